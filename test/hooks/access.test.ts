@@ -1,4 +1,4 @@
-/** Access to chainhooks: by a key, or with open access by any client on this machine but pages of another origin. */
+/** Access to chainhooks: with a key, or with open access for any client on this machine except pages of another origin. */
 
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -64,7 +64,7 @@ const open = (hosts: string[] = []): Access =>
   });
 
 describe('with keys', () => {
-  test('nothing but a key says who asks', () => {
+  test('only a key identifies the caller', () => {
     const { callerOf } = withKeys();
     const local: Record<string, string>[] = [
       {},
@@ -92,7 +92,7 @@ describe('with keys', () => {
     expect(callerOf(asks(both), '').consumer).toBe('alice');
   });
 
-  test('the operator acts for any consumer, others for themselves', () => {
+  test('the operator acts for any consumer, and other callers only for themselves', () => {
     const { consumerOf } = withKeys();
     const operator = { consumer: 'default', isOperator: true };
     const alice = { consumer: 'alice', isOperator: false };
@@ -106,7 +106,7 @@ describe('with keys', () => {
     expect(refused(() => consumerOf(forBob, alice, undefined))?.status).toBe(403);
   });
 
-  test('a request by a name that is not of this server is refused, with a key too', () => {
+  test('a request with a foreign Host is rejected, even with a key', () => {
     const { callerOf } = withKeys(['api.example.org', 'Stacks.Internal']);
     const answer = (host: string) => refused(() => callerOf(asks({ host, ...as(ADMIN) }), ''))?.status ?? 200;
     const ours = ['localhost', 'LOCALHOST:3999', '127.0.0.1', '[::1]:3999', '10.1.2.3:80', 'api.example.org:443'];
@@ -125,10 +125,10 @@ describe('with keys', () => {
   });
 });
 
-describe('open', () => {
+describe('with open access', () => {
   const answer = (headers: Record<string, string>) => refused(() => open().callerOf(asks(headers), ''))?.status ?? 200;
 
-  test('whoever asks by a name of this machine is the operator, whatever key comes', () => {
+  test("any request to a loopback host is the operator's, with or without a key", () => {
     for (const host of ['127.0.0.1:3999', 'localhost', '[::1]:3999', '127.9.9.9']) {
       expect(open().callerOf(asks({ host, ...as('any') }), '')).toEqual({ consumer: 'default', isOperator: true });
     }
@@ -137,7 +137,7 @@ describe('open', () => {
     }
   });
 
-  test('pages of other origins are refused, those of this server are not', () => {
+  test('requests from pages of other origins are rejected', () => {
     expect(answer({ origin: `http://${HOST}`, 'sec-fetch-site': 'same-origin' })).toBe(200);
     expect(answer({ origin: `http://${HOST}` })).toBe(200);
     expect(answer({ 'sec-fetch-site': 'none' })).toBe(200);
@@ -179,7 +179,7 @@ describe('open', () => {
     expect(attempt).rejects.toThrow(`${refusal} is `);
   });
 
-  test('only what the mode listens on counts', async () => {
+  test('checks only the addresses that the mode listens on', async () => {
     await requireLoopback({ mode: 'write', apiHost: '0.0.0.0', eventHost: '127.0.0.1' });
     await requireLoopback({ mode: 'read', apiHost: '127.0.0.1', eventHost: '0.0.0.0' });
   });
@@ -192,7 +192,7 @@ describe('wrong keys', () => {
   const guess = (of: Access, peer: string, times: number) =>
     Array.from({ length: times }, () => status(of, WRONG, peer));
 
-  test('are slowed down for the address that they come from, and for nobody else', () => {
+  test('are rate-limited only for the address that they come from', () => {
     const keyed = withKeys();
     expect(guess(keyed, '192.0.2.1', 12)).toEqual([...new Array(10).fill(401), 429, 429]);
     const slow = refused(() => keyed.callerOf(asks(as(WRONG)), '192.0.2.1'));
@@ -213,7 +213,7 @@ describe('wrong keys', () => {
     expect(keyed.tries.total()).toBe(17);
   });
 
-  test('a flood does not put off the time at which a key is looked at', () => {
+  test("in a flood don't delay the time when the next key is checked", () => {
     const keyed = withKeys();
     guess(keyed, '192.0.2.1', 10);
     for (let second = 1; second < 6; second++) {
@@ -224,7 +224,7 @@ describe('wrong keys', () => {
     expect(status(keyed, 'short-key', '192.0.2.1')).toBe(200);
   });
 
-  test('of all addresses together are bounded, and who sent none has its key looked at all the same', () => {
+  test('have a limit over all addresses, but an address without failures can always try a key', () => {
     const keyed = withKeys();
     const addresses = Array.from({ length: 60 }, (_, index) => `198.51.100.${index}`);
     const looked = addresses.flatMap((address) => guess(keyed, address, 5)).filter((one) => one === 401).length;
@@ -238,7 +238,7 @@ describe('wrong keys', () => {
     expect(status(keyed, 'short-key', '192.0.2.1')).toBe(200);
   });
 
-  test('a network of IPv6 counts as one address, and a mapped address as the one that it is', () => {
+  test('count together for an IPv6 network, and for a mapped address with its IPv4 address', () => {
     const keyed = withKeys();
     for (let host = 1; host <= 10; host++) guess(keyed, `2001:db8:1:2::${host}`, 1);
     expect(status(keyed, WRONG, '2001:db8:1:2:ffff::1')).toBe(429);
@@ -247,7 +247,7 @@ describe('wrong keys', () => {
     expect(status(keyed, WRONG, '192.0.2.1')).toBe(429);
   });
 
-  test('are said in one line a minute, with their number', () => {
+  test('are logged in one line a minute, with their number', () => {
     const keyed = withKeys();
     guess(keyed, '192.0.2.1', 30);
     keyed.clock.now += 59_999;
@@ -258,7 +258,7 @@ describe('wrong keys', () => {
     expect(keyed.said[1]).toEqual({ event: 'hook_keys_refused', count: 31, address: '192.0.2.3' });
   });
 
-  test('whatever comes, a right long key and a right key of a clean address are answered', () => {
+  test('never block a valid long key, or a valid key from an address without failures', () => {
     const step = fc.record({ peer: fc.nat(30), times: fc.nat(15), pause: fc.nat(10_000) });
     const seen = new Seen({ guesses: 300 });
     assertProperty(
@@ -276,7 +276,7 @@ describe('wrong keys', () => {
     );
   });
 
-  test('addresses are forgotten beyond twenty thousand, and not before ten', () => {
+  test('are forgotten for the oldest addresses beyond 20,000, but not below 10,000', () => {
     const keyed = withKeys();
     guess(keyed, '192.0.2.1', 11);
     expect(status(keyed, WRONG, '192.0.2.1')).toBe(429);
@@ -291,7 +291,7 @@ describe('wrong keys', () => {
 });
 
 describe('the admin key', () => {
-  test('is made once, for its owner alone, and left as it is', () => {
+  test('is created once, readable only by its owner, and then kept', () => {
     using directory = dataDirectory();
     expect(readAdminKey(directory.path)).toBeNull();
     const key = adminKeyOf(directory.path);
@@ -303,7 +303,7 @@ describe('the admin key', () => {
     expect(adminKeyOf(directory.path)).not.toBe(key);
   });
 
-  test('that a crash left half written does no harm', () => {
+  test('is created even if a crash left a partial file', () => {
     using directory = dataDirectory();
     const beside = `${adminKeyFile(directory.path)}.partial`;
     writeFileSync(beside, 'ab', { mode: 0o644 });
@@ -313,7 +313,7 @@ describe('the admin key', () => {
   });
 
   test.each(['', '\n', 'ab'.repeat(31), `${'ab'.repeat(32)} more`, 'XY'.repeat(32)])(
-    'that is damaged is said, and not replaced: %p',
+    'is reported and kept if damaged: %p',
     async (text) => {
       using directory = dataDirectory();
       writeFileSync(adminKeyFile(directory.path), text);
@@ -323,7 +323,7 @@ describe('the admin key', () => {
     },
   );
 
-  test("that can't be read or written is said", () => {
+  test("returns an error if its file can't be read or written", () => {
     using directory = dataDirectory();
     mkdirSync(adminKeyFile(directory.path));
     expect(() => readAdminKey(directory.path)).toThrow("can't be read");
@@ -331,10 +331,10 @@ describe('the admin key', () => {
   });
 });
 
-describe('an admin key in a file that the operator names', () => {
+describe('an admin key file named by the operator', () => {
   const own = 'ab'.repeat(32);
 
-  test('is that of every host, and none is made beside it', async () => {
+  test('works on every host, and no other key is created', async () => {
     using files = dataDirectory();
     const file = join(files.path, 'shared.key');
     writeFileSync(file, `${own}\n`, { mode: 0o600 });
@@ -348,7 +348,7 @@ describe('an admin key in a file that the operator names', () => {
     }
   });
 
-  test('that is missing, empty, damaged or open to everybody ends the start, and stays as it is', async () => {
+  test('stops the start and stays unchanged if missing, empty, damaged or readable by everyone', async () => {
     using files = dataDirectory();
     const file = join(files.path, 'shared.key');
     const refusal = async () => {
@@ -374,7 +374,7 @@ describe('an admin key in a file that the operator names', () => {
   });
 });
 
-test('files of keys are read, or refused by line', () => {
+test('a key file is read, or rejected with the line number', () => {
   expect(() => readKeys('alice', 'keys')).toThrow('Line 1 of keys');
   expect(() => readKeys('alice first-key\nbob second key\n', 'keys')).toThrow('Line 2 of keys');
   expect(() => readKeys('alice short', 'keys')).toThrow('Line 1 of keys');
@@ -382,7 +382,7 @@ test('files of keys are read, or refused by line', () => {
 });
 
 describe('a server', () => {
-  test('with keys: consumers see their own hooks, the operator all, and nobody else any', async () => {
+  test('with keys: consumers see only their own hooks, and the operator sees all', async () => {
     using directory = dataDirectory();
     const file = join(directory.path, 'keys');
     const hashed = new Bun.CryptoHasher('sha256').update('third-key').digest('hex');
@@ -431,7 +431,7 @@ describe('a server', () => {
     );
   };
 
-  test.each(['0', '1'])('with %s threads: no route is answered without a key', async (threads) => {
+  test.each(['0', '1'])('with %s threads: every route needs a key', async (threads) => {
     await using server = await serving({ threads });
     const admin = as(readAdminKey(server.directory) ?? '');
     const routes = await everyRoute(server.api);
@@ -466,7 +466,7 @@ describe('a server', () => {
     });
 
   test.skipIf(process.platform !== 'linux').each(['0', '1'])(
-    'with %s threads: wrong keys slow down nobody but the address that they come from',
+    'with %s threads: wrong keys slow down only the address that they come from',
     async (threads) => {
       await using server = await serving({ threads });
       const wrong = (address: string) => statusFrom(address, server.api, as('wrong-key'));
@@ -475,7 +475,7 @@ describe('a server', () => {
     },
   );
 
-  test('with threads: wrong keys count for the address that the thread saw, whatever headers say', async () => {
+  test("with threads: wrong keys count for the connection's address, not for one in headers", async () => {
     await using server = await serving({ threads: '1' });
     const guess = async (n: number, key: string) => {
       const headers = { ...as(key), 'x-forwarded-for': `192.0.2.${n}`, 'x-stackside-peer': `x 192.0.2.${n}` };
@@ -493,7 +493,7 @@ describe('a server', () => {
     expect(await (await server.get('/metrics')).text()).toContain('\nchainhooks_wrong_keys_total 11\n');
   });
 
-  test('that is open listens on the loopback alone, and takes no keys', async () => {
+  test('with open access listens only on the loopback, and rejects keys', async () => {
     using directory = dataDirectory();
     const start = (given: Record<string, string>) => serving({ hookAccess: 'open', ...given }, directory.path);
     expect(start({ apiHost: '0.0.0.0' })).rejects.toThrow('--api-host is 0.0.0.0, which other machines can reach.');
@@ -504,7 +504,7 @@ describe('a server', () => {
   });
 
   test.each(['0', '1'])(
-    'that is open, with %s threads: answers programs, no page of another origin',
+    'with open access and %s threads: answers programs, but no page of another origin',
     async (threads) => {
       await using server = await serving({ threads, hookAccess: 'open' });
       const asked = (path: string, init: RequestInit) => server.get(path, init).then(({ status }) => status);
@@ -525,7 +525,7 @@ describe('a server', () => {
     },
   );
 
-  test('that is open says so', async () => {
+  test('with open access logs hook_access_open', async () => {
     await using server = await hookServer();
     expect(server.said).toContainEqual({ event: 'hook_access_open' });
     await using keyed = await hookServer({ hookAccess: 'key' });

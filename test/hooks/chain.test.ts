@@ -82,7 +82,7 @@ const overtaken: Forks = {
 };
 
 test(
-  'whatever the forks, a receiver that follows ends with what the winning chain alone would have sent it',
+  'a receiver ends with the same transactions as on the canonical chain, for any forks',
   async () => {
     const seen = new Seen({ 'payloads with rollbacks': 1 });
     await assertProperty(
@@ -112,7 +112,7 @@ test(
 );
 
 test(
-  'a hook that was interrupted, and a process that was away, catch up to the same payloads',
+  'an interrupted hook and a restarted process catch up to the same payloads',
   async () => {
     const seen = new Seen({ payloads: 3 });
     await assertProperty(
@@ -148,7 +148,7 @@ test(
   timeout,
 );
 
-test('what left the chain from block 1 on is rolled back as it was delivered, with the names of contracts of block 0', async () => {
+test('orphaned blocks from block 1 on are rolled back as delivered, with contract names from block 0', async () => {
   let named = 0;
   for (const seed of [0, 1, 2, 3]) {
     // Two blocks, then one beside the first that wins.
@@ -191,7 +191,7 @@ const chain = [
   ...devnetEvents({ seed: 5, blocks: 40, accounts: 12, transactionsPerBlock: 6, forkEvery: 6, forkDepth: 3 }),
 ];
 
-test('the same chain gives the same payloads live, by backfill, by evaluation and in previews', async () => {
+test('one chain gives the same payloads live, by backfill, by evaluation and in previews', async () => {
   await using server = await hookServer();
   using target = receiver();
   const uuid = await register(server, everything, started);
@@ -236,7 +236,7 @@ test('the same chain gives the same payloads live, by backfill, by evaluation an
   for (const payload of [...queued(server, uuid), ...backfilled]) expect(payloadMistake(payload)).toBeNull();
 });
 
-test('a hook that names principals is backfilled from the blocks that hold them, and misses none', async () => {
+test('a backfill of a hook with principals reads only the blocks with them, and misses none', async () => {
   await using server = await hookServer();
   const all = await register(server, everything, started);
   feed(server, chain);

@@ -1,4 +1,4 @@
-/** Readers of the chain's changes over HTTP: filters, streams, requests that wait, and what is refused. */
+/** Readers of chain changes over HTTP: filters, streams, long polls and rejected requests. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -130,7 +130,7 @@ function notified(server: HookServer, uuid: string): Change[] {
 const withoutCursor = ({ change, block }: Change): Change => ({ change, block });
 
 test(
-  'filters match what chainhooks are notified of, in the same words, and forms of reading have the same sequence',
+  'filters match the same changes as chainhooks, and pages and streams have the same sequence',
   async () => {
     const seen = new Seen({ matches: 20, rollbacks: 1, 'by principal': 3 });
     await assertProperty(
@@ -218,7 +218,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test('a request that waits is answered by the next block that matches, and a stream has it too', async () => {
+test('the next matching block answers a long poll, and the stream sends it, too', async () => {
   await using own = await hookServer();
   feed(own, chain.slice(0, -30));
   const get = getFrom(own);
@@ -240,7 +240,7 @@ test('a request that waits is answered by the next block that matches, and a str
   stream.leave();
 });
 
-test('a request that waits is answered once its time is over or a block comes, and not before', async () => {
+test('a long poll is answered only when its time ends or a block arrives', async () => {
   using directory = ingestOf(chain.slice(0, -30).map(received));
   const snapshots = openSnapshots(directory.path);
   let [now, looks] = [0, 0];
@@ -292,7 +292,7 @@ test('a request that waits is answered once its time is over or a block comes, a
   snapshots.close();
 });
 
-test('streams and waits end when the client leaves, and when the server stops', async () => {
+test('streams and long polls end when the client disconnects and when the server stops', async () => {
   using directory = ingestOf(chain.map(received));
   const snapshots = openSnapshots(directory.path);
   const counts = { stream: 0, wait: 0 };
@@ -333,7 +333,7 @@ test('streams and waits end when the client leaves, and when the server stops', 
   }
 });
 
-test('nothing is made ahead of a reader, and only so many are connected at a time', async () => {
+test('changes are made only as fast as the reader reads, and the number of readers is limited', async () => {
   using directory = ingestOf(chain.map(received));
   const snapshots = openSnapshots(directory.path);
   let made = 0;
@@ -372,7 +372,7 @@ test('nothing is made ahead of a reader, and only so many are connected at a tim
   snapshots.close();
 });
 
-test('what is wrong is refused by its name', async () => {
+test('an invalid request is rejected with the name of the parameter', async () => {
   const get = getFrom(server);
   const { next } = (await (await get(`${PATH}?after=tip`)).json()) as Change;
   const refusals: [query: string, status: number, message: string][] = [
@@ -411,7 +411,7 @@ test('a cursor of another log is refused where its block is unknown, and one of 
   expect(high).toEqual({ results: [], next: cursor, has_more: false });
 });
 
-test('HEAD has no body, whichever form is asked for', async () => {
+test('HEAD has no body for JSON and for streams', async () => {
   for (const accept of ['application/json', 'text/event-stream']) {
     const response = await fetch(`${server.url}${PATH}`, { method: 'HEAD', headers: { accept } });
     expect([response.status, await response.text()]).toEqual([200, '']);
@@ -424,7 +424,7 @@ const forkedEvents = () =>
   );
 const hashOf = ({ block }: Change): string => block.block_identifier.hash;
 
-test('a cursor of another log leads on from a canonical block, and is refused at an orphan', async () => {
+test('a cursor from another log works at a canonical block, and is rejected at an orphaned block', async () => {
   const events = forkedEvents();
   using own = ingestOf(events);
   using foreign = ingestOf(events, { chance: OTHER_IDENTITY });

@@ -1,4 +1,4 @@
-/** The client of docs/changes.md, as it is printed there: killed and started again over a chain with forks. */
+/** The example client of docs/changes.md, killed and restarted over a chain with forks. */
 import { Database, SQLiteError } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ afterAll(() => directory[Symbol.dispose]());
 
 const page = readFileSync(join(import.meta.dir, '../../docs/changes.md'), 'utf8');
 
-test('a client that is killed has each transfer of the canonical chain once, and no other', async () => {
+test('a client that is killed stores each transfer of the canonical chain exactly once', async () => {
   const [, code] = /^```js follow\.js\n([\s\S]*?)^```$/m.exec(page)!;
   expect(code!.trim().split('\n').length).toBeLessThanOrEqual(35);
   const script = join(directory.path, 'follow.js');

@@ -1,4 +1,4 @@
-/** The changes of the chain, as readers have them who are killed, resumed and late: pages over generated chains with forks. */
+/** Chain changes for readers that start late, are killed or resume: pages over generated chains with forks. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { silentMachine } from '../../src/hooks/machine.ts';
@@ -100,7 +100,7 @@ const againAndAgain: Forks = {
 };
 
 test(
-  'a reader that is killed and resumed ends with the canonical chain, and what follows a cursor never changes',
+  'a killed and resumed reader ends with the canonical chain, and the changes after a cursor never change',
   async () => {
     const seen = new Seen({ rollbacks: 3, kills: 3, restarts: 3, 'full pages': 3 });
     await assertProperty(
@@ -177,7 +177,7 @@ function plain(): { events: number; limit: number; pages: number; killed: number
 }
 
 test(
-  'a reader that begins at a height has the present chain from there, and then what follows',
+  'a reader that starts at a height gets the canonical chain from there, then each change',
   async () => {
     await assertProperty(
       fc.asyncProperty(forks(), fc.nat(), fc.nat(), async (generated, cut, from) => {
@@ -210,7 +210,7 @@ test(
 );
 
 test(
-  'a reader of the changes ends with the canonical chain while the history starts again and again',
+  'a reader ends with the canonical chain while the index repeatedly starts at new heights',
   async () => {
     const seen = new Seen({ again: 5, rollbacks: 20 });
     await assertProperty(

@@ -1,4 +1,4 @@
-/** Every function of the published client, against a server. */
+/** Calls every function of the published client against a server. */
 import { expect, test } from 'bun:test';
 import { ChainhooksClient } from '@hirosystems/chainhooks-client';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

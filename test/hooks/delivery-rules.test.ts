@@ -1,4 +1,4 @@
-/** Rules of deliveries, whatever receivers answer and whatever commands come meanwhile; with the test's own clock. */
+/** Rules of deliveries with any answers and any commands in between, with the test's own clock. */
 
 import { describe, expect, test } from 'bun:test';
 import net from 'node:net';
@@ -77,18 +77,18 @@ describe('Retry-After', () => {
   const backoff = [1_600, 2_400] as const;
   const between = (wait: number, [least, most]: readonly [number, number]) => wait >= least && wait <= most;
 
-  test.each([429, 502, 503, 504])('of %d is waited for, and is no reason to hurry', async (status) => {
+  test.each([429, 502, 503, 504])('of %d delays the retry, but never shortens the backoff', async (status) => {
     expect(await waits(status, '120')).toBe(120_000);
     const wait = await waits(status, '0');
     expect([wait, between(wait, backoff)]).toEqual([wait, true]);
   });
 
-  test.each([500, 404, 301])('of %d is not waited for', async (status) => {
+  test.each([500, 404, 301])('of %d is ignored', async (status) => {
     const wait = await waits(status, '120');
     expect([wait, between(wait, backoff)]).toEqual([wait, true]);
   });
 
-  test('beyond an hour is an hour', async () => {
+  test('beyond an hour counts as an hour', async () => {
     expect(await waits(503, '86400')).toBe(3_600_000);
   });
 });
@@ -108,7 +108,7 @@ describe('a clock that is set back', () => {
     return { direct, waits };
   };
 
-  test.each([10 * MINUTE, 60 * MINUTE, 90 * 24 * 60 * MINUTE])('by %d ms delays no retry that waits', async (back) => {
+  test.each([10 * MINUTE, 60 * MINUTE, 90 * 24 * 60 * MINUTE])('by %d ms delays no waiting retry', async (back) => {
     using directory = dataDirectory();
     using target = receiver();
     const { direct, waits } = withRetries(directory.path, 1_800_000_000_000, target);
@@ -122,7 +122,7 @@ describe('a clock that is set back', () => {
     expect(waits).toHaveLength(1);
   });
 
-  test('between two starts delays a retry by an hour at most', async () => {
+  test('between two starts delays a retry by at most an hour', async () => {
     using directory = dataDirectory();
     using target = receiver();
     const before = withRetries(directory.path, 1_800_000_000_000, target);
@@ -140,7 +140,7 @@ describe('a clock that is set back', () => {
   });
 });
 
-test('a replaced secret signs for a day beside the new one, and not a moment longer', async () => {
+test('a replaced secret signs along with the new one for exactly a day', async () => {
   await using direct = directHooks();
   using target = receiver();
   feed(direct, straight);
@@ -159,7 +159,7 @@ test('a replaced secret signs for a day beside the new one, and not a moment lon
   expect(await signatures()).toBe(1);
 });
 
-describe('while a request is under way', () => {
+describe('during a request', () => {
   const backfilled = async (direct: DirectHooks, url: string) => {
     const uuid = await direct.register(definition(url, everything));
     feed(direct, straight);
@@ -169,7 +169,7 @@ describe('while a request is under way', () => {
     return { uuid, job, state };
   };
 
-  test.each([200, 500])('what is cancelled stays cancelled, though it is answered %d', async (status) => {
+  test.each([200, 500])('a cancelled delivery stays cancelled even if the answer is %d', async (status) => {
     await using direct = directHooks();
     using target = holding();
     const { uuid, job, state } = await backfilled(direct, target.url);
@@ -184,7 +184,7 @@ describe('while a request is under way', () => {
     expect(target.received).toHaveLength(1);
   });
 
-  test('what belongs to a deleted hook is not written to', async () => {
+  test('a result for a deleted hook is not written', async () => {
     await using direct = directHooks();
     using target = holding();
     const uuid = await direct.register(definition(target.url, everything, started));
@@ -197,7 +197,7 @@ describe('while a request is under way', () => {
     expect(direct.hooks.store.deliveries.get(first!.id)).toMatchObject({ state: 'cancelled', attempts: 0 });
   });
 
-  test('it is not sent a second time', async () => {
+  test('the delivery is not sent a second time', async () => {
     await using direct = directHooks();
     using target = holding();
     const uuid = await direct.register(definition(target.url, everything, started));
@@ -221,7 +221,7 @@ describe('while a request is under way', () => {
     expect(target.received).toHaveLength(2);
   });
 
-  test('the end waits for what is in hand, which is neither a success nor a failure', async () => {
+  test('a stop waits for the request, which counts as neither a success nor a failure', async () => {
     await using direct = directHooks();
     using target = holding();
     const uuid = await direct.register(definition(target.url, everything, started));
@@ -236,7 +236,7 @@ describe('while a request is under way', () => {
   });
 });
 
-test('a backfill whose delivery dies goes on, and its hook with it', async () => {
+test('a backfill continues after a dead delivery, and its hook stays enabled', async () => {
   await using direct = directHooks();
   using target = receiver();
   let answered = 0;
@@ -261,7 +261,7 @@ test('a backfill whose delivery dies goes on, and its hook with it', async () =>
   }
 });
 
-test('a block that a backfill delivered and that leaves the chain is rolled back', async () => {
+test('a block that a backfill delivered is rolled back if it is orphaned', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything));
   const third = upTo(forked, 3);
@@ -277,7 +277,7 @@ test('a block that a backfill delivered and that leaves the chain is rolled back
   followed(bodies(direct, made));
 });
 
-test('after catching up over a fork sequence and ids go on as they were', async () => {
+test('after catching up over a fork, sequence numbers and ids continue without a gap', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   const third = upTo(forked, 3);
@@ -300,7 +300,7 @@ test('after catching up over a fork sequence and ids go on as they were', async 
   followed(bodies(direct, after));
 });
 
-test('no more requests are under way than the rules allow', async () => {
+test('the number of concurrent requests never exceeds the limit', async () => {
   await using direct = directHooks({ rules: { concurrency: 3 } });
   using target = holding();
   const uuids: string[] = [];
@@ -316,7 +316,7 @@ test('no more requests are under way than the rules allow', async () => {
   expect([target.received.length, target.most()]).toEqual([all, 3]);
 });
 
-test('receivers that hang when they are tried again leave room for what is tried for the first time', async () => {
+test('receivers that hang during retries leave room for first attempts', async () => {
   await using direct = directHooks({ rules: { concurrency: 4 } });
   using hanging = holding();
   using healthy = receiver();
@@ -344,7 +344,7 @@ test('receivers that hang when they are tried again leave room for what is tried
   expect(hanging.most()).toBeLessThanOrEqual(4);
 });
 
-test('a hook that catches up is only so far ahead of its receiver, and goes on as that takes what it gets', async () => {
+test('a hook that catches up queues only a few deliveries, and more as the receiver accepts them', async () => {
   await using direct = directHooks();
   using target = holding();
   const uuid = await direct.register(definition(target.url, everything));
@@ -365,7 +365,7 @@ test('a hook that catches up is only so far ahead of its receiver, and goes on a
   ]);
 });
 
-test('a host that left its cluster delivers, whichever host wrote delivery results before', async () => {
+test('a host that left its cluster delivers even if another host wrote results before', async () => {
   using directory = dataDirectory();
   using target = receiver();
   {
@@ -379,7 +379,7 @@ test('a host that left its cluster delivers, whichever host wrote delivery resul
   expect(target.received).toHaveLength(2);
 });
 
-test('a delivery whose body is lost interrupts its hook, and says so', async () => {
+test('a delivery without its body interrupts its hook with a reason', async () => {
   await using direct = directHooks();
   using target = holding();
   const uuid = await direct.register(definition(target.url, everything, started));
@@ -435,7 +435,7 @@ describe('an answer', () => {
       { guard, clock, send },
     );
 
-  test('counts by its status, though its body never ends', async () => {
+  test('counts by its status, even if its body never ends', async () => {
     const sentUntilLate = async (url: string) => {
       const sending = sent(url);
       await until(() => clock.waiting(answerMs) === 1, 'the status');
@@ -526,12 +526,12 @@ describe('an answer', () => {
     expect(await sent(target.url)).toMatchObject(expected);
   });
 
-  test('that comes byte by byte has the time of the attempt, and no more', async () => {
+  test("that arrives byte by byte is cut off at the end of the attempt's time", async () => {
     using target = await saying('H');
     expect(await sent(target.url, 50)).toMatchObject({ statusCode: null, error: 'no answer within 0.05 s' });
   });
 
-  test('is not asked for once the process ends', async () => {
+  test('is not requested after the process stops', async () => {
     const stopping = new AbortController();
     stopping.abort();
     using target = await saying('');
@@ -545,7 +545,7 @@ describe('an answer', () => {
   });
 });
 
-test('a delivery is no longer in flight once its result is written down, though its request may not have ended', async () => {
+test('a delivery is no longer in flight once its result is stored, even before its request ends', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct, straight.slice(0, upTo(straight, 1)));

@@ -1,4 +1,4 @@
-/** The guard of receivers: to which addresses deliveries may go. */
+/** The guard of receivers: the addresses that deliveries may go to. */
 import { describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { attempt } from '../../src/hooks/delivery/attempt.ts';
@@ -24,12 +24,12 @@ const refusal = async (
   }
 };
 
-test('the system says of each address whether it is one of IPv4 or of IPv6', async () => {
+test("the system's resolver reports IPv4 and IPv6 addresses with their family", async () => {
   expect(await systemResolve('127.0.0.1')).toEqual([{ address: '127.0.0.1', family: 4 }]);
   expect(await systemResolve('::1')).toEqual([{ address: '::1', family: 6 }]);
 });
 
-describe('refused', () => {
+describe('rejects', () => {
   test.each([
     '127.0.0.1',
     '10.1.2.3',
@@ -77,7 +77,7 @@ describe('refused', () => {
     'ff0e::1',
     '4000::1',
     '1::1',
-  ])('what is at %s', async (address) => {
+  ])('the address %s', async (address) => {
     expect(await refusal('https://example.org/', none, at(address))).toContain('is not public');
     // One that is not public is enough.
     expect(await refusal('https://example.org/', none, at('93.184.216.34', address))).toContain('is not public');
@@ -105,31 +105,31 @@ describe('refused', () => {
   ])('%s', async (url) => {
     expect(await refusal(url)).toContain('is not public');
   });
-  test('a local name that a resolver says is public, while other networks are allowed', async () => {
+  test('a local name that resolves to a public address, even if other networks are allowed', async () => {
     const rules = { allowed: parseNetworks('10.0.0.0/8')!, plainHttp: false };
     expect(await refusal('https://localhost./', rules)).toContain('is not public');
     expect(await refusal('https://localhost.example.org./', rules)).toBeNull();
   });
   test.each(['fe80::1%eth0', '2606:2800:220:1::1%eth0', '0127.0.0.1', 'example.org', ''])(
-    'what a resolver calls an address and is none: %p',
+    'resolver answers that are not an IP address: %p',
     async (address) => {
       expect(await refusal('https://example.org/', none, at(address))).toContain('not an IP address');
     },
   );
-  test('plain HTTP, other schemes, users', async () => {
+  test('plain HTTP, other schemes, and URLs with a user', async () => {
     expect(await refusal('http://example.org/')).toContain('https://');
     expect(await refusal('file:///etc/passwd')).toContain('https://');
     expect(await refusal('https://user@example.org/')).toContain('user');
   });
 });
 
-describe('allowed', () => {
+describe('allows', () => {
   test('public addresses', async () => {
     expect(await refusal('https://example.org/')).toBeNull();
     expect(await refusal('https://example.org/', none, at('2606:2800:220:1::1', '172.32.0.1'))).toBeNull();
     expect(await refusal('http://example.org/', { allowed: [], plainHttp: true })).toBeNull();
   });
-  test('the networks that the operator names, without TLS too', async () => {
+  test("the operator's networks, even without TLS", async () => {
     const allowed = parseNetworks('10.0.0.0/8, 127.0.0.1,::1')!;
     const rules = { allowed, plainHttp: false };
     for (const address of ['10.9.9.9', '127.0.0.1', '::1', '::ffff:10.1.1.1']) {
@@ -138,14 +138,14 @@ describe('allowed', () => {
     expect(await refusal('http://hook.internal/', rules, at('127.0.0.2'))).toContain('is not public');
     expect(await refusal('http://example.org/', rules, at('10.1.1.1', '93.184.216.34'))).toContain('https://');
   });
-  test('refusals name the settings that would allow them', async () => {
+  test('a rejection names the setting that would allow the address', async () => {
     const settings = { allowed: '--hook-targets', plainHttp: '--hook-http' };
     const rules = { allowed: [], plainHttp: false, settings };
     expect(await refusal('https://hook.example/', rules, at('10.1.1.1'))).toContain('(private; see --hook-targets)');
     expect(await refusal('https://localhost/', rules, at('127.0.0.1'))).toContain('(see --hook-targets)');
     expect(await refusal('http://example.org/', rules, at('93.184.216.34'))).toContain('(see --hook-http)');
   });
-  test('networks that a refusal calls loopback or private are allowed by that word', async () => {
+  test('addresses rejected as loopback or private are allowed by these words', async () => {
     const refused = [
       '127.0.0.1',
       '127.9.9.9',
@@ -170,7 +170,7 @@ describe('allowed', () => {
     }
   });
 
-  test('networks are read, or refused whole', () => {
+  test('a list of networks is parsed, or rejected as a whole', () => {
     expect(parseNetworks('')).toEqual([]);
     expect(parseNetworks('10.0.0.0/8, fd00::/8,')).toEqual([
       { bytes: Uint8Array.of(10, 0, 0, 0), bits: 8 },
@@ -200,7 +200,7 @@ const sending = (url: string) => ({
   signal: new AbortController().signal,
 });
 
-test('the address that was checked is the one that is called, under the name of the URL', async () => {
+test('a delivery connects to the address that was checked, with the host name of the URL', async () => {
   using target = receiver();
   const { port } = new URL(target.url);
   let asked = 0;
@@ -225,7 +225,7 @@ test('redirects are not followed', async () => {
   expect([result.statusCode, target.received.length]).toEqual([307, 1]);
 });
 
-test('a name that is not known is a failure that says so', async () => {
+test("an unknown host name fails with the resolver's error", async () => {
   const guard = targetGuard(none, async () => {
     throw Object.assign(new Error('getaddrinfo ENOTFOUND nowhere.example'), { code: 'ENOTFOUND' });
   });
@@ -236,7 +236,7 @@ test('a name that is not known is a failure that says so', async () => {
   });
 });
 
-test('a connection has less time than the answer', async () => {
+test('connecting has a shorter timeout than the answer', async () => {
   const guard = targetGuard({ allowed: parseNetworks('127.0.0.1')!, plainHttp: false });
   const connectTimeoutMs = 200;
   using target = receiver();

@@ -1,4 +1,4 @@
-/** Deliveries: their content, their retries when receivers fail, and redelivery. */
+/** Deliveries: their content, retries and redelivery. */
 import { describe, expect, spyOn, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import net from 'node:net';
@@ -46,7 +46,7 @@ const log = async (server: HookServer, uuid: string, query = '') =>
 const signature = (secret: string, { headers, text }: Received) =>
   `v1,${createHmac('sha256', Buffer.from(secret, 'hex')).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`).digest('base64')}`;
 
-test('a delivery says what it is, and is signed with the secret, after a rotation with both', async () => {
+test('a delivery has its headers and is signed with the secret, and after a rotation with both secrets', async () => {
   await using server = await hookServer();
   using target = receiver();
   const uuid = await register(server, target.url);
@@ -96,7 +96,7 @@ function resetting(): { url: string } & Disposable {
   return { url: `http://127.0.0.1:${port}/`, [Symbol.dispose]: () => void server.close() };
 }
 
-test('a receiver that fails gets every delivery, in order, and none that comes after before it was accepted', async () => {
+test('a failing receiver gets every delivery in order, each only after it accepted the one before', async () => {
   const timeoutMs = 300;
   const clock = heldClock([timeoutMs]);
   await using server = await hookServer({}, undefined, { clock, deliveryRules: { timeoutMs } });
@@ -140,7 +140,7 @@ test('a receiver that fails gets every delivery, in order, and none that comes a
   expect(outcomes.length).toBeGreaterThan(2);
 });
 
-test('one that resets or refuses connections, or never answers, delays no other receiver', async () => {
+test('a receiver that resets or refuses connections, or never answers, delays no other receiver', async () => {
   await using server = await hookServer({}, undefined, { deliveryRules: { concurrency: 4 } });
   using good = receiver();
   using hanging = receiver();
@@ -167,7 +167,7 @@ test('one that resets or refuses connections, or never answers, delays no other 
   });
 });
 
-test('when the budget ends, the hook is interrupted, its queue stays, and it continues without a gap once enabled', async () => {
+test('when the retry budget ends, the hook is interrupted, keeps its queue, and continues without a gap once enabled', async () => {
   await using server = await hookServer({ hookBudget: 0 });
   using target = receiver();
   using good = receiver();
@@ -208,7 +208,7 @@ test('when the budget ends, the hook is interrupted, its queue stays, and it con
   });
 });
 
-test('410 interrupts at once; what holds a hook up can be skipped', async () => {
+test('410 interrupts the hook at once, and a blocking delivery can be skipped', async () => {
   await using server = await hookServer();
   using target = receiver();
   target.answer = () => new Response('', { status: 410 });
@@ -228,7 +228,7 @@ test('410 interrupts at once; what holds a hook up can be skipped', async () => 
   expect((await server.request('GET', `${path}/${results.at(-1).id}`)).body.state).toBe('dead');
 });
 
-test('a failing hook says why, since when, which delivery fails and when it is tried again, until it succeeds', async () => {
+test('a failing hook shows the reason, the start, the delivery and its next retry until it succeeds', async () => {
   await using server = await hookServer();
   using target = receiver();
   using good = receiver();
@@ -277,7 +277,7 @@ test('a failing hook says why, since when, which delivery fails and when it is t
   expect(await found('failing=true')).toEqual([]);
 });
 
-test('the queue of a disabled hook stays, and none of it is sent', async () => {
+test('a disabled hook keeps its queue and sends nothing', async () => {
   await using server = await hookServer();
   using target = receiver();
   using good = receiver();
@@ -295,7 +295,7 @@ test('the queue of a disabled hook stays, and none of it is sent', async () => {
   await drained(server, uuid);
 });
 
-test('Retry-After is waited for', async () => {
+test('a retry waits for Retry-After', async () => {
   await using server = await hookServer();
   using target = receiver();
   target.answer = () => new Response('', { status: 429, headers: { 'retry-after': '120' } });
@@ -318,7 +318,7 @@ test('Retry-After is waited for', async () => {
   expect([retryAfter(undefined, now), retryAfter('soon', now)]).toEqual([null, null]);
 });
 
-test('waits double from two seconds to the cap, a fifth more or less', () => {
+test('the wait doubles from two seconds to the cap, plus or minus a fifth', () => {
   const mean = () => 0.5;
   expect([1, 2, 3, 9, 99].map((attempts) => retryWait(attempts, 300_000, mean))).toEqual([
     2_000, 4_000, 8_000, 300_000, 300_000,
@@ -326,7 +326,7 @@ test('waits double from two seconds to the cap, a fifth more or less', () => {
   expect([retryWait(1, 300_000, () => 0), retryWait(1, 300_000, () => 0.999999)]).toEqual([1_600, 2_400]);
 });
 
-test('the log is listed by state, reason and height, and walked in both directions', async () => {
+test('deliveries are listed by state, reason and height, and can be walked in both directions', async () => {
   await using server = await hookServer();
   using target = receiver();
   const uuid = await register(server, target.url);
@@ -390,7 +390,7 @@ test('the log is listed by state, reason and height, and walked in both directio
 });
 
 describe('test deliveries', () => {
-  test('of the newest block that matches', async () => {
+  test('contain the newest matching block', async () => {
     await using server = await hookServer();
     using target = receiver();
     const uuid = await register(server, target.url, {});
@@ -409,7 +409,7 @@ describe('test deliveries', () => {
   });
 });
 
-test("a payload that can't be made interrupts its hook before the block, and nobody else", async () => {
+test("a payload that can't be built interrupts only its own hook, before the block", async () => {
   await using server = await hookServer();
   using target = receiver();
   using other = receiver();
@@ -441,7 +441,7 @@ test("a payload that can't be made interrupts its hook before the block, and nob
   expect(heights(target.received)).toEqual(heights(other.received));
 });
 
-describe('the operator is notified of hooks that end', () => {
+describe("the operator's alert for an ended hook", () => {
   /** When whatever happens here happens: Unix milliseconds. */
   const now = Date.parse('2027-01-15T08:00:00Z');
   const alerting = async (answer: () => Response) => {
@@ -460,7 +460,7 @@ describe('the operator is notified of hooks that end', () => {
     };
   };
 
-  test('once each, signed, without the secret', async () => {
+  test('is sent once for each hook, signed, and without the secret', async () => {
     await using run = await alerting(() => new Response(''));
     const { server, operator } = run;
     using target = receiver();
@@ -491,7 +491,7 @@ describe('the operator is notified of hooks that end', () => {
     expect(operator.received.filter(({ payload }) => payload.uuid === off)).toEqual([]);
   });
 
-  test('three times at most, while deliveries go on', async () => {
+  test('is tried at most three times, while deliveries continue', async () => {
     await using run = await alerting(() => new Response('', { status: 500 }));
     const { server, operator } = run;
     using target = receiver();
@@ -507,7 +507,7 @@ describe('the operator is notified of hooks that end', () => {
     expect(new Set(operator.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   });
 
-  test('not where deliveries may not go', async () => {
+  test('is not sent to an address that deliveries may not use', async () => {
     await using server = await hookServer({ hookAlert: 'https://192.168.0.1/' });
     using target = receiver();
     await register(server, target.url, { ...started, expire_after_evaluations: 1 });
@@ -517,7 +517,7 @@ describe('the operator is notified of hooks that end', () => {
     expect(failed()).toMatchObject({ host: '192.168.0.1', reason: expect.stringContaining('not allowed') });
   });
 
-  test('nothing that is begun holds up the end', async () => {
+  test("doesn't delay a stop of the server", async () => {
     const operator = receiver();
     operator.answer = () => new Promise(() => {});
     await using server = await hookServer({ hookAlert: operator.url });
@@ -531,7 +531,7 @@ describe('the operator is notified of hooks that end', () => {
   });
 });
 
-test('the counters count what was done', async () => {
+test('the metrics count deliveries, retries and failures', async () => {
   let seconds = 0;
   // Time passes with each look at it.
   const monotonic = () => ++seconds * 1_000;

@@ -40,7 +40,7 @@ function slowGuard() {
   };
 }
 
-test('two concurrent changes of a hook are both stored, whichever name is looked up first', async () => {
+test('two concurrent changes of a hook are both stored, in any order of the DNS answers', async () => {
   const { guard, answerAll } = slowGuard();
   await using direct = directHooks({ guard });
   const registered = direct.register(definition(NOWHERE, everything));
@@ -58,7 +58,7 @@ test('two concurrent changes of a hook are both stored, whichever name is looked
   });
 });
 
-test('a hook that is deleted while its URL is looked up is not there any more', async () => {
+test('a change fails with "not found" if the hook is deleted during the DNS lookup', async () => {
   const { guard, answerAll, isAsked } = slowGuard();
   await using direct = directHooks({ guard });
   const registered = direct.register(definition(NOWHERE, everything));
@@ -73,13 +73,13 @@ test('a hook that is deleted while its URL is looked up is not there any more', 
   expect(outcome).toMatchObject({ status: 404, message: 'Chainhook not found' });
 });
 
-test('a failure of the guard that is none of the URL is no success', async () => {
+test('an unexpected error of the guard is passed on', async () => {
   const broken = new TypeError('a fault of ours');
   await using direct = directHooks({ guard: { check: () => Promise.reject(broken) } });
   expect(await direct.register(definition(NOWHERE, everything)).catch((error: unknown) => error)).toBe(broken);
 });
 
-test('a busy database is no unknown block: 503, and the log has its cause', async () => {
+test('a busy database returns 503 instead of "unknown block", and the log has the cause', async () => {
   await using server = await hookServer();
   feed(server);
   const { uuid } = (await server.request('POST', '/chainhooks/me', definition(NOWHERE, everything))).body;
@@ -101,7 +101,7 @@ test('a busy database is no unknown block: 503, and the log has its cause', asyn
   expect((await server.request('POST', path, { index_block_hash: '00'.repeat(32) })).status).toBe(404);
 });
 
-test('a database that is busy while a payload is made ends the event, not the hook', async () => {
+test('a busy database during a payload fails the event, but not the hook', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(
     definition(NOWHERE, everything, { enable_on_registration: true, decode_clarity_values: true }),
@@ -129,7 +129,7 @@ test('a database that is busy while a payload is made ends the event, not the ho
   expect(direct.made(uuid).filter(({ problem }) => problem !== null)).toEqual([]);
 });
 
-test('a database that fails under the deliveries ends neither the process nor a queue', async () => {
+test('a database error during deliveries stops neither the process nor a queue', async () => {
   await using direct = directHooks();
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));

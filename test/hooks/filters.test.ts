@@ -1,4 +1,4 @@
-/** Matches of each filter: all its parameters, a miss of each, and the index against a plain reading of the rules. */
+/** Matches of each filter: all parameters, a mismatch of each, and the index of filters compared to a plain implementation. */
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -24,7 +24,7 @@ const B = 'ST1WNJTS9JM1JYGK758B10DBAMBZ0K23ADP392SBV';
 const TOKEN = `${A}.token`;
 const ASSET = `${TOKEN}::coin!`;
 
-test('types and docs have the present filters; test/support/generate/filter-types.ts writes them', async () => {
+test('the types and docs list the current filters (test/support/generate/filter-types.ts writes them)', async () => {
   expect(await Bun.file(filterTypesFile).text()).toBe(await filterTypes());
   expect(await Bun.file(chainhooksPage).text()).toBe(await pageWithFilters());
 });
@@ -86,7 +86,7 @@ describe('every filter', () => {
     expect(Object.keys(full)).toHaveLength(18);
   });
   for (const filter of Object.values(full)) {
-    test(`${filter.type} matches what has all it says`, () => {
+    test(`${filter.type} matches a transaction that has all its parameters`, () => {
       expect(matches(filter, sample(filter))).toBe(true);
     });
     test(`the payload of a ${filter.type} match fits the payload schema`, () => {
@@ -96,7 +96,7 @@ describe('every filter', () => {
     });
     for (const parameter of Object.keys(filter).filter((name) => name !== 'type')) {
       const changed = { ...filter, [parameter]: other[parameter] } as Filter;
-      test(`${filter.type} doesn't match what has another ${parameter}`, () => {
+      test(`${filter.type} doesn't match with another ${parameter}`, () => {
         expect(matches(changed, sample(filter))).toBe(false);
       });
       if (filter.type === 'balance_change') continue;
@@ -124,13 +124,13 @@ const transfer = (sender: string, recipient: string, amount = '5'): ChainEvent =
 });
 
 describe('the rules', () => {
-  test('parameters must hold of one event, not of several together', () => {
+  test('all parameters must match in one event', () => {
     const spread = blockWith({ events: [transfer(A, A), transfer(B, B)] });
     expect(matches({ type: 'stx_transfer', sender: A, receiver: B }, spread)).toBe(false);
     expect(matches({ type: 'stx_transfer', sender: B, receiver: B }, spread)).toBe(true);
   });
 
-  test('several filters that hit a transaction make one match of it, in order of the block', () => {
+  test('several matching filters give one match per transaction, in block order', () => {
     const block = blockWith({ events: [transfer(A, B), transfer(A, B)] }, {}, { events: [transfer(B, A)] });
     const matcher = new Matcher();
     matcher.set(
@@ -146,19 +146,19 @@ describe('the rules', () => {
     expect([matcher.match(block), matcher.hooks]).toEqual([new Map(), 0]);
   });
 
-  test('a failed transaction matches by what it is, not by events', () => {
+  test('a failed transaction matches by its type, but not by its events', () => {
     const failed = blockWith({ status: 'abort_by_response' });
     expect(matches({ type: 'contract_call', contract_identifier: TOKEN }, failed)).toBe(true);
     expect(matches({ type: 'stx_event' }, failed)).toBe(false);
   });
 
-  test('locks are no STX events', () => {
+  test("locks don't match STX events", () => {
     const lock: ChainEvent = { kind: 'stx_lock', address: A, amount: '5', unlockHeight: 9, contractName: 'pox-4' };
     expect(matches({ type: 'stx_event' }, blockWith({ events: [lock] }))).toBe(false);
     expect(matches({ type: 'balance_change', principal: A }, blockWith({ fee: 0n, events: [lock] }))).toBe(false);
   });
 
-  test('balance_change: the parties of events, and who pays a fee above zero', () => {
+  test('balance_change matches the parties of events, and the payer of a fee above zero', () => {
     const of = (principal: string, block: Block) => matches({ type: 'balance_change', principal }, block);
     const sponsored = blockWith({ fee: 3n, sponsor: { address: A, nonce: 0n }, status: 'abort_by_response' });
     expect([of(A, sponsored), of(B, sponsored)]).toEqual([true, false]);
@@ -167,13 +167,13 @@ describe('the rules', () => {
     expect(of(A, blockWith({ fee: 0n, events: [transfer(A, A)] }))).toBe(true);
   });
 
-  test('the sender of a call and of a log is the origin, never the sponsor', () => {
+  test('the sender of a call or log is the origin, not the sponsor', () => {
     const sponsored = blockWith({ sponsor: { address: A, nonce: 0n } });
     expect(matches({ type: 'contract_call', sender: A }, sponsored)).toBe(false);
     expect(matches({ type: 'contract_call', sender: B }, sponsored)).toBe(true);
   });
 
-  test('values of instances: integers match both kinds, u the unsigned, minus the signed, 0x the bytes', () => {
+  test('an NFT value matches as integer, u for unsigned, minus for signed, or 0x for bytes', () => {
     const holding = (value: Uint8Array) =>
       blockWith({ events: [{ kind: 'nft', action: 'mint', asset: ASSET, sender: null, recipient: B, value }] });
     const [uint, int, negative] = [holding(clarity.uint(7n)), holding(clarity.int(7n)), holding(clarity.int(-7n))];
@@ -187,7 +187,7 @@ describe('the rules', () => {
     ]);
   });
 
-  test('extended matches every extension of a tenure', () => {
+  test('extended matches every kind of tenure extension', () => {
     const of = (cause: string) => sample({ type: 'tenure_change', cause } as Filter);
     const extended = full.tenure_change;
     expect(matches({ ...extended, cause: 'extended' }, of('extended_runtime'))).toBe(true);
@@ -196,12 +196,12 @@ describe('the rules', () => {
     expect(matches({ type: 'tenure_change' }, of('extended_read_count'))).toBe(true);
   });
 
-  test('recipient is another name of receiver', () => {
+  test('recipient is an alias of receiver', () => {
     expect(matches({ type: 'stx_transfer', recipient: B }, blockWith({ events: [transfer(A, B)] }))).toBe(true);
     expect(matches({ type: 'stx_transfer', recipient: A }, blockWith({ events: [transfer(A, B)] }))).toBe(false);
   });
 
-  test('block 1 is not delivered with the transactions of block 0', () => {
+  test('block 1 is delivered without the transactions of block 0', () => {
     const genesis = { blockTime: 0, parentIndexBlockHash: new Uint8Array(32), parentBurnBlockTime: null };
     const block = { ...blockWith({ genesis }, {}), height: 1 };
     expect(ownTransactions(block)).toHaveLength(1);
@@ -306,7 +306,7 @@ const anyFilter: fc.Arbitrary<Filter> = fc
     return made as Filter;
   });
 
-test('the index of many hooks finds for each what its filters match alone', () => {
+test("the index over many hooks finds the same matches as each hook's filters separately", () => {
   const seen = new Seen({ matches: 500 });
   assertProperty(
     fc.property(

@@ -1,4 +1,4 @@
-/** Chainhooks of an index that begins at a block: they are notified of every block it has, and of none below. */
+/** Chainhooks of an index that starts at a later block: they receive every block of the index, and none before. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bootTransaction, deploymentPayload } from '../../src/codec/boot-transaction.ts';
@@ -26,7 +26,7 @@ const applied = (target: { received: Received[] }): number[] =>
     payload.event.apply.map(({ block_identifier }: { block_identifier: { index: number } }) => block_identifier.index),
   );
 
-test('live, later, and asked for from block 1 on', async () => {
+test('hooks receive blocks from the first one on: live, after resuming, and in a backfill from block 1', async () => {
   await using direct = directHooks();
   using live = receiver();
   using later = receiver();
@@ -52,7 +52,7 @@ test('live, later, and asked for from block 1 on', async () => {
 /** Nobody listens there: deliveries wait in the queue. */
 const NOWHERE = 'http://127.0.0.1:9/hook';
 
-test('a block whose transactions name no chain, since the node made them, is accepted and delivered', async () => {
+test("a block with the node's own transactions, which have no chain id, is accepted and delivered", async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything));
   await direct.managed.setEnabled(CONSUMER, uuid, true);
@@ -70,7 +70,7 @@ interface Notified {
 }
 
 test(
-  'a hook is notified once of each block that joins and leaves the chain while the history starts again and again',
+  'a hook gets each joining and leaving block once while the index repeatedly starts at new heights',
   async () => {
     const seen = new Seen({ again: 5, rollbacks: 30, held: 50 });
     await assertProperty(

@@ -1,4 +1,4 @@
-/** Addresses are parsed into bytes and judged by these, whatever their notation. */
+/** IP addresses are parsed into bytes and checked as bytes, in any notation. */
 
 import { describe, expect, test } from 'bun:test';
 import { BlockList, isIP } from 'node:net';
@@ -42,8 +42,8 @@ const asGroups = (address: string): string => {
   return hex([a * 256 + b, c * 256 + d]);
 };
 
-describe('reading', () => {
-  test('the bytes of IPv6 are those of its groups, however zeros are left out', () => {
+describe('parsing', () => {
+  test('an IPv6 address gives the bytes of its groups, in any short form', () => {
     assertProperty(
       fc.property(groups, (numbers) => {
         const expected = Uint8Array.from(numbers.flatMap((one) => [one >> 8, one & 0xff]));
@@ -54,7 +54,7 @@ describe('reading', () => {
       { always: 'each address is written and read back' },
     );
   });
-  test('what is an address to Node is one here, and nothing else; but for zones', () => {
+  test('accepts the same addresses as Node, except for zones', () => {
     const pieces = fc.constantFrom('::', ':', '.', '0', '1', 'ff', '00a', '127', '256', '1.2.3.4', 'g', '%lo', ' ');
     const seen = new Seen({ addresses: 3, 'other texts': 100 });
     assertProperty(
@@ -68,7 +68,7 @@ describe('reading', () => {
     for (const text of ['0127.0.0.1', '127.1', '0x7f.0.0.1', '1:2:3:4:5:6:7::8:9', '1.2.3.4::', '::1.2.3.4:5'])
       expect(parseAddress(text)).toBeNull();
   });
-  test('networks', () => {
+  test('parses networks, and rejects invalid ones', () => {
     expect(parseNetwork('10.0.0.0/8')).toEqual({ bytes: Uint8Array.of(10, 0, 0, 0), bits: 8 });
     for (const text of ['', '/8', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/1.5', '::/0x8']) {
       expect(parseNetwork(text)).toBeNull();
@@ -76,8 +76,8 @@ describe('reading', () => {
   });
 });
 
-describe('what is not public', () => {
-  test('IPv4 by the registry, in every form that a URL may have it in', () => {
+describe('special addresses', () => {
+  test('include IPv4 ranges of the registry, in every form that a URL allows', () => {
     const seen = new Seen({ special: 10, public: 10 });
     assertProperty(
       fc.property(ipv4, (address) => {
@@ -98,7 +98,7 @@ describe('what is not public', () => {
       { seen },
     );
   });
-  test('an IPv6 address that leads to an IPv4 one as that one; in abandoned notations never', () => {
+  test('include IPv6 forms of special IPv4 addresses, and all addresses in abandoned notations', () => {
     const seen = new Seen({ special: 10, public: 10 });
     assertProperty(
       fc.property(ipv4, fc.nat(0xffff), (address, any) => {
@@ -119,7 +119,7 @@ describe('what is not public', () => {
       { seen },
     );
   });
-  test('all of IPv6 that is not given out for the Internet', () => {
+  test('include all IPv6 ranges that are not assigned for the Internet', () => {
     assertProperty(
       fc.property(groups, (numbers) => {
         fc.pre((numbers[0] ?? 0) >> 13 !== 1);
@@ -135,7 +135,7 @@ describe('what is not public', () => {
   });
 });
 
-test('loopback, as an IPv6 socket shows it too', () => {
+test('loopback includes IPv4-mapped addresses', () => {
   for (const text of ['127.0.0.1', '127.255.255.255', '::1', '::ffff:127.0.0.1']) {
     expect(isLoopback(bytesOf(text))).toBe(true);
   }

@@ -1,4 +1,4 @@
-/** Hooks of a host that gains and loses the lease: it starts and stops the work that one host does at a time. */
+/** Hooks of a host that gains and loses the lease: it starts and stops the work that only one host does at a time. */
 import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
@@ -73,7 +73,7 @@ function heldPost() {
   };
 }
 
-test('a host sends nothing before it gains the lease, all in order then, and once more what was under way when it lost it', async () => {
+test('a host sends nothing without the lease, everything in order with it, and unfinished deliveries again after losing it', async () => {
   const { lease, gain, lose } = givenLease();
   const { asked, send, ids } = heldPost();
   await using direct = directHooks({ lease, send });
@@ -102,7 +102,7 @@ test('a host sends nothing before it gains the lease, all in order then, and onc
   expect(asked[2]!.headers['x-chainhook-attempt']).toBe('1');
 });
 
-test('a host whose lease has ended sends nothing, though nobody notified it', async () => {
+test('a host whose lease has expired sends nothing, even before it is notified', async () => {
   const { lease, gain, end, isLost } = givenLease();
   const { asked, send } = heldPost();
   await using direct = directHooks({ lease, send });
@@ -118,7 +118,7 @@ test('a host whose lease has ended sends nothing, though nobody notified it', as
   expect(asked).toHaveLength(1);
 });
 
-test('tests of receivers are sent from any host', async () => {
+test('any host sends test deliveries', async () => {
   const { lease } = givenLease();
   const { asked, send } = heldPost();
   await using direct = directHooks({ lease, send });
@@ -130,7 +130,7 @@ test('tests of receivers are sent from any host', async () => {
   expect(await tested).toMatchObject({ ok: true, status_code: 204 });
 });
 
-test('backfills and upkeep continue on the host with the lease, once each', async () => {
+test('backfills and upkeep run once each, on the host with the lease', async () => {
   const { lease, gain, lose } = givenLease();
   const clock = heldClock([UPKEEP_MS]);
   await using direct = directHooks({ lease, after: clock.after });
@@ -146,7 +146,7 @@ test('backfills and upkeep continue on the host with the lease, once each', asyn
   expect(clock.waiting(UPKEEP_MS)).toBe(1);
 });
 
-test('the operator is notified of ends by the host that delivers', async () => {
+test('only the host with the lease alerts the operator of ended hooks', async () => {
   const { lease, gain, lose } = givenLease();
   const { asked, send } = heldPost();
   await using direct = directHooks({ lease, send, rules: { alertUrl: 'https://127.0.0.1:9/alerts' } });
@@ -187,7 +187,7 @@ function heldWrites() {
   return { writes, write };
 }
 
-test('results that come while others are written go together, in their order and with the epoch of the lease', async () => {
+test("results that arrive during a write are written together, in order and with the lease's epoch", async () => {
   const { writes, write } = heldWrites();
   const writer = resultWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
   writer.start(7);
@@ -200,7 +200,7 @@ test('results that come while others are written go together, in their order and
   expect(await Promise.all(counts)).toEqual([false, true, false]);
 });
 
-test('while requests are under way, results are written 20 ms after the first, 200 together, and all that wait at a stop', async () => {
+test('during requests, results are written after 20 ms or in batches of 200, and a stop writes the rest', async () => {
   const { writes, write } = heldWrites();
   const clock = heldClock([20]);
   let areMoreComing = true;
@@ -243,7 +243,7 @@ test('while requests are under way, results are written 20 ms after the first, 2
   expect(await Promise.all(late)).toEqual([true]);
 });
 
-test('results that the log does not take are written again; where the lease ends first, nobody waits for them', async () => {
+test('results that the log rejects are retried, and nothing waits for them once the lease ends', async () => {
   const { writes, write } = heldWrites();
   const clock = heldClock([500]);
   const writer = resultWriter({ write, areMoreComing: () => false, clock });
@@ -276,7 +276,7 @@ test('results that the log does not take are written again; where the lease ends
   expect(await third).toBe(true);
 });
 
-test("a result that can't be written delays no other; an error of the disk is returned at once", async () => {
+test("a result that can't be written delays no other, and a disk error is returned at once", async () => {
   const { writes, write } = heldWrites();
   const writer = resultWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
   writer.start(1);

@@ -1,4 +1,4 @@
-/** Blocks that leave the chain while a backfill delivers them; with the test's own clock. */
+/** Blocks that are orphaned while a backfill delivers them, with the test's own clock. */
 import { expect, test } from 'bun:test';
 import { received } from '../support/data/ingest.ts';
 import { eventsOf } from '../support/events/forked-chain.ts';
@@ -34,7 +34,7 @@ async function liveAtThree(direct: DirectHooks, ...urls: string[]): Promise<stri
   return uuids;
 }
 
-test('what a backfill has still to send of a block that left the chain is cancelled, and the backfill ends', async () => {
+test("a backfill's pending deliveries of an orphaned block are cancelled, and the backfill ends", async () => {
   await using direct = directHooks();
   using target = receiver();
   const [uuid = ''] = await liveAtThree(direct, target.url);
@@ -64,36 +64,39 @@ test('what a backfill has still to send of a block that left the chain is cancel
   expect(job().deliveries).toEqual({ queued: 2, delivered: 0, dead: 2 });
 });
 
-test.each([200, 500])('a rollback waits for the request of a backfill with its block, answered %d', async (status) => {
-  await using direct = directHooks();
-  using target = receiver();
-  using other = receiver();
-  const [uuid = ''] = await liveAtThree(direct, target.url, other.url);
-  const asked = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<Response>();
-  target.answer = (one) => {
-    if (reasonOf(one) !== 'backfill') return new Response('');
-    asked.resolve();
-    return answer.promise;
-  };
-  await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
-  await asked.promise;
+test.each([200, 500])(
+  "a rollback waits for the backfill's running request with that block, answered %d",
+  async (status) => {
+    await using direct = directHooks();
+    using target = receiver();
+    using other = receiver();
+    const [uuid = ''] = await liveAtThree(direct, target.url, other.url);
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Response>();
+    target.answer = (one) => {
+      if (reasonOf(one) !== 'backfill') return new Response('');
+      asked.resolve();
+      return answer.promise;
+    };
+    await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
+    await asked.promise;
 
-  feed(direct, forked.slice(third));
-  // Its queue comes after the one that is held.
-  await until(() => other.received.length === 1);
-  const [applied, rollback] = direct.made(uuid);
-  expect([applied?.state, rollback?.state, rollback?.attempts]).toEqual(['cancelled', 'pending', 0]);
-  expect(direct.hooks.dispatcher.underWay().includes(rollback!.id)).toBe(false);
-  answer.resolve(new Response('', { status }));
-  await until(() => direct.made(uuid)[1]?.state === 'delivered');
-  expect(direct.made(uuid)[0]).toMatchObject({ state: 'cancelled', attempts: 0 });
-  expect(target.received.map(reasonOf)).toEqual(['backfill', 'live']);
-  const [apply, after] = target.received.map(({ payload }) => payload.event);
-  expect(hashesOf(after.rollback)).toContain(hashesOf(apply.apply)[0] as string);
-});
+    feed(direct, forked.slice(third));
+    // Its queue comes after the one that is held.
+    await until(() => other.received.length === 1);
+    const [applied, rollback] = direct.made(uuid);
+    expect([applied?.state, rollback?.state, rollback?.attempts]).toEqual(['cancelled', 'pending', 0]);
+    expect(direct.hooks.dispatcher.underWay().includes(rollback!.id)).toBe(false);
+    answer.resolve(new Response('', { status }));
+    await until(() => direct.made(uuid)[1]?.state === 'delivered');
+    expect(direct.made(uuid)[0]).toMatchObject({ state: 'cancelled', attempts: 0 });
+    expect(target.received.map(reasonOf)).toEqual(['backfill', 'live']);
+    const [apply, after] = target.received.map(({ payload }) => payload.event);
+    expect(hashesOf(after.rollback)).toContain(hashesOf(apply.apply)[0] as string);
+  },
+);
 
-test('what is sent again of a backfill is cancelled, too, and counted once', async () => {
+test('a redelivery of a backfill is cancelled, too, and counted once', async () => {
   await using direct = directHooks();
   using target = receiver();
   const [uuid = ''] = await liveAtThree(direct, target.url);
@@ -108,7 +111,7 @@ test('what is sent again of a backfill is cancelled, too, and counted once', asy
   expect(direct.trial.getBackfill(CONSUMER, uuid, id).deliveries).toEqual({ queued: 1, delivered: 0, dead: 1 });
 });
 
-test('a hook that was disabled while a block left the chain is notified of that once it is enabled', async () => {
+test('a hook that was disabled during a reorg gets the rollback once it is enabled', async () => {
   await using direct = directHooks();
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));

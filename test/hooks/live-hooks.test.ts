@@ -1,4 +1,4 @@
-/** Live hooks in memory: what is read again after a transaction is rolled back. */
+/** Live hooks in memory: the values that are reloaded after a transaction is rolled back. */
 import { expect, test } from 'bun:test';
 import type { Block } from '../../src/chain/block.ts';
 import { liveHooks } from '../../src/hooks/evaluation/steps.ts';
@@ -21,7 +21,7 @@ function opened() {
 const block = { height: 4, indexBlockHash: new Uint8Array(32).fill(4) } as Block;
 const hook = { id: 1, uuid: 'u', name: 'n', options: {}, conditions: [] };
 
-test('after a block is rolled back, the progress is read again, but no hook', () => {
+test("after a block's transaction is rolled back, only the progress is reloaded", () => {
   const { liveOnes, stored, reads } = opened();
   liveOnes.begin();
   liveOnes.advance(block, 2);
@@ -31,7 +31,7 @@ test('after a block is rolled back, the progress is read again, but no hook', ()
   expect([liveOnes.progress(), reads()]).toEqual([stored, 1]);
 });
 
-test('a change of the hooks that is rolled back has them read again, and so has what was read in the same transaction', () => {
+test('after a hook change is rolled back, the hooks are reloaded, even if they were loaded in that transaction', () => {
   const { liveOnes, reads } = opened();
   liveOnes.begin();
   liveOnes.include(hook);

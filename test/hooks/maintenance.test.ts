@@ -1,4 +1,4 @@
-/** Retention of chainhooks: which rows are removed, and which must not be. */
+/** Retention of chainhooks: the rows that are deleted, and the rows that must stay. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -37,7 +37,7 @@ function setStates(direct: DirectHooks, uuid: string, states: readonly DeliveryS
   return made;
 }
 
-test('bodies and rows of what was delivered or cancelled go with time; what is still to be sent, and the dead, stay', async () => {
+test('delivered and cancelled deliveries expire, first their bodies and then their rows; others stay', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
@@ -59,7 +59,7 @@ test('bodies and rows of what was delivered or cancelled go with time; what is s
   expect(rows()).toEqual([false, false, true, true, true]);
 });
 
-test('upkeep runs by itself, for as long as the hooks do', async () => {
+test('upkeep runs periodically while the hooks run', async () => {
   const clock = heldClock([EVERY]);
   await using direct = directHooks({ after: clock.after });
   const uuid = await direct.register(definition(NOWHERE, everything, started));
@@ -74,7 +74,7 @@ test('upkeep runs by itself, for as long as the hooks do', async () => {
   expect(direct.said.filter(({ event }) => event === 'hook_task_failed')).toEqual([]);
 });
 
-test('a hook has the bodies of its newest delivered deliveries, and of all that wait', async () => {
+test('a hook keeps the bodies of its newest delivered deliveries, and all undelivered bodies', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
@@ -89,7 +89,7 @@ test('a hook has the bodies of its newest delivered deliveries, and of all that 
   expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, false, true]);
 });
 
-test('what is deep in the chain is forgotten, what left it and was not rolled back yet is not, however old', async () => {
+test('ledger rows of deep blocks are deleted, but never those of orphaned blocks that wait for a rollback', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
@@ -111,7 +111,7 @@ test('what is deep in the chain is forgotten, what left it and was not rolled ba
   expect(direct.own.ledger.ofBlock(orphan).map(({ height }) => height)).toEqual([15]);
 });
 
-test('a deleted hook goes with all that its log still has', async () => {
+test('a deleted hook is removed with all its deliveries and backfills', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   const other = await direct.register(definition(NOWHERE, everything, started));
@@ -136,7 +136,7 @@ test('a deleted hook goes with all that its log still has', async () => {
   expect(direct.made(other)).toHaveLength(others);
 });
 
-test('retention works in batches: failures are logged, and more than a batch is removed all the same', async () => {
+test('retention deletes in several batches, and logs failures', async () => {
   const clock = heldClock([EVERY]);
   await using direct = directHooks({ after: clock.after });
   using target = receiver();
@@ -178,7 +178,7 @@ test('retention works in batches: failures are logged, and more than a batch is 
   expect(direct.made(uuid)).toEqual([]);
 });
 
-test('a server that stops waits for the step of upkeep that is under way, and for no other', async () => {
+test('a stopping server waits only for the current step of upkeep', async () => {
   await using direct = directHooks();
   const { store, log } = direct.hooks;
   const held = heldClock([EVERY]);

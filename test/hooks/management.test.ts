@@ -1,4 +1,4 @@
-/** Routes of chainhooks: refusals that name the field, isolation of consumers, and how hooks begin and end. */
+/** Routes of chainhooks: errors that name the field, isolation of consumers, and the life of hooks. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { received } from '../support/data/ingest.ts';
@@ -37,7 +37,7 @@ const feed = (server: HookServer, from: number, to: number) => {
   for (const event of upTo(to).slice(upTo(from).length)) server.ingest.receive(event);
 };
 
-describe('definitions that are refused', () => {
+describe('rejects a definition with', () => {
   let server: HookServer;
   beforeAll(async () => {
     server = await hookServer();
@@ -127,7 +127,7 @@ describe('definitions that are refused', () => {
     expect((await server.request('GET', '/chainhooks/me')).body.total).toBe(0);
   });
 
-  test('bodies and parameters of other routes', async () => {
+  test('rejects invalid bodies and parameters of other routes', async () => {
     const refusals = [
       ['GET', '/chainhooks/me?limit=61', undefined, 'limit must be <= 60'],
       ['GET', '/chainhooks/me?limit=0', undefined, 'limit must be >= 1'],
@@ -159,7 +159,7 @@ describe('definitions that are refused', () => {
   });
 });
 
-test('what is accepted is echoed as it was sent, and what is probably not meant is said', async () => {
+test('an accepted definition is returned as sent, with warnings about likely mistakes', async () => {
   await using server = await hookServer();
   const sent = {
     ...definition(URL_OK, [
@@ -198,12 +198,12 @@ test('what is accepted is echoed as it was sent, and what is probably not meant 
   expect((await server.request('GET', `/chainhooks/me/${body.uuid}/deliveries`)).status).toBe(200);
 });
 
-describe('life', () => {
+describe('the life of a hook', () => {
   const heights = (target: {
     received: { payload: { event: { apply: { block_identifier: { index: number } }[] } } }[];
   }) => target.received.flatMap(({ payload }) => payload.event.apply.map(({ block_identifier: { index } }) => index));
 
-  test('new until its first block, streaming then; what it is off for is not delivered', async () => {
+  test('is new until its first block, then streaming, and misses the blocks while disabled', async () => {
     await using server = await hookServer();
     using target = receiver();
     const uuid = await register(server, target.url, {}, [
@@ -265,25 +265,28 @@ describe('life', () => {
       { expire_after_evaluations: 1, expire_after_occurrences: 100 },
       (status: { evaluated_block_count: number }) => status.evaluated_block_count,
     ],
-  ])('%p: the last block is delivered, the hook expires, and has as much once more', async (limits, countOf) => {
-    const [limit] = Object.values(limits) as [number];
-    await using server = await hookServer();
-    using target = receiver();
-    const uuid = await register(server, target.url, { ...limits, enable_on_registration: true }, everything);
-    feed(server, -1, 15);
-    const expired = await shown(server, uuid);
-    expect(expired).toMatchObject({ status: 'expired', enabled: false });
-    expect(countOf(expired)).toBe(limit);
-    await until(async () => (await shown(server, uuid)).pending_deliveries === 0);
-    expect(heights(target)).toHaveLength(expired.occurrence_count);
-    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-    expect(await shown(server, uuid)).toMatchObject({ status: 'streaming', enabled: true });
-    feed(server, 15, 30);
-    const again = await shown(server, uuid);
-    expect([again.status, countOf(again)]).toEqual(['expired', 2 * limit]);
-  });
+  ])(
+    'with %p: the last block is delivered, the hook expires, and enabling it renews the limit',
+    async (limits, countOf) => {
+      const [limit] = Object.values(limits) as [number];
+      await using server = await hookServer();
+      using target = receiver();
+      const uuid = await register(server, target.url, { ...limits, enable_on_registration: true }, everything);
+      feed(server, -1, 15);
+      const expired = await shown(server, uuid);
+      expect(expired).toMatchObject({ status: 'expired', enabled: false });
+      expect(countOf(expired)).toBe(limit);
+      await until(async () => (await shown(server, uuid)).pending_deliveries === 0);
+      expect(heights(target)).toHaveLength(expired.occurrence_count);
+      await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+      expect(await shown(server, uuid)).toMatchObject({ status: 'streaming', enabled: true });
+      feed(server, 15, 30);
+      const again = await shown(server, uuid);
+      expect([again.status, countOf(again)]).toEqual(['expired', 2 * limit]);
+    },
+  );
 
-  test('changed filters hold from the next block on, a changed limit counts what was', async () => {
+  test('changed filters apply from the next block on, and a changed limit includes past counts', async () => {
     await using server = await hookServer();
     const uuid = await register(server, 'https://127.0.0.1:9/', { enable_on_registration: true }, []);
     feed(server, -1, 6);
@@ -300,11 +303,11 @@ describe('life', () => {
   });
 });
 
-describe('whoever has just written', () => {
+describe('after a write', () => {
   /** A server whose acknowledged events stay pending: no timer commits them. */
   const pending = () => hookServer({}, undefined, {}, () => () => {});
 
-  test('reads at least the events that were answered, by each route', async () => {
+  test('every route shows at least the acknowledged events', async () => {
     await using server = await pending();
     using target = receiver();
     const uuid = await register(server, target.url, { enable_on_registration: true }, everything);
@@ -338,7 +341,7 @@ describe('whoever has just written', () => {
     expect(definitions.matched_blocks).toBe(1);
   });
 
-  test('reads what a request changed: of a hook, its secret and its backfills', async () => {
+  test('reads show the changed hook, secret and backfills', async () => {
     await using server = await pending();
     feed(server, -1, 2);
     const uuid = await register(server, 'https://127.0.0.1:9/', {}, everything);

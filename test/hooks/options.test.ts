@@ -1,4 +1,4 @@
-/** Each option of a hook: what it adds to a payload, and that nothing else changes. */
+/** Each option of a hook: its additions to a payload, and no other changes. */
 import { describe, expect, test } from 'bun:test';
 import type { Block } from '../../src/chain/block.ts';
 import { networkOf } from '../../src/chain/network.ts';
@@ -78,8 +78,8 @@ const effects: Record<keyof Options, readonly string[]> = {
   expire_after_occurrences: [],
 };
 
-describe('each option changes what it names and nothing else', () => {
-  test('all ten are here', () => {
+describe('each option changes only its own part of the payload', () => {
+  test('all ten options are tested', () => {
     expect(Object.keys(effects).sort()).toEqual(Object.keys(Options.properties).sort());
     expect(Object.keys(effects)).toHaveLength(10);
   });
@@ -98,7 +98,7 @@ describe('each option changes what it names and nothing else', () => {
   }
 });
 
-test('without options there is no metadata of blocks, and values are hex', () => {
+test('without options, blocks have no metadata and values are hex', () => {
   const [block] = plain.event.apply;
   expect(Object.keys(block)).toEqual(['block_identifier', 'parent_block_identifier', 'timestamp', 'transactions']);
   for (const { metadata, operations } of plain.event.apply.flatMap(({ transactions }: Json) => transactions)) {
@@ -111,7 +111,7 @@ test('without options there is no metadata of blocks, and values are hex', () =>
   expect(payloadMistake(plain)).toBeNull();
 });
 
-test('either option adds the whole metadata of blocks, with the signatures', () => {
+test('either block option adds the whole block metadata, and only one adds signatures', () => {
   const of = (options: Options) => payload(options).event.apply.at(-1).metadata;
   const { signatures, ...rest } = of({ include_block_signatures: true });
   expect(rest).toEqual(of({ include_block_metadata: true }));
@@ -170,7 +170,7 @@ describe('decoding', () => {
     });
   });
 
-  test('a memo is text beside its bytes, which the published schemas accept', () => {
+  test('a memo is decoded in addition to its bytes, in the published schema', () => {
     const block = blocks.find(({ transactions }) => transactions.some(({ payload: { type } }) => type === 'coinbase'))!;
     const base = block.transactions.find(({ payload: { type } }) => type === 'coinbase')!;
     const memos = (bytes: number[]): Json[] => {
@@ -201,7 +201,7 @@ describe('decoding', () => {
     expect(memos([0xff, 0xfe])).toEqual(four({ memo: '\ufffd\ufffd', memo_hex: '0xfffe' }));
   });
 
-  test('a call of a function that no contract has is shown with the types of its values', () => {
+  test('a call of an unknown function has the types of its values', () => {
     expect(shown(undefined).operations[1].metadata.args).toEqual([
       { hex: '0x0100000000000000000000000000000005', repr: 'u5', name: '', type: 'uint' },
     ]);
@@ -209,7 +209,7 @@ describe('decoding', () => {
 });
 
 describe('operations', () => {
-  test('a burnt token is taken from its owner, and a fee of zero has no sign', () => {
+  test('a burn has a negative amount of its owner, and a fee of zero has no sign', () => {
     const operations = plain.event.apply
       .flatMap(({ transactions }: Json) => transactions)
       .flatMap(({ operations }: Json) => operations);
@@ -221,7 +221,7 @@ describe('operations', () => {
     expect(new Set(operations.map(({ type }: Json) => type)).size).toBeGreaterThan(8);
   });
 
-  test('a transfer that was skipped shows its fee alone, one that succeeded shows its event once', () => {
+  test('a failed transfer shows only its fee, and a successful one shows its event once', () => {
     const block = blocks.find(({ transactions }) =>
       transactions.some(({ payload: { type } }) => type === 'token_transfer'),
     )!;
@@ -247,7 +247,7 @@ describe('operations', () => {
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
 const optionsAreTyped: Same<HookOptions, Options> = true;
 
-test('the types of stackside/test are those of options and payloads', () => {
+test('the types of stackside/test match the options and payloads', () => {
   expect(optionsAreTyped).toBe(true);
   const imports = [
     "import type { DecodedValue, HookPayload } from './src/testing/types';",
@@ -280,7 +280,7 @@ test('the types of stackside/test are those of options and payloads', () => {
   expect(errors).not.toEqual([]);
 });
 
-test('hooks that match the same share all but their own part, and the text is that of a hook alone', () => {
+test("hooks with equal matches share their payload text, which equals a single hook's text", () => {
   const findFunction = () => undefined;
   const [block, other] = blocks.filter((one) => ownTransactions(one).length > 2);
   if (block === undefined || other === undefined) throw new Error('the chain has no long blocks');

@@ -1,4 +1,7 @@
-/** A log that was restored to an earlier point: no hook evaluates or sends anything until somebody says so, and then nothing is left out. */
+/**
+ * A log that was restored to an earlier point: hooks are paused until somebody enables or disables them, and then they miss
+ * nothing.
+ */
 import { expect, test } from 'bun:test';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
@@ -64,7 +67,7 @@ const begin = (direct: DirectHooks): Promise<void> =>
     async () => {},
   );
 
-test('hooks are paused with their queues and backfills, and go on where they stopped once they are enabled', async () => {
+test('hooks pause with their queues and backfills, and continue where they stopped once enabled', async () => {
   const { lease, gain } = laterLease();
   const { sent, send } = answering();
   await using direct = directHooks({ lease, send });
@@ -105,7 +108,7 @@ test('hooks are paused with their queues and backfills, and go on where they sto
   ).toEqual([]);
 });
 
-test('an expired hook, and one that is disabled, send what waits once each is disabled, and evaluate nothing', async () => {
+test('an expired hook sends its queue once it is disabled, and evaluates nothing', async () => {
   const { lease, gain } = laterLease();
   const { sent, send } = answering();
   await using direct = directHooks({ lease, send });
@@ -125,7 +128,7 @@ test('an expired hook, and one that is disabled, send what waits once each is di
   expect(managed.get(CONSUMER, expired).status).toMatchObject({ status: 'expired', paused_reason: null });
 });
 
-test('a delivery that waits keeps its webhook id, and new deliveries have other ids than in the log before', async () => {
+test("a waiting delivery keeps its webhook id, and new deliveries get ids that the old log didn't have", async () => {
   /** The deliveries of one hook, which two of its hosts would number alike. */
   async function deliveriesOf(isRestored: boolean): Promise<string[]> {
     const { lease, gain } = laterLease();

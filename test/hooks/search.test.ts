@@ -1,4 +1,4 @@
-/** Searches for matches in past blocks: what they read, and where they end. */
+/** Searches for matches in past blocks: the blocks that they read, and their limits. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -32,7 +32,7 @@ const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_cha
   type,
 }));
 
-test('a test reads from the tip down to the first match', async () => {
+test('a test delivery reads from the tip down to the first match', async () => {
   await using direct = directHooks();
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything));
@@ -69,7 +69,7 @@ test('a test sends nothing if no block matches, and names the lowest height it s
   expect(target.received).toEqual([]);
 });
 
-test('a search goes through so many heights and no more, however high the chain is', async () => {
+test('a search reads a bounded number of heights on a chain of any height', async () => {
   const looked: number[] = [];
   const scan: Scanner = {
     next: () => null,
@@ -84,7 +84,7 @@ test('a search goes through so many heights and no more, however high the chain 
   expect(looked.length).toBe(MOST_BLOCKS);
 });
 
-test('a search ends with the transactions it may go through, and goes on from there', async () => {
+test('a search stops at its transaction limit, and can continue from there', async () => {
   await using direct = directHooks();
   feed(direct);
   const { history, store } = direct.hooks;
@@ -104,7 +104,7 @@ test('a search ends with the transactions it may go through, and goes on from th
   expect(read).toEqual(Array.from({ length: BLOCKS }, (_, index) => BLOCKS - index));
 });
 
-test('a hook that names principals is searched in the blocks that hold them, in both directions alike', async () => {
+test('a search for a hook with principals reads the same blocks in both directions', async () => {
   await using direct = directHooks();
   feed(direct);
   const { history, store } = direct.hooks;
@@ -137,7 +137,7 @@ test('a hook that names principals is searched in the blocks that hold them, in 
   expect(read.length).toBeLessThan(2 * BLOCKS * senders.size);
 });
 
-test('searches run one after the other, a failed one delays none, and too many are refused', async () => {
+test('searches run one at a time, a failed one delays none, and too many are rejected', async () => {
   const searches = search();
   const order: string[] = [];
   const scan = (name: string, fails = false): Scanner => ({

@@ -1,4 +1,4 @@
-/** Signing secrets: stored sealed everywhere, and deliveries that wait while a secret can't be opened. */
+/** Signing secrets: stored only encrypted, and deliveries wait if a secret can't be decrypted. */
 
 import { describe, expect, spyOn, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
@@ -64,7 +64,7 @@ async function listed({ url }: HookServer): Promise<string> {
   return written.mock.calls.join('');
 }
 
-test('commands, tables and files have a secret only sealed, with a key that the first start makes', async () => {
+test('commands, tables and files contain a secret only encrypted, with a key that the first start creates', async () => {
   using directory = dataDirectory();
   const file = secretsKeyFile(directory.path);
   let secrets: string[];
@@ -175,7 +175,7 @@ test.each(Object.entries(DAMAGES))(
   },
 );
 
-test('a new key does not replace one that is damaged', async () => {
+test('a damaged key file is not replaced by a new key', async () => {
   using directory = dataDirectory();
   mkdirSync(directory.path, { recursive: true });
   writeFileSync(secretsKeyFile(directory.path), 'short\n');
@@ -185,7 +185,7 @@ test('a new key does not replace one that is damaged', async () => {
   expect(readFileSync(secretsKeyFile(directory.path), 'utf8')).toBe('short\n');
 });
 
-test('the key is read when the server starts: one that replaces it counts from the next start, and the old one may come back', async () => {
+test('a replaced key takes effect at the next start, and the old key can be restored', async () => {
   using directory = dataDirectory();
   using target = receiver();
   const file = secretsKeyFile(directory.path);
@@ -217,7 +217,7 @@ test('the key is read when the server starts: one that replaces it counts from t
   expect(sequences(target.received)).toEqual(upTo(target.received.length));
 });
 
-test('a key that opens the secrets of some consumers delays only the others', async () => {
+test("a key that decrypts some consumers' secrets delays only the others", async () => {
   using directory = dataDirectory();
   using files = dataDirectory();
   using one = receiver();
@@ -256,7 +256,7 @@ test('a key that opens the secrets of some consumers delays only the others', as
   for (const { received } of [one, two]) expect(sequences(received)).toEqual(upTo(5));
 });
 
-test('a backup is restored without the key, and goes on with it', async () => {
+test('a backup is restored without the key, and continues once the key is back', async () => {
   using directory = dataDirectory();
   using places = dataDirectory();
   mkdirSync(places.path, { recursive: true });
@@ -290,7 +290,7 @@ test('a backup is restored without the key, and goes on with it', async () => {
   expect(signatures(last)).toEqual([signatureOf(secret, last)]);
 });
 
-test("an alert of a hook whose secret can't be read comes unsigned", async () => {
+test('the alert of a hook with an unreadable secret is unsigned', async () => {
   using directory = dataDirectory();
   const at: Headers[] = [];
   using operator = Bun.serve({
@@ -317,7 +317,7 @@ test("an alert of a hook whose secret can't be read comes unsigned", async () =>
   expect(at[0]!.get('webhook-id')).toStartWith('evt_');
 });
 
-test('a rotation while deliveries wait outlasts a restart, and the former secret comes back with the next one', async () => {
+test('a rotation while deliveries wait survives a restart, and the next one keeps the previous secret', async () => {
   using directory = dataDirectory();
   using target = receiver();
   const file = secretsKeyFile(directory.path);
@@ -350,11 +350,11 @@ test('a rotation while deliveries wait outlasts a restart, and the former secret
   expect(signatures(newest)).toEqual([signatureOf(next, newest), signatureOf(secret, newest)]);
 });
 
-describe('what is sealed', () => {
+describe('an encrypted secret', () => {
   const sealing = sealingWith(A, B);
   const secret = new Uint8Array(32).fill(7);
 
-  test('is opened for its consumer alone, and no other bytes are', async () => {
+  test('decrypts only for its consumer, and only if unchanged', async () => {
     const sealed = sealing.seal('me', secret);
     expect(sealing.open('me', sealed)).toEqual(Buffer.from(secret));
     expect(sealing.open('you', sealed)).toBeNull();
@@ -375,7 +375,7 @@ describe('what is sealed', () => {
     );
   });
 
-  test('in the clear, or for another consumer, delays its deliveries and is reported', async () => {
+  test('in plain text or copied to another consumer delays deliveries and is reported', async () => {
     await using direct = directHooks({ sealing });
     const { commands, secrets } = direct.hooks;
     await commands.run('hook.set_secret', { consumer: 'plain', secret: '07'.repeat(32) });
@@ -389,7 +389,7 @@ describe('what is sealed', () => {
 });
 
 test.each(['the key that is back', 'a new secret'])(
-  'a pause is no part of the time for which a delivery is tried, when %s ends it',
+  "a pause doesn't count for a delivery's retry budget when it ends with %s",
   async (end) => {
     const DAY = 24 * 3_600_000;
     using directory = dataDirectory();

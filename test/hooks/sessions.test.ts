@@ -1,4 +1,4 @@
-/** Sign-in of browsers: links work once, sessions end, and the cookie works only for pages of this origin. */
+/** Browser sign-in: links work once, sessions end, and the cookie works only for pages of this origin. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { access } from '../../src/hooks/access/access.ts';
@@ -24,7 +24,7 @@ function sessionsAt(start = 1_000_000) {
 }
 
 describe('sessions', () => {
-  test('a link works once, for a quarter of an hour', () => {
+  test('a link works once, within 15 minutes', () => {
     const { clock, link, redeem } = sessionsAt();
     const { secret, expiresAt } = link(OPERATOR);
     expect([secret.length, expiresAt - clock.now]).toEqual([64, 15 * MINUTE]);
@@ -34,7 +34,7 @@ describe('sessions', () => {
     expect(redeem(late)).toBeNull();
   });
 
-  test('a session ends a day after its last request, after a week in any case, and when it is ended', () => {
+  test('a session ends a day after its last request, after a week at most, or when it is closed', () => {
     const { clock, begin, find, end, redeem } = sessionsAt();
     const began = clock.now;
     const { secret, expiresAt } = begin(OPERATOR);
@@ -56,7 +56,7 @@ describe('sessions', () => {
     expect([find(ended), redeem(begin(OPERATOR).secret)]).toEqual([null, null]);
   });
 
-  test('a system clock that is set back prolongs neither links nor sessions, and one that is set forward ends them', () => {
+  test('setting the system clock back extends neither links nor sessions, and setting it forward ends them', () => {
     const { clock, link, redeem, begin, find } = sessionsAt();
     clock.monotonic = 0;
     const [token, idle, cookie] = [link(OPERATOR).secret, begin(OPERATOR).secret, begin(OPERATOR).secret];
@@ -78,7 +78,7 @@ describe('sessions', () => {
     expect(find(next)).toBeNull();
   });
 
-  test('nobody ends what others have, however many links and sessions they make', () => {
+  test("a caller's many links and sessions end no other caller's", () => {
     const { link, redeem, begin, find } = sessionsAt();
     // The consumer of the operator's own hooks, too, is another caller than the operator.
     const others = [
@@ -93,7 +93,7 @@ describe('sessions', () => {
     expect([redeem(token), find(cookie)?.caller]).toEqual([OPERATOR, OPERATOR]);
   });
 
-  test('the oldest link and the oldest session of a caller make room', () => {
+  test("a caller's oldest link and oldest session are dropped at the limit", () => {
     const { link, redeem, begin, find } = sessionsAt();
     const links = Array.from({ length: 101 }, () => link(OPERATOR).secret);
     expect([redeem(links[0]!), redeem(links[1]!)]).toEqual([null, OPERATOR]);
@@ -125,7 +125,7 @@ describe('a request with the cookie', () => {
 
   const own = { 'sec-fetch-site': 'same-origin' };
 
-  test('is answered for a page of this origin', () => {
+  test('is accepted from a page of this origin', () => {
     for (const method of ['GET', 'POST', 'PATCH', 'DELETE']) {
       expect(statusOf(method, { ...own, origin: `http://${HOST}` })).toBe(200);
       // A proxy in front speaks to us by another name than the browser does to it.
@@ -135,7 +135,7 @@ describe('a request with the cookie', () => {
     expect([statusOf('GET', {}), statusOf('GET', { 'sec-fetch-site': 'none' })]).toEqual([200, 200]);
   });
 
-  test('that changes something is refused where the browser does not say that the page is ours', () => {
+  test('is rejected for a change unless the browser reports this origin', () => {
     const foreign: Record<string, string>[] = [
       {},
       { origin: 'null' },
@@ -153,7 +153,7 @@ describe('a request with the cookie', () => {
     for (const site of ['same-site', 'cross-site']) expect(statusOf('GET', { 'sec-fetch-site': site })).toBe(403);
   });
 
-  test('by another name of a host is refused, and one with a wrong key or a wrong cookie is not signed in', () => {
+  test("is rejected for another host name, and doesn't sign in with a wrong key or cookie", () => {
     expect(statusOf('GET', { host: 'evil.example:3999' })).toBe(421);
     expect(statusOf('GET', { 'x-api-key': 'wrong-key' })).toBe(401);
     // Another server on this host, or one that has the name without a port.
@@ -186,7 +186,7 @@ describe.each(['0', '2'])('a server with %s threads', (threads) => {
   const keys = dataDirectory();
   afterAll(() => keys[Symbol.dispose]());
 
-  test('signs in by a link and by a key, and out', async () => {
+  test('signs in with a link and with a key, and signs out', async () => {
     const file = join(keys.path, 'keys');
     await Bun.write(file, 'alice first-key\n');
     await using server = await serving({ threads, hookKeys: file });
@@ -239,7 +239,7 @@ describe.each(['0', '2'])('a server with %s threads', (threads) => {
   });
 });
 
-test('where hooks are open there is nothing to sign in to, and where they are not served nobody can', async () => {
+test('signing in is unnecessary with open access, and impossible if hooks are not served', async () => {
   await using server = await serving({ hookAccess: 'open' });
   const { ask } = browser(server);
   expect((await ask('GET', PATH)).body).toEqual({
@@ -257,7 +257,7 @@ test('where hooks are open there is nothing to sign in to, and where they are no
   expect((await browser(reading).ask('POST', PATH)).status).toBe(503);
 });
 
-test('`stackside console` prints a link by the key of the data directory', async () => {
+test('`stackside console` prints a sign-in link with the key of the data directory', async () => {
   await using server = await serving({});
   const run = (...args: string[]) => stacksideIn({}, 'console', '--url', server.api, ...args);
   const { code, stdout, stderr } = await run('--data', server.directory);

@@ -1,4 +1,4 @@
-/** Hooks survive failures of the process and the index: no delivery is lost, and none is repeated. */
+/** Hooks survive failures of the process and the index: every delivery is sent exactly once. */
 
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync } from 'node:fs';
@@ -41,7 +41,7 @@ async function undisturbed() {
 }
 const expected = await undisturbed();
 
-test('a rebuild makes hooks, queue, log and secrets again, and delivers nothing again', async () => {
+test('a rebuild restores hooks, queue, deliveries and secrets, and delivers nothing again', async () => {
   using directory = dataDirectory();
   using target = receiver();
   let uuid: string;
@@ -84,7 +84,7 @@ test('a rebuild makes hooks, queue, log and secrets again, and delivers nothing 
   );
 });
 
-test('an index that lost its last commits has them again from the journal, and delivers nothing twice', async () => {
+test('an index that lost its last commits restores them from the journal, and delivers nothing twice', async () => {
   using directory = dataDirectory();
   using target = receiver();
   let uuid: string;
@@ -116,7 +116,7 @@ test('an index that lost its last commits has them again from the journal, and d
   expect([...followed(all).values()]).toEqual([...expected.standing.values()]);
 });
 
-test('blocks that were imported while no server ran are delivered when one does, once', async () => {
+test('blocks that were imported without a server are delivered once when a server runs', async () => {
   using directory = dataDirectory();
   using target = receiver();
   let uuid: string;
@@ -144,7 +144,7 @@ test('blocks that were imported while no server ran are delivered when one does,
   expect(target.received).toHaveLength(count);
 });
 
-test('a fresh hook is not notified of the past, whatever is replayed', async () => {
+test('a new hook gets no past blocks, even after a replay', async () => {
   using directory = dataDirectory();
   using target = receiver();
   {
@@ -163,7 +163,7 @@ test('a fresh hook is not notified of the past, whatever is replayed', async () 
   expect(hook.status).toMatchObject({ status: 'new', evaluated_block_count: 0, lag_blocks: 0 });
 });
 
-test('an expired hook is still notified that a block it knows left the chain', async () => {
+test('an expired hook still gets the rollback of its blocks', async () => {
   await using server = await hookServer();
   using target = receiver();
   const limits = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];

@@ -1,4 +1,4 @@
-/** The turns of backfills, and of hooks that catch up. */
+/** Turns of backfills and of hooks that catch up. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { hookTasks } from '../../src/hooks/tasks.ts';
@@ -42,22 +42,25 @@ test.each([
   ['hooks that catch up', [1, 2, 3], [], ['hook 1']],
   ['a hook before backfills', [1], [7, 8], ['hook 1']],
   ['backfills', [], [7, 8, 9], ['backfill 7']],
-] as const)('a stop waits for the turn that runs, and begins no other: %s', async (_, hooks, backfills, expected) => {
-  const { turns, start, stop, endTurn } = heldTasks(hooks, backfills);
-  start();
-  await until(() => turns.length > 0, 'the first turn');
-  let isStopped = false;
-  const stopped = stop().then(() => {
-    isStopped = true;
-  });
-  await systemClock.turn();
-  expect(isStopped).toBe(false);
-  endTurn();
-  await stopped;
-  expect(turns).toEqual([...expected]);
-});
+] as const)(
+  'a stop waits for the running turn, and no other turn starts: %s',
+  async (_, hooks, backfills, expected) => {
+    const { turns, start, stop, endTurn } = heldTasks(hooks, backfills);
+    start();
+    await until(() => turns.length > 0, 'the first turn');
+    let isStopped = false;
+    const stopped = stop().then(() => {
+      isStopped = true;
+    });
+    await systemClock.turn();
+    expect(isStopped).toBe(false);
+    endTurn();
+    await stopped;
+    expect(turns).toEqual([...expected]);
+  },
+);
 
-test('tasks that are started again begin with the first one', async () => {
+test('tasks start with the first one after a restart', async () => {
   const { turns, start, stop, endTurn } = heldTasks([1, 2], []);
   for (const round of [1, 2]) {
     start();

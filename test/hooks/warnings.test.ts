@@ -130,15 +130,15 @@ test.each<[title: string, filter: object, warning: string]>([
     { type: 'contract_call', contract_identifier: CONTRACT, function_name: 'inner' },
     `function_name: ${CONTRACT} has no public function inner; the filter can only match failed calls`,
   ],
-])('warns of %s', async (_, filter, warning) => {
+])('warns about %s', async (_, filter, warning) => {
   expect(await warningsOf({ type: 'coinbase' }, filter)).toEqual([`filters.events.1.${warning}`]);
 });
 
-test('warns of an empty list', async () => {
+test('warns about an empty list', async () => {
   expect(await warningsOf()).toEqual(['filters.events: the list is empty; the chainhook never matches']);
 });
 
-test('does not warn of filters that can match', async () => {
+test("doesn't warn about filters that can match", async () => {
   expect(
     await warningsOf(
       { type: 'contract_call', sender: bob.address, contract_identifier: CONTRACT, function_name: 'move' },
@@ -160,7 +160,7 @@ test.each<[contains: string, isFound: boolean]>([
   ['a\\b', true],
   ['a\\\\b', true],
   ['hello', false],
-])('contains %p is found in previews, backfills and changes: %p', async (contains, isFound) => {
+])('previews, backfills and changes find contains %p: %p', async (contains, isFound) => {
   const events = [{ type: 'contract_log', contains }];
   const blocks = isFound ? 1 : 0;
   const preview = { filters: { events }, from_height: 1, to_height: 1 };
