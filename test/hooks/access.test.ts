@@ -490,7 +490,7 @@ describe('a server', () => {
       details: 'Too many requests with wrong API keys came from your address',
     });
     expect((await guess(12, readAdminKey(server.directory) ?? '')).status).toBe(200);
-    expect(await (await server.get('/metrics')).text()).toContain('\nchainhooks_wrong_keys_total 11\n');
+    expect(await (await server.get('/metrics')).text()).toContain('\nchainhooks_auth_failures_total 11\n');
   });
 
   test('with open access listens only on the loopback, and rejects keys', async () => {
