@@ -87,6 +87,13 @@ test('seeds are counted up from the first, and one alone brings its failure back
   expect(tried[0]).toBe(all.at(-1));
 });
 
+test('a property that asks for nothing of a kind holds without it', () => {
+  assertProperty(
+    fc.property(fc.nat(), () => {}),
+    { seen: new Seen({ rare: 0 }), cases: 1 },
+  );
+});
+
 test('a property whose cases show nothing of what it speaks of fails, though it holds', async () => {
   const message = `The cases don't show what the property speaks of. large: 0 of ${casesOf(1)}`;
   const small = fc.nat({ max: 5 });

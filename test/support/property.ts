@@ -56,9 +56,11 @@ export class Seen {
   readonly #least: Readonly<Record<string, number>>;
   readonly #counts = new Map<string, number>();
 
-  /** @param least how often the usual number of cases must show each thing, whatever chance draws; more cases show more */
+  /** @param least how often the usual number of cases must show each thing, whatever chance draws; more cases show more, and 0 asks for nothing */
   constructor(least: Readonly<Record<string, number>>) {
-    this.#least = Object.fromEntries(Object.entries(least).map(([what, count]) => [what, casesOf(count)]));
+    this.#least = Object.fromEntries(
+      Object.entries(least).map(([what, count]) => [what, count === 0 ? 0 : casesOf(count)]),
+    );
     for (const what of Object.keys(least)) this.#counts.set(what, 0);
   }
 
