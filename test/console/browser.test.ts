@@ -1,4 +1,4 @@
-/** The console in a real browser, over a simulated chain and over one that attacks its readers. */
+/** The console in a real browser, over a simulated chain and over a chain with hostile texts. */
 import { afterAll, beforeAll, expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
@@ -122,7 +122,7 @@ const linksOf = (page: Page): Promise<string[]> =>
     .map(({ pathname, search }) => pathname + search)`);
 
 browserTest(
-  'each page is accessible, complete, as wide as the window, and as near as docs/console.md says',
+  'each page is accessible, complete, no wider than the window, and within the clicks listed in docs/console.md',
   async () => {
     hook ??= await waitingHook(server);
     const paths = await pathsOfPages(server, { hook, pending: waiting.id });
@@ -169,7 +169,7 @@ browserTest(
   },
 );
 
-browserTest('a block appears on the overview as it comes', async () => {
+browserTest('a new block appears on the overview', async () => {
   await using visited = await visit(server.api);
   const { page, complaints } = visited;
   await loaded(page);
@@ -209,7 +209,7 @@ browserTest('the longest state fits above the menu on the smallest screen', asyn
   expect(complaints).toEqual([]);
 });
 
-browserTest('a Bitcoin address is found with the account of its key, and shows what Bitcoin paid to it', async () => {
+browserTest('the search finds a Bitcoin address and its account, and shows its Bitcoin rewards', async () => {
   await using paid = await serving();
   const bitcoin = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
   const stack = stacked('pox-4', 'stack-stx', alice.address, {
@@ -255,7 +255,7 @@ browserTest('a Bitcoin address is found with the account of its key, and shows w
   await page.getByRole('table', { name: 'Payments to stackers' }).getByRole('link', { name: bitcoin }).waitFor();
 });
 
-browserTest('a block that a fork took back stays on the overview, struck out, and leads to the fork', async () => {
+browserTest('an orphaned block stays on the overview, struck out, with a link to the fork', async () => {
   await using forked = await serving();
   const first = block(null, 'first');
   const lost = block(first, 'lost');
@@ -294,7 +294,7 @@ browserTest('a block that a fork took back stays on the overview, struck out, an
   await page.getByText('Another block of this height is not on the chain').waitFor();
 });
 
-browserTest('the keyboard alone finds a block, shows the keys and follows links', async () => {
+browserTest('the keyboard is enough to find a block, show the shortcuts and follow links', async () => {
   await using visited = await visit(server.api);
   const { page } = visited;
   await loaded(page);
@@ -321,7 +321,7 @@ browserTest('the keyboard alone finds a block, shows the keys and follows links'
   await page.getByRole('heading', { level: 1, name: '12' }).waitFor();
 });
 
-browserTest('the search finds transactions, accounts and names, and says when it finds nothing', async () => {
+browserTest('the search finds transactions, accounts and names, and shows a message without results', async () => {
   const [transaction] = await listed(server, '/extended/v3/transactions?limit=1');
   await using visited = await visit(server.api);
   const { page } = visited;
@@ -359,7 +359,7 @@ browserTest('the search finds transactions, accounts and names, and says when it
 });
 
 browserTest(
-  'what is typed is found by keyboard alone, and what was opened is listed again, also on a narrow screen',
+  'the keyboard is enough to search, and recent results are listed again, even on a narrow screen',
   async () => {
     await using visited = await visit(server.api);
     const { page } = visited;
@@ -394,7 +394,7 @@ browserTest(
   },
 );
 
-browserTest('a collection goes on behind its first page', async () => {
+browserTest('a collection has further pages', async () => {
   const collection = await collectionOf(server);
   const path = `/tokens/${encodeURIComponent(collection)}`;
   const { results, total } = (await (
@@ -414,7 +414,7 @@ browserTest('a collection goes on behind its first page', async () => {
 /** The contract of the name system, which prints each operation on a name. */
 const BNS = 'ST000000000000000000002AMW42H.bns';
 
-browserTest('logs of a contract are narrowed by a field, and a mistake in the condition is said', async () => {
+browserTest('contract logs are filtered by a field, and an invalid condition shows an error', async () => {
   await using visited = await visit(`${server.api}/contracts/${BNS}?tab=logs`);
   const { page } = visited;
   const rows = page.getByRole('table', { name: 'Logs' }).locator('tbody tr');
@@ -434,53 +434,50 @@ browserTest('logs of a contract are narrowed by a field, and a mistake in the co
   await page.waitForURL((url) => !url.search.includes('is='));
 });
 
-browserTest(
-  'transactions are filtered by a form, by a link and by chips, and a wrong value names its field',
-  async () => {
-    await using visited = await visit(`${server.api}/transactions`);
-    const { page, complaints } = visited;
-    const rows = page.getByRole('table', { name: 'Transactions' }).locator('tbody tr');
-    const queryIs = (query: string) => page.waitForURL((url) => url.search === query);
-    await page.getByText('Filter', { exact: true }).click();
-    await page.getByLabel('Type').selectOption('Contract call');
-    await page.getByLabel('Status').selectOption('Failed, for any reason');
-    await page.getByRole('button', { name: 'Apply' }).click();
-    await queryIs('?type=contract_call&status=failed');
-    const found = await listed(
-      server,
-      '/stackside/v1/transactions?type=contract_call&status=abort_by_response,abort_by_post_condition,problematic_skipped&limit=50',
-    );
-    // The list of before stays until that of the new address is there.
-    const isFound = () => until(async () => (await rows.count()) === found.length, 'the list of the address');
-    await isFound();
-    await page.getByRole('link', { name: 'Remove the filter Status: Failed, for any reason' }).click();
-    await queryIs('?type=contract_call');
-    await page.goBack();
-    await queryIs('?type=contract_call&status=failed');
-    await isFound();
-    const sender = found[0]?.sender.address ?? '';
-    await page.goto(`${server.api}/principals/${sender}?status=failed`);
-    await rows.first().waitFor();
-    expect(await rows.count()).toBe(found.filter((one) => one.sender.address === sender).length);
-    await page.goto(`${server.api}/transactions?sender=SPNOPE&min=much`);
-    await page.getByRole('alert').getByText('Sender: This is not a valid Stacks address: SPNOPE.').waitFor();
-    await page.getByRole('alert').getByText('STX sent, at least: “much”').waitFor();
-    for (const shown of [WIDE, NARROW]) {
-      await look(page, shown);
-      await expectAccessible(page, 'all', false);
-      expect(await overflow(page)).toBe(0);
-    }
-    await page.getByRole('textbox', { name: 'Sender' }).fill(sender);
-    await page.getByRole('textbox', { name: 'STX sent, at least' }).fill('400000000');
-    await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('No transaction matches all of these filters.').waitFor();
-    await page.getByRole('link', { name: 'Remove all' }).click();
-    await queryIs('');
-    expect(complaints).toEqual([]);
-  },
-);
+browserTest('transactions are filtered by a form, a link and chips, and an invalid value names its field', async () => {
+  await using visited = await visit(`${server.api}/transactions`);
+  const { page, complaints } = visited;
+  const rows = page.getByRole('table', { name: 'Transactions' }).locator('tbody tr');
+  const queryIs = (query: string) => page.waitForURL((url) => url.search === query);
+  await page.getByText('Filter', { exact: true }).click();
+  await page.getByLabel('Type').selectOption('Contract call');
+  await page.getByLabel('Status').selectOption('Failed, for any reason');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await queryIs('?type=contract_call&status=failed');
+  const found = await listed(
+    server,
+    '/stackside/v1/transactions?type=contract_call&status=abort_by_response,abort_by_post_condition,problematic_skipped&limit=50',
+  );
+  // The list of before stays until that of the new address is there.
+  const isFound = () => until(async () => (await rows.count()) === found.length, 'the list of the address');
+  await isFound();
+  await page.getByRole('link', { name: 'Remove the filter Status: Failed, for any reason' }).click();
+  await queryIs('?type=contract_call');
+  await page.goBack();
+  await queryIs('?type=contract_call&status=failed');
+  await isFound();
+  const sender = found[0]?.sender.address ?? '';
+  await page.goto(`${server.api}/principals/${sender}?status=failed`);
+  await rows.first().waitFor();
+  expect(await rows.count()).toBe(found.filter((one) => one.sender.address === sender).length);
+  await page.goto(`${server.api}/transactions?sender=SPNOPE&min=much`);
+  await page.getByRole('alert').getByText('Sender: This is not a valid Stacks address: SPNOPE.').waitFor();
+  await page.getByRole('alert').getByText('STX sent, at least: “much”').waitFor();
+  for (const shown of [WIDE, NARROW]) {
+    await look(page, shown);
+    await expectAccessible(page, 'all', false);
+    expect(await overflow(page)).toBe(0);
+  }
+  await page.getByRole('textbox', { name: 'Sender' }).fill(sender);
+  await page.getByRole('textbox', { name: 'STX sent, at least' }).fill('400000000');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByText('No transaction matches all of these filters.').waitFor();
+  await page.getByRole('link', { name: 'Remove all' }).click();
+  await queryIs('');
+  expect(complaints).toEqual([]);
+});
 
-browserTest('Back shows the page of a list that one was at, where one had scrolled to', async () => {
+browserTest('Back restores the page of a list and its scroll position', async () => {
   await using visited = await visit(`${server.api}/transactions`);
   const { page } = visited;
   const rows = page.getByRole('table', { name: 'Transactions' }).locator('tbody tr');
@@ -512,39 +509,36 @@ browserTest('Back shows the page of a list that one was at, where one had scroll
   expect(new URL(page.url()).search).toBe('');
 });
 
-browserTest(
-  'a server that began at a block says so, and in plain words where it lacks what a panel shows',
-  async () => {
-    const events = [...devnetEvents({ seed: 7, blocks: 20, forkEvery: 0 })];
-    const [begun] = beginnings(events).filter(({ height }) => height === 10);
-    using directory = ingestOf((begun?.events ?? []).map(received));
-    await using late = await serving({}, directory.path);
-    await using visited = await visit(late.api);
-    const { page, complaints } = visited;
-    await page.getByRole('region', { name: 'Server' }).getByText('from block 10 on').waitFor();
+browserTest('a server with partial history shows its first block, and panels explain missing data', async () => {
+  const events = [...devnetEvents({ seed: 7, blocks: 20, forkEvery: 0 })];
+  const [begun] = beginnings(events).filter(({ height }) => height === 10);
+  using directory = ingestOf((begun?.events ?? []).map(received));
+  await using late = await serving({}, directory.path);
+  await using visited = await visit(late.api);
+  const { page, complaints } = visited;
+  await page.getByRole('region', { name: 'Server' }).getByText('from block 10 on').waitFor();
+  await loaded(page);
+  const newest = await late.get('/extended/v3/transactions?limit=1');
+  const { results } = (await newest.json()) as { results: [Listed] };
+  const account = `principals/${results[0].sender.address}`;
+  const lacking = [
+    `${account}?tab=tokens`,
+    `${account}?tab=staking`,
+    `${account}?tab=names`,
+    'staking?tab=bonds',
+    'names',
+  ];
+  for (const path of lacking) {
+    await follow(page, `/${path}`);
+    await page.getByText('the history of this server begins at block 10').first().waitFor();
     await loaded(page);
-    const newest = await late.get('/extended/v3/transactions?limit=1');
-    const { results } = (await newest.json()) as { results: [Listed] };
-    const account = `principals/${results[0].sender.address}`;
-    const lacking = [
-      `${account}?tab=tokens`,
-      `${account}?tab=staking`,
-      `${account}?tab=names`,
-      'staking?tab=bonds',
-      'names',
-    ];
-    for (const path of lacking) {
-      await follow(page, `/${path}`);
-      await page.getByText('the history of this server begins at block 10').first().waitFor();
-      await loaded(page);
-      expect([path, await page.getByRole('alert').allTextContents()]).toEqual([path, []]);
-    }
-    // The browser itself complains of each 503.
-    expect(complaints.filter((complaint) => !complaint.includes('503'))).toEqual([]);
-  },
-);
+    expect([path, await page.getByRole('alert').allTextContents()]).toEqual([path, []]);
+  }
+  // The browser itself complains of each 503.
+  expect(complaints.filter((complaint) => !complaint.includes('503'))).toEqual([]);
+});
 
-browserTest('a theme is chosen and kept', async () => {
+browserTest('a chosen theme is kept', async () => {
   await using visited = await visit(server.api);
   const { page } = visited;
   const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
@@ -574,7 +568,7 @@ browserTest('a server without an event shows its state, the next step and the ob
   expect(complaints).toEqual([]);
 });
 
-browserTest('an unreachable server is said, and its return noticed', async () => {
+browserTest('an unreachable server shows a message until it is back', async () => {
   await using visited = await visit(server.api);
   const { page } = visited;
   await loaded(page);
@@ -592,7 +586,7 @@ browserTest('an unreachable server is said, and its return noticed', async () =>
   await page.getByRole('link', { name: 'New chainhook' }).waitFor();
 });
 
-browserTest('a chainhook is made in a form and as JSON, tried, saved, delivered and delivered again', async () => {
+browserTest('a chainhook is created in a form and as JSON, tested, saved, delivered and redelivered', async () => {
   const received: string[] = [];
   let refuses = true;
   await using receiver = Bun.serve({
@@ -654,7 +648,7 @@ const QUIET_NOTIFICATIONS = `{
   };
 }`;
 
-browserTest('the browser tells of what is watched, and a chainhook begins with the filters for it', async () => {
+browserTest('the browser notifies about watched items, and a new chainhook starts with their filters', async () => {
   await using own = await serving(OPEN);
   const paid = transfer(alice, 0, 200);
   const first = block(null, 'first', [paid]);
@@ -698,7 +692,7 @@ browserTest('the browser tells of what is watched, and a chainhook begins with t
   expect(complaints).toEqual([]);
 });
 
-browserTest('a query runs when its reader says so, is shown and saved, and is cancelled', async () => {
+browserTest('a query runs on request, shows its rows, is saved, and can be canceled', async () => {
   const query = 'SELECT block_height, tx_count, 1.5 AS half FROM v1_blocks WHERE block_height < 4';
   await using visited = await visit(`${server.api}/sql?${new URLSearchParams({ q: query })}`);
   const { page, complaints } = visited;
@@ -741,51 +735,48 @@ browserTest('a query runs when its reader says so, is shown and saved, and is ca
   expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([]);
 });
 
-browserTest(
-  'the simulated node of a demo is steered on the page of the system, which says what came of it',
-  async () => {
-    await using visited = await visit(`${server.api}/system`);
-    const { page, complaints } = visited;
-    await loaded(page);
-    expect(await page.getByRole('region', { name: 'Simulated node' }).count()).toBe(0);
-    const status = (await (await server.get('/stackside/v1/status')).json()) as ServerStatus;
-    await page.route('**/stackside/v1/status', (route) => route.fulfill({ json: { ...status, simulated_node: true } }));
-    const steered: unknown[] = [];
-    await page.route('**/stackside/v1/devnet/*', (route) => {
-      const { pathname } = new URL(route.request().url());
-      steered.push([pathname, route.request().postDataJSON()]);
-      const blocks = [{ height: 46 }, { height: 47 }];
-      if (pathname === '/stackside/v1/devnet/fund')
-        return route.fulfill({ status: 400, json: { message: 'body/address must be ours' } });
-      return route.fulfill({ json: { blocks, orphaned: [{ height: 46 }] } });
-    });
-    await page.reload();
-    const panel = page.getByRole('region', { name: 'Simulated node' });
-    await panel.getByRole('form', { name: 'Mine', exact: true }).getByLabel('Blocks').fill('2');
-    await panel.getByRole('button', { name: 'Mine', exact: true }).click();
-    await panel.getByText('Mined 2 blocks, up to 47.').waitFor();
-    await panel.getByRole('button', { name: 'Fork' }).click();
-    await panel.getByText('Mined another branch with 2 blocks, up to 47, in place of 1 block.').waitFor();
-    await panel.getByRole('button', { name: 'Let time pass' }).click();
-    await panel.getByText('The next block is 10 min later.').waitFor();
-    await panel.getByLabel('Address').fill('nobody');
-    await panel.getByLabel('STX').fill('15');
-    await panel.getByRole('button', { name: 'Fund' }).click();
-    await panel.getByRole('alert').getByText('body/address must be ours').waitFor();
-    expect(steered).toEqual([
-      ['/stackside/v1/devnet/mine', { count: 2 }],
-      ['/stackside/v1/devnet/fork', { depth: 1 }],
-      ['/stackside/v1/devnet/time', { seconds: 600 }],
-      ['/stackside/v1/devnet/fund', { address: 'nobody', amount: '15000000' }],
-    ]);
-    for (const shown of [WIDE, NARROW]) {
-      await look(page, shown);
-      await expectAccessible(page, 'look');
-      expect(await overflow(page)).toBe(0);
-    }
-    expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([]);
-  },
-);
+browserTest('the system page controls the simulated node of a demo, and shows the result', async () => {
+  await using visited = await visit(`${server.api}/system`);
+  const { page, complaints } = visited;
+  await loaded(page);
+  expect(await page.getByRole('region', { name: 'Simulated node' }).count()).toBe(0);
+  const status = (await (await server.get('/stackside/v1/status')).json()) as ServerStatus;
+  await page.route('**/stackside/v1/status', (route) => route.fulfill({ json: { ...status, simulated_node: true } }));
+  const steered: unknown[] = [];
+  await page.route('**/stackside/v1/devnet/*', (route) => {
+    const { pathname } = new URL(route.request().url());
+    steered.push([pathname, route.request().postDataJSON()]);
+    const blocks = [{ height: 46 }, { height: 47 }];
+    if (pathname === '/stackside/v1/devnet/fund')
+      return route.fulfill({ status: 400, json: { message: 'body/address must be ours' } });
+    return route.fulfill({ json: { blocks, orphaned: [{ height: 46 }] } });
+  });
+  await page.reload();
+  const panel = page.getByRole('region', { name: 'Simulated node' });
+  await panel.getByRole('form', { name: 'Mine', exact: true }).getByLabel('Blocks').fill('2');
+  await panel.getByRole('button', { name: 'Mine', exact: true }).click();
+  await panel.getByText('Mined 2 blocks, up to 47.').waitFor();
+  await panel.getByRole('button', { name: 'Fork' }).click();
+  await panel.getByText('Mined another branch with 2 blocks, up to 47, in place of 1 block.').waitFor();
+  await panel.getByRole('button', { name: 'Let time pass' }).click();
+  await panel.getByText('The next block is 10 min later.').waitFor();
+  await panel.getByLabel('Address').fill('nobody');
+  await panel.getByLabel('STX').fill('15');
+  await panel.getByRole('button', { name: 'Fund' }).click();
+  await panel.getByRole('alert').getByText('body/address must be ours').waitFor();
+  expect(steered).toEqual([
+    ['/stackside/v1/devnet/mine', { count: 2 }],
+    ['/stackside/v1/devnet/fork', { depth: 1 }],
+    ['/stackside/v1/devnet/time', { seconds: 600 }],
+    ['/stackside/v1/devnet/fund', { address: 'nobody', amount: '15000000' }],
+  ]);
+  for (const shown of [WIDE, NARROW]) {
+    await look(page, shown);
+    await expectAccessible(page, 'look');
+    expect(await overflow(page)).toBe(0);
+  }
+  expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([]);
+});
 
 /** Enables, renames and deletes a chainhook of another consumer in the browser of the operator. */
 async function managesOfAnother(closed: Serving, page: Page, key: string): Promise<void> {
@@ -806,7 +797,7 @@ async function managesOfAnother(closed: Serving, page: Page, key: string): Promi
   await page.getByText('There is no chainhook yet.').waitFor();
 }
 
-browserTest('managing chainhooks needs a key where access is not open', async () => {
+browserTest('managing chainhooks needs a key unless access is open', async () => {
   await using closed = await serving({ hookTargets: OPEN.hookTargets });
   await using visited = await visit(`${closed.api}/hooks`);
   const { page } = visited;
@@ -824,7 +815,7 @@ browserTest('managing chainhooks needs a key where access is not open', async ()
   await page.getByLabel('API key').waitFor();
 });
 
-browserTest('texts of the chain are shown as text, whatever they hold', async () => {
+browserTest('hostile texts from the chain are shown as plain text', async () => {
   const paths = [
     '/',
     '/transactions',
@@ -880,7 +871,7 @@ const ODD = {
   maps: [{ name: 'owners', key: 'uint128', value: 'bool' }],
 };
 
-browserTest('a contract is read through the node, by a form of its interface', async () => {
+browserTest("a form for a contract's interface reads values through the node", async () => {
   const chain = new SimulatedChain({ seed: 3, accounts: 4 });
   using node = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => answerRpc(served(chain), request) });
   await using own = await serving({ nodeRpc: node.url.origin });
@@ -954,7 +945,7 @@ browserTest('a contract is read through the node, by a form of its interface', a
   expect(complaints).toEqual([]);
 });
 
-browserTest('a contract is not read where the node is away, and its page says so', async () => {
+browserTest('a contract page shows a message if the node is unreachable', async () => {
   await using visited = await visit(`${server.api}/contracts/${BNS}?tab=read`);
   const { page } = visited;
   await page.getByRole('alert').getByText('The node reads contracts, and it can’t be reached now.').waitFor();
@@ -962,7 +953,7 @@ browserTest('a contract is not read where the node is away, and its page says so
   await expectAccessible(page);
 });
 
-browserTest('logs are a table of the fields that they have, and each is shown whole when asked for', async () => {
+browserTest('logs are a table of their fields, and each log can be expanded', async () => {
   await using visited = await visit(`${hostile.api}/contracts/${CONTRACT}?tab=logs`);
   const { page, complaints } = visited;
   const table = page.getByRole('table', { name: 'Logs' });
@@ -993,7 +984,7 @@ browserTest('logs are a table of the fields that they have, and each is shown wh
   expect(complaints).toEqual([]);
 });
 
-browserTest('the page of the API reference has its styles and its operations under its policy', async () => {
+browserTest('the API reference page loads its styles and operations under its Content-Security-Policy', async () => {
   await using visited = await visit(`${server.api}/docs`);
   const { page, complaints } = visited;
   await page.getByRole('heading', { level: 1, name: 'Stackside' }).waitFor();

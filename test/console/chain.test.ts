@@ -118,16 +118,16 @@ const transferOf = (fields: object = {}): Transaction =>
     ...fields,
   });
 
-describe('the sentence of a transaction', () => {
+describe('the sentence about a transaction', () => {
   const text = (one: Transaction) => plainText(sentence(one));
 
-  test('a transfer that was mined, that waits and that was dropped', () => {
+  test('describes a mined, a pending and a dropped transfer', () => {
     expect(text(transferOf())).toBe('SP2J6…V9EJ7 sent 10 STX to SP000…6VF78; fee 0.003 STX.');
     expect(text(transferOf({ tx_status: 'pending' }))).toStartWith('SP2J6…V9EJ7 wants to send 10 STX to ');
     expect(text(transferOf({ tx_status: 'dropped_replace_by_fee' }))).toStartWith('SP2J6…V9EJ7 tried to send 10 STX');
   });
 
-  test('a call that failed, with a sponsor', () => {
+  test('describes a failed call with a sponsor', () => {
     const call = transaction({
       tx_type: 'contract_call',
       tx_status: 'abort_by_response',
@@ -139,12 +139,12 @@ describe('the sentence of a transaction', () => {
     );
   });
 
-  test('the transfer of genesis is none of 0 STX', () => {
+  test('describes a transfer in the genesis block without an amount', () => {
     const fields = { fee_rate: '0', token_transfer: { recipient_address: SENDER, amount: '0', memo: '0x' } };
     expect(text(transferOf(fields))).toBe('The genesis block gave the first accounts their balances.');
   });
 
-  test('a tenure change has no fee', () => {
+  test('describes a tenure change without a fee', () => {
     const change = transaction({
       tx_type: 'tenure_change',
       fee_rate: '0',
@@ -154,8 +154,8 @@ describe('the sentence of a transaction', () => {
   });
 });
 
-describe('Clarity', () => {
-  test('the tokens of any text are the text', () => {
+describe('Clarity source', () => {
+  test('splits into tokens that join to the same text', () => {
     assertProperty(
       fc.property(fc.string({ unit: character }), (text) => {
         expect(
@@ -187,7 +187,7 @@ describe('Clarity', () => {
     (ok true)))
 `;
 
-  test('definitions have their line and their signature', () => {
+  test('gives definitions with line and signature', () => {
     expect(definitions(SOURCE).map(({ kind, name, line, detail }) => [kind, name, line, detail])).toEqual([
       ['constant', 'ERR_OWNER', 2, '(err u4)'],
       ['constant', 'ERR_FULL', 3, 'u7'],
@@ -203,16 +203,16 @@ describe('Clarity', () => {
     ['(err u99)', { line: 10, constant: null }],
     ['(err u5)', null],
     ['(ok true)', null],
-  ])('%s is made where the source names it', (error, place) => {
+  ])('has the error %s at its definition', (error, place) => {
     expect(errorLocation(SOURCE, error)).toEqual(place);
   });
 
-  test('an error on several lines has no place', () => {
+  test('has no location for an error that occurs on several lines', () => {
     expect(errorLocation('(err u1)\n(err u1)', '(err u1)')).toBeNull();
   });
 });
 
-test('what a token declares is read where the source says it plainly', () => {
+test("a token's name, symbol and decimals are read from a source that states them plainly", () => {
   const source = `(define-constant SYMBOL "<b>")
 (define-data-var name (string-ascii 32) "old")
 (define-read-only (get-name) (ok (var-get name)))
@@ -241,7 +241,7 @@ describe('post-conditions', () => {
     asset: { contract_address: SENDER, contract_name: 'pool', asset_name: 'coin' },
   } as PostCondition;
 
-  test('are said in words', () => {
+  test('are described in words', () => {
     expect(conditionWords(stx)).toEqual({
       principal: null,
       rule: 'must send at most 0.000005 STX',
@@ -256,7 +256,7 @@ describe('post-conditions', () => {
     });
   });
 
-  test('the one that failed is known from the reason of the node, or if there is no other', () => {
+  test("the failed one is found by the node's reason, or if it is the only one", () => {
     expect(failedCondition([token, stx], 'deny', SENDER, `failure on STX owned by ${SENDER}`)).toBe(1);
     expect(failedCondition([stx, stx], 'deny', SENDER, `failure on STX owned by ${SENDER}`)).toBeNull();
     expect(failedCondition([token, stx], 'allow', SENDER, null)).toBeNull();
@@ -265,8 +265,8 @@ describe('post-conditions', () => {
   });
 });
 
-describe('balances', () => {
-  test('a transfer and its fee change two of them', () => {
+describe('balance changes', () => {
+  test('contain a transfer and its fee', () => {
     const event = {
       event_type: 'stx_asset',
       asset: { asset_event_type: 'transfer', sender: SENDER, recipient: RECIPIENT, amount: '10' },
@@ -277,7 +277,7 @@ describe('balances', () => {
     ]);
   });
 
-  test('what comes back changes none', () => {
+  test('omit an amount that comes back', () => {
     const move = (sender: string, recipient: string) =>
       ({
         event_type: 'fungible_token_asset',
@@ -288,8 +288,8 @@ describe('balances', () => {
   });
 });
 
-describe('the form of a chainhook', () => {
-  test('has the fields of each filter that the server knows', () => {
+describe('the chainhook form', () => {
+  test('has the fields of each filter on the server', () => {
     expect(filterTypes).toEqual(Object.keys(filterSchemas) as FilterType[]);
     expect(fieldsOf('contract_call').map(({ name, many, required }) => [name, many, required])).toEqual([
       ['contract_identifier', false, false],
@@ -321,7 +321,7 @@ describe('the form of a chainhook', () => {
     ]);
   });
 
-  test('is the JSON, both ways', () => {
+  test('converts to JSON and back', () => {
     expect(draftOf(JSON.stringify(draft))).toEqual(draft);
     expect(draftOf('{')).toStartWith('Invalid JSON');
     expect(draftOf('{"name":"x","network":"testnet","filters":{"events":[{}]}}')).toBe(
@@ -329,7 +329,7 @@ describe('the form of a chainhook', () => {
     );
   });
 
-  test('keeps what two filters have in common, and drops an empty field', () => {
+  test('keeps the common fields of two filter types, and drops an empty field', () => {
     const filter = { type: 'stx_transfer', sender: SENDER, min_amount: '5' };
     expect(withType(filter, 'stx_burn')).toEqual({ type: 'stx_burn', sender: SENDER, min_amount: '5' });
     expect(withType(filter, 'contract_call')).toEqual({ type: 'contract_call', sender: SENDER });
@@ -337,10 +337,10 @@ describe('the form of a chainhook', () => {
   });
 });
 
-describe('the newest blocks', () => {
+describe('the list of newest blocks', () => {
   const block = (height: number, hash: string) => ({ height, index_block_hash: hash }) as Block;
 
-  test('keep what a fork rolled back, below what took its place', () => {
+  test('shows a rolled-back block below its replacement', () => {
     const first = mergeBlocks([], [block(2, 'b'), block(1, 'a')]);
     expect(first.map(({ gone, fresh }) => [gone, fresh])).toEqual([
       [false, false],
@@ -375,17 +375,17 @@ describe('formats', () => {
     [ago(1), 'just now'],
     [ago(3700), '1 h ago'],
     [shortPrincipal(`${SENDER}.pool`), 'SP2J6…V9EJ7.pool'],
-  ])('%s', (shown, expected) => {
+  ])('shows %s', (shown, expected) => {
     expect(shown).toBe(expected);
   });
 
-  test('an amount keeps all its decimals', () => {
+  test('shows all decimals of an amount', () => {
     expect(amountParts('1234567890', 6)).toEqual({ sign: '', whole: '1,234', fraction: '567890' });
     expect(amountParts('5', 6)).toEqual({ sign: '', whole: '0', fraction: '000005' });
     expect(amountParts('-5', 0)).toEqual({ sign: '−', whole: '5', fraction: '' });
   });
 
-  test('a typed amount becomes the smallest unit exactly, and back', () => {
+  test('converts a typed amount to the smallest unit exactly, and back', () => {
     const amounts = ['1', '0', '0.0', '1.', '.5', '1.5', '1.50000000', '340282366920938463463374607431768.211455'];
     expect(amounts.map((typed) => [smallestOf(typed, 6), amountMistake(typed, 6, 'STX')])).toEqual(
       ['1000000', '0', '0', '1000000', '500000', '1500000', '1500000', String(2n ** 128n - 1n)].map((one) => [
@@ -413,7 +413,7 @@ describe('formats', () => {
     ['1e3', 'Enter a number.'],
     ['0x10', 'Enter a number.'],
     ['0.0000001', 'STX has 6 decimals, and this number has more.'],
-  ])('%s is no amount, and stays as it was typed', (typed, mistake) => {
+  ])('rejects the amount %s and keeps the typed text', (typed, mistake) => {
     expect([amountMistake(typed, 6, 'STX'), smallestOf(typed, 6), typedOf(typed, 6)]).toEqual([mistake, typed, typed]);
     // The definition refuses it, too.
     const filters = { events: [{ type: 'stx_transfer', min_amount: typed }] };
@@ -422,7 +422,7 @@ describe('formats', () => {
     );
   });
 
-  test('an amount beyond 128 bits is said, and refused', () => {
+  test('rejects an amount beyond 128 bits with a message', () => {
     const typed = '340282366920938463463374607431768.211456';
     expect(amountMistake(typed, 6, 'STX')).toBe('No amount is as large.');
     const filters = { events: [{ type: 'stx_transfer', min_amount: smallestOf(typed, 6) }] };
@@ -431,7 +431,7 @@ describe('formats', () => {
     );
   });
 
-  test('the amount of a filter is in STX, or in the unit of its token where that is known', () => {
+  test("uses STX for a filter's amount, or the token's unit if it is known", () => {
     const asset_identifier = `${SENDER}.pool::coin`;
     const unitOf = (asset: string) => ({ symbol: asset === asset_identifier ? 'CN' : null, decimals: 8 });
     expect(amountUnit({ type: 'stx_burn' }, unitOf)).toEqual({ symbol: 'STX', decimals: 6 });
@@ -441,18 +441,18 @@ describe('formats', () => {
     expect(amountUnit({ type: 'ft_mint', asset_identifier: `${SENDER}.po` }, unitOf)).toEqual(unknown);
   });
 
-  test('a memo is text without zeros at its end, or none', () => {
+  test('shows a memo as text without trailing zeros, or null', () => {
     expect(textOfHex('0x68690000')).toBe('hi');
     expect(textOfHex('0x0000')).toBe('');
     expect(textOfHex('0xff00')).toBeNull();
   });
 
-  test('what is invisible is spelled out, and line ends stay', () => {
+  test('escapes invisible characters, and keeps line breaks', () => {
     expect(visible('a\u202eb\u200bc\n\td\u0000')).toBe('a\\u{202e}b\\u{200b}c\n\td\\u{0}');
     expect(visible('\u{e0041}')).toBe('\\u{e0041}');
   });
 
-  test('bars are sums of the types, and reach from the first that has a value to the last', () => {
+  test('sums bars over types, from the first value to the last', () => {
     const ranges = (...counts: number[]) =>
       counts.map((transactions, index) => ({ from: index, to: index === 3 ? null : index + 1, transactions }));
     expect(mergedRanges([ranges(0, 2, 0, 0), ranges(0, 1, 0, 5)])).toEqual([
@@ -466,7 +466,7 @@ describe('formats', () => {
 });
 
 describe('charts', () => {
-  test('are said in words', () => {
+  test('have a text alternative', () => {
     const series = [
       { name: 'Mean', values: [4, null, 2, null] },
       { name: 'Slowest', values: [null] },
@@ -476,13 +476,13 @@ describe('charts', () => {
     );
   });
 
-  test('have tables of few rows, the newest first', () => {
+  test('have a short table with the newest row first', () => {
     expect(sampledPlaces(5, 10)).toEqual([4, 3, 2, 1, 0]);
     expect(sampledPlaces(7, 3)).toEqual([6, 3, 0]);
     expect(sampledPlaces(0, 3)).toEqual([]);
   });
 
-  test('have no line where nothing was measured', () => {
+  test('have a gap if nothing was measured', () => {
     const series: ChartSeries[] = [{ name: 'Requests', values: [1, 2, 3, 4] }];
     expect(withGaps([10, 20, 30, 40], series, 10)).toEqual({ times: [10, 20, 30, 40], series });
     expect(withGaps([10, 20, 3_600, 3_610], series, 10)).toEqual({
@@ -509,7 +509,7 @@ describe('charts', () => {
   });
 });
 
-describe('the state of the chain', () => {
+describe("the chain's state", () => {
   const HOUR = 3_600;
   const words = (
     state: ServerStatus['state'],
@@ -524,13 +524,13 @@ describe('the state of the chain', () => {
     return [tone, word, ...(detail === null ? [] : [detail])].join(' | ');
   };
 
-  test('a live server shows an old newest block, and a node that is away', () => {
+  test('of a live server shows an old newest block and an unreachable node', () => {
     expect(words('live', [60, 60, 5])).toBe('ok | Live');
     expect(words('live', [60, 60, 2 * HOUR])).toBe('ok | Live | newest block 2 h ago');
     expect(words('live', [60, null, 5])).toBe('ok | Live | node away, newest block 5 s ago');
   });
 
-  test('has heights and the time left while the index catches up', () => {
+  test('shows heights and the remaining time while the index catches up', () => {
     expect(words('catching_up', [45_000, 200_000, HOUR], 1_550)).toBe(
       'wait | Catching up | 45,000 of 200,000, 25 min 50 s left',
     );
@@ -539,7 +539,7 @@ describe('the state of the chain', () => {
     expect(words('catching_up', [60, 60, 5])).toBe('wait | Catching up');
   });
 
-  test('uses the words of the server for every other state', () => {
+  test("uses the server's words for every other state", () => {
     const others = serverStates.filter((state) => !['live', 'catching_up', 'starting'].includes(state));
     expect(others.map((state) => words(state, [null, null, null]))).toEqual([
       'bad | Cannot write',
@@ -556,7 +556,7 @@ describe('the state of the chain', () => {
   });
 });
 
-test('an error is shown by its message, and one of chainhooks with its field and rule', () => {
+test('an error shows its message, and a chainhook error its field and rule', () => {
   const [badRequest, notFound] = [400, 404];
   const details = 'action.url is not allowed: the address is private';
   expect(messageOf({ error: 'Invalid request body', details }, badRequest)).toBe(`Invalid request body: ${details}`);
@@ -570,7 +570,7 @@ test('an error is shown by its message, and one of chainhooks with its field and
   );
 });
 
-test('the place of a fee, counted as far as the API does', () => {
+test("a fee's rank is shown up to the API's limit", () => {
   expect(
     [
       { all: 18, type: 4 },
@@ -584,7 +584,7 @@ test('the place of a fee, counted as far as the API does', () => {
   ]);
 });
 
-test('the health of a chainhook names what holds it up first', () => {
+test("a chainhook's health names the most important problem first", () => {
   const well = {
     ...{ status: 'streaming', enabled: true, consecutive_failures: 0, lag_blocks: 0 },
     ...{ interrupted_reason: null, paused_reason: null, last_error: null },
@@ -602,7 +602,7 @@ test('the health of a chainhook names what holds it up first', () => {
   expect(words({ lag_blocks: 3 })).toBe('Catching up');
 });
 
-test('a failing chainhook says why, when it is tried again and what waits behind it', () => {
+test('a failing chainhook shows the reason, the next retry and the waiting deliveries', () => {
   const hook = (uuid: string, status: object): Hook =>
     ({
       uuid,
@@ -631,8 +631,8 @@ test('a failing chainhook says why, when it is tried again and what waits behind
   expect(failingFirst([failing], [well, failing, interrupted]).map(({ uuid }) => uuid)).toEqual(['b', 'a', 'c']);
 });
 
-describe('a value in the path of a page', () => {
-  test('that is wrong is said in words', () => {
+describe("a value in a page's path", () => {
+  test('gets an error in words if it is invalid', () => {
     expect(pathMistake('principal', { id: 'SPNOPE' })).toBe(
       'This is not a valid Stacks address: SPNOPE. An address begins with SP, SM, ST or SN, and has 28 to 41 digits and capital letters without I, L, O and U.',
     );
@@ -651,7 +651,7 @@ describe('a value in the path of a page', () => {
     ]).toEqual([message, message, message]);
   });
 
-  test('that has its form is left to the API', () => {
+  test('is left to the API if its form is valid', () => {
     const hash = 'ab'.repeat(32);
     expect([
       pathMistake('principal', { id: SENDER }),
@@ -669,7 +669,7 @@ describe('a value in the path of a page', () => {
   });
 });
 
-test('the unit of a token is that of its own contract, and only a legible one', () => {
+test("a token's unit comes only from its own contract, and only if it is readable", () => {
   const asset_identifier = 'SP1.pool::coin';
   const of = (facts: object) => unitIn(asset_identifier, { asset_identifier, ...facts });
   expect(of({ symbol: 'CN', decimals: 6 })).toEqual({ symbol: 'CN', decimals: 6 });
@@ -680,12 +680,12 @@ test('the unit of a token is that of its own contract, and only a legible one', 
   expect(unitIn(asset_identifier, {})).toBeNull();
 });
 
-describe('filters of transactions', () => {
+describe('transaction filters', () => {
   const chosen = (query: string, names = CHAIN_FILTERS) => chosenFilters(new URLSearchParams(query), names);
   const mistakes = (query: string) => chosen(query).filters.flatMap(({ mistake }) => mistake ?? []);
   const sender = 'ST3BQXHJW0VBW3PAH94CWZPV67WN3FX8KD58CXJDX';
 
-  test('the texts of a query are conditions of the API: amounts in STX, days whole and in UTC', () => {
+  test('become conditions of the API, with amounts in STX and whole days in UTC', () => {
     const query = `type=contract_call&status=failed&sender=${sender}&recipient=${sender}.a&contract=${sender}.b&function=mint`;
     expect(
       chosen(`${query}&min=1.5&max=1,000&from=2026-01-31&to=2026-02-01&tab=transactions&cursor=AB`).conditions,
@@ -705,7 +705,7 @@ describe('filters of transactions', () => {
     expect(chosen('status=failed', PENDING_FILTERS)).toMatchObject({ isAny: false, conditions: {} });
   });
 
-  test('each filter is said in words', () => {
+  test('are described in words', () => {
     const inWords = chosen(`type=smart_contract&status=success&sender=${sender}&min=2`).filters;
     expect(inWords.filter(({ text }) => text !== '').map(({ words }) => words)).toEqual([
       'Type: Deployment',
@@ -715,7 +715,7 @@ describe('filters of transactions', () => {
     ]);
   });
 
-  test('a wrong value names its field, and nothing is asked', () => {
+  test('with a wrong value name the field', () => {
     expect(mistakes('type=nft&status=toString&min=1.1234567&from=2026-02-30')).toEqual([
       'Type: “nft” is none of token_transfer, contract_call, smart_contract, tenure_change, coinbase, poison_microblock.',
       'Status: “toString” is none of success, failed, abort_by_response, abort_by_post_condition, problematic_skipped.',
@@ -730,7 +730,7 @@ describe('filters of transactions', () => {
   });
 });
 
-test('the branches of a fork are rows by height, of which each orphaned block has its own', () => {
+test('branches of a fork are rows by height, with one row for each orphaned block', () => {
   const made = (height: number, name: string) => ({
     ...{ height, index_block_hash: name, hash: name, burn_block_height: 1, was_canonical: null },
   });
@@ -752,13 +752,13 @@ describe('projected blocks', () => {
     fees: { total: '0', least, median, greatest },
   });
 
-  test('a block is as full as the limit that it is nearest to, and no fuller than whole', () => {
+  test('are as full as their nearest limit, and at most 100 percent', () => {
     expect([{}, { runtime: 0.1, size: 0.4 }, { runtime: 3 }].map((shares) => fullness({ shares }))).toEqual([
       0, 0.4, 1,
     ]);
   });
 
-  test('its colour is by its median fee, and its fees are a range', () => {
+  test('have a color by median fee, and a range of fees', () => {
     expect(['0', '999', '1000', '10000', '5000000'].map((median) => feeLevel(fees('0', median, '0')))).toEqual([
       0, 0, 1, 2, 4,
     ]);
@@ -769,7 +769,7 @@ describe('projected blocks', () => {
     expect([blockTitle(1), blockTitle(2), blockTitle(3)]).toEqual(['Next block', '1 block later', '2 blocks later']);
   });
 
-  test('sentences say where a transaction stands, and what is in no block', () => {
+  test("give a sentence about a transaction's position, or about its absence", () => {
     expect([placeSentence({ block: 1, place: 3 }), placeSentence({ block: 4, place: 1_200 })]).toEqual([
       'As others stand, it is number 3 of the next block.',
       'As others stand, it is number 1,200 of the block after 3 others.',
@@ -790,11 +790,11 @@ describe('projected blocks', () => {
   });
 });
 
-describe('results of SQL', () => {
+describe('SQL results', () => {
   const address = 'SP000000000000000000002Q6VF78';
   const hash = `0x${'5a'.repeat(32)}`;
 
-  test('values lead to the pages of what they name', () => {
+  test('link values to their pages', () => {
     expect(pageOf('sender', address)).toEqual(['principal', address]);
     expect(pageOf('anything', `${address}.pox-4`)).toEqual(['contract', `${address}.pox-4`]);
     expect(pageOf('asset_identifier', `${address}.t::coin`)).toEqual(['token', `${address}.t::coin`]);
@@ -816,7 +816,7 @@ describe('results of SQL', () => {
       expect([column, pageOf(column, value)]).toEqual([column, null]);
   });
 
-  test('a chart has numbers up, and times or numbers along, in their order', () => {
+  test('draw charts of numbers over times or numbers, in order', () => {
     const result = {
       columns: ['day', 'at', 'amount', 'text', 'nothing'],
       rows: [
@@ -843,7 +843,7 @@ describe('results of SQL', () => {
   });
 });
 
-test('the disk says when it is full, and what is not known', () => {
+test('the disk shows the days until it is full, and unknown values', () => {
   const disk = { index_bytes: 1, journal_bytes: 1, free_bytes: 80_000_000_000, growth: null };
   expect(diskText({ ...disk, free_bytes: null })).toBe('index and journal; the free space is unknown');
   expect(diskText(disk)).toBe('80 GB free; the forecast needs an hour of measurements');
@@ -853,7 +853,7 @@ test('the disk says when it is full, and what is not known', () => {
   expect(diskText({ ...disk, growth: not })).toBe('80 GB free; the disk did not fill in the last 2 h');
 });
 
-test('the archive says how far it is, and whether it fails', () => {
+test('the archive shows its progress and failures', () => {
   const archive = { entry: 1_200, behind_entries: 0, behind_seconds: 0, failing: false };
   expect(archiveFigure(archive)).toEqual({ value: 'Complete', note: 'entries up to 1,200' });
   expect(archiveFigure({ ...archive, behind_entries: 3, behind_seconds: 4.2 }).value).toBe('Behind by 5 s');
@@ -863,7 +863,7 @@ test('the archive says how far it is, and whether it fails', () => {
   });
 });
 
-test('the newest base says how old it is, and what is under way', () => {
+test('the newest snapshot shows its age and the snapshot in progress', () => {
   const none = { entry: null, height: null, made_at: null, overdue_seconds: 0, failing: false, making: null };
   expect(baseFigure(none, 1_000)).toEqual({ value: 'None yet', note: 'a restore begins with the first entry' });
   const base = { ...none, entry: 1_200, height: 300, made_at: 1_000 };
@@ -874,7 +874,7 @@ test('the newest base says how old it is, and what is under way', () => {
   expect(baseFigure({ ...base, making }, now).note).toBe('one is being made: table 3 of 90, events; 5 MB sent');
 });
 
-test('the days beside a day are those of the calendar', () => {
+test('the days before and after a day follow the calendar', () => {
   expect([dayBeside('2024-02-28', 1), dayBeside('2025-01-01', -1)]).toEqual(['2024-02-29', '2024-12-31']);
 });
 
@@ -889,7 +889,7 @@ describe('search', () => {
   });
   const address = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 
-  test('lists results by kind, the kind of the best one first', () => {
+  test('lists results by kind, with the kind of the best result first', () => {
     const [token, contract, other] = [found('token', 'a'), found('contract', 'b'), found('token', 'c')];
     expect(foundGroups([token, contract, other])).toEqual([
       { kind: 'token', title: 'Tokens', items: [token, other] },
@@ -897,7 +897,7 @@ describe('search', () => {
     ]);
   });
 
-  test('leads to what equals the text, else to what its form means, else to the best result', () => {
+  test("opens an exact match, else the page for the text's form, else the best result", () => {
     const part = found('contract', `${address}.pool`);
     const tokenOf = `${address}.pool::coin`;
     for (const [text, results, page, params] of [
@@ -926,13 +926,13 @@ describe('search', () => {
     expect(pageOfFound(found('burn_block', '0x00')).page).toBe('bitcoinBlock');
   });
 
-  test('marks what was searched for, in any case', () => {
+  test('marks the searched text in any case', () => {
     expect(markedParts('Alpha', 'PH')).toEqual(['Al', 'ph', 'a']);
     expect(markedParts('Alpha', 'x')).toEqual(['Alpha', '', '']);
     expect(markedParts('Alpha', '')).toEqual(['Alpha', '', '']);
   });
 
-  test('keeps the newest few, each once, and takes nothing of a form that it did not write', () => {
+  test('stores the newest eight results once each, and ignores stored data in another form', () => {
     const items = Array.from({ length: 12 }, (_, n) => found('contract', String(n), 'exact'));
     const kept = items.reduce<FoundItem[]>((recent, item) => withRecent(recent, item), []);
     expect(kept.map(({ id }) => id)).toEqual(['11', '10', '9', '8', '7', '6', '5', '4']);
@@ -945,7 +945,7 @@ describe('search', () => {
   });
 });
 
-test('confirmations are the blocks of both chains that came after', () => {
+test('confirmations count the later blocks of both chains', () => {
   const mined = { block_height: 100, burn_block_height: 800_000 };
   expect(confirmations(mined, { height: 1_234, burnBlockHeight: 800_001 })).toBe(
     '1,134 Stacks blocks and 1 Bitcoin block since',
@@ -956,12 +956,12 @@ test('confirmations are the blocks of both chains that came after', () => {
   );
 });
 
-test('a buffer has its text beside it where its bytes are one, and no digest has', () => {
+test('a buffer shows its text only if the bytes are printable, and a digest never does', () => {
   const texts = ['0x627463', '0x6964', '0x41', '0x00ff', `0x${'61'.repeat(129)}`, '0x6', 'u12', '0x61e280ae62'];
   expect(texts.map(bufferText)).toEqual(['btc', 'id', null, null, null, null, null, null]);
 });
 
-test('names of alerts, filters and their fields are words', () => {
+test('alerts, filters and fields have readable names', () => {
   expect(['StacksideCannotWrite', 'StacksideDown', 'Other'].map(alertTitle)).toEqual(['Cannot write', 'Down', 'Other']);
   expect(['stx_transfer', 'nft_event', 'min_amount', 'contract_identifier'].map(titleOf)).toEqual([
     'STX transfer',
@@ -971,7 +971,7 @@ test('names of alerts, filters and their fields are words', () => {
   ]);
 });
 
-describe('the line of a mistake in a source', () => {
+describe("the line of an error in a contract's source", () => {
   const cases: [name: string, source: string, message: string, line: number | null][] = [
     ['a function that is not there', '(ok u1)\n\n(foo u1)', "use of unresolved function 'foo'", 3],
     ['a contract by its end', '(ok u1)\n(contract-call? .none x)', "use of unresolved contract 'ST1.none'", 2],
@@ -988,7 +988,7 @@ describe('the line of a mistake in a source', () => {
   test.each(cases)('%s', (_, source, message, line) => expect(mistakeLine(source, message)).toBe(line));
 });
 
-test('a delivery tells of the transactions of its blocks, as long as its body is stored', () => {
+test('a delivery lists the transactions of its blocks while its body is stored', () => {
   const blocks = (hash: string) => [{ transactions: [{ transaction_identifier: { hash } }] }];
   const payload = { event: { apply: blocks('0x1'), rollback: blocks('0x2') } };
   expect(['0x1', '0x2', '0x3'].map((id) => tellsOf(payload, id))).toEqual([true, true, false]);

@@ -1,16 +1,16 @@
-/** The table of docs/console.md; the browser's tests hold its clicks to the truth. */
+/** The table of docs/console.md. The browser tests check its click counts. */
 import { expect, test } from 'bun:test';
 import { pagePaths } from '../../src/console/page-paths.ts';
 import { clicksTo, thingsToFind } from './clicks.ts';
 
-test('forty things are named, each on a page of the console, and thirty are two clicks away at most', () => {
+test('the table has forty things, each on a console page, and at least thirty within two clicks', () => {
   expect(thingsToFind.length).toBe(40);
   const paths: readonly string[] = Object.values(pagePaths);
   expect(thingsToFind.filter(({ page }) => !paths.includes(page.split('?')[0] ?? ''))).toEqual([]);
   expect(thingsToFind.filter(({ clicks }) => Number(clicks) <= 2).length).toBeGreaterThanOrEqual(30);
 });
 
-test('clicks are counted along the links of pages, from the overview or from a page that the search opens', () => {
+test('clicks are counted along page links, from the overview or from a search result', () => {
   const links = new Map([
     ['/', ['/blocks', '/blocks/7?from=1']],
     ['/blocks', ['/forks', '/blocks?cursor=9']],

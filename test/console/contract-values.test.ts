@@ -1,4 +1,4 @@
-/** Forms for the arguments of contracts' functions, and logs as columns, without a browser. */
+/** Forms for the arguments of contract functions, and logs as columns, without a browser. */
 import { describe, expect, test } from 'bun:test';
 import { Cl, type ClarityValue as LibraryValue, serializeCVBytes } from '@stacks/transactions';
 import fc from 'fast-check';
@@ -105,8 +105,8 @@ const filled: fc.Arbitrary<Filled> = fc.letrec<{ any: Filled }>((tie) => ({
 
 const draftOf = (name: string, { typed }: Filled) => new Map(typed.map(([path, text]) => [`${name}${path}`, text]));
 
-describe('the form of an argument', () => {
-  test('encodes each value as another implementation does, and decodes it', () => {
+describe("an argument's form", () => {
+  test('encodes each value like another implementation, and decodes it', () => {
     assertProperty(
       fc.property(filled, (one) => {
         const { values, mistakes } = encodedArguments([{ name: 'a', type: one.type }], draftOf('a', one));
@@ -120,7 +120,7 @@ describe('the form of an argument', () => {
     );
   });
 
-  test('has a field for each text that is typed, and no other', () => {
+  test('has exactly one field for each typed text', () => {
     assertProperty(
       fc.property(filled, (one) => {
         const fields = formFields({ name: 'a', type: one.type }, draftOf('a', one));
@@ -165,12 +165,12 @@ describe('the form of an argument', () => {
     [{ list: { type: 'bool', length: 3 } }, '4', 'must be a number of items from 0 to 3'],
     [{ list: { type: 'bool', length: 3 } }, '1.5', 'must be a number of items from 0 to 3'],
     [{ list: { type: 'bool', length: 1_000_000 } }, '1000000', 'must be a number of items from 0 to 200'],
-  ])('of %j says what is wrong with %j', (type, text, message) => {
+  ])('for %j rejects %j with a message', (type, text, message) => {
     const { values, mistakes } = encodedArguments([{ name: 'it', type }], new Map([['it', text]]));
     expect([values, mistakes]).toEqual([[], [{ path: 'it', message }]]);
   });
 
-  test('says all that is wrong at once, each with the path of its field', () => {
+  test('reports all mistakes at once, each with the path of its field', () => {
     const type: AbiType = {
       list: {
         type: {
@@ -197,7 +197,7 @@ describe('the form of an argument', () => {
     expect(mistakes.map(({ path }) => path)).toEqual(['who.0.n', 'who.1.to', 'fee']);
   });
 
-  test('of a tuple of 30 levels, and of one with a key of a prototype, has its fields', () => {
+  test('has all fields of a tuple with 30 levels, and of keys that a prototype has', () => {
     let type: AbiType = 'uint128';
     for (let level = 0; level < 30; level++) type = { tuple: [{ name: 'in', type }] };
     const path = `deep${'.in'.repeat(30)}`;
@@ -211,8 +211,8 @@ describe('the form of an argument', () => {
   });
 });
 
-describe('what can be read of a contract', () => {
-  test('is what its interface has that the form knows', () => {
+describe('the readable parts of a contract', () => {
+  test('are the parts of its interface that the form supports', () => {
     const contractInterface = {
       functions: [
         { name: 'get-it', access: 'read_only', args: [{ name: 'id', type: 'uint128' }], outputs: { type: 'bool' } },
@@ -245,23 +245,23 @@ describe('what can be read of a contract', () => {
     expect(functionsOf(contractInterface, 'public')).toEqual([{ name: 'set-it', args: [], output: 'bool' }]);
   });
 
-  test.each([[null], ['text'], [[]], [{}], [{ functions: 'none', maps: { length: 3 } }]])('is nothing of %j', (odd) => {
+  test.each([[null], ['text'], [[]], [{}], [{ functions: 'none', maps: { length: 3 } }]])('are empty for %j', (odd) => {
     expect([...readables(odd), ...functionsOf(odd, 'public')]).toEqual([]);
   });
 });
 
-describe('the parts of a value', () => {
+describe("a value's parts", () => {
   const partsOf = (bytes: Uint8Array) =>
     [...leavesOf(decodedHex(toHex(bytes))!)].map(({ path, type }) => `${path}: ${type}`);
 
-  test('have their paths, with what holds tuples and lists, and their types after what holds them', () => {
+  test('have paths and types, including containers', () => {
     expect(partsOf(clarity.ok(clarity.some(clarity.uint(5))))).toEqual([': ok some uint']);
     const inner = clarity.tuple({ b: clarity.none(), a: clarity.list([clarity.bool(true), clarity.bool(false)]) });
     expect(partsOf(clarity.ok(inner))).toEqual(['ok.a.0: bool', 'ok.a.1: bool', 'ok.b: optional']);
     expect(partsOf(clarity.tuple({ x: clarity.err(clarity.list([])) }))).toEqual(['x: err list']);
   });
 
-  test('are as many as the value has parts, whatever it is', () => {
+  test('have the right type in any value', () => {
     assertProperty(
       fc.property(filled, ({ value }) => {
         const decoded = decodedHex(toHex(serializeCVBytes(value)))!;
@@ -273,7 +273,7 @@ describe('the parts of a value', () => {
     );
   });
 
-  test('of a value of 1 MB are made as they are asked for', () => {
+  test('are computed lazily for a value of 1 MB', () => {
     const items = Array.from({ length: 61_000 }, (_, n) => clarity.uint(n));
     const value = decodedHex(toHex(clarity.list(items)))!;
     expect(
@@ -284,7 +284,7 @@ describe('the parts of a value', () => {
     ).toEqual(['0', '1', '2']);
   });
 
-  test.each(['0x0f', '0x01', 'zz', '0x0', ''])('are not there for %j, which is no value', (hex) => {
+  test.each(['0x0f', '0x01', 'zz', '0x0', ''])('are null for the invalid %j', (hex) => {
     expect(decodedHex(hex)).toBeNull();
   });
 
@@ -296,17 +296,17 @@ describe('the parts of a value', () => {
     ['a\u0000', null],
     ['a\nb', null],
     ['\u202eevil', null],
-  ])('that are bytes of %j are the text %j', (text, shown) => {
+  ])('show the bytes of %j as text %j', (text, shown) => {
     expect(printableText(Buffer.from(text))).toBe(shown);
   });
 });
 
-describe('the columns of logs', () => {
+describe('log columns', () => {
   const fieldsOf = (entries: Record<string, Uint8Array>) => logFields(toHex(clarity.tuple(entries)));
   const columns = (...logs: ReturnType<typeof logFields>[]) =>
     logColumns(logs).map(({ path, name }) => `${path} (${name})`);
 
-  test('are what most tuples have: what happened first, outer fields before inner ones', () => {
+  test('are the most common fields, with the event name first and outer fields before inner ones', () => {
     const moved = (op: string) =>
       fieldsOf({
         amount: clarity.uint(5),
@@ -324,7 +324,7 @@ describe('the columns of logs', () => {
     expect(columns(other, other, other, moved('a'))).toEqual(['event (event)', 'note (note)']);
   });
 
-  test('have as much of a path as tells them apart', () => {
+  test('have as much of the path as distinguishes them', () => {
     const log = fieldsOf({
       from: clarity.tuple({ id: clarity.uint(1) }),
       to: clarity.tuple({ id: clarity.uint(1), x: clarity.tuple({ y: clarity.uint(1) }) }),
@@ -332,7 +332,7 @@ describe('the columns of logs', () => {
     expect(columns(log)).toEqual(['from.id (from.id)', 'to.id (to.id)', 'to.x.y (y)']);
   });
 
-  test('are of integers where all values are, or none', () => {
+  test('are numeric only if all their values are integers', () => {
     const logs = [clarity.some(clarity.uint(5)), clarity.none()].map((n) => fieldsOf({ n, id: clarity.ascii('1') }));
     expect(logColumns(logs).map(({ path, isNumber }) => [path, isNumber])).toEqual([
       ['id', false],
@@ -340,7 +340,7 @@ describe('the columns of logs', () => {
     ]);
   });
 
-  test('are of the whole value for logs that are no tuples, and of the tuple inside a response', () => {
+  test('show the whole value for logs that are not tuples, and the tuple inside a response', () => {
     expect(columns(logFields(toHex(clarity.uint(5))), logFields('0xff'))).toEqual([' (Value)']);
     expect(columns(logFields(toHex(clarity.ok(clarity.tuple({ a: clarity.uint(1) })))))).toEqual(['a (a)']);
     expect(columns()).toEqual([]);

@@ -54,7 +54,7 @@ async function sourceOf(name: string): Promise<string> {
 }
 
 browserTest(
-  'a contract comes from a file, is deployed, and is called by forms for each type and by literals',
+  'a contract is loaded from a file, deployed, and called with forms for each type and with literals',
   async () => {
     await using visited = await visit(`${server.api}/contracts`);
     const { page, complaints } = visited;
@@ -99,50 +99,47 @@ browserTest(
   },
 );
 
-browserTest(
-  'logs of a contract come as it prints them, and a transaction leads to the webhook that was sent for it',
-  async () => {
-    const received: unknown[] = [];
-    await using receiver = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      async fetch(request) {
-        received.push(await request.json());
-        return new Response();
-      },
-    });
-    const { sender } = (
-      await server.post<{ sender: string }>('/stackside/v1/devnet/deploy', {
-        ...{ name: 'diary', source: await sourceOf('journal') },
-      })
-    ).body;
-    const contract = `${sender}.diary`;
-    await server.post('/chainhooks/me', {
-      ...{ name: 'notes', version: '1', chain: 'stacks', network: 'testnet' },
-      filters: { events: [{ type: 'contract_log', contract_identifier: contract }] },
-      options: { enable_on_registration: true },
-      action: { type: 'http_post', url: receiver.url.href },
-    });
-    await using visited = await visit(`${server.api}/contracts/${contract}?tab=logs`);
-    const { page, complaints } = visited;
-    await page.getByText('No log matches').waitFor();
-    const call = { contract, function: 'mark', arguments: ['0x02000000020102', '(some u7)'] };
-    const { tx_id: id } = await server.steer('/stackside/v1/devnet/call', call);
-    const logs = page.getByRole('table', { name: 'Logs' });
-    await logs.waitFor();
-    await until(() => received.length > 0);
-    await logs.locator(`a[title="${id}"]`).click();
-    const told = page.getByRole('region', { name: 'Chainhook deliveries' });
-    await told.getByText('1 block applied').waitFor();
-    await looksGood(page);
-    await told.getByRole('link', { name: /pending|delivered|in flight/i }).click();
-    await page.getByRole('region', { name: 'Body of the request' }).getByText(id).waitFor();
-    expect(complaints).toEqual([]);
-  },
-);
+browserTest('contract logs appear as they are printed, and a transaction links to its webhook', async () => {
+  const received: unknown[] = [];
+  await using receiver = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      received.push(await request.json());
+      return new Response();
+    },
+  });
+  const { sender } = (
+    await server.post<{ sender: string }>('/stackside/v1/devnet/deploy', {
+      ...{ name: 'diary', source: await sourceOf('journal') },
+    })
+  ).body;
+  const contract = `${sender}.diary`;
+  await server.post('/chainhooks/me', {
+    ...{ name: 'notes', version: '1', chain: 'stacks', network: 'testnet' },
+    filters: { events: [{ type: 'contract_log', contract_identifier: contract }] },
+    options: { enable_on_registration: true },
+    action: { type: 'http_post', url: receiver.url.href },
+  });
+  await using visited = await visit(`${server.api}/contracts/${contract}?tab=logs`);
+  const { page, complaints } = visited;
+  await page.getByText('No log matches').waitFor();
+  const call = { contract, function: 'mark', arguments: ['0x02000000020102', '(some u7)'] };
+  const { tx_id: id } = await server.steer('/stackside/v1/devnet/call', call);
+  const logs = page.getByRole('table', { name: 'Logs' });
+  await logs.waitFor();
+  await until(() => received.length > 0);
+  await logs.locator(`a[title="${id}"]`).click();
+  const told = page.getByRole('region', { name: 'Chainhook deliveries' });
+  await told.getByText('1 block applied').waitFor();
+  await looksGood(page);
+  await told.getByRole('link', { name: /pending|delivered|in flight/i }).click();
+  await page.getByRole('region', { name: 'Body of the request' }).getByText(id).waitFor();
+  expect(complaints).toEqual([]);
+});
 
 browserTest(
-  'the chain goes back to a snapshot and to a block, and a pending transaction is replaced and dropped',
+  'the chain returns to a snapshot and to a block, and a pending transaction is replaced and dropped',
   async () => {
     const { address, private_key: senderKey } = (
       await server.post<{ address: string; private_key: string }>('/stackside/v1/devnet/account', { name: 'payer' })
@@ -192,7 +189,7 @@ browserTest(
 );
 
 describeWith('Clarity', hasClarity, () => {
-  browserTest('an account of the project deploys what it wrote, and is shown the line of a mistake', async () => {
+  browserTest('an account of the project deploys typed source, and sees the line of an error', async () => {
     using project = await clarityProject({});
     await using real = await demo({ clarity: project.path });
     await using visited = await visit(`${real.api}/contracts/new`);

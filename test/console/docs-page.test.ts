@@ -13,7 +13,7 @@ const WATCH = `
 /** A style that the page's script sets by HTML. */
 const LINE_COUNT = "document.querySelector('code.hljs').style.getPropertyValue('--line-count')";
 
-browserTest("the page of the API's document keeps to its Content-Security-Policy", async () => {
+browserTest('the API docs page obeys its Content-Security-Policy', async () => {
   await using server = await serving();
   await using visited = await visitAfresh('about:blank');
   const { page, complaints } = visited;

@@ -1,4 +1,4 @@
-/** Answers of the API that come late, or in another order than their questions. */
+/** API answers that arrive late or in another order than their requests. */
 import { expect, test } from 'bun:test';
 import { liveQuery, onlyLast } from '../../src/console/app/api/order.ts';
 
@@ -24,7 +24,7 @@ function asking() {
   return { query, requests, seen, answer, time };
 }
 
-test('events that come faster than answers neither keep answers away nor ask at the same time', async () => {
+test('events faster than answers cause no concurrent requests and lose no answers', async () => {
   const { query, requests, seen, answer } = asking();
   for (let event = 0; event < 100; event++) query.refresh();
   expect(requests.length).toBe(1);
@@ -40,7 +40,7 @@ test('events that come faster than answers neither keep answers away nor ask at 
   expect([seen.at(-1), requests.length]).toEqual(['the newest', 7]);
 });
 
-test('an answer to a request that was given up is not used, whenever it comes', async () => {
+test('an answer to a canceled request is ignored', async () => {
   const { query, requests, seen, answer } = asking();
   query.refresh();
   query.restart();
@@ -54,7 +54,7 @@ test('an answer to a request that was given up is not used, whenever it comes', 
   expect(seen).toEqual(['new']);
 });
 
-test('an event asks again where the request under way is lost', async () => {
+test('an event starts a new request if the running one is lost', async () => {
   const { query, requests, seen, answer, time } = asking();
   query.refresh();
   time.now = 30_000;
@@ -68,7 +68,7 @@ test('an event asks again where the request under way is lost', async () => {
   expect(seen).toEqual(['new']);
 });
 
-test('a failed request is said, and the next event asks again', async () => {
+test('a failed request shows its error, and the next event tries again', async () => {
   const { query, requests, seen, answer } = asking();
   query.refresh();
   requests[0]?.reject('the server is away');
@@ -79,7 +79,7 @@ test('a failed request is said, and the next event asks again', async () => {
   expect(seen).toEqual(['the server is away', 'it is back']);
 });
 
-test('an answer does not count once something else was asked for', () => {
+test('an answer is ignored after a newer request', () => {
   const ask = onlyLast();
   const first = ask();
   expect(first()).toBe(true);

@@ -1,4 +1,4 @@
-/** The console's sample receivers are run as they stand: each takes what is signed, and nothing else. */
+/** Runs the console's sample receivers: each accepts signed deliveries, and nothing else. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -87,26 +87,29 @@ const COMMANDS: Readonly<Record<Exclude<Language, 'curl'>, readonly string[] | n
 
 for (const [language, command] of Object.entries(COMMANDS)) {
   if (command === null) process.stderr.write(`${language} was not found: the test of its receiver is skipped.\n`);
-  test.skipIf(command === null)(`the receiver in ${language} takes a signed delivery once, and no other`, async () => {
-    await using receiver = await running(command ?? []);
-    const { url } = receiver;
-    const accepted = [200, 204];
-    expect(accepted).toContain(await send(url, { id: 'a' }));
-    expect([await receiver.line(), await receiver.line()]).toEqual(['undo block 7', 'block 8: 2 transactions']);
-    expect(accepted).toContain(await send(url, { id: 'a' }));
-    expect(accepted).toContain(await send(url, { id: 'b', signature: (signed) => `v1,b2xk ${signed}` }));
-    // The second one of `a` printed nothing.
-    expect([await receiver.line(), await receiver.line()]).toEqual(['undo block 7', 'block 8: 2 transactions']);
-    const refused: Sent[] = [
-      { id: 'c', body: BODY.replace('"index":8', '"index":9') },
-      { id: 'c', age: OVER },
-      { id: 'c', age: -OVER },
-      { id: 'c', signature: () => '' },
-      { id: 'c', signature: (signed) => signed.replace('v1,', 'v2,') },
-      { id: 'c', signature: (signed) => signed.slice(0, -4) },
-    ];
-    for (const one of refused) expect([one, await send(url, one)]).toEqual([one, 401]);
-  });
+  test.skipIf(command === null)(
+    `the receiver in ${language} accepts a signed delivery once, and rejects others`,
+    async () => {
+      await using receiver = await running(command ?? []);
+      const { url } = receiver;
+      const accepted = [200, 204];
+      expect(accepted).toContain(await send(url, { id: 'a' }));
+      expect([await receiver.line(), await receiver.line()]).toEqual(['undo block 7', 'block 8: 2 transactions']);
+      expect(accepted).toContain(await send(url, { id: 'a' }));
+      expect(accepted).toContain(await send(url, { id: 'b', signature: (signed) => `v1,b2xk ${signed}` }));
+      // The second one of `a` printed nothing.
+      expect([await receiver.line(), await receiver.line()]).toEqual(['undo block 7', 'block 8: 2 transactions']);
+      const refused: Sent[] = [
+        { id: 'c', body: BODY.replace('"index":8', '"index":9') },
+        { id: 'c', age: OVER },
+        { id: 'c', age: -OVER },
+        { id: 'c', signature: () => '' },
+        { id: 'c', signature: (signed) => signed.replace('v1,', 'v2,') },
+        { id: 'c', signature: (signed) => signed.slice(0, -4) },
+      ];
+      for (const one of refused) expect([one, await send(url, one)]).toEqual([one, 401]);
+    },
+  );
 }
 
 const hasCurl = Bun.which('curl') !== null && Bun.which('openssl') !== null;
@@ -127,8 +130,8 @@ test.skipIf(!hasCurl)(
   },
 );
 
-describe('the sources', () => {
-  test.each(Object.keys(receivers) as Language[])('of %s are highlighted, and stay what they are', (language) => {
+describe('the highlighted source', () => {
+  test.each(Object.keys(receivers) as Language[])('in %s keeps its text', (language) => {
     const tokens = sourceTokens(language);
     expect(tokens.map(({ text }) => text).join('')).toBe(receivers[language].source);
     const kinds = new Set(tokens.map(({ kind }) => kind));

@@ -1,4 +1,4 @@
-/** Which links the console follows by itself. The globals of a browser stand in for the test alone. */
+/** The links that the console follows by itself. Stand-ins replace the browser's globals for this test only. */
 import { expect, test } from 'bun:test';
 
 /** Not named in the import: its types are those of a browser, which tests don't have. */
@@ -6,7 +6,7 @@ const ROUTER = new URL('../../src/console/app/ui/router.ts', import.meta.url).pa
 
 const HERE = 'http://127.0.0.1/transactions/0x1?offset=50';
 
-test('a link to a part of the page is left to the browser, which scrolls there and moves the focus', async () => {
+test('the browser handles a link to a part of the page, so that it scrolls and moves the focus', async () => {
   const listeners = new Map<string, (event: object) => void>();
   const listen = (name: string, listener: (event: object) => void) => listeners.set(name, listener);
   class Link {

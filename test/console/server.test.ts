@@ -1,4 +1,4 @@
-/** How the console is served: what its paths answer to whom, its files, and what its bundle may hold. */
+/** How the server sends the console: the answers of its paths, its files, and the contents of its bundle. */
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Glob } from 'bun';
@@ -12,7 +12,7 @@ const HTML = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } 
 const filled = (path: string) => path.replaceAll(/\{\w+\}/g, '1');
 
 describe.each(Object.values(pagePaths).map(filled))('GET %s', (path) => {
-  test('is a page to a browser', async () => {
+  test('returns the page to a browser', async () => {
     const response = await request(path, HTML);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -22,7 +22,7 @@ describe.each(Object.values(pagePaths).map(filled))('GET %s', (path) => {
   });
 
   test.each([{}, { accept: '*/*' }, { accept: 'application/json' }, { accept: 'text/html;q=0' }])(
-    'is what it was without a console to %j',
+    'returns no console page for %j',
     async (headers) => {
       const response = await request(path, { headers });
       if (path === '/') {
@@ -40,7 +40,7 @@ describe.each(Object.values(pagePaths).map(filled))('GET %s', (path) => {
 });
 
 test.each(['/extended/nope', '/v1/nope', '/v3/nope/nope', '/chainhooks/nope', '/nope', '/blocks/1/nope'])(
-  'GET %s is the page of what is not found to a browser, and JSON to other clients',
+  'GET %s returns a 404 page to a browser, and JSON to other clients',
   async (path) => {
     const page = await request(path, HTML);
     expect(page.status).toBe(404);
@@ -68,7 +68,7 @@ test.each([
   [`/token/${SOMEBODY}.coin`, `/contracts/${SOMEBODY}.coin`],
   [`/token/${SOMEBODY}.coin%3A%3Acoin`, `/tokens/${SOMEBODY}.coin%3A%3Acoin`],
   ['/txid/%2F%2Fevil.example', '/transactions/%2F%2Fevil.example'],
-])('GET %s, of the public explorer, leads a browser to %s', async (path, to) => {
+])('GET %s, as in the public explorer, redirects a browser to %s', async (path, to) => {
   const response = await request(path, HTML);
   expect([response.status, response.headers.get('location')]).toEqual([302, to]);
   expect((await request(path, { headers: { accept: 'application/json' } })).status).toBe(404);
@@ -80,7 +80,7 @@ describe('files', () => {
     return /src="([^"]+)"/.exec(page)?.[1] ?? '';
   };
 
-  test('are the same in every coding, and are stored for ever', async () => {
+  test('are equal in every encoding, and cached forever', async () => {
     const path = await scriptPath();
     const plain = await request(path);
     const gzip = await request(path, { headers: { 'accept-encoding': 'gzip' } });
@@ -91,12 +91,12 @@ describe('files', () => {
     expect(Buffer.from(Bun.gunzipSync(new Uint8Array(await gzip.arrayBuffer()))).toString()).toBe(text);
   });
 
-  test('of another name are not there', async () => {
+  test('with another name return 404', async () => {
     expect((await request('/console/console-nope.js')).status).toBe(404);
   });
 });
 
-test('a page has the navigation before its script runs, and says that it needs one', async () => {
+test('a page has its navigation without JavaScript, and asks for JavaScript', async () => {
   const text = await (await request('/', HTML)).text();
   const links = [...text.matchAll(/<li><a href="([^"]+)">([^<]+)<\/a><\/li>/g)].map(([, path, title]) => [path, title]);
   expect(links).toEqual(sections.map(([page, title]) => [pagePaths[page], title]));
@@ -107,7 +107,7 @@ test('a page has the navigation before its script runs, and says that it needs o
 const BUDGET = 150_000;
 const DEVNET_BUDGET = 10_000;
 
-test('the bundle is the same each time, and keeps to its budgets', async () => {
+test('the bundle is reproducible and within its size limits', async () => {
   const [first, second] = await Promise.all([bundleConsole(), bundleConsole()]);
   expect(second).toEqual(first);
   const { metafile } = await Bun.build({ ...consoleBuild, metafile: true });
@@ -122,7 +122,7 @@ test('the bundle is the same each time, and keeps to its budgets', async () => {
 
 const app = join(import.meta.dir, '../../src/console/app');
 
-test('the pages have the classes that the style sheets name, and the style sheets those of the pages', async () => {
+test('the pages and the style sheets use the same classes', async () => {
   const read = async (files: string) =>
     (await Promise.all([...new Glob(files).scanSync(app)].map((file) => Bun.file(join(app, file)).text()))).join('\n');
   const styles = (await read('styles/*.css')).replaceAll(/\/\*[\s\S]*?\*\/|\{[^{}]*\}/g, ' ');
@@ -140,7 +140,7 @@ test('the pages have the classes that the style sheets name, and the style sheet
 const FORBIDDEN =
   /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc/;
 
-test('no text becomes HTML', async () => {
+test('no code turns text into HTML', async () => {
   for await (const file of new Glob('**/*.{ts,tsx}').scan(app)) {
     expect([file, FORBIDDEN.exec(await Bun.file(join(app, file)).text())?.[0]]).toEqual([file, undefined]);
   }
@@ -156,7 +156,7 @@ const WITHOUT_OTHERS = [
   '/v1/names/{name}/subdomains',
 ];
 
-test('the console works where deprecated routes are switched off, but for names and the rewards of Bitcoin addresses', async () => {
+test('the console needs deprecated routes only for names and Bitcoin rewards', async () => {
   const { paths = {} } = await apiDocument();
   const called = await calledPaths();
   expect(called.size).toBeGreaterThan(50);
@@ -164,7 +164,7 @@ test('the console works where deprecated routes are switched off, but for names 
   expect(deprecated.sort()).toEqual([...WITHOUT_OTHERS].sort());
 });
 
-test('the types of the calls, of the console and of the tour of a client, are up to date', async () => {
+test("the generated types of the console's API calls are up to date", async () => {
   const text = await Bun.file(typesFile).text();
   expect(await apiTypes()).toBe(text);
   expect(text.split('\n').length).toBeLessThan(4_800);

@@ -1,4 +1,4 @@
-/** Being told of what a page shows: watches of the browser, and the filters that a chainhook begins with. */
+/** Notifications about pages: watches in the browser, and the filters that a new chainhook starts with. */
 import { expect, test } from 'bun:test';
 import { mistakesOf } from '../../src/console/app/chain/hook-definition.ts';
 import { draftBy, type TemplateName, templateOf, templates } from '../../src/console/app/chain/hook-templates.ts';
@@ -27,7 +27,7 @@ const OF: Readonly<Record<TemplateName, string>> = {
 
 const names = Object.keys(templates) as TemplateName[];
 
-test.each(names)('the template %s makes a definition of its subject without a mistake', (name) => {
+test.each(names)('the template %s creates a valid definition for its subject', (name) => {
   const draft = draftBy(name, OF[name], 'mainnet', 'https://example.com/');
   expect(mistakesOf(draft)).toEqual([]);
   const subject = name === 'name' ? '(name 0x616c696365) (namespace 0x627463)' : OF[name];
@@ -39,13 +39,13 @@ test.each(names)('the template %s without a subject has no empty field', (name) 
   expect(filters.events.flatMap((filter) => Object.values(filter)).filter((value) => value === '')).toEqual([]);
 });
 
-test('a name of no template is none, also one that every object has', () => {
+test('an unknown template name returns null, even if every object has that property', () => {
   expect(['account', 'nobody', 'toString', null].map(templateOf)).toEqual(['account', null, null, null]);
 });
 
 const watch: Watch = { kind: 'account', id: ADDRESS, seen: null, changed_at: null };
 
-test('the first transaction read is no news, a later one is, and none changes nothing', () => {
+test('only a later transaction is news, not the first one or none', () => {
   const known = readWatch(watch, '0xa', 5);
   expect(known).toEqual({ watch: { ...watch, seen: '0xa' }, isNews: false });
   expect(readWatch(known.watch, '0xa', 6).isNews).toBe(false);
@@ -53,7 +53,7 @@ test('the first transaction read is no news, a later one is, and none changes no
   expect(readWatch(known.watch, null, 8)).toEqual({ watch: known.watch, isNews: false });
 });
 
-test('watches are kept once each, the newest first, as many as are asked for at a block', () => {
+test('watches are unique, newest first, and limited in number', () => {
   const many = Array.from({ length: 30 }, (_, n) => ({ kind: 'name' as const, id: `n${n}.btc` }));
   const kept = many.reduce(withWatch, [] as Watch[]);
   expect(kept.length).toBe(MOST_WATCHES);
@@ -65,7 +65,7 @@ test('watches are kept once each, the newest first, as many as are asked for at 
   expect(withoutWatch(kept, { kind: 'token', id: 'n29.btc' })).toEqual(kept);
 });
 
-test('what the browser stored is read again, and nothing else', () => {
+test('stored watches are read back, and invalid ones are ignored', () => {
   const stored = [{ ...watch, seen: '0xa', changed_at: 3 }];
   expect(watchesOf(JSON.stringify(stored))).toEqual(stored);
   const odd = [

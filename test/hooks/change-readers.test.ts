@@ -397,7 +397,7 @@ test('an invalid request is rejected with the name of the parameter', async () =
   }
 });
 
-test('a cursor of another log is refused where its block is unknown, and one of a step to come waits for it', async () => {
+test('a cursor from another log is rejected if its block is unknown, and a future cursor waits for its step', async () => {
   using directory = ingestOf(
     [...devnetEvents({ seed: 9, blocks: 60, accounts: 4, transactionsPerBlock: 1 })].map(received),
   );
