@@ -1,4 +1,4 @@
-/** The published clients, unchanged, over a chain that grows and forks while they listen. */
+/** The published clients, unchanged, over a chain that grows and forks while they are connected. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { connectWebSocketClient, StacksApiSocketClient } from '@stacks/blockchain-api-client';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
@@ -233,7 +233,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-test('the chain forked while they listened', async () => {
+test('the chain forks while the clients are connected', async () => {
   const chain = await newBlocks();
   expect(chain.length).toBeGreaterThan(20);
   expect(chain.length).toBeLessThan(blocksToCome.length - 3);
@@ -251,7 +251,7 @@ const declaredTypes: Record<string, [rpc: string, socketIo?: string]> = {
   'nft-collection-event': ['NftEvent'],
 };
 
-test('every push is of the type that the package declares', () => {
+test('every push has the type that the package declares', () => {
   const imports = [
     "import type * as api from '@stacks/blockchain-api-client';",
     // The sender of a mint and the recipient of a burn are null; the package leaves them out. `canonical` is Stackside's own.
@@ -276,12 +276,12 @@ test('every push is of the type that the package declares', () => {
   expect(typeErrors(imports, [...pushes.values()])).toEqual([]);
 });
 
-test('nothing was pushed before it could be read', () => expect(unreadable).toEqual([]));
+test('every push is readable from the API when it arrives', () => expect(unreadable).toEqual([]));
 
 describe.each(clients.map(([name]) => name))('%s', (name) => {
   const heard = (topic: string): Json[] => heardBy.get(name)?.[topic] ?? [];
 
-  test('blocks: each one, and those that a fork took back or made canonical again', async () => {
+  test('block: pushes each block, and those that a fork orphaned or made canonical again', async () => {
     const pushed = heard('block');
     const hashes = (blocks: Json[]) => new Set(blocks.map(({ index_block_hash }) => index_block_hash));
     const announced = hashes(blocksToCome);
@@ -293,7 +293,7 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
     expect(pushed.some(({ canonical }) => canonical === false)).toBe(true);
   });
 
-  test('mempool: every transaction that is announced, and those that are dropped', async () => {
+  test('mempool: pushes every announced transaction, and the dropped ones', async () => {
     const pushed = heard('mempool');
     const announced = toCome
       .filter(({ path }) => path === '/new_mempool_tx')
@@ -308,7 +308,7 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
     }
   });
 
-  test('transaction: the last that was pushed of each is what the API shows', async () => {
+  test("transaction: the last push of each equals the API's answer", async () => {
     const fresh = new Set((await newBlocks()).map(({ hash }) => hash));
     let checked = 0;
     for (const id of wanted.txIds) {
@@ -324,7 +324,7 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
     expect(checked).toBeGreaterThan(10);
   });
 
-  test('address-transaction: all of those that the chain has', async () => {
+  test('address-transaction: pushes all transactions of the chain', async () => {
     let items = 0;
     for (const address of wanted.addresses) {
       const path = `/extended/v1/address/${address}/transactions_with_transfers?limit=50`;
@@ -345,7 +345,7 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
     expect(new Set(heard('address-transaction').map(({ address }) => address)).size).toBeGreaterThan(1);
   });
 
-  test('address-stx-balance: what the API says of the last block that touched it', async () => {
+  test("address-stx-balance: pushes the API's balance at the last block that changed it", async () => {
     for (const address of wanted.addresses) {
       const last = heard('address-stx-balance').findLast((one) => one.address === address);
       const touched = heard('address-transaction').findLast((one) => one.address === address);
@@ -358,7 +358,7 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
     expect(heard('address-stx-balance').length).toBeGreaterThan(4);
   });
 
-  test('nft-event, nft-asset-event and nft-collection-event', async () => {
+  test('pushes nft-event, nft-asset-event and nft-collection-event', async () => {
     const key = ({ tx_id, event_index }: Json) => `${tx_id} ${event_index}`;
     const expected = new Map<string, Json>();
     for (const { txs, height } of await newBlocks()) {

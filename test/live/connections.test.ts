@@ -1,4 +1,4 @@
-/** Connections over real sockets: the wire, heartbeats, and clients that read too slowly. */
+/** Connections over real sockets: frames, heartbeats, and clients that read too slowly. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { io, type Socket } from 'socket.io-client';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -82,14 +82,14 @@ async function rawWebSocket(path: string, to = server) {
 }
 
 describe('/extended/v1/ws', () => {
-  test('is a WebSocket on exactly that path', async () => {
+  test('accepts a WebSocket on exactly that path', async () => {
     expect((await rawWebSocket('/extended/v1/ws?x=1')).answer).toStartWith('HTTP/1.1 101 ');
     expect((await rawWebSocket('/extended/v1/ws/')).answer).toStartWith('HTTP/1.1 400 ');
     const plain = await server.get('/extended/v1/ws');
     expect([plain.status, await plain.json()]).toMatchObject([426, { error: 'Upgrade Required' }]);
   });
 
-  test('answers text and binary', async () => {
+  test('answers text and binary frames', async () => {
     const socket = new WebSocket(`${wsUrl}/extended/v1/ws`);
     const got: string[] = [];
     socket.onmessage = ({ data }) => void got.push(String(data));
@@ -109,7 +109,7 @@ describe('/extended/v1/ws', () => {
     await closed;
   });
 
-  test('disconnects a client that answers no ping, and only that', async () => {
+  test("disconnects only a client that doesn't answer pings", async () => {
     const silent = await rawWebSocket('/extended/v1/ws');
     const live = new WebSocket(`${wsUrl}/extended/v1/ws`);
     await new Promise((resolve) => {
@@ -143,7 +143,7 @@ describe('Socket.IO', () => {
       socket.on('connect_error', ({ message }) => resolve(message));
     });
 
-  test('the first frames of a WebSocket', async () => {
+  test('sends the expected first frames of a WebSocket', async () => {
     const frames: string[] = [];
     let asked = 0;
     const socket = new WebSocket(`${wsUrl}/socket.io/?EIO=4&transport=websocket&subscriptions=block,mempool`);
@@ -168,7 +168,7 @@ describe('Socket.IO', () => {
     socket.close();
   });
 
-  test('requests that are none of the protocol', async () => {
+  test('rejects requests that violate the protocol', async () => {
     const cases: [path: string, code: number, message: string][] = [
       ['/socket.io/?EIO=4&transport=pigeon', 0, 'Transport unknown'],
       ['/socket.io/?EIO=4&transport=polling&sid=unknown', 1, 'Session ID unknown'],
@@ -183,13 +183,13 @@ describe('Socket.IO', () => {
     expect(await posted.json()).toEqual({ code: 2, message: 'Bad handshake method' });
   });
 
-  test('an upgrade without its key is malformed, and no failure of ours', async () => {
+  test('returns 400 for an upgrade without its key', async () => {
     const lines = ['GET /socket.io/?EIO=4&transport=websocket HTTP/1.1', 'Host: localhost', 'Upgrade: websocket'];
     const { status } = await rawExchange(server.api, `${lines.join('\r\n')}\r\nConnection: Upgrade\r\n\r\n`);
     expect(status).toBe(400);
   });
 
-  test.each([[['websocket']], [['polling']]])('topics in the address are checked, by %p', async (transports) => {
+  test.each([[['websocket']], [['polling']]])('checks the topics in the URL, with %p', async (transports) => {
     const good = connect({ subscriptions: `block,address-transaction:${ADDRESS}` }, transports);
     expect(await connected(good)).toBeNull();
     const bad = connect({ subscriptions: 'block,nope,transaction:0x1' }, transports);
@@ -199,7 +199,7 @@ describe('Socket.IO', () => {
     for (const socket of [good, bad, empty]) socket.disconnect();
   });
 
-  test('subscribe says what is no topic, and takes lists', async () => {
+  test('subscribe rejects an unknown topic, and accepts lists', async () => {
     const socket = connect({});
     await connected(socket);
     expect(await socket.emitWithAck('subscribe', 'nope')).toBe('Invalid topic: nope');
@@ -208,7 +208,7 @@ describe('Socket.IO', () => {
     socket.disconnect();
   });
 
-  test('a topic in another spelling comes under the name that the client gave it', async () => {
+  test("sends a topic under the client's own spelling", async () => {
     const transaction = transfer(alice, 0, 300);
     const spelled = `transaction:${transaction.id.slice(2).toUpperCase()}`;
     const socket = connect({ subscriptions: spelled });
@@ -219,7 +219,7 @@ describe('Socket.IO', () => {
     socket.disconnect();
   });
 
-  test('gets nothing of what it left', async () => {
+  test('sends nothing for topics that the client unsubscribed from', async () => {
     const socket = connect({ subscriptions: 'mempool,block' });
     await connected(socket);
     const heard: unknown[] = [];
@@ -247,7 +247,7 @@ async function post({ path, text }: ReceivedEvent, to = server): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-test('a client that takes nothing is cut off once too much waits for it, and others are notified meanwhile', async () => {
+test('a client that reads nothing is disconnected at the backlog limit, while others still get messages', async () => {
   await using patient = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
   const first = block(null, 'first');
   await post(first.event, patient);
@@ -287,7 +287,7 @@ describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) 
   afterAll(() => attacked[Symbol.asyncDispose]());
 
   test.each(['PING', 'PONG'] as const)(
-    'is disconnected if it sends %s frames faster than they are handled',
+    'is disconnected if it sends %s frames faster than the server handles them',
     async (frame) => {
       const before = await metric(`${protocol}_refused_total`, attacked);
       const hostile = await rawWebSocket(PATHS[protocol], attacked);
@@ -297,7 +297,7 @@ describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) 
     },
   );
 
-  test('is cut off if it sends PINGs and reads no PONGs', async () => {
+  test('is disconnected if it sends PINGs and reads no PONGs', async () => {
     const before = await metric(`${protocol}_cut_off_total`, attacked);
     const slow = await rawWebSocket(PATHS[protocol], attacked);
     slow.pause();
@@ -312,7 +312,7 @@ describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) 
 });
 
 test.each(['websocket', 'polling'])(
-  'a client by %s that takes what it is sent gets more than may wait for it',
+  'a client with %s that keeps reading gets more than the backlog limit',
   async (transport) => {
     await using patient = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
     await post(block(null, 'first').event, patient);
@@ -334,7 +334,7 @@ test.each(['websocket', 'polling'])(
   },
 );
 
-test('a connection has no more subscriptions than it may', async () => {
+test("a connection can't exceed its subscription limit", async () => {
   const names = (first: number, count: number) =>
     Array.from({ length: count }, (_, at) => `transaction:0x${(first + at).toString(16).padStart(64, '0')}`);
   const rule = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
@@ -353,7 +353,7 @@ test('a connection has no more subscriptions than it may', async () => {
   expect(await metric('stackside_subscriptions{topic="transaction"}')).toBe(0);
 });
 
-test('a WebSocket gets an error where it has as many subscriptions as it may', async () => {
+test('a WebSocket gets an error at its subscription limit', async () => {
   const socket = new WebSocket(`${wsUrl}/extended/v1/ws`);
   const answers: { id: number; result?: object; error?: { data: string } }[] = [];
   socket.onmessage = ({ data }) => void answers.push(...[JSON.parse(String(data))].flat());
@@ -379,7 +379,7 @@ test('a WebSocket gets an error where it has as many subscriptions as it may', a
   await until(async () => (await metric('stackside_subscriptions{topic="transaction"}')) === 0);
 });
 
-test('a client that stops polling is cut off once too much waits for it', async () => {
+test('a client that stops polling is disconnected at the backlog limit', async () => {
   await using patient = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
   await post(block(null, 'first').event, patient);
   const query = '/socket.io/?EIO=4&transport=polling';
@@ -399,7 +399,7 @@ test('a client that stops polling is cut off once too much waits for it', async 
   expect(await metric('socket_io_connections', patient)).toBe(0);
 });
 
-test('a server that stops says so to its clients, and ends without waiting for them', async () => {
+test("a stopping server notifies its clients, and doesn't wait for them", async () => {
   // What it would wait for its clients never passes.
   const stopping = await serving({}, undefined, {}, { clock: heldClock([GRACE_MS]) });
   const socket = new WebSocket(`${stopping.api.replace('http', 'ws')}/extended/v1/ws`);
@@ -421,7 +421,7 @@ test('a server that stops says so to its clients, and ends without waiting for t
   polling.disconnect();
 });
 
-test('a server that began at a block refuses what has all that an account ever sent and received', async () => {
+test('a server with partial history rejects address-stx-balance with a reason', async () => {
   const events = [...devnetEvents({ seed: 2, blocks: 4, mempool: false })];
   const [begun] = beginnings(events).filter(({ height }) => height === 3);
   using directory = ingestOf((begun?.events ?? []).map(received));

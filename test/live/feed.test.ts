@@ -1,4 +1,4 @@
-/** The feed: what is pushed when the index file is replaced, or can't be read. */
+/** The feed: pushes after the index file is replaced or can't be read. */
 import { expect, test } from 'bun:test';
 import { renameSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -34,7 +34,7 @@ const observed = (snapshots: Snapshots, readFile: (file: number) => void): Snaps
   },
 });
 
-test('what a new file begins with is not pushed, and what comes then is, though it has fewer changes', async () => {
+test('a replaced index pushes only its later changes, even if it has fewer changes than the old one', async () => {
   // Changes are only of what was received; an import leaves none.
   using old = ingestOf([]);
   {
@@ -74,7 +74,7 @@ test('what a new file begins with is not pushed, and what comes then is, though 
   expect([pushed, said]).toEqual([[8], []]);
 });
 
-test('nothing is read while nobody is subscribed, and the first subscriber is notified of what comes after', async () => {
+test('nothing is read without subscribers, and the first subscriber gets only later changes', async () => {
   using open = openNew();
   for (const event of events.slice(0, newest - 1)) open.ingest.receive(event);
   using snapshots = watchedSnapshots(open.directory);
@@ -108,7 +108,7 @@ test('nothing is read while nobody is subscribed, and the first subscriber is no
   await stop();
 });
 
-test('a first subscriber is not notified of what came while nobody was subscribed, though others were before', async () => {
+test('a first subscriber misses the changes that arrived without subscribers, even after earlier ones left', async () => {
   using open = openNew();
   const blocks = events.filter(({ path }) => path === '/new_block');
   const [last, next, ...before] = [blocks.at(-1)!, blocks.at(-2)!, ...blocks.slice(0, -2)];
@@ -140,7 +140,7 @@ test('a first subscriber is not notified of what came while nobody was subscribe
   await stop();
 });
 
-test('others have their turn between the messages of one block', async () => {
+test('other tasks get their turn between the messages of one block', async () => {
   using open = openNew();
   for (const event of events.slice(0, newest - 1)) open.ingest.receive(event);
   using snapshots = watchedSnapshots(open.directory);
@@ -196,7 +196,7 @@ function threeChanges(): { snapshots: Snapshots; asked: number[] } {
   return { snapshots: snapshotsBy(() => reader), asked };
 }
 
-test("a change that can't be pushed is logged once, and those after it are pushed", async () => {
+test("a change that can't be pushed is logged once, and later changes are pushed", async () => {
   const { snapshots: source, asked } = threeChanges();
   const all = subscriptions();
   all.add({ deliver: () => {} }, plainTopic('block'), 'block');
@@ -220,7 +220,7 @@ test("a change that can't be pushed is logged once, and those after it are pushe
   expect(logged).toEqual([{ event: 'realtime_failed', cause: broken }]);
 });
 
-test('a poll that takes long ends with the change in hand, and another one goes on', async () => {
+test('a slow poll ends after the current change, and the next poll continues', async () => {
   const { snapshots: source, asked } = threeChanges();
   const all = subscriptions();
   all.add({ deliver: () => {} }, plainTopic('block'), 'block');
@@ -246,7 +246,7 @@ test('a poll that takes long ends with the change in hand, and another one goes 
   expect(askedBefore.slice(0, 5)).toEqual([0, 0, 1, 2, 3]);
 });
 
-test('a block is not read where nobody is subscribed to any of its messages', async () => {
+test('a block is not read if none of its messages has a subscriber', async () => {
   const all = subscriptions();
   for (const kind of ['mempool', 'microblock'] as const) all.add({ deliver: () => {} }, plainTopic(kind), kind);
   const announced = () => {

@@ -1,4 +1,4 @@
-/** A client's last messages equal the API's answers, whatever changed the tip. */
+/** A client's last messages equal the API's answers after any change of the tip. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { stxBalanceWithTotals, withStxTransfers } from '../../src/api/shared/address.ts';
@@ -228,7 +228,7 @@ async function compareTheRest(read: Reader, known: Known, { addresses, txIds }: 
 }
 
 test(
-  'the last messages equal the answers of the API after every change of the tip',
+  "the last messages equal the API's answers after every change of the tip",
   async () => {
     const seen = new Seen({
       ...{ block: 20, tx_update: 20, address_tx_update: 20, address_balance_update: 20 },

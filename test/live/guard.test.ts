@@ -35,7 +35,7 @@ const failing = (cause: unknown) => (): never => {
 };
 
 describe('a handler', () => {
-  test('that fails ends its connection, is logged and counted', () => {
+  test('that fails ends its connection, and is logged and counted', () => {
     const { guard, counted, logged } = guarded();
     const ends: EndReason[] = [];
     const cause = new RangeError('deep');
@@ -45,7 +45,7 @@ describe('a handler', () => {
     expect(logged).toEqual([{ event: 'realtime_failed', protocol: 'websocket', cause }]);
   });
 
-  test('that refuses what a client sent ends its connection too, and is no failure of ours', () => {
+  test("that rejects a client's message ends its connection, and counts as rejected", () => {
     const { guard, counted, logged } = guarded();
     const ends: EndReason[] = [];
     guard(failing(new MessageError('too deep')), (reason) => void ends.push(reason));
@@ -54,7 +54,7 @@ describe('a handler', () => {
     expect(logged).toEqual([{ event: 'client_message_refused', protocol: 'websocket', reason: 'too deep' }]);
   });
 
-  test("whose connection can't even be ended throws nothing", () => {
+  test('that fails twice throws nothing', () => {
     const { guard, counted } = guarded();
     guard(failing(new Error('one')), failing(new Error('two')));
     expect(counted).toEqual(['failed', 'failed']);
@@ -77,7 +77,7 @@ function connection(send: () => number = () => 1, count?: () => void) {
   return { rpc, all, done, counted };
 }
 
-test('a connection whose handlers fail is closed as one that we failed, and others are notified all the same', () => {
+test('a connection with failing handlers is closed with 1011, and others still get messages', () => {
   const broken = connection(failing(new Error('socket')));
   const whole = connection();
   broken.rpc.received('{}');
@@ -92,7 +92,7 @@ test('a connection whose handlers fail is closed as one that we failed, and othe
   expect(whole.done).toEqual([]);
 });
 
-test('a handler of Socket.IO that fails ends its connection alone', async () => {
+test('a failing Socket.IO handler ends only its own connection', async () => {
   const { counted, metrics, guard, logged } = guarded();
   const cause = new Error('subscriptions');
   const { handle, opened, received, closed } = socketIo({
@@ -123,8 +123,8 @@ test('a handler of Socket.IO that fails ends its connection alone', async () => 
   expect(logged).toEqual([{ event: 'realtime_failed', protocol: 'websocket', cause }]);
 });
 
-describe('a client that says nothing', () => {
-  test('is asked, and cut off when it is to be asked again', () => {
+describe('a silent client', () => {
+  test('is pinged, and disconnected at the next ping', () => {
     const { rpc, done, counted } = connection();
     rpc.checkAlive(false);
     expect(done).toEqual(['ping']);
@@ -133,7 +133,7 @@ describe('a client that says nothing', () => {
     expect(counted).toEqual(['cut off']);
   });
 
-  test('but answers or sends is not cut off', () => {
+  test('stays connected if it answers or sends anything', () => {
     const { rpc, done } = connection();
     rpc.checkAlive(false);
     rpc.heard(PONG);
@@ -145,7 +145,7 @@ describe('a client that says nothing', () => {
     expect(done).toEqual(['ping', 'ping', 'ping', 'ping']);
   });
 
-  test('control frames count as messages, except the answer to a ping of the server', () => {
+  test('has its control frames counted as messages, except the answer to a ping', () => {
     let messages = 0;
     const { rpc } = connection(undefined, () => void messages++);
     rpc.heard(PONG);
@@ -158,7 +158,7 @@ describe('a client that says nothing', () => {
     expect(messages).toBe(3);
   });
 
-  test('is only asked again where the server was too busy to have heard it', () => {
+  test('is pinged again if the server was too busy to read the answer', () => {
     const { rpc, done } = connection();
     rpc.checkAlive(false);
     rpc.checkAlive(true);
@@ -168,7 +168,7 @@ describe('a client that says nothing', () => {
   });
 });
 
-test('a heartbeat that comes later than due says so, and the next counts from it', () => {
+test('a late heartbeat reports that it is late, and the next counts from it', () => {
   let time = 500;
   const late: boolean[] = [];
   const beat = heartbeat(

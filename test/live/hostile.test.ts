@@ -90,7 +90,7 @@ describe('JSON-RPC', () => {
     ['bytes that are no UTF-8', new Uint8Array([0xff, 0xfe, 0x00])],
     ['nothing', ''],
   ];
-  test.each(harmless)('%s is answered, and the connection goes on', async (_, frame) => {
+  test.each(harmless)('%s gets an answer, and the connection stays open', async (_, frame) => {
     expect(await afterRpc(frame)).toBeNull();
   });
 
@@ -98,7 +98,7 @@ describe('JSON-RPC', () => {
     expect(await afterRpc('a'.repeat(MAX_MESSAGE + 1))).toBe(1009);
   });
 
-  test('any frame', async () => {
+  test('any frame leaves the connection open', async () => {
     await assertProperty(
       fc.asyncProperty(fc.oneof(fc.json(), fc.string({ unit: character }), fc.uint8Array()), async (frame) => {
         expect(await afterRpc(typeof frame === 'string' ? frame : new Uint8Array(frame))).toBeNull();
@@ -118,7 +118,7 @@ describe('Socket.IO', () => {
     ['another namespace', '40/other,{}', '40'],
     ['credentials', '40{"token":{"toString":0}}'],
   ];
-  test.each(harmless)('%s does nothing, and the connection goes on', async (_, ...frames) => {
+  test.each(harmless)('%s is ignored, and the connection stays open', async (_, ...frames) => {
     expect(await afterIo(...frames)).toBeNull();
   });
 
@@ -137,14 +137,14 @@ describe('Socket.IO', () => {
     ['a second handshake', '40', '40'],
     ['credentials that are no object', '40[]'],
   ];
-  test.each(refused)('%s closes the connection, and is counted', async (_, ...frames) => {
+  test.each(refused)('%s closes the connection and is counted', async (_, ...frames) => {
     const before = await metric('socket_io_refused_total');
     expect(await afterIo(...frames)).toBe(1008);
     expect(await metric('socket_io_refused_total')).toBe(before + 1);
     expect(await metric('socket_io_failed_total')).toBe(0);
   });
 
-  test('any packet', async () => {
+  test('any packet leaves the connection open, or closes it with code 1000 or 1008', async () => {
     const packet = fc.oneof(
       fc.json().map((json) => `42["subscribe",${json}]`),
       fc.json().map((json) => `42${json}`),
@@ -160,7 +160,7 @@ describe('Socket.IO', () => {
     expect(await metric('socket_io_failed_total')).toBe(0);
   });
 
-  test('a WebSocket that asks twice to take over from long polling is closed', async () => {
+  test('a WebSocket that requests the upgrade from long polling twice is closed', async () => {
     const { sid } = await polling();
     const code = await closeCodeAfter(`${IO}&transport=websocket&sid=${sid}`, ['2probe'], '2probe', 'nothing');
     expect(code).toBe(1008);
@@ -168,7 +168,7 @@ describe('Socket.IO', () => {
 });
 
 describe('long polling', () => {
-  test('a body of too many packets is refused, and none of them handled', async () => {
+  test('rejects a body with too many packets', async () => {
     const session = await polling();
     expect(
       (
@@ -182,7 +182,7 @@ describe('long polling', () => {
     expect((await session.post(Array(MOST_PACKETS).fill('3').join('\x1e'))).status).toBe(200);
   });
 
-  test('a body that is too long is refused', async () => {
+  test('rejects a body that is too long, and keeps the session open', async () => {
     const session = await polling();
     expect((await session.post('4'.repeat(MAX_MESSAGE + 1))).status).toBe(413);
     expect(await session.isOpen()).toBe(true);
@@ -198,7 +198,7 @@ describe('long polling', () => {
     expect(await session.isOpen()).toBe(false);
   });
 
-  test('answers that nobody fetches are bounded, whoever writes them', async () => {
+  test('unread answers have a size limit', async () => {
     await using small = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
     const query = `${IO}&transport=polling`;
     const { sid } = JSON.parse((await (await small.get(query)).text()).slice(1)) as { sid: string };
@@ -211,7 +211,7 @@ describe('long polling', () => {
   });
 });
 
-test('the server is there still', async () => {
+test('the server still answers after all these clients', async () => {
   expect((await server.get('/extended')).status).toBe(200);
   expect(await metric('websocket_failed_total')).toBe(0);
 });

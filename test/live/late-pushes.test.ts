@@ -1,4 +1,4 @@
-/** Pushes are the same however long after their change they are sent. */
+/** Pushes are equal, regardless of how long after the change they are sent. */
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -65,7 +65,7 @@ function surplus(pushed: readonly string[], happened: readonly string[]): string
 }
 
 test(
-  'a client that hears of a change late gets what a client gets that hears of it at once',
+  'a client gets the same pushes, whether it learns of a change late or at once',
   async () => {
     const seen = new Seen({ blocks: 20, beside: 3, twice: 1, states: 20, moves: 20 });
     await assertProperty(

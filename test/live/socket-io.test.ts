@@ -39,7 +39,7 @@ function connection({ query = '', clock = systemClock } = {}) {
 }
 const block = new Message({ topic: plainTopic('block'), text: '{}' });
 
-test('a client joins, subscribes, is notified, leaves, and joins again with what its address names', () => {
+test('a client joins, subscribes, gets messages, leaves, and rejoins with the topics of its URL', () => {
   const { client, subscribed, counted, done } = connection({ query: '&subscriptions=mempool' });
   for (const packet of ['0', '27["subscribe",["block"]]']) client.received(packet);
   subscribed.publish(block);
@@ -53,7 +53,7 @@ test('a client joins, subscribes, is notified, leaves, and joins again with what
   expect(counted).toEqual(['connected', 'disconnected', 'connected', 'disconnected']);
 });
 
-test('a client that left and joined again is cut off like any other once too much waits for it', () => {
+test('a client that left and rejoined is disconnected at the backlog limit like any other', () => {
   const { client, counted, done } = connection();
   for (const packet of ['0', '1', '0']) client.received(packet);
   client.queued(MAX_BACKLOG);
@@ -63,7 +63,7 @@ test('a client that left and joined again is cut off like any other once too muc
   expect(counted).toEqual(['connected', 'disconnected', 'connected', 'cut off', 'disconnected']);
 });
 
-test('a client that joins nothing in time is closed, and one that joins is not', () => {
+test("a client that doesn't join in time is closed, and one that joins is not", () => {
   const clock = heldClock([JOIN_MS]);
   const [idle, late, gone] = [connection({ clock }), connection({ clock }), connection({ clock })];
   late.client.received('0');
@@ -72,7 +72,7 @@ test('a client that joins nothing in time is closed, and one that joins is not',
   expect([idle.done, late.done, gone.done]).toEqual([['closed'], ['0{"sid"}'], []]);
 });
 
-test('a client that is not in the namespace may only join it', () => {
+test('a client outside the namespace may only join it', () => {
   for (const packet of ['2["subscribe","block"]', '1', '1/other,', '2/other,["x"]']) {
     const { client, done, counted } = connection();
     client.received(packet);
@@ -118,7 +118,7 @@ test("nothing of a client's first request stays in memory", async () => {
   for (const client of clients) client.close();
 });
 
-test('a client that joins nothing in time, and whose end fails, ends nothing else', () => {
+test('a late client whose close fails affects no other connection', () => {
   const clock = heldClock([JOIN_MS]);
   const { counted, options } = shared(clock);
   const close = () => {

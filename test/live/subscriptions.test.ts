@@ -1,4 +1,4 @@
-/** Subscriptions against a plain model: the topics of each subscriber, and how it spelled them. */
+/** Subscriptions compared to a plain model: the topics of each subscriber, and their spelling. */
 import { fullGC } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
@@ -13,7 +13,7 @@ function topic(name: string) {
 const hash = (index: number): string => `0x${index.toString(16).padStart(64, '0')}`;
 const messageOf = (name: string) => ({ topic: topic(name) }) as unknown as Message;
 
-test('whatever clients subscribe to and leave, each topic reaches those who have it, as each named it', () => {
+test("each topic reaches exactly its subscribers, in each subscriber's spelling", () => {
   const random = new Prng('subscriptions');
   const below = (limit: number): number => random.below(limit);
   const heard: [number, string][] = [];
@@ -62,7 +62,7 @@ test('whatever clients subscribe to and leave, each topic reaches those who have
   expect(firsts).toBeGreaterThan(1);
 });
 
-test('a connection has so many subscriptions and no more, and those it has it may name again', () => {
+test("a connection can't exceed its subscription limit, but may repeat a subscription", () => {
   const all = subscriptions();
   const client: Subscriber = { deliver: () => {} };
   const nth = (index: number) => topic(`transaction:${hash(index)}`);
@@ -75,7 +75,7 @@ test('a connection has so many subscriptions and no more, and those it has it ma
   expect(all.has(nth(0))).toBe(false);
 });
 
-test('a subscriber of a topic that others have needs no topic and no map of its own', () => {
+test('a subscriber of a shared topic allocates no topic or map', () => {
   const many = 10_000;
   const all = subscriptions();
   const clients = Array.from({ length: many }, (): Subscriber => ({ deliver: () => {} }));

@@ -4,7 +4,7 @@ import { plainTopic, principalTopic, topicNamed, transactionTopic } from '../../
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
 
-describe('a name of a topic', () => {
+describe('a topic name', () => {
   const known: [name: string, key: string][] = [
     ['block', 'block'],
     ['nft-event', 'nft-event'],
@@ -24,7 +24,7 @@ describe('a name of a topic', () => {
       `nft-asset-event:${ADDRESS}.${'a'.repeat(128)}::${'b'.repeat(128)}+0x${'00'.repeat(2047)}`,
     ],
   ];
-  test.each([...known, ...longest])('%s', (name, key) => expect(topicNamed(name)?.key).toBe(key));
+  test.each([...known, ...longest])('%s is parsed', (name, key) => expect(topicNamed(name)?.key).toBe(key));
 
   test.each([
     '',
@@ -47,13 +47,13 @@ describe('a name of a topic', () => {
     `nft-asset-event:${ADDRESS}.nft::card+0x${'00'.repeat(2048)}`,
     `nft-asset-event:${ADDRESS}.nft::${'a'.repeat(100_000)}+0x00`,
     'x'.repeat(1_000_000),
-  ])('%p is none', (name) => expect(topicNamed(name)).toBeNull());
+  ])('%p is rejected', (name) => expect(topicNamed(name)).toBeNull());
 });
 
 describe('a message', () => {
   const topic = principalTopic('address-stx-balance', ADDRESS);
 
-  test('is a notification with the members before the object', () => {
+  test('in JSON-RPC is a notification with its extra members before the object', () => {
     const message = new Message({ topic, text: '{"balance":"1"}', members: { address: ADDRESS } });
     expect(JSON.parse(message.rpc())).toEqual({
       jsonrpc: '2.0',
@@ -64,7 +64,7 @@ describe('a message', () => {
     expect(JSON.parse(empty.rpc()).params).toEqual({ address: ADDRESS });
   });
 
-  test('is an event as each client spelled it', () => {
+  test("in Socket.IO is an event in each client's spelling", () => {
     const message = new Message({ topic, text: '{"balance":"1"}', leading: [ADDRESS] });
     for (const spelled of ['a"b', 'c', 'a"b']) {
       const text = message.socketIo(spelled);
@@ -82,7 +82,7 @@ describe('subscriptions', () => {
   };
   const message = (topic = plainTopic('block')) => new Message({ topic, text: '{}' });
 
-  test('go to each once, however often it subscribed', () => {
+  test('deliver once to each subscriber, even if it subscribed twice', () => {
     const all = subscriptions();
     const [a, b] = [subscriber(), subscriber()];
     for (const { one } of [a, b, a]) all.add(one, plainTopic('block'), 'block');
@@ -91,7 +91,7 @@ describe('subscriptions', () => {
     expect(all.counts().block).toBe(2);
   });
 
-  test('end one by one, and all with the connection', () => {
+  test('end one by one, and all together with the connection', () => {
     const all = subscriptions();
     const { one, got } = subscriber();
     const topics = ['0x01', '0x02', '0x03'].map(transactionTopic);
@@ -107,7 +107,7 @@ describe('subscriptions', () => {
     expect(got).toEqual([]);
   });
 
-  test('of one that leaves while it is notified harm nobody', () => {
+  test('work if a subscriber leaves during a delivery', () => {
     const all = subscriptions();
     const last = subscriber();
     const leaving: Subscriber = { deliver: () => all.removeAll(leaving) };
@@ -117,7 +117,7 @@ describe('subscriptions', () => {
     expect(last.got.length).toBe(1);
   });
 
-  test('are bounded for each connection', () => {
+  test('have a limit for each connection', () => {
     const all = subscriptions();
     const { one } = subscriber();
     for (let n = 0; n < MOST_SUBSCRIPTIONS; n++) expect(all.add(one, transactionTopic(String(n)), '')).toBeNull();

@@ -42,7 +42,7 @@ describe('subscribing', () => {
       { asset_identifier: 'A.b::c' },
     ],
   ];
-  test.each(cases)('%o', (params, topic, result) => {
+  test.each(cases)('and unsubscribing succeed with %o', (params, topic, result) => {
     expect(ask(subscribe(params, 'x'))).toEqual({
       answer: { jsonrpc: '2.0', id: 'x', result },
       done: [['subscribe', topic]],
@@ -54,7 +54,7 @@ describe('subscribing', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('a request is rejected', () => {
   const invalid = (data: string) => ({ message: 'Invalid params', code: -32602, data });
   const request = (data: unknown) => ({ message: 'Invalid request', code: -32600, data });
   const noName = invalid('subscription requests must include an event name');
@@ -84,11 +84,11 @@ describe('what is refused', () => {
     [{ jsonrpc: '2.0', id: 1, result: {} }, null, request('unexpected success msg from client')],
     [{ jsonrpc: '2.0', id: 1, error: {} }, null, request('unexpected error msg from client')],
   ];
-  test.each(cases)('%o', (message, id, error) => {
+  test.each(cases)('for %o', (message, id, error) => {
     expect(ask(message)).toEqual({ answer: { jsonrpc: '2.0', id, error }, done: [] });
   });
 
-  test('what is longer than anything on a chain, by the name of the rule', () => {
+  test('for values longer than any on a chain, with the rule', () => {
     const error = (params: Record<string, string>) => ask(subscribe(params)).answer.error;
     const asset = `${ADDRESS}.nft::${'a'.repeat(300)}`;
     expect(error({ event: 'nft_collection_event', asset_identifier: asset })).toEqual(
@@ -108,7 +108,7 @@ describe('what is refused', () => {
     });
   });
 
-  test('a message that is nested too deep, or has too many requests', () => {
+  test('for a message with too many levels or requests', () => {
     const nested = (levels: number) => ask(`${'['.repeat(levels)}1${']'.repeat(levels)}`);
     expect(nested(17).answer.error).toEqual(request('a message must NOT be nested deeper than 16 levels'));
     expect(nested(16).answer.length).toBe(1);
@@ -121,7 +121,7 @@ describe('what is refused', () => {
     expect(batch(1000).done.length).toBe(1000);
   });
 
-  test('what is long is not repeated whole', () => {
+  test('with a shortened copy of a long message', () => {
     const long = 'x'.repeat(90_000);
     for (const message of [long, JSON.stringify(long), JSON.stringify({ long }), JSON.stringify([long])]) {
       const { answer } = ask(message);
@@ -131,24 +131,24 @@ describe('what is refused', () => {
     }
   });
 
-  test('a text that is too long, by its length alone', () => {
+  test('by its length, before parsing', () => {
     expect(ask(`"${'x'.repeat(MAX_TEXT - 1)}"`).answer.error.data).toBe(
       `a message must NOT have more than ${MAX_TEXT} characters`,
     );
     expect(ask(`"${'x'.repeat(MAX_TEXT - 2)}"`).answer.error.data).toEndWith('x…');
   });
 
-  test('what the connection refuses', () => {
+  test("with the connection's own reason", () => {
     expect(ask(subscribe({ event: 'block' }), 'too many').answer.error).toEqual(invalid('too many'));
   });
 });
 
-test('a notification is not answered and does nothing', () => {
+test('a notification gets no answer and does nothing', () => {
   const { answer, done } = ask({ jsonrpc: '2.0', method: 'subscribe', params: { event: 'block' } });
   expect([answer, done]).toEqual([null, []]);
 });
 
-test('answers a batch in order, and its notifications not at all', () => {
+test('a batch is answered in order, without its notifications', () => {
   const notification = { jsonrpc: '2.0', method: 'subscribe', params: { event: 'block' } };
   const { answer, done } = ask([subscribe({ event: 'mempool' }, 2), notification, 5, subscribe({ event: 'block' }, 3)]);
   expect(answer.map(({ id }: { id: unknown }) => id)).toEqual([2, null, 3]);
