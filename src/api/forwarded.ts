@@ -5,7 +5,7 @@ import type { Forward } from '../http/forward.ts';
 import { pathSegment } from '../http/request-url.ts';
 import { type Route, route } from '../http/route.ts';
 
-/** Paths with metrics of their own; other requests are counted by the first segment of their path. */
+/** Paths with separate metrics; other requests are counted by the first segment of their path. */
 const COUNTED = new Set(['/v2/transactions', '/v2/fees/transaction', '/v2/info']);
 
 function countedAs({ url }: Request): string {
@@ -40,7 +40,7 @@ export interface PrefixForward {
 
 const firstSegment = (path: string): string => path.split('/')[1] ?? '';
 
-/** Where another service of the operator may answer in place of the routes of this server. */
+/** First path segment of the routes that another service of the operator may replace. */
 const REPLACEABLE = 'metadata';
 
 /** Whether a prefix takes the place of a route. @param path of the route */
@@ -48,7 +48,8 @@ export const isReplaced = (path: string, prefixes: readonly { prefix: string }[]
   firstSegment(path) === REPLACEABLE && prefixes.some(({ prefix }) => firstSegment(prefix) === REPLACEABLE);
 
 /**
- * Refuses prefixes whose first segment is one of this server's routes: they would hide routes, now or in a later version.
+ * Refuses prefixes that share their first segment with a route of this server: they would hide routes, now or in a later
+ * version.
  * @param paths of this server's routes
  * @throws OperatorError
  */

@@ -1,6 +1,6 @@
 /**
- * Metadata of tokens, in the form of the separate service that wallets and explorers ask for it. What isn't known is left out,
- * never null.
+ * Metadata of tokens, in the form of the separate service that wallets and explorers use. Unknown members are left out, never
+ * null.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { FT_TOKEN, type TokenFamily } from '../chain/token-contracts.ts';
@@ -51,7 +51,7 @@ const Status = Type.Object(
   { $id: 'TokenMetadataStatus' },
 );
 
-/** The errors of these routes: what a parameter breaks has the usual form, all else what clients of the family read. */
+/** The errors of these routes. Errors of parameters have the usual form; clients of the family read the form of the others. */
 const errors: ErrorShape = {
   ...problems,
   schema: Type.Union(
@@ -69,7 +69,7 @@ const clarityError = (): ShapedError =>
 
 const inProgress = (): ShapedError => unprocessable('Token metadata fetch in progress');
 
-/** The members that are known. */
+/** Returns the members that aren't null. */
 const known = <T extends object>(members: T) =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as {
     [K in keyof T]?: NonNullable<T[K]>;
@@ -83,7 +83,7 @@ interface Found {
 
 /**
  * Finds a token. The order of the checks is part of the API.
- * @param isAsked whether this server asks the node about tokens
+ * @param isAsked whether this server fetches metadata from the node
  * @throws ApiError 404 or 422
  */
 function found(
@@ -97,7 +97,7 @@ function found(
   const token = contract.family === family ? tokenMetadata.token(contractId, number) : undefined;
   if (token === undefined) throw notFound('Token not found');
   if (locale !== '') throw unprocessable('Locale not found');
-  // What was read stays while it is read again, also if that fails.
+  // A refresh keeps the stored metadata until it succeeds.
   if (token.writtenAt === null) {
     if (token.facts === 'invalid') throw clarityError();
     if (token.facts === 'pending' && isAsked) throw inProgress();
@@ -106,7 +106,8 @@ function found(
 }
 
 /**
- * The tag of a token: its last change, and what else an answer depends on. Null for a token that was never written.
+ * Returns the tag of a token: its last change, and everything else that an answer depends on. Null for a token that was never
+ * written.
  */
 function tokenTag({ tokenMetadata }: Reader, contractId: string, number: bigint): string | null {
   const contract = tokenMetadata.contract(contractId);
@@ -185,7 +186,7 @@ const counts = <K extends string>(list: readonly (readonly [K, number])[]): { [N
 
 /**
  * The routes of tokens' metadata, each with its alias without `v1`.
- * @param version as `versionText` makes it @param isAsked whether this server asks the node about tokens
+ * @param version as `versionText` makes it @param isAsked whether this server fetches metadata from the node
  */
 export function metadataRoutes(version: string, isAsked: boolean): Route[] {
   const ft = ({ name, symbol, decimals, supply, uri }: TokenFacts) =>

@@ -1,5 +1,5 @@
 /**
- * Where a server stands: one state, in the same words on the terminal, in the log, in `/ready`, in `/stackside/v1/status`, in
+ * The state of a server, in the same words on the terminal, in the log, in `/ready`, in `/stackside/v1/status`, in
  * `stackside status` and in the console.
  */
 import { spanText } from '../base/span-text.ts';
@@ -7,7 +7,7 @@ import type { ObserverProblem } from '../node/node-config.ts';
 import { observerToml } from '../node/observer-toml.ts';
 import type { Refusal } from '../node/refusal.ts';
 
-/** The states of a server. The first one whose condition holds is the state. */
+/** The states of a server, in the order in which their conditions are tested. The first one that holds is the state. */
 export const serverStates = [
   'cannot_write',
   'cannot_read',
@@ -31,8 +31,8 @@ type Obstacle = Pick<Refusal, 'problem' | 'remedy'>;
 /** The source of a server's events. */
 export type EventSource =
   /**
-   * The node posts them to this endpoint. `config` is what Stackside knows of the observer section in the node's configuration:
-   * nothing, that it is right, or its problem.
+   * The node posts them to this endpoint. `config` describes the observer section in the node's configuration:
+   * unknown, right, or its problem.
    */
   | { kind: 'port'; endpoint: string; config: 'unknown' | 'right' | ObserverProblem }
   /** stacks-node-publisher. `failure` is the reason why no message arrives; null if messages can arrive. */
@@ -64,13 +64,13 @@ export interface StateReadings {
   log: { reason: string; isReachable: boolean } | null;
   /** Time since the start of the process. */
   secondsSinceStart: number;
-  /** Time since the last event; null before the first one. An event before this start counts, too. */
+  /** Time since the last event; null before the first one. Events before this start count. */
   secondsSinceEvent: number | null;
   /** Time since the height last changed, or a refusal began, or since the start. */
   secondsSinceMove: number;
-  /** Time for which the node's height has been above the unchanged height of the index; null if it isn't above. */
+  /** Time since the node's height rose above the unchanged height of the index; null if it isn't above. */
   secondsBehind: number | null;
-  /** Blocks by which the node's height grew since the start. */
+  /** Growth of the node's height since the start, in blocks. */
   nodeBlocksSinceStart: number;
   /** Blocks that the index gained per second over the last minutes; null if it gained none. */
   blocksPerSecond: number | null;
@@ -85,7 +85,7 @@ export interface Standing {
   reason: string | null;
   /** The operator's next step, in sentences. */
   next: string;
-  /** Estimated time until the index is up to date; null if it isn't known. */
+  /** Estimated time until the index is up to date; null if there is no estimate. */
   secondsLeft: number | null;
   /** The section that the node's configuration needs, as TOML, if the next step is to add it. */
   observer: string | null;
@@ -106,7 +106,7 @@ export type StateEvent =
   /** The server entered a state that needs the operator. */
   | ({ event: 'state_degraded' } & StateChange);
 
-/** Blocks that the index may lack: a node reports its own height before it has posted the block. */
+/** Blocks that the index may lack: a node reports a block's height before it posts the block. */
 const BLOCKS_BEHIND = 2;
 /** Blocks of the node, and seconds, after which a node that sends nothing is probably not configured. */
 const SILENT_BLOCKS = 3;
@@ -147,7 +147,7 @@ const standing = (
 });
 
 /**
- * The standing while no event arrives. The node's configuration, if it is known, may show the reason.
+ * Returns the standing while no event arrives. The node's configuration may show the reason.
  * @param next the step if the section may be missing @param ifRight the step if the section is there
  */
 function waiting(
@@ -190,7 +190,7 @@ const isEmpty = ({ height, secondsSinceEvent, log }: StateReadings): boolean =>
 /** Makes the standing of one state if its condition holds. */
 type Rule = (readings: StateReadings) => Standing | null;
 
-/** The rules in the order in which they apply. */
+/** The rules by state, in the order in which they apply: the order of {@link serverStates}. */
 const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   cannot_write({ writeFailure, log }) {
     if (log?.isReachable === false) {
@@ -337,7 +337,7 @@ function leftOf(readings: StateReadings): number | null {
   return blocksPerSecond === null || lag === 0 ? null : Math.ceil(lag / blocksPerSecond);
 }
 
-/** Decides the state of a server: the first one whose condition holds. */
+/** Decides the state of a server: the first state with a condition that holds. */
 export function standingOf(readings: StateReadings): Standing {
   for (const rule of Object.values(rules)) {
     const found = rule(readings);

@@ -1,4 +1,4 @@
-/** What all routes that steer the simulated node have in common: who may ask, and the form of errors. */
+/** Shared parts of the routes that steer the simulated node: access, and the form of errors. */
 import { Type } from '@sinclair/typebox';
 import { principalBytes } from '../../codec/address.ts';
 import { RefusedTransaction, type SimulatedNode } from '../../devnet/node.ts';
@@ -9,7 +9,7 @@ import type { Access } from '../../http/route.ts';
 /** The simulated node that a server was started with. */
 export interface Steering {
   readonly node: SimulatedNode;
-  /** Names of this server besides `localhost`. */
+  /** Names of this server, in addition to `localhost`. */
   readonly hosts: readonly string[];
 }
 
@@ -84,7 +84,7 @@ const steeringErrors: ErrorShape = {
   }),
 };
 
-/** What all routes have in common. */
+/** Creates the declarations that all routes share. */
 export const familyOf = (steering: Steering | null) =>
   ({
     tag: 'Simulated node',

@@ -17,7 +17,7 @@ import {
 } from './family.ts';
 import { ShownBitcoinBlock, ShownBlock, State, shown, shownBitcoin, stateOf } from './shown.ts';
 
-/** The name of a snapshot that has none of its own. */
+/** Name of a snapshot if the request gives none. */
 const DEFAULT_SNAPSHOT = 'default';
 
 const Blocks = Type.Object({ blocks: Type.Array(ShownBlock) }, { $id: 'DevnetBlocks' });

@@ -1,4 +1,4 @@
-/** Routes that sign transactions, and mine each in a block of its own. */
+/** Routes that sign transactions, and mine each in a separate block. */
 import { Type } from '@sinclair/typebox';
 import type { AbiType } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN } from '../../codec/address.ts';
@@ -17,11 +17,11 @@ import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal 
 import { ShownBlock, shown } from './shown.ts';
 
 const MEMO_BYTES = 34;
-/** Last byte of a private key whose public key is compressed. */
+/** Last byte of a private key with a compressed public key. */
 const COMPRESSED = '01';
 
 const AccountName = Type.String({ pattern: NAME, rule: NAME_RULE });
-/** The name of an account, or an address of at most 41 characters for which the operator speaks. */
+/** The name of an account, or an address of at most 41 characters that the simulated node impersonates. */
 const sender = Type.Optional(
   Type.String({ pattern: '^[a-zA-Z0-9_-]{1,41}$', rule: 'a name of 1 to 40 letters, digits, _ and -, or an address' }),
 );
@@ -83,14 +83,14 @@ const DeploymentSent = Type.Object(
   { $id: 'DevnetDeployment' },
 );
 
-/** Who sends a transaction. */
+/** The sender of a transaction. */
 interface Signing {
   account: Account;
-  /** False for an account whose key nobody has here. */
+  /** False for an impersonated account, since the simulated node doesn't have its key. */
   isSigned: boolean;
 }
 
-/** The account that signs (default: the faucet), or the one for which the operator speaks. @throws ParameterError */
+/** Returns the account that signs (default: the faucet), or the impersonated account. @throws ParameterError */
 function signerOf(node: SimulatedNode, name: string | undefined): Signing {
   if (name === undefined) return { account: node.faucet, isSigned: true };
   const account = node.impersonates ? impersonated(name, node.chain.network) : null;
@@ -117,7 +117,7 @@ function outcomeOf(id: string, { receipts }: Block) {
 
 /**
  * Serializes an argument: a Clarity literal, or `0x` and a serialized value.
- * @param contract whose contracts `.name` means
+ * @param contract the deployer of the contract `.name`
  * @param type the declared type of the parameter, if the function is known
  * @throws ParameterError
  */
@@ -160,7 +160,7 @@ function requireMemo(text: string): string {
 const FROM_SENDER = 'from the account that `sender` names, by default the faucet';
 const REFUSED = 'If the node refuses the transaction, nothing is mined, and `reason` has its word.';
 
-/** Routes that sign and mine. @param family what all routes of the simulated node have in common */
+/** Routes that sign and mine. @param family the declarations that all routes of the simulated node share */
 export const senders = (family: DevnetFamily): Route[] => {
   const post = { ...family, method: 'POST' } as const;
   const sendingRefusals = {

@@ -128,7 +128,7 @@ const paged = {
   }),
 };
 
-/** Prices in micro-STX by length in bytes, from 1 on; the last price is that of all longer namespaces. */
+/** Prices in micro-STX by length in bytes, from 1 on; all longer namespaces have the last price. */
 const NAMESPACE_PRICES = [
   640_000_000_000n,
   64_000_000_000n,

@@ -20,7 +20,7 @@ export const [LoggedValue, loggedValue] = object<Pick<StoredContractLog, 'contra
 
 const event_index = Type.Integer({ minimum: 0 });
 
-/** What a contract printed, with its value in hex and as text. */
+/** The print event of a contract, with its value in hex and as text. */
 const [ContractLog, contractLog] = object<StoredContractLog>()(
   {
     event_index: [event_index, ({ eventIndex }) => eventIndex],
@@ -51,7 +51,7 @@ export const eventTypes = {
   unknown: 'unknown',
 } as const satisfies Record<Kind, string>;
 
-/** An event of a kind that only a newer node knows. */
+/** An event of a kind that this version can't read, from a newer node. */
 export const unknownEvent = object<EventOf<'unknown'>>()(
   {
     type: [Type.String({ description: "The node's word for it" }), ({ type }) => type],

@@ -1,5 +1,5 @@
 /**
- * Fields of answers. The schema of a field stands beside the function that returns its value, so one table gives a resource its
+ * Fields of answers. The schema of a field stands next to the function that returns its value, so one table gives a resource its
  * schema, its serializer and its type:
  *
  *     const [Holder, holder] = object<StoredHolder>()(
@@ -23,7 +23,7 @@ import {
 /** The value of a field. An optional field is left out of the answer if its value is undefined. */
 type Value<T extends TSchema> = T extends { [OptionalKind]: 'Optional' } ? Static<T> | undefined : Static<T>;
 
-/** What a serializer needs besides the source: nothing, or one argument. */
+/** The arguments of a serializer after the source: none, or one. */
 type Context = [] | [context: unknown];
 
 /** A field: its schema, and the function that returns its value. A resource has the same form, so it can be a field of another. */
@@ -70,17 +70,17 @@ export const object =
     serializerOf(table),
   ];
 
-/** The objects of a union, of which each has the shared fields, its tag, the fields of its kind, and the last fields. */
+/** The objects of a union. Each has the shared fields, its tag, the fields of its kind, and the last fields. */
 type Variants<Tag extends string, P, Q, Last> = {
   [K in keyof Q & string]: TObject<P & { [N in Tag]: TLiteral<K> } & Q[K] & Last>;
 }[keyof Q & string];
 
 /**
- * Makes a union of objects whose fields depend on their type. Its type parameters are the source, and the source of each type.
+ * Makes a union of objects with fields that depend on their type. Its type parameters are the source, and the source of each type.
  * @param tag name of the field with the type, and the function that returns its value
  * @param shared fields of all types, before the tag
  * @param own fields of each type, after the tag
- * @param last fields of all types, after those of the type
+ * @param last fields of all types, at the end
  */
 export const variants =
   <Source, SourceOf extends object, C extends Context = []>() =>

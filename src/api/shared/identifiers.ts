@@ -1,4 +1,4 @@
-/** Patterns of identifiers, and the same in words. The console's browser code uses them, too. */
+/** Patterns of identifiers, and the rules in words. The console's browser code also uses them. */
 import { ADDRESS_PATTERN, ASSET_NAME_PATTERN, CONTRACT_NAME_PATTERN } from '../../codec/address.ts';
 
 /** Patterns of identifiers in the paths and queries of all routes. */
@@ -11,7 +11,7 @@ export const PATTERNS = {
 
 const SOMEBODY = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 
-/** What parameters must be, in words, for errors in place of their patterns. */
+/** Rules of parameters in words. Errors show them instead of patterns. */
 export const RULES = {
   address: `a Stacks address, such as ${SOMEBODY}`,
   principal: `a Stacks address, such as ${SOMEBODY}, or a contract identifier, such as ${SOMEBODY}.pool`,

@@ -1,4 +1,4 @@
-/** Transactions as v1 and v2 return them: flat objects, mined or pending, in lists and alone. */
+/** Transactions as v1 and v2 return them: flat objects, mined or pending, in lists and as single transactions. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { memoizeByObject } from '../../base/cache.ts';
@@ -89,7 +89,7 @@ const anchorModes: Readonly<Record<number, 'on_chain_only' | 'off_chain_only' | 
   3: 'any',
 };
 
-/** Time of the block in Unix seconds. Blocks of Stacks 2 have that of their Bitcoin block. */
+/** Returns the time of the block in Unix seconds. Blocks of Stacks 2 have the time of their Bitcoin block. */
 const timeOf = ({ block, burnBlock }: TransactionDetail): number => (block.time === 0 ? burnBlock.time : block.time);
 
 const mined = fields<TransactionDetail, [Parsed]>()({

@@ -13,7 +13,7 @@ export const Decimals = Type.Integer({
   description: 'Number of decimal places of the amount',
 });
 
-/** What an amount is counted in; null for what isn't known. */
+/** The unit of an amount. Unknown members are null. */
 export interface Unit {
   symbol: string | null;
   /** A number, or one that is written with all its digits. */

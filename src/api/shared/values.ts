@@ -12,7 +12,7 @@ import { fields, object } from './fields.ts';
 
 const HEX = '^0x([0-9a-f]{2})*$';
 export const Hex = Type.String({ $id: 'Hex', pattern: HEX });
-/** {@link Hex} with a description of its own. */
+/** Creates {@link Hex} with another description. */
 export const describedHex = (description: string) => Type.String({ pattern: HEX, description });
 export const Hash = Type.String({ $id: 'Hash', pattern: '^0x[0-9a-f]{64}$' });
 export const Height = Type.Integer({ minimum: 0 });
@@ -50,7 +50,7 @@ export const words = <const W extends readonly string[]>(...list: W) =>
 
 /** A Clarity value in hex and as text, made from its serialized bytes. */
 export const [ClarityPair, clarity] = object<Uint8Array>()(
-  // Called by its name, so that a test can count what is decoded.
+  // Calls `clarityRepr` by its name, so that a test can count the decoded values.
   { hex: [Hex, toHex], repr: [Type.String(), (bytes) => clarityRepr(bytes)] },
   { $id: 'ClarityValue' },
 );

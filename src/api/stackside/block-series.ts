@@ -49,7 +49,7 @@ export const blockSeries = [
     handle: ({ read }) => {
       const [days, from] = [read.blockSeries.days(DAYS), read.chain.historyFrom()];
       const first = from === null ? undefined : read.blocks.find({ height: from });
-      // Of the day in which the index began, and of those before it, not all blocks are known.
+      // The index lacks blocks of the day in which it began, and of earlier days.
       return { days: first === undefined ? days : days.filter(({ start }) => start > first.time) };
     },
   }),

@@ -32,7 +32,7 @@ const LONGEST_NAME = 1_024;
 const GRAMMAR =
   'A condition is a value, which must be equal, or an operator before it: `eq:`, `gt:`, `gte:`, `lt:`, `lte:`, or `between:` with two integers and a comma between them. A value is written `1000` (an integer of either type), `u1000` (unsigned), `true`, `false`, `none`, `SP…` (a principal), `0x…` (a serialized Clarity value), `"text"`, or any other text for a string. A repeated parameter must meet all its conditions.';
 
-/** Documented schema of parameters whose names clients choose. @param what what the names are */
+/** Creates the documented schema of parameters with names that clients choose. @param what describes the names */
 const conditionParameter = (what: string) =>
   Type.Optional(Type.String({ description: `${what} ${GRAMMAR}`, examples: ['gte:1000'] }));
 
@@ -115,10 +115,10 @@ const [Call, call] = object<FoundCall, [functions: ContractFunctions | undefined
   { $id: 'FoundContractCall' },
 );
 
-/** An argument by its index, its only name if the interface isn't known. */
+/** An argument by its index, which is its only name if the interface is unknown. */
 const PLACE = /^[0-9]{1,3}$/;
 
-/** The field of an argument by its name or index. @throws ApiError if the function has no such argument, or is not known */
+/** Returns the field of an argument by its name or index. @throws ApiError if the function is unknown or lacks the argument */
 function argument(
   filter: FieldFilter,
   name: string | undefined,
@@ -167,7 +167,7 @@ const callQuery = {
   ...timesQuery,
 };
 
-/** Number of contracts whose logs one request lists. */
+/** Maximum contracts in one request for their contract events. */
 const MOST_CONTRACTS = 20;
 
 const logsQuery = {
@@ -186,7 +186,7 @@ const logsQuery = {
   ...timesQuery,
 };
 
-/** Whose logs a request asks for. @throws ParameterError unless it gives either contracts or a deployer */
+/** Returns the contracts or the deployer of a request. @throws ParameterError unless it gives exactly one of the two */
 function loggingContracts(contracts: readonly string[] | undefined, deployer: string | undefined): LoggingContracts {
   const refuse = (name: string, rule: string) => new ParameterError({ location: 'querystring', path: [name] }, rule);
   if (deployer === undefined) {

@@ -162,7 +162,7 @@ const [Name, name] = object<ListedName>()(
 const NEVER_MINTED = 'Token not found: it was never minted';
 const NO_NAME = 'Name not found';
 
-/** The number of a token by its value; null for a value that is no unsigned integer. */
+/** Returns the number of a token by its value; null if the value isn't an unsigned integer. */
 function numberOf(value: Uint8Array): bigint | null {
   const decoded = decodeClarity(value);
   return decoded.ok && decoded.value.type === 'uint' ? decoded.value.value : null;

@@ -1,4 +1,4 @@
-/** Forks: the branches of orphaned blocks, beside the chain, and what became of their transactions. Stackside's own routes. */
+/** Forks: the branches of orphaned blocks, and the later state of their transactions. These routes are part of Stackside only. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';

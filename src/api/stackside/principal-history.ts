@@ -1,4 +1,4 @@
-/** All movements of a principal's assets, for accounting and taxes, and what it did in brief. Stackside's own routes. */
+/** Movements of a principal's assets, for accounting and taxes, and a summary of its activity. Only Stackside has these routes. */
 import { type Static, Type } from '@sinclair/typebox';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
@@ -144,7 +144,7 @@ export const History = Type.Object(
 const STX: Unit = { symbol: 'STX', decimals: 6 };
 const INSTANCE: Unit = { symbol: null, decimals: 0 };
 
-/** Adds the units of amounts. @param known those of fungible tokens that were read before for the same answer */
+/** Adds the units of amounts. @param known units of fungible tokens that the same answer has already read */
 function measured(moved: readonly StoredMovement[], known: Map<string, Unit>, read: Reader): Measured[] {
   const found: Measured[] = [];
   for (const one of moved) {
@@ -192,7 +192,7 @@ const record = (one: Measured): string =>
     one.unit.symbol,
   ]);
 
-/** The movements of a walk in batches, each read from its own snapshot. */
+/** Yields the movements of a walk in batches, each read from a separate snapshot. */
 function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Generator<Measured[], void> {
   if (walk === null) return;
   const known = new Map<string, Unit>();
@@ -242,7 +242,7 @@ function csv(principal: string, walk: HistoryWalk | null): Streamed {
   );
 }
 
-/** The text of an error's body: some have no `message`. */
+/** Returns the text of an error's body: some bodies lack `message`. */
 function reasonOf(problem: { message?: unknown; error?: unknown }): string {
   return String(problem.message ?? problem.error);
 }
@@ -272,7 +272,7 @@ function json(principal: string, walk: HistoryWalk | null): Streamed {
   );
 }
 
-/** Begins the walk of a history; null if the period has no block. An unknown principal has an empty history. */
+/** Starts the walk of a history; null if the period is empty. An unknown principal has an empty history. */
 const begun = (read: Reader, principal: string, query: Parameters<typeof periodOf>[0]): HistoryWalk | null =>
   read.history.begin(principal, periodOf(query));
 
@@ -296,7 +296,7 @@ const counted = ({ transfers, most }: Counterparties): Static<typeof Counted> =>
 const seen = (one: SeenTransaction | null): Static<typeof Seen> | null =>
   one === null ? null : { tx_id: toHex(one.txId), block_height: one.height, time: one.time };
 
-/** What a principal did, in brief. */
+/** A summary of a principal's activity. */
 const activity = [
   route({
     path: '/stackside/v1/principals/{principal}/activity',

@@ -1,4 +1,4 @@
-/** Search as you type. Stackside's own route: v1's search finds whole ids alone. */
+/** Search as you type. Only Stackside has this route: v1's search finds only whole ids. */
 import { type Static, Type } from '@sinclair/typebox';
 import { MAX_ASSET_LENGTH } from '../../codec/address.ts';
 import { toHex } from '../../codec/hex.ts';

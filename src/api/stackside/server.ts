@@ -131,7 +131,7 @@ export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsSta
 const orNull = <K extends 'Integer' | 'String'>(type: K, description: string) =>
   Type.Union([Type[type]() as ReturnType<(typeof Type)[K]>, Type.Null()], { description });
 
-/** The bases of an archive, from which a restore begins without a replay. */
+/** The bases of an archive. A restore can start from a base without a replay. */
 export const ArchiveBase = Type.Object(
   {
     entry: orNull('Integer', 'Entry of the newest base; null where there is none, or none is known yet'),

@@ -1,4 +1,4 @@
-/** SQL for the operator: queries of the index's views, and what these views have. */
+/** SQL for the operator: queries of the index's views, and the columns of these views. */
 import { type Static, Type } from '@sinclair/typebox';
 import { route } from '../../http/route.ts';
 import { exampleQueries, someRows, views } from '../../store/views/views.ts';
@@ -7,7 +7,7 @@ import type { OperatorFamily } from './server.ts';
 
 /** Limits of a query. */
 export const SQL_LIMITS = {
-  /** Queries that run at a time; each has a process of its own. */
+  /** Queries that run at a time, each in a separate process. */
   atOnce: 2,
   seconds: 60,
   rows: 100_000,
@@ -97,7 +97,7 @@ export interface Queries {
    * Runs a query to its end.
    * @param signal cancels it
    * @returns the body of the answer
-   * @throws ApiError where the query is refused, fails, is cancelled or reaches a limit, or too many are under way
+   * @throws ApiError if the query is refused, fails, is cancelled or reaches a limit, or if too many queries are running
    */
   run(query: AskedQuery, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>>;
 }

@@ -1,4 +1,4 @@
-/** What a principal stacked or staked in each reward cycle, and what that earned. Stackside's own route. */
+/** Amounts that a principal stacked or staked in each reward cycle, and its rewards. Only Stackside has this route. */
 import { type Static, Type } from '@sinclair/typebox';
 import { chainAndBurnBlock } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';

@@ -228,13 +228,17 @@ export type SystemLog = Static<typeof SystemLog>;
 const MOST_TOKENS = 1_000;
 const UINT128 = 2n ** 128n - 1n;
 
-/** Asks again about tokens. @param tokens null for all of the contract @returns what isn't known; null if all is */
+/**
+ * Fetches the metadata of tokens again.
+ * @param tokens null for all tokens of the contract
+ * @returns `contract` if the contract is unknown, or the unknown tokens; null if all are known
+ */
 export type RefreshTokens = (
   contract: string,
   tokens: readonly bigint[] | null,
 ) => Promise<'contract' | bigint[] | null>;
 
-/** The route that asks again. @param refresh gives null where nobody is asked about tokens */
+/** Creates the route that fetches metadata again. @param refresh returns null if the settings turn token metadata off */
 const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | null) =>
   route({
     ...family,
@@ -279,10 +283,10 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
     },
   });
 
-/** Asks for a base of the archive. @returns the bases now, or why there is none, in words */
+/** Requests a base of the archive. @returns the present bases, or the reason why the server can't make one */
 export type RequestBase = () => ArchiveBase | string;
 
-/** The route that asks for a base. @param request null where this server writes no archive */
+/** Creates the route that requests a base. @param request returns null if this server doesn't write an archive */
 const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
   route({
     ...family,
@@ -302,16 +306,16 @@ const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
     },
   });
 
-/** The routes by which a process reports to its operator. */
+/** The routes that report to the operator of a process. */
 export interface SystemApi {
   state(): SystemState;
   log(): Promise<SystemLog>;
   inspections: Inspections;
   /** The hosts of this server's cluster. */
   hosts(): Promise<HostsState>;
-  /** Null where nobody is asked about tokens. */
+  /** Null if the settings turn token metadata off. */
   refreshTokens: RefreshTokens | null;
-  /** Null where this server writes no archive. */
+  /** Null if this server doesn't write an archive. */
   requestBase: RequestBase | null;
   queries: Queries;
   alerts(): AlertsState;

@@ -1,6 +1,6 @@
 /**
- * Lists of a whole token. Stackside's own routes: transfers of a fungible token, which other versions list by principal
- * only, and the tokens of a collection, whose list in v1 is deprecated without a replacement.
+ * Lists of a whole token. Only Stackside has these routes: transfers of a fungible token, which other versions list only by
+ * principal, and the tokens of a collection. The list of a collection in v1 is deprecated without a replacement.
  */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';

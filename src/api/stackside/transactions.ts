@@ -1,6 +1,7 @@
 /**
- * The mempool's fee distribution and oldest transaction, the blocks that it would fill, where a pending transaction stands, and
- * the bytes of any transaction. Stackside's own routes: v1's route of bytes is deprecated, and its replacement is the node's.
+ * The mempool's fee distribution and oldest transaction, the blocks that it would fill, the position of a pending transaction,
+ * and the bytes of any transaction. Only Stackside has these routes: v1's route of bytes is deprecated, and the node's route
+ * replaces it.
  */
 import { Type } from '@sinclair/typebox';
 import { BLOCK_LIMITS, type ProjectedBlock } from '../../chain/projection.ts';
@@ -14,7 +15,7 @@ import { TxId } from '../shared/parameters.ts';
 import { waitingStatuses } from '../shared/transaction-parts.ts';
 import { Amount, Hash, Hex, nullable, Principal, UnixTime } from '../shared/values.ts';
 
-/** Minimum fees of the ranges in micro-STX, each about three times the one before; the last range has no maximum. */
+/** Minimum fees of the ranges in micro-STX, each about three times the previous one; the last range is unlimited. */
 const BOUNDS = [0, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
 
 const Spread = Type.Object(

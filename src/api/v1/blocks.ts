@@ -30,7 +30,7 @@ const UNKNOWN = {
   burnHash: 'cannot find block by burn block hash',
 };
 
-/** Blocks alone and in a list. */
+/** Single blocks, and lists of blocks. */
 export const blocks = [
   route({
     path: '/extended/v1/block',

@@ -48,7 +48,7 @@ const [Contract, contract] = object<ContractDeployment>()(
 const tag = 'Smart contracts (v1)';
 const UNKNOWN = 'cannot find contract by ID';
 const NONE_IMPLEMENTS = 'cannot find contract for this trait';
-/** Maximum functions of a trait: each is compared with those of every contract that may implement it. */
+/** Maximum functions of a trait: each is compared with the functions of every contract that may implement the trait. */
 const MOST_FUNCTIONS = 50;
 const contract_id = Type.String({ description: 'Contract identifier', examples: example('contract_id') });
 const listQuery = legacyOffsetQuery({ maximum: 50, default: 20 });

@@ -1,4 +1,4 @@
-/** Faucets of test networks. Errors have the form that clients of these routes know: `{error, success: false}`. */
+/** Faucets of test networks. Errors have the form that clients of these routes expect: `{error, success: false}`. */
 import { Type } from '@sinclair/typebox';
 import { parsedJson } from '../../base/json.ts';
 import { FaucetError } from '../../faucets/faucet-error.ts';
@@ -31,7 +31,7 @@ const Balance = Type.Object({ balance: Type.Number({ description: 'Balance in BT
 const address = Type.String({ description: 'Address that receives the funds', examples: example('principal') });
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
-/** The parameters of a request, from its query and, where that is accepted, its body. */
+/** The parameters of a request, from its query and, if the route accepts a body, from its body. */
 interface Asked {
   url: string;
   query: URLSearchParams;

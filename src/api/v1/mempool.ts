@@ -9,7 +9,7 @@ import { excludeFunctionArgs, Principal, unanchored } from '../shared/legacy-par
 import { declarationsFor, MempoolTransaction, mempoolTransaction } from '../shared/transaction.ts';
 import { nullable, words } from '../shared/values.ts';
 
-/** The types whose pending transactions are counted. */
+/** Types of pending transactions that are counted. */
 const countedTypes = ['token_transfer', 'smart_contract', 'contract_call', 'poison_microblock'] as const;
 
 type CountedType = (typeof countedTypes)[number];

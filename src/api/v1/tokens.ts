@@ -68,7 +68,7 @@ const transactionOf = (
   declarations: Declarations,
 ) => (of === null ? { tx_id: toHex(txId) } : { tx: transaction(of, { declarations }) });
 
-/** An instance that a principal holds, with the transaction in which it received it, or its id. */
+/** Serializes an instance that a principal holds, with the transaction that moved it to the principal, or with its id. */
 const nftHolding = (of: StoredNftHolding, declarations: Declarations): Static<typeof NftHolding> => ({
   asset_identifier: of.asset,
   value: clarity(of.value),

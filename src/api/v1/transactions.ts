@@ -214,7 +214,7 @@ export const transactions = [
 ];
 
 const everyKind = Object.keys(eventTypes) as Event['kind'][];
-/** Types that a client can ask for. */
+/** Event types that a client can request. */
 const types = Object.values(eventTypes).filter((type) => type !== 'unknown');
 
 /** Events of v1: of a transaction, or of an address. */

@@ -101,7 +101,7 @@ export const addressBalancesV2 = [
 const UNKNOWN = 'Transaction not found';
 const transactionsOfV3 = '/extended/v3/principals/{principal}/transactions';
 
-/** Unlike other routes, these don't check the checksum: a mistyped address has no transactions. */
+/** Unlike other routes, these don't check the checksum: the list of a mistyped address is empty. */
 const transactionParams = {
   principal: Type.String({
     pattern: PATTERNS.principal,

@@ -40,7 +40,7 @@ function tipOf(read: Reader) {
   return { block_height: tip?.height ?? null, index_block_hash: tip === null ? null : toHex(tip.indexBlockHash) };
 }
 
-/** A decoder of a body's list, whose items have the form of parameters. It throws a ParameterError that names the item. */
+/** Creates a decoder of a list in a body. Its items have the form of parameters; an invalid one throws a ParameterError. */
 function listField<S extends TSchema>(name: string, item: S) {
   const read = textReader(item);
   return (texts: readonly string[]) =>

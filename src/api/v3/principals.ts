@@ -23,7 +23,7 @@ import { ListedTransaction, listedPending, listedTransaction, PendingSummary } f
 
 const [Lock, lock] = object<NonNullable<StoredStxBalance['locked']>>()({
   amount: [Amount, ({ amount }) => String(amount)],
-  // The node doesn't say it of a lock that is older than the index.
+  // The node doesn't return the version of a lock that is older than the index.
   pox_version: [nullable(Type.Integer()), ({ made, poxVersion }) => (made === null ? null : poxVersion)],
   lock_tx_id: [nullable(Hash), ({ made }) => (made === null ? null : toHex(made.txId))],
   stacks_lock_height: [nullable(Height), ({ made }) => made?.blockHeight ?? null],

@@ -55,7 +55,7 @@ function bondStatus({ startHeight, unlockHeight }: StoredBond, burnHeight: numbe
   return burnHeight < unlockHeight ? 'active' : 'unlocked';
 }
 
-/** Fields of a bond. The context is Bitcoin's height, by which the status is computed. */
+/** Fields of a bond. The status depends on Bitcoin's height, which is the context. */
 const bondFields = fields<StoredBond, [burnHeight: number]>()({
   index: [Type.Integer(), ({ index }) => index],
   pox_version: literal('pox5'),

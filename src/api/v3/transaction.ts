@@ -1,4 +1,4 @@
-/** Transactions as v3 returns them: mined and pending, in lists and alone; and positions on the chain. */
+/** Transactions as v3 returns them: mined and pending, single and in lists; and positions on the chain. */
 import { Type } from '@sinclair/typebox';
 import { memoizeByObject } from '../../base/cache.ts';
 import type { Signer } from '../../chain/block.ts';
@@ -129,7 +129,7 @@ const kinds = {
   },
   unknown: {},
 };
-/** Pending transactions of these types have no fields of their own, since nobody broadcasts them. */
+/** Pending transactions of these types only have the shared fields, since nobody broadcasts them. */
 const onlyMined = { coinbase: {}, tenure_change: {} };
 
 const listed = variants<StoredTransactionSummary, ByType<StoredTransactionSummary>>()(typeField('type'), mined, kinds, {

@@ -113,7 +113,7 @@ export { transactionEvent };
 const tag = 'Transactions';
 const UNKNOWN = 'Transaction not found';
 
-/** Transactions of the chain, one alone, and its events. */
+/** Lists of the chain's transactions, single transactions, and their events. */
 export const transactions = [
   route({
     path: '/extended/v3/transactions',
@@ -244,7 +244,7 @@ const conditionsOf = (given: GivenConditions) => ({
   greatestAmount: amountOf(given.max_amount),
 });
 
-/** Transactions of the chain that meet conditions. The items are those of v3. */
+/** Transactions of the chain that meet conditions, with the items of v3. */
 export const search = [
   route({
     path: '/stackside/v1/transactions',
@@ -302,7 +302,7 @@ export const mempool = [
       return cursorPage(LIST, limit, page, listedPending);
     },
   }),
-  // Stackside's own: the items are those of v3.
+  // Only Stackside has this route. It returns the items of v3.
   route({
     path: '/stackside/v1/mempool/transactions',
     operationId: 'searchMempoolTransactions',

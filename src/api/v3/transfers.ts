@@ -12,7 +12,7 @@ import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
 import { Amount, EventPosition, eventPosition, Memo, memo, nullable, Principal } from '../shared/values.ts';
 import { Block, block } from './transaction.ts';
 
-/** A mint has no sender, a burn no recipient. */
+/** The sender of a mint and the recipient of a burn are null. */
 const sides = fields<Move>()({
   sender: [nullable(Principal), ({ sender }) => sender],
   recipient: [nullable(Principal), ({ recipient }) => recipient],
