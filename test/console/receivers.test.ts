@@ -115,7 +115,7 @@ for (const [language, command] of Object.entries(COMMANDS)) {
 const hasCurl = Bun.which('curl') !== null && Bun.which('openssl') !== null;
 if (!hasCurl) process.stderr.write('curl or openssl was not found: the test of the script with curl is skipped.\n');
 test.skipIf(!hasCurl)(
-  'the script with curl sends a delivery that a receiver takes, unless its secret is another',
+  'the curl script sends a delivery that a receiver accepts, or rejects with another secret',
   async () => {
     await using receiver = await running(COMMANDS.typescript ?? []);
     const answer = async (own: Uint8Array) => {

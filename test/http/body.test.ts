@@ -1,4 +1,4 @@
-/** Bodies of requests, on a route that is declared for the purpose. */
+/** Request bodies, on a route declared for these tests. */
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
@@ -38,11 +38,11 @@ async function post(
 /** A good body with something in it that makes so many levels more. */
 const nested = (levels: number): string => `{"numbers":[1,2],"more":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 
-test('a body may be nested as deep as the limit says', async () => {
+test('a body may be nested up to the depth limit', async () => {
   expect((await post(nested(15))).body).toEqual({ name: 'x', sum: 3 });
 });
 
-test('a body is read, and the answer to it never stored', async () => {
+test('a body is parsed, and its answer has no-store', async () => {
   const { status, body, headers } = await post('{"numbers":[1,2],"more":true}', {
     'content-type': 'application/json; charset=utf-8',
   });
@@ -67,12 +67,12 @@ test.each([
   ['['.repeat(20), 'The body must not be nested deeper than 16 levels'],
   ['', 'body is required'],
   [undefined, 'body is required'],
-])('%s is refused by name', async (sent, message) => {
+])('%s is rejected with the name of the field', async (sent, message) => {
   const { status, body } = await post(sent);
   expect([status, body]).toEqual([400, { statusCode: 400, code: 'VALIDATION', error: 'Bad Request', message }]);
 });
 
-test('what is no JSON by its type, or too long, has a status of its own', async () => {
+test("returns 415 for a body that isn't JSON, and 413 for one that is too long", async () => {
   expect((await post('{"numbers":[1]}', { 'content-type': 'text/plain' })).status).toBe(415);
   expect((await post(`{"numbers":[1],"x":"${'x'.repeat(1024 * 1024)}"}`)).status).toBe(413);
 });

@@ -1,4 +1,4 @@
-/** The address of a client is that of its connection, or the one that trusted proxies name, whatever it invents. */
+/** The address of a client comes from its connection or from trusted proxies, never from headers that the client invents. */
 import { expect, test } from 'bun:test';
 import { addressGroup, clientBehind, parseNetworks } from '../../src/http/client-address.ts';
 
@@ -6,7 +6,7 @@ const trusted = parseNetworks('127.0.0.1, 10.0.0.0/8,2001:db8::/32')!;
 const none = new Headers();
 const by = (text: string): Headers => new Headers({ 'x-forwarded-for': text });
 
-test('only trusted proxies name a client, and the last that is none of them is it', () => {
+test("only trusted proxies can name a client, which is the last address that isn't a trusted proxy", () => {
   const clientOf = clientBehind(trusted);
   for (const [peer, headers, client] of [
     ['203.0.113.7', none, '203.0.113.7'],
@@ -31,7 +31,7 @@ test('only trusted proxies name a client, and the last that is none of them is i
   }
 });
 
-test('a proxy that is not trusted is told, a client without a proxy is not', () => {
+test('reports an untrusted proxy, but not a client without a proxy', () => {
   const told: string[] = [];
   const clientOf = clientBehind(trusted, (peer) => told.push(peer));
   clientOf('203.0.113.7', none);
@@ -42,13 +42,13 @@ test('a proxy that is not trusted is told, a client without a proxy is not', () 
   expect(told).toEqual(['203.0.113.7']);
 });
 
-test('networks are read, or none of them', () => {
+test('a list of networks is parsed, or rejected as a whole', () => {
   expect(parseNetworks('')).toEqual([]);
   for (const text of ['10.0.0.0/33', 'localhost', '10.0.0.1;10.0.0.2', '::1/200'])
     expect(parseNetworks(text)).toBeNull();
 });
 
-test('an IPv6 network of a site counts as one client', () => {
+test('an IPv6 /64 network counts as one client', () => {
   expect(addressGroup('2001:db8:1:2::1')).toBe(addressGroup('2001:db8:1:2:ffff::9'));
   expect(addressGroup('2001:db8:1:2::1')).not.toBe(addressGroup('2001:db8:1:3::1'));
   expect(addressGroup('192.0.2.1')).toBe(addressGroup('::ffff:192.0.2.1'));

@@ -14,7 +14,7 @@ const cursor: fc.Arbitrary<Cursor> = fc.oneof(
   fc.record({ side: fc.constantFrom(...cursorSides), key }),
 );
 
-test('a text gives back the cursor it was made of', () => {
+test('an encoded cursor decodes to the same cursor', () => {
   assertProperty(
     fc.property(fc.string(), cursor, (list, one) => {
       expect(decodeCursor(list, encodeCursor(list, one))).toEqual(one);
@@ -23,14 +23,14 @@ test('a text gives back the cursor it was made of', () => {
   );
 });
 
-test('a cursor is safe in a query without encoding', () => {
+test('an encoded cursor needs no escaping in a query', () => {
   assertProperty(
     fc.property(cursor, (one) => expect(encodeCursor('list', one)).toMatch(/^[A-Za-z0-9_-]+$/)),
     { always: 'each cursor is written' },
   );
 });
 
-test('a cursor of another list is refused', () => {
+test('a cursor from another list is rejected', () => {
   assertProperty(
     fc.property(fc.string(), fc.string(), cursor, (list, other, one) => {
       fc.pre(list !== other);
@@ -40,7 +40,7 @@ test('a cursor of another list is refused', () => {
   );
 });
 
-test('a cursor with one character changed is refused or the same', () => {
+test('a cursor with a changed character is rejected or unchanged', () => {
   const seen = new Seen({ refused: 20 });
   assertProperty(
     fc.property(cursor, fc.nat(), fc.constantFrom(...'AZaz09_-'), (one, at, character) => {
@@ -56,7 +56,7 @@ test('a cursor with one character changed is refused or the same', () => {
   );
 });
 
-test('any text at all is a cursor or null', () => {
+test('any text decodes to a cursor or null', () => {
   assertProperty(
     fc.property(fc.string(), (text) => void decodeCursor('list', text)),
     { always: 'any text is read, and none may throw' },
@@ -69,11 +69,11 @@ test.each([
   ['nothing', ''],
   ['only a head', 'AQAAAAA'],
   ['no base64', '150000:2147483647:4'],
-])('%s is no cursor', (_, text) => {
+])('a cursor with %s is rejected', (_, text) => {
   expect(decodeCursor('list', text)).toBeNull();
 });
 
-test('a cursor of no key names the head alone', () => {
+test('a cursor without a key is valid only for the start of a list', () => {
   for (const side of cursorSides) {
     const one = { side, key: [] };
     expect(decodeCursor('list', encodeCursor('list', one))).toEqual(side === 'from' ? one : null);

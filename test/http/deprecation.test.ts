@@ -66,41 +66,41 @@ describe('a deprecated route', () => {
     ['/old/unknown/item', 404],
     ['/old/123/item', 400],
     ['/old/UP/item', 302],
-  ])('%s answers %d and warns', async (path, status) => {
+  ])('%s returns %d with a warning', async (path, status) => {
     const response = await oldRoute(REPLACED).get(path);
     expect(response.status).toBe(status);
     expect(response.headers.get('warning')).toBe(WARNING);
     expect(response.headers.has('sunset')).toBe(false);
   });
 
-  test('warns with 304 too', async () => {
+  test('sends the warning with a 304, too', async () => {
     const response = await oldRoute(REPLACED).get('/old/abc/item', { 'if-none-match': '"tag"' });
     expect(response.status).toBe(304);
     expect(response.headers.get('warning')).toBe(WARNING);
   });
 
-  test('links to the same thing on the route that replaces it', async () => {
+  test('links to the same object on its successor', async () => {
     const { headers } = await oldRoute(REPLACED).get('/old/abc/item?x=1');
     expect(headers.get('link')).toBe('</new/abc>; rel="successor-version"');
   });
 
-  test('links to each of several, and to none where there is none', async () => {
+  test('links to each successor, and sends no link without one', async () => {
     const several = await oldRoute({ replacement: ['/new/{id}', '/newer'] }).get('/old/abc/item');
     expect(several.headers.get('link')).toBe('</new/abc>; rel="successor-version", </newer>; rel="successor-version"');
     const none = await oldRoute({ replacement: null }).get('/old/abc/item');
     expect(none.headers.has('link')).toBe(false);
   });
 
-  test('links to nothing of a request that names nothing', async () => {
+  test('sends no link for an invalid request', async () => {
     expect((await oldRoute(REPLACED).get('/old/123/item')).headers.has('link')).toBe(false);
   });
 
-  test('links to what may help where nothing replaces it', async () => {
+  test('links to a related route if it has no successor', async () => {
     const { headers } = await oldRoute({ replacement: null, related: '/near' }).get('/old/abc/item');
     expect(headers.get('link')).toBe('</near>; rel="related"');
   });
 
-  test('carries parameters over to a query, one link for each value', async () => {
+  test("copies parameters into the successor's query, with one link for each value", async () => {
     const { get } = oldRoute({ replacement: '/new/{id}?kind={kinds}' });
     const link = async (query: string) => (await get(`/old/abc/item${query}`)).headers.get('link');
     expect(await link('')).toBe('</new/abc>; rel="successor-version"');
@@ -109,7 +109,7 @@ describe('a deprecated route', () => {
     );
   });
 
-  test("carries over the page's parameters that the successor has, up to its limit", async () => {
+  test('copies limit and offset if the successor supports them, up to its maximum', async () => {
     const { get } = oldRoute({ replacement: ['/new/{id}?kind={kinds}', '/newer'] });
     const link = async (query: string) => (await get(`/old/abc/item${query}`)).headers.get('link')?.split('>')[0];
     expect(await link('?limit=7&offset=3')).toBe('</new/abc?limit=7');
@@ -119,24 +119,24 @@ describe('a deprecated route', () => {
     expect(await link('?limit=many')).toBe('</new/abc');
   });
 
-  test('names parts that a request holds in another form', async () => {
+  test('converts a path parameter for the successor', async () => {
     const parts = { upper: (sent: SentText) => sent('id')?.toUpperCase() ?? null, none: () => null };
     expect(
       (await oldRoute({ replacement: ['/new/{upper}', '/{none}'], parts }).get('/old/abc/item')).headers.get('link'),
     ).toBe('</new/ABC>; rel="successor-version"');
   });
 
-  test("can't be declared with a successor that needs what it does not have", () => {
+  test("can't be declared with a successor that needs an unknown parameter", () => {
     expect(() => oldRoute({ replacement: '/new/{other}' })).toThrow('has no parameter other');
   });
 
-  test('is marked in the OpenAPI document', () => {
+  test('is marked as deprecated in the OpenAPI document', () => {
     expect(oldRoute(REPLACED).detail).toMatchObject({ deprecated: true, responses: { 410: {} } });
   });
 });
 
-describe('its end', () => {
-  test('is announced before the date', async () => {
+describe('the sunset of a deprecated route', () => {
+  test('is announced in a header before the date', async () => {
     const response = await oldRoute(REPLACED, { sunset: Date.parse(DATE) }).get('/old/abc/item');
     expect(response.status).toBe(200);
     expect(response.headers.get('sunset')).toBe('Wed, 30 Jun 2027 00:00:00 GMT');
@@ -146,7 +146,7 @@ describe('its end', () => {
     ['at the date', { sunset: Date.parse(DATE) }, Date.parse(DATE)],
     ['after the date', { sunset: Date.parse(DATE) }, Date.parse(DATE) + 1],
     ['switched off', { enabled: false }, 0],
-  ])('%s it answers 410 and does nothing', async (_, policy, now) => {
+  ])('%s: returns 410 without running the handler', async (_, policy, now) => {
     const { get, handled } = oldRoute(REPLACED, policy, now);
     for (const path of ['/old/abc/item', '/old/123/item']) {
       const response = await get(path);

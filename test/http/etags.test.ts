@@ -1,4 +1,4 @@
-/** A tag holds for one answer: what changes the answer changes the tag, wherever the change comes from. */
+/** An ETag belongs to one answer: every change of the answer changes the ETag. */
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -32,7 +32,7 @@ async function again(directory: string, path: string, tag: string | null, versio
   return { status: response.status, tag: response.headers.get('etag'), body: await response.text() };
 }
 
-test('an orphan that comes while the tip stays changes the tags of what it changes, and no others', async () => {
+test('an orphaned block that arrives without a new tip changes only the ETags of the answers it affects', async () => {
   using open = openNew();
   const one = block(null, 'one');
   const two = block(one, 'two', [receipt(deployment(alice, 0, 500), 0)]);
@@ -71,7 +71,7 @@ test('an orphan that comes while the tip stays changes the tags of what it chang
   for (const path of same) expect((await again(open.directory, path, before.get(path)!.tag)).status).toBe(304);
 });
 
-test('another version of the program has tags of its own', async () => {
+test('another version of the program has different ETags', async () => {
   using open = openNew();
   open.ingest.receive(block(null, 'one').event);
   const versions = [
@@ -89,7 +89,7 @@ test('another version of the program has tags of its own', async () => {
   }
 });
 
-test('no two states of the mempool have one tag: not after a rebuild, and not in another index of the same chain', async () => {
+test('two states of the mempool never share an ETag, even after a rebuild or in another index', async () => {
   using directory = dataDirectory();
   const one = block(null, 'one');
   const tags: (string | null)[] = [];
@@ -127,7 +127,7 @@ test('no two states of the mempool have one tag: not after a rebuild, and not in
   expect(new Set(tags).size).toBe(tags.length);
 });
 
-test('names from before the chain change the tags of names', async () => {
+test('imported old names change the ETags of names', async () => {
   using directory = dataDirectory();
   {
     using open = openAt(directory.path);
@@ -218,7 +218,7 @@ const DEPENDS: readonly Depends[] = [
   { tag: 'blockAt', on: ['blockAt', 'completions'], needs: ['blockAt'] },
 ];
 
-test.each(DEPENDS)('the tag $tag changes with $on, and with nothing else', async ({ tag, of: base, on, needs }) => {
+test.each(DEPENDS)('the ETag $tag changes with $on, and with nothing else', async ({ tag, of: base, on, needs }) => {
   const kind = kinds[tag] as ETagKind<object>;
   const tagOf = (change: object) => kind(readerOf({ ...STATE, ...base, ...change }), {});
   const first = tagOf({});
@@ -234,7 +234,7 @@ test.each(DEPENDS)('the tag $tag changes with $on, and with nothing else', async
   expect(needed.sort()).toEqual([...needs].sort());
 });
 
-test('it is known of every tag what changes it', () => {
+test('the test lists the dependencies of every ETag', () => {
   expect(Object.keys(kinds).sort()).toEqual([...new Set(DEPENDS.map(({ tag }) => tag))].sort());
 });
 
@@ -269,7 +269,7 @@ async function targetsOf(events: readonly NodeEvent[], prng: Prng): Promise<stri
 const LOOKS = 15;
 
 test(
-  'while blocks, forks and pending transactions come, each tag of a URL is that of one answer',
+  'each ETag of a URL belongs to one answer while blocks, forks and pending transactions arrive',
   async () => {
     const seen = new Seen({ 'a tag that changes': 300, 'a tag that stays': 300 });
     await assertProperty(

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { forwardTo } from '../../src/http/forward.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
 
-test('a body of too many bytes is refused before it is passed on', async () => {
+test('a body over the limit is rejected before it is forwarded', async () => {
   using server = standInNode();
   const response = await forwardTo(
     server.url,
@@ -15,7 +15,7 @@ test('a body of too many bytes is refused before it is passed on', async () => {
   expect(server.asked).toEqual([]);
 });
 
-test("a client that leaves is no failure, a server that can't be reached is one", async () => {
+test('a client that disconnects is no error, but an unreachable server is', async () => {
   const nobody = forwardTo('http://127.0.0.1:1', 10);
   const gone = await nobody(new Request('http://api/x', { signal: AbortSignal.abort() }));
   expect(gone.status).toBe(400);

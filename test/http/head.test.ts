@@ -1,4 +1,7 @@
-/** HEAD is answered like GET, without the body: every GET route of the document, the document itself, and the console. */
+/**
+ * HEAD returns the headers of GET without the body: on every GET route of the OpenAPI document, the document itself, and the
+ * console.
+ */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { pagePaths } from '../../src/console/page-paths.ts';
@@ -72,7 +75,7 @@ async function asGet(url: string, headers: Readonly<Record<string, string>> = {}
 }
 
 test(
-  'HEAD has the status and headers of GET on every route of the document',
+  'HEAD returns the status and headers of GET on every documented route',
   async () => {
     const routes = getRoutes(await (await fetch(`${server.url}/docs/json`)).json());
     const seen = { statuses: new Set<number>(), found: 0 };
@@ -89,7 +92,7 @@ test(
   timeout,
 );
 
-test('and so have cached answers, those of the console and the document, and unknown routes', async () => {
+test('HEAD equals GET for cached answers, the console, the docs and unknown routes', async () => {
   const known = '/extended/v3/transactions?limit=50';
   for (let again = 0; again < 3; again++) expect(await asGet(known)).toEqual({ status: 200, inParts: false });
   const { headers } = await fetch(server.url + known);
@@ -110,7 +113,7 @@ test('and so have cached answers, those of the console and the document, and unk
   expect(unknown.head).toEqual(got.head);
 });
 
-test('HEAD of what is sent while it is made makes none of it', async () => {
+test("HEAD of a streamed answer doesn't read the data", async () => {
   const reads = [spyOn(snapshots, 'read'), spyOn(snapshots, 'readLong')];
   const count = () => reads.reduce((sum, { mock }) => sum + mock.calls.length, 0);
   for (const principal of subjects.principals) {
@@ -127,6 +130,6 @@ test('HEAD of what is sent while it is made makes none of it', async () => {
   for (const read of reads) read.mockRestore();
 });
 
-test('HEAD of an answer that is sent in parts for its length has no length either', async () => {
+test('HEAD of an answer sent in chunks has no length, like GET', async () => {
   expect(await asGet('/v1/names/many.btc/subdomains')).toEqual({ status: 200, inParts: true });
 });

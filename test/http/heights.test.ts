@@ -1,4 +1,4 @@
-/** Reads that don't go back: each answer names the height that it is made from, and a request waits for a height. */
+/** Monotonic reads: each answer names its height, and a request can wait for a height. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { AnyElysia } from 'elysia';
 import { systemClock } from '../../src/base/clock.ts';
@@ -72,8 +72,8 @@ test('an index without a block has height 0', async () => {
   expect([named(await ask(BLOCKS)), named(await askFor(0))]).toEqual(['0', '0']);
 });
 
-describe('an answer names the height of its snapshot', () => {
-  test('made, kept, not modified, not found, or found elsewhere', async () => {
+describe('the height header', () => {
+  test('is sent with fresh, cached, 304, 404 and redirect answers', async () => {
     grow(3);
     const made = await ask(BLOCK);
     const etag = made.headers.get('etag')!;
@@ -92,15 +92,15 @@ describe('an answer names the height of its snapshot', () => {
     expect([elsewhere.status, named(elsewhere)]).toEqual([302, '4']);
   });
 
-  test('and no other answer does', async () => {
+  test('is missing from all other answers', async () => {
     expect(named(await ask('/docs/json'))).toBeNull();
     expect(named(await ask('/nowhere'))).toBeNull();
     expect(named(await ask(`${BLOCKS}?limit=none`))).toBeNull();
   });
 });
 
-describe('a request that names a height', () => {
-  test('is answered at once where the chain is that high, by whatever would be answered without', async () => {
+describe('a request with a minimum height', () => {
+  test('is answered at once and unchanged if the chain is that high', async () => {
     const plain = await ask(BLOCK);
     const etag = plain.headers.get('etag')!;
     const least = { [MIN_HEIGHT_HEADER]: '4' };
@@ -111,7 +111,7 @@ describe('a request that names a height', () => {
     expect(isWaiting()).toBe(false);
   });
 
-  test('waits until the chain is that high, and is answered from there', async () => {
+  test('waits until the chain is that high, and gets the answer of that height', async () => {
     const etag = (await ask(BLOCKS)).headers.get('etag')!;
     const answers = [askFor(5), ask(BLOCKS, { [MIN_HEIGHT_HEADER]: '5', 'if-none-match': etag }), askFor(6)];
     await until(isWaiting);
@@ -126,7 +126,7 @@ describe('a request that names a height', () => {
     expect(isWaiting()).toBe(false);
   });
 
-  test('is refused after a second, with when to ask again', async () => {
+  test('is rejected after a second, with Retry-After', async () => {
     const answer = askFor(7);
     await until(isWaiting);
     await pass(LONGEST_WAIT_MS - LOOK_MS);
@@ -145,7 +145,7 @@ describe('a request that names a height', () => {
     expect(isWaiting()).toBe(false);
   });
 
-  test('is refused in the words of its family of routes', async () => {
+  test('is rejected in the error format of its routes', async () => {
     const answer = ask('/v1/names', { [MIN_HEIGHT_HEADER]: '7' });
     await until(isWaiting);
     await pass(LONGEST_WAIT_MS);
@@ -160,7 +160,7 @@ describe('a request that names a height', () => {
     ['latest', 'must be integer'],
     ['4, 5', 'must be integer'],
     ['4294967296', 'must be <= 4294967295'],
-  ])('of %p is refused', async (height, rule) => {
+  ])('of %p is rejected', async (height, rule) => {
     const refused = await askFor(height);
     expect(refused.status).toBe(400);
     expect(await refused.json()).toMatchObject({
@@ -169,7 +169,7 @@ describe('a request that names a height', () => {
     });
   });
 
-  test('fails like any other where the index becomes unreadable', async () => {
+  test('returns 503 if the index becomes unreadable', async () => {
     const answer = askFor(7);
     await until(isWaiting);
     unreadable = new IndexUnavailableError('The index is being replaced.');
@@ -181,8 +181,8 @@ describe('a request that names a height', () => {
   });
 });
 
-describe('clients that mean harm', () => {
-  test('can let no more than a bound of requests wait', async () => {
+describe('hostile clients', () => {
+  test("can't make more requests wait than the limit", async () => {
     const leaving = new AbortController();
     const many = Array.from({ length: MOST_WAITING }, () => askFor(7, { signal: leaving.signal }));
     await until(isWaiting);
@@ -199,7 +199,7 @@ describe('clients that mean harm', () => {
     await Promise.all(many);
   });
 
-  test('that go away wait no longer', async () => {
+  test('stop waiting when they disconnect', async () => {
     const server = startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 1_000, log: () => {} });
     const leaving = new AbortController();
     const headers = { [MIN_HEIGHT_HEADER]: '7' };
@@ -212,7 +212,7 @@ describe('clients that mean harm', () => {
   });
 });
 
-test('pages of other origins may send and read the headers', async () => {
+test('pages of other origins may send and read the height headers', async () => {
   const asked = { origin: 'https://page.test', 'access-control-request-method': 'GET' };
   const preflight = await ask(
     BLOCKS,

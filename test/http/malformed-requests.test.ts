@@ -1,4 +1,4 @@
-/** Requests that no client library would send, to every port: none is a failure of ours. */
+/** Requests that no client library sends, to every port: none causes a server error. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Glob } from 'bun';
 import { type ListenerEvent, listenHttp } from '../../src/http/listener.ts';
@@ -150,7 +150,7 @@ describe.each(listeners)('%s', (_, origin) => {
     expect(answers.filter((answer) => !isOurs(answer))).toEqual([]);
   });
 
-  test('a malformed Host is 400, and none at all is no mistake in HTTP/1.0', async () => {
+  test('returns 400 for a malformed Host, and accepts HTTP/1.0 without a Host', async () => {
     for (const host of badHosts) {
       const { status } = await rawExchange(origin(), `GET /metrics HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
       expect([host, status]).toEqual([host, 400]);
@@ -170,13 +170,13 @@ const encoded = (text: string): string =>
 /** Paths whose answers differ from one moment to the next. */
 const FIGURES = new Set(['/metrics', '/stackside/v1/status']);
 
-describe('a path in percent-encoding', () => {
+describe('a percent-encoded path', () => {
   const answer = async (response: Promise<Response>) => {
     const { status, headers } = await response;
     return { status, type: headers.get('content-type'), body: await (await response).text() };
   };
 
-  test('is the path itself, on every route', async () => {
+  test('equals the plain path on every route', async () => {
     const { paths: described } = (await (await alone.get('/docs/json')).json()) as { paths: Record<string, object> };
     const routes = Object.entries(described).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => ({
@@ -201,7 +201,7 @@ describe('a path in percent-encoding', () => {
     }
   });
 
-  test('is the path itself for realtime, for the node and on the event port', async () => {
+  test('equals the plain path for realtime, the node and the event port', async () => {
     for (const { api } of [alone, threaded]) {
       expect((await fetch(`${api}/extended/v1/${encoded('ws')}`)).status).toBe(426);
       expect((await fetch(`${api}/socket.${encoded('io')}/?EIO=4&transport=polling`)).status).toBe(200);
@@ -216,14 +216,14 @@ describe('a path in percent-encoding', () => {
     ]);
   });
 
-  test('keeps what would change its segments', async () => {
+  test('keeps encoded characters that would change its segments', async () => {
     for (const path of ['/extended%2Fv3/transactions', '/extended/v3%3Ftransactions', '/%2565xtended']) {
       expect([path, (await alone.get(path)).status]).toEqual([path, 404]);
     }
   });
 
   test.each(['/%', '/%zz', '/%ff', '/extended/%', '/extended/v3/transactions%', '/extended/v3/%c3%28/x'])(
-    'that is malformed is 400: %s',
+    'returns 400 if malformed: %s',
     async (path) => {
       for (const { api } of [alone, threaded]) {
         const response = await fetch(api + path);
@@ -236,7 +236,7 @@ describe('a path in percent-encoding', () => {
   );
 });
 
-test('without a Host a path still has its parameters', async () => {
+test('a request without a Host keeps its query parameters', async () => {
   const at = async (path: string) => (await rawExchange(alone.api, `GET ${path} HTTP/1.0\r\n\r\n`)).status;
   expect(await at('/extended/v1/block/by_height/x')).toBe(400);
   node.answer('/v2/here', () => new Response('yes'));
@@ -244,7 +244,7 @@ test('without a Host a path still has its parameters', async () => {
   expect(node.asked.at(-1)?.path).toBe('/v2/here?x=1');
 });
 
-test.each(['HTTP/1.0\r\n', 'HTTP/1.1\r\nHost:\r\n'])('after %j a path is read as with a Host', async (beginning) => {
+test.each(['HTTP/1.0\r\n', 'HTTP/1.1\r\nHost:\r\n'])('after %j a path is handled as with a Host', async (beginning) => {
   const paths = [
     '/extended/v1/contract/\xff',
     '/extended/v1/contract/ÿ"<>',
@@ -258,7 +258,7 @@ test.each(['HTTP/1.0\r\n', 'HTTP/1.1\r\nHost:\r\n'])('after %j a path is read as
   }
 });
 
-test('a handler that fails is answered and logged, without a word of its cause, in development too', async () => {
+test("a handler's error is logged and returns 500 without the cause, even in development", async () => {
   const logged: ListenerEvent[] = [];
   const cause = new Error('secret');
   const fail = (): never => {
@@ -289,7 +289,7 @@ test('a handler that fails is answered and logged, without a word of its cause, 
   ]);
 });
 
-test('a log that fails too shows nothing of either cause', async () => {
+test("a failing log doesn't reveal the cause", async () => {
   const fail = (): never => {
     throw new Error('secret');
   };
@@ -303,7 +303,7 @@ test('a log that fails too shows nothing of either cause', async () => {
   ]);
 });
 
-test('every port is opened by the one listener', async () => {
+test('only one module opens ports', async () => {
   const openers: string[] = [];
   for await (const file of new Glob('src/**/*.ts').scan('.')) {
     // Support for tests of apps runs in their process, and in Node.

@@ -1,4 +1,4 @@
-/** Reads of one turn: a snapshot ends when its request returns, and the compiler refuses a request that would read on. */
+/** Reads of one turn: a snapshot ends when its request returns, and the compiler rejects a request that continues to read. */
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { route } from '../../src/http/route.ts';
@@ -15,7 +15,7 @@ const declared = {
   history: 'none',
 } as const;
 
-test('a request of one turn returns its result, and no promise that reads on', () => {
+test('the compiler rejects a one-turn request that returns a promise', () => {
   using open = openNew();
   const snapshots = openSnapshots(open.directory);
   const height: number = snapshots.read((read) => read.height());
@@ -25,7 +25,7 @@ test('a request of one turn returns its result, and no promise that reads on', (
   snapshots.close();
 });
 
-test('only a route of long reads, or one without the index, has a handler that returns a promise', () => {
+test('the compiler allows an asynchronous handler only for a route with long reads or without the index', () => {
   const routes = [
     route({ ...declared, handle: ({ read }) => read.height() }),
     route({ ...declared, long: true, handle: async ({ read }) => read.height() }),

@@ -1,4 +1,4 @@
-/** Parsing and checking, apart from any route. */
+/** Parsing and validating parameters, without routes. */
 import { describe, expect, test } from 'bun:test';
 import { type TProperties, Type } from '@sinclair/typebox';
 import { words } from '../../src/api/shared/values.ts';
@@ -15,7 +15,7 @@ const name = Type.String({ minLength: 2, maxLength: 5, pattern: '^[a-z ]+$' });
 const order = Type.Optional(words('asc', 'desc'));
 const include = Type.Optional(Type.Array(words('a', 'b', 'c'), { maxItems: 3 }));
 
-describe('a query is read as', () => {
+describe('a query gives', () => {
   test.each<[string, TProperties, string, unknown]>([
     ['the default where nothing is sent', { limit }, '', { limit: 20 }],
     ['the default where only unknown keys are sent', { limit }, '?page=x&limit[]=7', { limit: 20 }],
@@ -42,7 +42,7 @@ describe('a query is read as', () => {
 
 const CHOICE = 'must be equal to one of the allowed values';
 
-describe('a query is refused with', () => {
+describe('a query is rejected with', () => {
   test.each<[string, TProperties, string]>([
     ['?limit=51', { limit }, 'querystring/limit must be <= 50'],
     ['?limit=0', { limit }, 'querystring/limit must be >= 1'],
@@ -86,16 +86,16 @@ describe('a path parameter', () => {
     expect(path(sent)).toEqual({ name });
   });
 
-  test.each(['%', '%zz', '%C3'])('with the malformed encoding %s is refused', (text) => {
+  test.each(['%', '%zz', '%C3'])('with the malformed encoding %s is rejected', (text) => {
     expect(() => path(text)).toThrow(`'/a/${text}/b?x=/y' is not a valid url component`);
   });
 
-  test('that the path lacks is a mistake of the declaration', () => {
+  test('missing from the path is an error of the declaration', () => {
     expect(() => pathReader('/a', { name: Type.String() })).toThrow('/a has no parameter name');
   });
 });
 
-test('an error says which parameter breaks which rule, and needs no reading of its text', () => {
+test('an error names its parameter and rule in fields', () => {
   const readIds = queryReader({ ids: Type.Array(Type.Integer({ maximum: 9 }), { maxItems: 3 }) });
   let thrown: unknown;
   try {
@@ -113,12 +113,12 @@ test('an error says which parameter breaks which rule, and needs no reading of i
   expect(error.withoutLocation('.')).toBe('ids.1 must be <= 9');
 });
 
-test('an error of a caller costs no stack trace, and other errors have theirs', () => {
+test("a caller's error has no stack trace, and other errors have one", () => {
   expect(new ParameterError({ location: 'querystring', path: ['limit'] }, 'must be <= 50').stack).toBeUndefined();
   expect(new Error('ours').stack).toContain(import.meta.file);
 });
 
-describe('parameters that a route does not have', () => {
+describe('unknown parameters', () => {
   const refused = (documented: string[], query: string): string | null => {
     try {
       queryReader({}, refuseUnknown(documented))(url(`?${query}`));
@@ -129,7 +129,7 @@ describe('parameters that a route does not have', () => {
   };
   const names = ['limit', 'cursor', 'topic', 'field.NAME'];
 
-  test('are refused with the name that was probably meant', () => {
+  test('are rejected with the most similar known name', () => {
     for (const [query, meant] of [
       ['limt=1', 'limit'],
       ['fields.action=swap', 'field.action'],
@@ -148,7 +148,7 @@ describe('parameters that a route does not have', () => {
     expect(refused(names, `${'x'.repeat(5_000)}=1`)!.length).toBeLessThan(250);
   });
 
-  test('are none whose names callers make up, and none that are empty', () => {
+  test('exclude names with a variable part and empty names', () => {
     for (const query of ['field.action=swap', 'field=1', 'field.a.b=1&field.c=2', '', '&', 'f%69eld.x=1']) {
       expect([query, refused(names, query)]).toEqual([query, null]);
     }

@@ -1,4 +1,4 @@
-/** Rate limits: what a client may do in any minute, whatever others do, and whatever addresses it has. */
+/** Rate limits: the requests that a client may send in any minute, regardless of other clients and of its number of addresses. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ApiError } from '../../src/http/errors.ts';
@@ -18,7 +18,7 @@ function table() {
   return { time, table: new RateTable(RateTable.memory(BEGAN), () => time.now) };
 }
 
-test('a client has its minute at once, then a request each time its share has passed', () => {
+test('a client may use its whole minute at once, then one request at a time', () => {
   const { time, table: counts } = table();
   const client = { id: 'a', network: 'a', perMinute: 60 };
   for (let n = 1; n <= 60; n++) {
@@ -34,7 +34,7 @@ test('a client has its minute at once, then a request each time its share has pa
   expect(counts.charge(client, 1)).toMatchObject({ isAllowed: true, remaining: 59 });
 });
 
-test('lets all but a thousandth of the largest limit pass', () => {
+test('the largest limit is exact to a thousandth', () => {
   const { table: counts } = table();
   const client = { id: 'a', network: 'a', perMinute: MOST_PER_MINUTE };
   let allowed = 0;
@@ -42,7 +42,7 @@ test('lets all but a thousandth of the largest limit pass', () => {
   expect(allowed).toBeWithin(MOST_PER_MINUTE * 0.999, MOST_PER_MINUTE + 1);
 });
 
-test('a dear request counts as several, and one that costs more than there is waits for all of it', () => {
+test('an expensive request counts as several, and waits until all of its cost is available', () => {
   const { time, table: counts } = table();
   const client = { id: 'a', network: 'a', perMinute: 30 };
   expect(counts.charge(client, 10)).toMatchObject({ isAllowed: true, remaining: 20 });
@@ -52,7 +52,7 @@ test('a dear request counts as several, and one that costs more than there is wa
   expect(counts.charge(client, 100)).toMatchObject({ isAllowed: true, remaining: 0 });
 });
 
-test('no minute has more than twice the limit, and whoever keeps to the limit is never refused', () => {
+test('no minute has more than twice the limit, and a client within the limit is never rejected', () => {
   const steps = fc.array(fc.record({ after: fc.nat(20_000), cost: fc.integer({ min: 1, max: 5 }) }), { maxLength: 60 });
   assertProperty(
     fc.property(fc.integer({ min: 5, max: 200 }), steps, (perMinute, asked) => {
@@ -79,7 +79,7 @@ test('no minute has more than twice the limit, and whoever keeps to the limit is
   );
 });
 
-test('a network with more addresses than there are slots is limited, and clients of other networks are not', () => {
+test('a network with more addresses than slots is limited, and clients of other networks are not', () => {
   const { time, table: counts } = table();
   const isAllowed = (id: number, network: string): boolean =>
     counts.charge({ id: `${network} ${id}`, network, perMinute: 1 }, 1).isAllowed;
@@ -103,7 +103,7 @@ test('a client in a full table keeps its count', () => {
   expect(counts.charge(client, 1).isAllowed).toBe(false);
 });
 
-test('a thousand clients are counted each by itself', () => {
+test('a thousand clients are counted separately', () => {
   const { table: counts } = table();
   for (let round = 1; round <= 5; round++) {
     for (let n = 0; n < 1_000; n++) {
@@ -117,7 +117,7 @@ test('a thousand clients are counted each by itself', () => {
     expect(counts.charge({ id: `key ${n}`, network: `key ${n}`, perMinute: 5 }, 1).isAllowed).toBe(false);
 });
 
-test('threads share the counts, and a clock that is set back frees who was counted', () => {
+test('threads share the counts, and setting the clock back clears them', () => {
   const memory = RateTable.memory(BEGAN);
   const time = { now: BEGAN };
   const [one, two] = [new RateTable(memory, () => time.now), new RateTable(memory, () => time.now)];
@@ -140,7 +140,7 @@ function limiter(options: Partial<RateLimiterOptions> = {}) {
 }
 const key = (text: string) => new Headers({ 'x-api-key': text });
 
-test('addresses and keys have limits of their own, and unknown keys are none', () => {
+test('addresses and keys have separate limits, and an unknown key is ignored', () => {
   const { limiter: limits, counted } = limiter();
   const ask = (headers: Headers, address = '192.0.2.1') => {
     try {
@@ -162,7 +162,7 @@ test('addresses and keys have limits of their own, and unknown keys are none', (
   expect(counted.filter(([name, isAllowed]) => name === 'alice' && !isAllowed)).toHaveLength(1);
 });
 
-test('an address counts with its /64, and its network is the /32 of IPv6 or the /16 of IPv4', () => {
+test('an IPv6 address counts with its /64, and networks are an IPv6 /32 or an IPv4 /16', () => {
   const { limiter: limits } = limiter();
   const counted = (address: string) => {
     const { id, network } = limits.clientOf(new Headers(), address);
@@ -173,7 +173,7 @@ test('an address counts with its /64, and its network is the /32 of IPv6 or the 
   expect(counted('::ffff:192.0.2.1')).toEqual(['address c0000201', 'c000']);
 });
 
-test('with no requests for addresses, only keys are answered', () => {
+test('with a limit of 0 for addresses, only requests with a key are answered', () => {
   const { limiter: limits } = limiter({ perMinute: 0 });
   expect(() => limits.clientOf(new Headers(), '192.0.2.1')).toThrow(ApiError);
   expect(() => limits.clientOf(key('wrong'), '192.0.2.1')).toThrow('with a key for reading');
@@ -183,7 +183,7 @@ test('with no requests for addresses, only keys are answered', () => {
   });
 });
 
-test('files of keys are read, or refused by line', () => {
+test('a key file is read, or rejected with the line number', () => {
   expect(KEYS.map(({ name, perMinute }) => [name, perMinute])).toEqual([
     ['alice', 5],
     ['bob', null],

@@ -13,7 +13,7 @@ const parts = (...texts: readonly string[]): ReadableStream<Uint8Array> =>
     },
   });
 
-describe('a body', () => {
+describe('a request body', () => {
   test.each([
     ['none', null, ''],
     ['a text', 'hé', 'hé'],
@@ -24,13 +24,13 @@ describe('a body', () => {
     expect(await bodyText(post(body), 10)).toBe(text);
   });
 
-  test('is refused by the length it claims, unread', async () => {
+  test('with a declared length above the limit is rejected unread', async () => {
     const request = post(parts('1'), { 'content-length': '11' });
     await expect(bodyBytes(request, 10)).rejects.toMatchObject({ name: 'BodyError', reason: 'too_large' });
     expect(request.bodyUsed).toBe(false);
   });
 
-  test('is read no further than its limit', async () => {
+  test('is read only up to its limit', async () => {
     let pulled = 0;
     const long = new ReadableStream<Uint8Array>(
       {
@@ -46,7 +46,7 @@ describe('a body', () => {
     expect(pulled).toBeLessThan(10);
   });
 
-  test('that breaks off is not complete, and the error has its cause', async () => {
+  test('that breaks off is rejected as incomplete, with the cause', async () => {
     const cause = new DOMException('The connection was closed.', 'AbortError');
     const broken = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(cause) });
     await expect(bodyBytes(post(broken), 10)).rejects.toMatchObject({ name: 'BodyError', reason: 'incomplete', cause });

@@ -4,7 +4,7 @@ import { jsonOf, jsonParts, serializedLazily } from '../../src/http/json.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
 import { assertProperty } from '../support/property.ts';
 
-test('an answer is cached from its second making on, and given for its own URL and tag only', () => {
+test('an answer is cached when it is made a second time, for its own URL and ETag only', () => {
   const cache = responseCache();
   cache.set('/a', 'tag', 'text');
   expect(cache.get('/a', 'tag')).toBeUndefined();
@@ -14,14 +14,14 @@ test('an answer is cached from its second making on, and given for its own URL a
   expect(cache.get('/b', 'tag')).toBeUndefined();
 });
 
-test('an answer of a new tag takes the place of the one before', () => {
+test('an answer with a new ETag replaces the one before', () => {
   const cache = responseCache();
   for (const tag of ['old', 'old', 'new']) cache.set('/a', tag, tag);
   expect(cache.get('/a', 'old')).toBeUndefined();
   expect(cache.get('/a', 'new')).toBe('new');
 });
 
-test('what nobody asks for is forgotten, what is asked for stays, and memory has a bound', () => {
+test('unused answers are evicted, used ones stay, and memory has a limit', () => {
   const cache = responseCache();
   const text = 'x'.repeat(50_000);
   for (const url of ['/busy', '/idle']) for (let i = 0; i < 2; i++) cache.set(url, 'tag', text);
@@ -36,7 +36,7 @@ test('what nobody asks for is forgotten, what is asked for stays, and memory has
   expect(others * text.length).toBeLessThan(10_000_000);
 });
 
-test('an answer of the older generation is given for its own tag only', () => {
+test('an answer of the older generation is returned only for its own ETag', () => {
   const cache = responseCache();
   for (let i = 0; i < 2; i++) cache.set('/old', 'tag', 'text');
   const filler = 'x'.repeat(90_000);
@@ -45,13 +45,13 @@ test('an answer of the older generation is given for its own tag only', () => {
   expect(cache.get('/old', 'tag')).toBe('text');
 });
 
-test('a text that is longer than the bound of one is not cached', () => {
+test('an answer longer than the limit is not cached', () => {
   const cache = responseCache();
   for (let i = 0; i < 3; i++) cache.set('/long', 'tag', 'x'.repeat(200_000));
   expect(cache.get('/long', 'tag')).toBeUndefined();
 });
 
-test('the JSON of a list is that of JSON.stringify, whatever its items', () => {
+test('the JSON of a list equals that of JSON.stringify', () => {
   assertProperty(
     fc.property(fc.jsonValue(), fc.array(fc.jsonValue()), (body, results) => {
       expect(JSON.parse(jsonOf(body))).toEqual(JSON.parse(JSON.stringify(body)));
@@ -63,7 +63,7 @@ test('the JSON of a list is that of JSON.stringify, whatever its items', () => {
   );
 });
 
-test('others have their turn while a long list of texts is written', async () => {
+test('other tasks get their turn while a long list is serialized', async () => {
   const names = Array.from({ length: 5_000 }, (_, at) => `n${at}.btc`);
   let pauses = 0;
   const parts = await jsonParts(names, () => {
@@ -74,7 +74,7 @@ test('others have their turn while a long list of texts is written', async () =>
   expect(pauses).toBeGreaterThan(names.length);
 });
 
-test('nobody reads a member of an item that is serialized when it is written', () => {
+test('the compiler rejects access to a lazily serialized item', () => {
   const [item] = serializedLazily([{ id: 1 }], (of) => of);
   // @ts-expect-error: the item is no value yet, and the compiler says so.
   expect(item?.id).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Over a socket: what only the server itself decides. */
+/** Behavior of the server itself, over a socket. */
 import { afterAll, expect, test } from 'bun:test';
 import { startApi } from '../../src/http/server.ts';
 import { hash } from '../api/sample-chain.ts';
@@ -33,7 +33,7 @@ async function exchange(head: string): Promise<string> {
   return received;
 }
 
-test('port 0 takes a free one', () => {
+test('port 0 uses a free port', () => {
   expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
 });
 
@@ -52,17 +52,17 @@ test.each(['/extended', `/extended/v3/transactions/${hash(0x31)}`, '/nope', '/do
   },
 );
 
-test('a malformed encoding in the path is 400', async () => {
+test('returns 400 for a malformed encoding in the path', async () => {
   const answer = await exchange('GET /extended/v3/transactions/%zz?x HTTP/1.1');
   expect(answer).toStartWith('HTTP/1.1 400 ');
   expect(answer).toContain(`"message":"'/extended/v3/transactions/%zz?x' is not a valid url component"`);
 });
 
-test('a head of more than 16 KiB is 431', async () => {
+test('returns 431 for headers of more than 16 KiB', async () => {
   expect(await exchange(`GET /extended?x=${'a'.repeat(20_000)} HTTP/1.1`)).toStartWith('HTTP/1.1 431 ');
 });
 
-test('a server that was stopped answers no more', async () => {
+test('a stopped server refuses connections', async () => {
   const { url, stop } = await startApi({
     app: testApp().app,
     hostname: '127.0.0.1',

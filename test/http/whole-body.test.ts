@@ -1,4 +1,4 @@
-/** Answers leave in one write, whatever their size and whenever they are given. */
+/** An answer is sent in one write, for any size and at any time. */
 import { dlopen, ptr } from 'bun:ffi';
 import { describe, expect, test } from 'bun:test';
 import { targetHere, targets } from '../../packaging/targets.ts';
@@ -28,7 +28,7 @@ function answeringLater(text: string): Bun.Server<unknown> {
   });
 }
 
-describe('an answer that waited', () => {
+describe('a delayed answer', () => {
   test.each([
     ['a short one', 'x'],
     ['one just below the size that matters', 'x'.repeat(15_359)],
@@ -49,7 +49,7 @@ describe('an answer that waited', () => {
   });
 
   // The runtime sends what is written at once, so that each write is a segment of TCP. A long write is a few of them.
-  test.skipIf(!hasGlibc).each([1_000, 15_360, 40_000])('is not sent in pieces: %d bytes', async (bytes) => {
+  test.skipIf(!hasGlibc).each([1_000, 15_360, 40_000])('of %d bytes is sent in one piece', async (bytes) => {
     const server = answeringLater('x'.repeat(bytes));
     const { promise: answered, resolve } = Promise.withResolvers<void>();
     let received = 0;
