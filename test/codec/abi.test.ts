@@ -38,11 +38,11 @@ const types: [AbiType, string][] = [
   ],
 ];
 
-test.each(types)('%j is written %s', (type, text) => {
+test.each(types)('the type %j has the text %s', (type, text) => {
   expect(abiTypeString(type)).toBe(text);
 });
 
-test('a type from a later node has no text, alone or inside another', () => {
+test('an unknown type has no text, on its own or inside another type', () => {
   const later = 'uint256' as AbiType;
   for (const type of [
     later,
@@ -66,7 +66,7 @@ const transfer: AbiFunction = {
   ],
 };
 
-test('a signature is the head of the definition, with a blank where arguments are none', () => {
+test('a signature is the head of the definition, with a blank if it has no arguments', () => {
   expect(functionSignature(transfer)).toBe('(define-public (transfer (amount uint) (memo (optional (buff 34)))))');
   expect(functionSignature({ name: 'tick', access: 'public', args: [] })).toBe('(define-public (tick ))');
   expect(functionSignature({ name: 'f', access: 'read_only', args: [] })).toBe('(define-read-only (f ))');
@@ -75,7 +75,7 @@ test('a signature is the head of the definition, with a blank where arguments ar
 
 const args = encodeArguments([clarity.uint(5), clarity.none(), clarity.bool(true)]);
 
-test('arguments have the declared names and types, and those beyond the declaration their own type', () => {
+test('arguments have their declared names and types, and extra ones have the types of their values', () => {
   expect(typedArguments(args, transfer)).toEqual([
     { hex: '0x0100000000000000000000000000000005', repr: 'u5', name: 'amount', type: 'uint' },
     { hex: '0x09', repr: 'none', name: 'memo', type: '(optional (buff 34))' },
@@ -83,7 +83,7 @@ test('arguments have the declared names and types, and those beyond the declarat
   ]);
 });
 
-test('without a declaration arguments have no name and their own type', () => {
+test('arguments without a declaration have no name and the type of their value', () => {
   expect(typedArguments(args, undefined).map(({ name, type }) => [name, type])).toEqual([
     ['', 'uint'],
     ['', '(optional UnknownType)'],
@@ -91,12 +91,12 @@ test('without a declaration arguments have no name and their own type', () => {
   ]);
 });
 
-test('an unknown declared type gives way to that of the value', () => {
+test('an argument of an unknown declared type has the type of its value', () => {
   const declared = { ...transfer, args: [{ name: 'amount', type: 'uint256' as AbiType }] };
   expect(typedArguments(args, declared)[0]).toMatchObject({ name: 'amount', type: 'uint' });
 });
 
-test('no arguments, and bytes that are none', () => {
+test('empty arguments give an empty list, and invalid bytes one unknown argument', () => {
   expect(typedArguments(encodeArguments([]), transfer)).toEqual([]);
   expect(typedArguments(new Uint8Array(), transfer)).toEqual([]);
   expect(typedArguments(Uint8Array.of(0, 0, 0, 9, 3), transfer)).toEqual([
@@ -104,7 +104,7 @@ test('no arguments, and bytes that are none', () => {
   ]);
 });
 
-test('an interface that is nested too deep declares nothing, and the deepest type that Clarity has is read', () => {
+test('an interface nested too deeply declares nothing, and the deepest Clarity type is read', () => {
   const declaring = (levels: number) => {
     const type = `${'{"optional":'.repeat(levels)}"bool"${'}'.repeat(levels)}`;
     return `{"functions":[{"name":"f","access":"public","args":[{"name":"a","type":${type}}]}]}`;

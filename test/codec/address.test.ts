@@ -38,7 +38,7 @@ test('the four versions of the networks have their letters', () => {
   expect(stacksAddress(26, new Uint8Array(20))).toBe(BOOT_ADDRESS.testnet);
 });
 
-test('an address of any version reads back, first time and from the cache, and as stacks.js has it', () => {
+test('an address of any version decodes again, with and without the cache, and equals that of stacks.js', () => {
   assertProperty(
     fc.property(fc.nat({ max: 31 }), anyHash(), (version, hash160) => {
       const text = stacksAddress(version, hash160);
@@ -52,7 +52,7 @@ test('an address of any version reads back, first time and from the cache, and a
   );
 });
 
-test('addresses that fall on one place of the cache do not take each other for their own', () => {
+test('addresses with the same cache slot are not mixed up', () => {
   const first = Uint8Array.from(hash);
   const second = Uint8Array.from(hash).fill(7, 0, 18);
   for (let round = 0; round < 3; round++) {
@@ -78,7 +78,7 @@ const heldBytes = `
   console.log(held() - before);
 `;
 
-test('a cached address holds nothing in memory of the longer text that it was cut from', () => {
+test("a cached address doesn't keep the longer text in memory", () => {
   // In this process other tests hold and free memory at their own times.
   const { stdout, stderr, exitCode } = Bun.spawnSync([process.execPath, '--eval', heldBytes]);
   expect([exitCode, stderr.toString()]).toEqual([0, '']);
@@ -86,7 +86,7 @@ test('a cached address holds nothing in memory of the longer text that it was cu
   expect(Number(stdout.toString())).toBeLessThan(10_000_000);
 });
 
-test('a version without a letter and a hash of another length are refused', () => {
+test('a version without a letter and a hash of another length are rejected', () => {
   expect(() => stacksAddress(32, hash)).toThrow(DecodeError);
   expect(() => stacksAddress(255, hash)).toThrow(DecodeError);
   expect(() => stacksAddress(22, hash.subarray(1))).toThrow(DecodeError);
@@ -97,7 +97,7 @@ test.each([
   'SP2J6ZY48GVLEZ5V2V5RB9MP66SW86PYKKNRV9EJ7',
   'SP2J6ZY48GVIEZ5V2V5RB9MP66SW86PYKKNRV9EJ7',
   'sp2j6zy48gvlez5v2v5rb9mp66sw86pykknrv9ej7',
-])('%s is another spelling of one address', (text) => {
+])('%s is normalized to the canonical address', (text) => {
   expect(canonicalPrincipal(text)).toBe(canonical);
   expect(canonicalPrincipal(`${text}.Pool-v1`)).toBe(`${canonical}.Pool-v1`);
 });
@@ -120,17 +120,17 @@ test.each([
   ['a name that begins with a digit', `${canonical}.1a`],
   ['a name with another separator', `${canonical}_pool`],
   ['two names', `${canonical}.a.b`],
-])('%s is no principal', (_, text) => {
+])('a principal with %s is rejected', (_, text) => {
   expect(isPrincipal(text)).toBe(false);
   expect(canonicalPrincipal(text)).toBeNull();
 });
 
-test('contract names of 1 to 128 characters make a principal', () => {
+test('contract names of 1 to 128 characters make a valid principal', () => {
   for (const name of ['a', 'pox-4', 'Some_Name', 'a'.repeat(128)])
     expect(isPrincipal(`${canonical}.${name}`)).toBe(true);
 });
 
-test('principal bytes are version, hash, and for contracts length and name', () => {
+test('the bytes of a principal are version, hash and, for contracts, length and name', () => {
   expect(toHex(principalBytes(canonical)!)).toBe(`0x16${hash.toHex()}`);
   expect(toHex(principalBytes(`${canonical}.abc`)!)).toBe(`0x16${hash.toHex()}03616263`);
   expect(toHex(principalBytes(`${canonical}.__transient`)!)).toEndWith(Buffer.from('__transient').toString('hex'));
@@ -138,7 +138,7 @@ test('principal bytes are version, hash, and for contracts length and name', () 
   expect(principalBytes('SP123')).toBeNull();
 });
 
-test('c32 of any bytes reads back', () => {
+test('c32 of any bytes decodes to the same bytes', () => {
   assertProperty(
     fc.property(fc.nat({ max: 4 }), fc.uint8Array({ maxLength: 30 }), (zeros, bytes) => {
       const padded = Uint8Array.of(...new Uint8Array(zeros), ...bytes);

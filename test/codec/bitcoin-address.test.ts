@@ -27,18 +27,18 @@ test.each([
   ['SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7', '1FzTxL9Mxnm2fdmnQEArfhzJHevwbvcH6d'],
   ['SM2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G', '3GgUssdoWh5QkoUDXKqT6LMESBDf8aqp2y'],
   ['ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQYAC0RQ', 'mvWRFPELmpCHSkFQ7o9EVdCd9eXeUTa9T8'],
-])('%s and %s have one hash', (stacks, bitcoin) => {
+])('%s and %s have the same hash', (stacks, bitcoin) => {
   expect(stacksToBitcoin(stacks)).toBe(bitcoin);
   expect(bitcoinToStacks(bitcoin)).toBe(stacks);
 });
 
-test('what has no other side is null', () => {
+test('an address without a counterpart converts to null', () => {
   expect(stacksToBitcoin('SP123')).toBeNull();
   expect(bitcoinToStacks('bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4')).toBeNull();
   expect(bitcoinToStacks('LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9')).toBeNull();
 });
 
-test('a Stacks version of no network is used as it is', () => {
+test('a Stacks version that no network uses converts as it is', () => {
   expect(stacksToBitcoin('SO2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKPVKG2CE')).toBe('1FzTxL9Mxnm2fdmnQEArfhzJHevwbvcH6d');
 });
 
@@ -79,12 +79,12 @@ test.each([
   ['version 1 with 40 bytes', 'bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y'],
   ['a Stacks address', 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7'],
   ['an endless text', '1'.repeat(1_000_000)],
-])('%s is no Bitcoin address', (_, text) => {
+])('a Bitcoin address with %s is rejected', (_, text) => {
   expect(isBitcoinAddress(text)).toBe(false);
   expect(parseBitcoinAddress(text)).toBeNull();
 });
 
-test('witness versions 2 to 16 are addresses without a PoX form', () => {
+test('witness versions 2 to 16 are valid addresses without a PoX form', () => {
   for (const version of [2, 16]) {
     const text = bech32m.encode('bc', [version, ...bech32m.toWords(new Uint8Array(32))]);
     expect(isBitcoinAddress(text)).toBe(true);
@@ -93,7 +93,7 @@ test('witness versions 2 to 16 are addresses without a PoX form', () => {
   expect(isBitcoinAddress(bech32m.encode('bc', [17, ...bech32m.toWords(new Uint8Array(32))]))).toBe(false);
 });
 
-test('a taproot address whose program is no x coordinate of the curve is none (vector of BIP-340)', () => {
+test("a taproot address is rejected if its program isn't on the curve (vector of BIP-340)", () => {
   const hashBytes = fromHex('eefdea4cdb677750a420fee807eacf21eb9898ae79b9768766e4faa04a2d4a34');
   expect(isBitcoinAddress(poxAddressText({ version: 6, hashBytes }, 'mainnet')!)).toBe(false);
 });
@@ -107,7 +107,7 @@ describe('PoX addresses', () => {
         .map((hashBytes): PoxAddress => ({ version, hashBytes }));
     });
 
-  test('the text of every version reads back on every network, script versions as 1', () => {
+  test("every version's text decodes on every network, with script versions as 1", () => {
     assertProperty(
       fc.property(poxAddress(), fc.constantFrom('mainnet', 'testnet', 'regtest'), (address, network) => {
         const expected = address.version === 2 || address.version === 3 ? 1 : address.version;
@@ -124,7 +124,7 @@ describe('PoX addresses', () => {
     );
   });
 
-  test('segwit addresses have a spelling per network, legacy ones two', () => {
+  test('segwit addresses have one form per network, and legacy addresses two', () => {
     const segwit = { version: 4, hashBytes: fromHex('751e76e8199196d454941c45d1b3a323f1433bd6') };
     expect(poxAddressText(segwit, 'mainnet')).toStartWith('bc1q');
     expect(poxAddressText(segwit, 'testnet')).toStartWith('tb1q');
@@ -133,7 +133,7 @@ describe('PoX addresses', () => {
     expect(poxAddressText(legacy, 'regtest')).toBe(poxAddressText(legacy, 'testnet'));
   });
 
-  test('an unknown version and a hash of the wrong length have no text, but their raw form', () => {
+  test('an unknown version and a hash of the wrong length have no text, but a raw form', () => {
     const unknown = { version: 7, hashBytes: new Uint8Array(32) };
     expect(poxAddressText(unknown, 'mainnet')).toBeNull();
     expect(poxAddressText({ version: 0, hashBytes: new Uint8Array(32) }, 'mainnet')).toBeNull();
@@ -141,7 +141,7 @@ describe('PoX addresses', () => {
     expect(poxAddressRaw(unknown)).toBe(`0x07${'00'.repeat(32)}`);
   });
 
-  test('the tuple holds the address, bare or in a some', () => {
+  test('a tuple with the address decodes, bare or in a some', () => {
     assertProperty(
       fc.property(poxAddress(), (address) => {
         const tuple = poxTuple(address);
@@ -152,7 +152,7 @@ describe('PoX addresses', () => {
     );
   });
 
-  test('none, other values and tuples of other fields hold no address', () => {
+  test('none, other values and tuples with other fields give no address', () => {
     const buffer = clarity.buffer(new Uint8Array(1));
     for (const bytes of [
       clarity.none(),

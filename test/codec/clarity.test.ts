@@ -72,8 +72,8 @@ function inByteOrder(value: LibraryValue): LibraryValue {
   }
 }
 
-describe('against stacks.js', () => {
-  test('any value has its text, its type and its span', () => {
+describe('compared to stacks.js', () => {
+  test('any value has the same text, type and bytes', () => {
     assertProperty(
       fc.property(clarityValue(), (sample) => {
         const bytes = bytesOf(sample);
@@ -86,7 +86,7 @@ describe('against stacks.js', () => {
     );
   });
 
-  test('any value decoded and encoded is the same value to stacks.js', () => {
+  test('any value decodes and encodes to the same value', () => {
     assertProperty(
       fc.property(clarityValue(), (sample) => {
         const bytes = encode(decode(bytesOf(sample)));
@@ -99,7 +99,7 @@ describe('against stacks.js', () => {
     );
   });
 
-  test('integers to the edge of 128 bits', () => {
+  test('integers are equal up to the limits of 128 bits', () => {
     for (const n of [0n, 1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 64n, 2n ** 127n - 1n]) {
       expect(clarity.uint(n)).toEqual(serializeCVBytes(Cl.uint(n)));
       expect(clarity.int(-n)).toEqual(serializeCVBytes(Cl.int(-n)));
@@ -110,7 +110,7 @@ describe('against stacks.js', () => {
     expect(clarityRepr(clarity.int(-(2n ** 127n)))).toBe(`${-(2n ** 127n)}`);
   });
 
-  test('principals of any address', () => {
+  test('principals of any address are equal', () => {
     assertProperty(
       fc.property(address(), contractName(), (text, name) => {
         expect(clarity.principal(text)).toEqual(serializeCVBytes(Cl.principal(text)));
@@ -120,7 +120,7 @@ describe('against stacks.js', () => {
     );
   });
 
-  test('argument spans are those of the values', () => {
+  test('the spans of arguments are those of their values', () => {
     assertProperty(
       fc.property(fc.array(clarityValue(), { maxLength: 6 }), (samples) => {
         const spans = samples.map(bytesOf);
@@ -160,12 +160,12 @@ const table: [what: string, hex: string, repr: string, type: string][] = [
   ['a response', '08070a03', '(err (ok (some true)))', '(response UnknownType (response (optional bool) UnknownType))'],
 ];
 
-test.each(table)('%s', (_, hex, repr, type) => {
+test.each(table)('decodes %s', (_, hex, repr, type) => {
   expect(clarityRepr(fromHex(hex))).toBe(repr);
   expect(clarityTypeOf(decode(fromHex(hex)))).toBe(type);
 });
 
-test('a key __proto__ is a key like another', () => {
+test('a key __proto__ is an ordinary key', () => {
   const bytes = Uint8Array.of(0x0c, 0, 0, 0, 1, 9, ...Buffer.from('__proto__'), 0x03);
   const value = decode(bytes);
   expect(value.type === 'tuple' && value.value.get('__proto__')?.type).toBe('bool');
@@ -173,19 +173,19 @@ test('a key __proto__ is a key like another', () => {
   expect(clarity.tuple({ ['__proto__']: clarity.bool(true) })).toEqual(bytes);
 });
 
-test('bytes after a value are ignored, and its span ends with it', () => {
+test('bytes after a value are ignored and not part of its span', () => {
   const bytes = fromHex('0a03ffff');
   expect(toHex(decode(bytes).bytes)).toBe('0x0a03');
   expect(clarityRepr(bytes)).toBe('(some true)');
   expect(decodeArguments(fromHex('000000010309'))).toEqual({ ok: true, value: [fromHex('03')] });
 });
 
-test('bytes that are no value have their hex for a text', () => {
+test('bytes that are not a value are shown as hex', () => {
   expect(clarityRepr(fromHex('0f'))).toBe('0x0f');
   expect(clarityRepr(new Uint8Array())).toBe('0x');
 });
 
-test('64 levels are read, 65 are not', () => {
+test('64 levels are decoded, and 65 are rejected', () => {
   const nested = (levels: number) => Uint8Array.of(...Array<number>(levels - 1).fill(0x0a), 0x03);
   expect(decodeClarity(nested(64)).ok).toBe(true);
   expect(clarityRepr(nested(64))).toStartWith('(some (some');
@@ -193,7 +193,7 @@ test('64 levels are read, 65 are not', () => {
   expect(decodeArguments(encodeArguments([nested(65)])).ok).toBe(false);
 });
 
-test('what has no wire form is refused by the encoders', () => {
+test('the encoders reject values without a wire form', () => {
   expect(() => clarity.uint(-1)).toThrow(RangeError);
   expect(() => clarity.uint(2n ** 128n)).toThrow(RangeError);
   expect(() => clarity.int(2n ** 127n)).toThrow(RangeError);

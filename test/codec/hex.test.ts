@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { DecodeError } from '../../src/codec/bytes-reader.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 
-test('hex is written with 0x and lower case', () => {
+test('hex is written with 0x in lower case', () => {
   expect(toHex(Uint8Array.of(0, 0xab, 0xff))).toBe('0x00abff');
   expect(toHex(new Uint8Array())).toBe('0x');
 });
@@ -15,7 +15,7 @@ test('hex is read with or without 0x, in either case', () => {
   expect(fromHex('0x')).toEqual(new Uint8Array());
 });
 
-test('an odd count of digits, a foreign character and a blank are refused, with the place', () => {
+test('an odd number of digits, a foreign character and a blank are rejected with their offset', () => {
   for (const [text, offset] of [
     ['0xabc', 5],
     ['0xzz', 2],

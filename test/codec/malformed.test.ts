@@ -30,7 +30,7 @@ const wholeTransactions = [
   ...chainTransactions.map(({ raw }) => fromHex(raw)),
 ];
 
-test('every transaction cut anywhere is refused, at or before the cut', () => {
+test('a truncated transaction is rejected at or before the cut', () => {
   for (const raw of wholeTransactions) {
     expect(decodeTransaction(raw).ok).toBe(true);
     for (let length = 0; length < raw.length; length++) {
@@ -42,14 +42,14 @@ test('every transaction cut anywhere is refused, at or before the cut', () => {
   }
 });
 
-test('bytes after a transaction are refused', () => {
+test('bytes after a transaction are rejected', () => {
   for (const raw of wholeTransactions) {
     const longer = decodeTransaction(Uint8Array.of(...raw, 0));
     expect(longer).toMatchObject({ ok: false, error: { expected: 'the end of the transaction', offset: raw.length } });
   }
 });
 
-test('every value cut anywhere is refused', () => {
+test('a truncated value is rejected', () => {
   assertProperty(
     fc.property(clarityValue(), (sample) => {
       const bytes = bytesOf(sample);
@@ -62,7 +62,7 @@ test('every value cut anywhere is refused', () => {
   );
 });
 
-describe('fields with a value they do not know', () => {
+describe('rejects an unknown value of', () => {
   test.each([
     ['an auth type', rawTransaction({ auth: '06' }), 5],
     ['a hash mode', rawTransaction({ conditions: `04${singleCondition.slice(2)}` }), 6],
@@ -102,14 +102,14 @@ test.each([
   ['a contract name above 128 bytes', `0616${hash160}81${'61'.repeat(129)}`],
   ['a contract name that is not UTF-8', `0616${hash160}02c328`],
   ['an address of version 32', `0520${hash160}`],
-])('%s is no value', (_, hex) => {
+])('a value with %s is rejected', (_, hex) => {
   const bytes = fromHex(hex);
   expect(decodeClarity(bytes).ok).toBe(false);
   expect(decodeArguments(encodeArguments([bytes])).ok).toBe(false);
   expect(clarityRepr(bytes)).toBe(toHex(bytes));
 });
 
-test('a name that breaks the grammar of names, or is empty, is read', () => {
+test('an empty name and a name that breaks the grammar are decoded', () => {
   expect(clarityRepr(fromHex(`0616${hash160}00`))).toEndWith('.');
   expect(clarityRepr(fromHex('0c00000002000302c3a909'))).toBe('(tuple ( true) (é none))');
 });
@@ -122,12 +122,12 @@ describe('sizes', () => {
     return bytes;
   };
 
-  test.each([0x02, 0x0b, 0x0d, 0x0e])('prefix %d holds 1,048,576 and not one more', (prefix) => {
+  test.each([0x02, 0x0b, 0x0d, 0x0e])('prefix %d holds up to 1,048,576 bytes or items', (prefix) => {
     expect(decodeClarity(sized(prefix, 1_048_576, 1_048_576)).ok).toBe(true);
     expect(decodeClarity(sized(prefix, 1_048_577, 1_048_577)).ok).toBe(false);
   });
 
-  test('a forged count or length of 2^32 - 1 is refused at once', () => {
+  test('a forged count or length of 2^32 - 1 is rejected at once', () => {
     const before = process.cpuUsage();
     for (const prefix of [0x02, 0x0b, 0x0c, 0x0d, 0x0e]) {
       expect(decodeClarity(sized(prefix, 0xffffffff, 100)).ok).toBe(false);
@@ -146,13 +146,13 @@ describe('sizes', () => {
   });
 });
 
-test.each([0x07, 0x08, 0x0a])('two million levels of prefix %d are refused at the 65th', (prefix) => {
+test.each([0x07, 0x08, 0x0a])('two million levels of prefix %d are rejected at level 65', (prefix) => {
   const bomb = new Uint8Array(2_000_000).fill(prefix);
   expect(decodeClarity(bomb)).toMatchObject({ ok: false, error: { offset: 64 } });
   expect(decodeArguments(encodeArguments([bomb]))).toMatchObject({ ok: false, error: { offset: 68 } });
 });
 
-test('lists in lists and tuples in tuples are refused at the 65th level', () => {
+test('nested lists and nested tuples are rejected at level 65', () => {
   const lists = fromHex('0b00000001'.repeat(10_000));
   const tuples = fromHex('0c000000010161'.repeat(10_000));
   for (const bomb of [lists, tuples]) {
@@ -162,7 +162,7 @@ test('lists in lists and tuples in tuples are refused at the 65th level', () => 
   }
 });
 
-describe('no bytes make a decoder throw', () => {
+describe('no decoder throws for', () => {
   const decodeAll = (bytes: Uint8Array) => {
     decodeTransaction(bytes);
     decodePostConditions(bytes);
@@ -173,14 +173,14 @@ describe('no bytes make a decoder throw', () => {
     if (!value.ok) expect(clarityRepr(bytes)).toBe(toHex(bytes));
   };
 
-  test('random ones', () => {
+  test('random bytes', () => {
     assertProperty(fc.property(fc.uint8Array({ maxLength: 300, size: 'max' }), decodeAll), {
       always: 'all bytes are decoded, and none may throw',
       cases: 2000,
     });
   });
 
-  test('random ones that look like Clarity', () => {
+  test('random bytes that look like Clarity', () => {
     const likely = fc.array(fc.oneof(fc.nat({ max: 15 }), fc.constantFrom(0, 0, 0, 1, 2, 22, 97)), { maxLength: 80 });
     assertProperty(
       fc.property(likely, (bytes) => decodeAll(Uint8Array.from(bytes))),
@@ -188,7 +188,7 @@ describe('no bytes make a decoder throw', () => {
     );
   });
 
-  test('whole transactions with a few bytes changed; what decodes has readable spans', () => {
+  test('changed transactions, and the spans of decoded ones are readable', () => {
     const changes = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 });
     const seen = new Seen({ decoded: 100, calls: 20 });
     assertProperty(

@@ -1,4 +1,4 @@
-/** Blocks as bytes: what a simulated node makes is read back, and what is broken is refused. */
+/** Blocks as bytes: blocks of a simulated node are decoded, and truncated ones are rejected. */
 import { expect, test } from 'bun:test';
 import { toHex } from '../../src/codec/hex.ts';
 import { decodeNakamotoBlock, indexBlockHash, transactionRoot } from '../../src/codec/nakamoto-block.ts';
@@ -17,7 +17,7 @@ async function bytesOf(): Promise<Uint8Array> {
   return answer.bytes();
 }
 
-test('a block names itself by the hash of its header', async () => {
+test("a block's hashes come from its header", async () => {
   const decoded = decodeNakamotoBlock(await bytesOf());
   if (!decoded.ok) throw decoded.error;
   const { header, blockHash, blockId, transactionCount } = decoded.value;
@@ -31,7 +31,7 @@ test('a block names itself by the hash of its header', async () => {
   expect(transactionCount).toBe(7);
 });
 
-test('the root covers the transactions, each by its id', async () => {
+test('the transaction root covers the id of each transaction', async () => {
   const decoded = decodeNakamotoBlock(await bytesOf());
   if (!decoded.ok) throw decoded.error;
   const { header, transactions } = decoded.value;
@@ -41,7 +41,7 @@ test('the root covers the transactions, each by its id', async () => {
   expect(transactionRoot(raw.map(transactionId).toReversed())).not.toEqual(new Uint8Array(header.transactionRoot));
 });
 
-test('the root of no transactions is of zeros, and an odd last hash is used twice', () => {
+test('the root of no transactions is zeros, and an odd last hash is used twice', () => {
   const [a, b, c] = [1, 2, 3].map((byte) => new Uint8Array(32).fill(byte)) as [Uint8Array, Uint8Array, Uint8Array];
   expect(transactionRoot([])).toEqual(new Uint8Array(32));
   expect(transactionRoot([a, b, c])).toEqual(transactionRoot([a, b, c, c]));
@@ -49,7 +49,7 @@ test('the root of no transactions is of zeros, and an odd last hash is used twic
   expect(transactionRoot([a, b])).not.toEqual(transactionRoot([b, a]));
 });
 
-test('a block that breaks off anywhere in its header is refused', async () => {
+test('a block that is truncated in its header is rejected', async () => {
   const bytes = await bytesOf();
   const header = bytes.length - Buffer.concat(block.receipts.map(({ rawTx }) => fromRaw(rawTx))).length;
   for (let length = 0; length < header; length++) {

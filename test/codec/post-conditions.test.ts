@@ -56,7 +56,7 @@ test.each([
   ]);
 });
 
-test('principals are the origin, an address, or a contract with its address apart', () => {
+test('a principal is the origin, an address, or a contract with a separate address', () => {
   const hex = `0300000003${'040130'}${`0402${address}30`}${`0403${address}0361626330`}`;
   expect<unknown>(decode(hex).postConditions.map((one) => 'principal' in one && one.principal)).toEqual([
     origin,
@@ -65,7 +65,7 @@ test('principals are the origin, an address, or a contract with its address apar
   ]);
 });
 
-test('keys are in the order that the API shows', () => {
+test("keys are in the API's order", () => {
   const [stx, nonFungible] = decode(`0200000002${`000101${five}`}${`0201${asset}0310`}`).postConditions;
   expect(Object.keys(stx!)).toEqual(['type', 'condition_code', 'amount', 'principal']);
   expect(Object.keys(nonFungible!)).toEqual(['type', 'condition_code', 'principal', 'asset', 'asset_value']);
@@ -83,7 +83,7 @@ test.each([
   ['01f5', 'allow'],
   ['02000000', 'deny'],
   ['0300000000', 'originator'],
-])('the buffer 0x%s holds no conditions, mode %s', (hex, mode) => {
+])('the buffer 0x%s has no conditions and mode %s', (hex, mode) => {
   expect<unknown>(decode(hex)).toEqual({ mode, postConditions: [] });
 });
 
@@ -91,7 +91,7 @@ test('bytes after the last condition are ignored', () => {
   expect(decode(`0200000001${'040130'}ffff`).postConditions).toHaveLength(1);
 });
 
-test('an unknown mode is called so', () => {
+test('an unknown mode is returned as unknown', () => {
   expect<unknown>(decode('0400000000')).toEqual({ mode: 'unknown', postConditions: [] });
   expect<unknown>(decode('00')).toEqual({ mode: 'unknown', postConditions: [] });
 });
@@ -100,7 +100,7 @@ test.each([
   ['a count of 2^32 - 1', '04ffffffff0401', [], 'ffffffff0401'],
   ['a cut condition', '0400000002040130', [{ type: 'pox', condition_code: 'not_performed', principal: origin }], ''],
   ['an address of version 32', '0400000001040220', [], '040220'],
-])('behind an unknown mode %s is what a newer node knows', (_, hex, conditions, left) => {
+])('after an unknown mode, %s is returned as an unknown condition', (_, hex, conditions, left) => {
   expect<unknown>(decode(hex)).toEqual({
     mode: 'unknown',
     postConditions: [...conditions, { type: 'unknown', hex: `0x${left}` }],
@@ -116,7 +116,7 @@ test.each([
   ['a pox code on an amount', `000130${five}`],
   ['an amount code on pox', '040101'],
   ['a value that is none', `0201${asset}0f10`],
-])('from %s on, what is left is one condition that a newer node knows', (_, hex) => {
+])('from %s on, the remaining bytes are one unknown condition', (_, hex) => {
   const { postConditions } = decode(`0200000003${'040130'}${hex}${'040130'}`);
   expect<unknown>(postConditions).toEqual([
     { type: 'pox', condition_code: 'not_performed', principal: origin },
@@ -129,6 +129,6 @@ test.each([
   ['a cut amount', '0200000001000101000000'],
   ['fewer conditions than announced', '0200000002040130'],
   ['a count of 2^32 - 1', '02ffffffff040130'],
-])('%s is refused', (_, hex) => {
+])('%s is rejected', (_, hex) => {
   expect(decodePostConditions(fromHex(hex)).ok).toBe(false);
 });

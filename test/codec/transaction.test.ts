@@ -31,7 +31,7 @@ const payloadOf = (payload: string): Payload => decode(rawTransaction({ payload 
 
 describe('transactions of public chains', () => {
   test.each(chainTransactions)(
-    '$what has the id and sender its node published',
+    '$what has the id and sender that its node published',
     ({ raw, txId, sender, nonce, fee, type }) => {
       const transaction = decode(fromHex(raw));
       expect(toHex(transaction.txId)).toBe(txId);
@@ -42,7 +42,7 @@ describe('transactions of public chains', () => {
   );
 });
 
-describe('against stacks.js', () => {
+describe('compared to stacks.js', () => {
   const keys = ['11', '22', '33'].map((byte) => byte.repeat(32));
   const networks = fc.constantFrom('mainnet' as const, 'testnet' as const);
   const common = () => fc.record({ fee: u64(), nonce: u64(), network: networks });
@@ -71,7 +71,7 @@ describe('against stacks.js', () => {
     expect(transaction.origin.signer.toHex()).toBe(condition.signer);
   };
 
-  test('any signed transfer decodes to what was signed', async () => {
+  test('any signed transfer decodes to the signed fields', async () => {
     const memo = fc.string({ maxLength: 34 });
     await assertProperty(
       fc.asyncProperty(common(), key(), address(), u64(), memo, async (options, senderKey, recipient, amount, text) => {
@@ -92,7 +92,7 @@ describe('against stacks.js', () => {
     );
   });
 
-  test('any signed deploy decodes to what was signed', async () => {
+  test('any signed deployment decodes to the signed fields', async () => {
     const version = fc.option(
       fc.constantFrom(ClarityVersion.Clarity1, ClarityVersion.Clarity2, ClarityVersion.Clarity3),
     );
@@ -121,7 +121,7 @@ describe('against stacks.js', () => {
     );
   });
 
-  test('any signed call decodes to what was signed, with its conditions and arguments', async () => {
+  test('any signed call decodes to the signed fields, with its conditions and arguments', async () => {
     const args = fc.array(clarityValue(), { maxLength: 5 });
     await assertProperty(
       fc.asyncProperty(
@@ -162,7 +162,7 @@ describe('against stacks.js', () => {
     );
   });
 
-  test('a sponsored transfer has both conditions', async () => {
+  test('a sponsored transfer has the spending conditions of sender and sponsor', async () => {
     await assertProperty(
       fc.asyncProperty(
         common(),
@@ -197,7 +197,7 @@ describe('against stacks.js', () => {
     );
   });
 
-  test('a transfer by two of three keys, in order or not', async () => {
+  test('a transfer signed with two of three keys decodes, in order or not', async () => {
     const publicKeys = keys.map((secret) => privateKeyToPublic(`${secret}01`));
     const signers = fc.subarray(keys, { minLength: 2, maxLength: 2 });
     await assertProperty(
@@ -224,7 +224,7 @@ describe('against stacks.js', () => {
 });
 
 describe('the fields of a transaction', () => {
-  test('of the version only the testnet bit counts', () => {
+  test('only the testnet bit of the version counts', () => {
     expect(decode(rawTransaction({ version: '7f' }))).toMatchObject({ version: 0, origin: { address: signer } });
     const testnet = decode(rawTransaction({ version: 'ff', chainId: '80000000' }));
     expect(testnet).toMatchObject({ version: 0x80, chainId: 0x80000000 });
@@ -234,7 +234,7 @@ describe('the fields of a transaction', () => {
   test.each([
     ['00', 'SP'],
     ['02', 'SM'],
-  ])('hash mode %s with one key signs for %s…', (mode, letters) => {
+  ])('hash mode %s with one key has an address with %s…', (mode, letters) => {
     const { origin } = decode(rawTransaction({ conditions: mode + singleCondition.slice(2) }));
     expect(origin.address).toStartWith(letters);
     expect(origin.proof).toEqual({ type: 'single', keyEncoding: 0, signature: new Uint8Array(65) });
@@ -243,7 +243,7 @@ describe('the fields of a transaction', () => {
   const key = `00${'02'.repeat(33)}`;
   const signature = `02${'00'.repeat(65)}`;
 
-  test.each(['01', '03', '05', '07'])('hash mode %s has a list of fields, however many of them sign', (mode) => {
+  test.each(['01', '03', '05', '07'])('hash mode %s has any number of fields and signatures', (mode) => {
     for (const fields of [`00000003${signature}${key}${signature}`, `00000001${key}`, '00000000']) {
       const { origin } = decode(rawTransaction({ conditions: `${mode}${hash160}${nonceAndFee}${fields}0002` }));
       expect(origin).toMatchObject({ nonce: 7n, fee: 180n });
@@ -252,7 +252,7 @@ describe('the fields of a transaction', () => {
     }
   });
 
-  test('uncompressed keys are sent compressed, and a witness has none', () => {
+  test('uncompressed keys are accepted in scripts, but not in witnesses', () => {
     const fields = `00000002${key.replace('00', '01')}${signature.replace('02', '03')}0001`;
     const conditions = (mode: string) => `${mode}${hash160}${nonceAndFee}${fields}`;
     for (const mode of ['01', '05'])
@@ -266,7 +266,7 @@ describe('the fields of a transaction', () => {
     expect(origin).toMatchObject({ nonce: 2n ** 64n - 1n, fee: 2n ** 64n - 1n });
   });
 
-  test('post-conditions are the span from mode to the last condition', () => {
+  test('post-conditions span from the mode to the last condition', () => {
     const postConditions = '0100000001' + '040131';
     const transaction = decode(rawTransaction({ postConditions }));
     expect(transaction.postConditionMode).toBe(1);
@@ -274,13 +274,13 @@ describe('the fields of a transaction', () => {
   });
 });
 
-describe('payloads', () => {
+describe('decodes payloads with', () => {
   test('a transfer to a contract', () => {
     const payload = payloadOf(`000616${hash160}03616263ffffffffffffffff${'41'.repeat(34)}`);
     expect(payload).toMatchObject({ recipient: `${signer}.abc`, amount: 2n ** 64n - 1n });
   });
 
-  test('a contract without and with a version, of any number', () => {
+  test('a contract without and with any version', () => {
     expect(payloadOf('0103616263000000022829')).toEqual({
       type: 'smart_contract',
       typeId: 1,
@@ -291,7 +291,7 @@ describe('payloads', () => {
     expect(payloadOf('06ff03616263000000022829')).toMatchObject({ typeId: 6, clarityVersion: 255, source: '()' });
   });
 
-  test('a source keeps a byte-order mark, loses U+0000, and shows invalid UTF-8', () => {
+  test('a source with a byte-order mark, U+0000 and invalid UTF-8', () => {
     expect(payloadOf('010161000000' + '07efbbbf2800ff29')).toMatchObject({ source: '\ufeff(\ufffd)' });
   });
 
@@ -301,7 +301,7 @@ describe('payloads', () => {
     expect(payload).toMatchObject({ source });
   });
 
-  test('microblock headers of 132 bytes', () => {
+  test('two microblock headers of 132 bytes', () => {
     const payload = payloadOf(`03${'11'.repeat(132)}${'22'.repeat(132)}`);
     expect(payload).toEqual({
       type: 'poison_microblock',
@@ -311,7 +311,7 @@ describe('payloads', () => {
     });
   });
 
-  test('the three coinbases', () => {
+  test('the three kinds of coinbase', () => {
     const data = 'cb'.repeat(32);
     const proof = 'ee'.repeat(80);
     expect(payloadOf(`04${data}`)).toMatchObject({ typeId: 4, altRecipient: null, vrfProof: null });
@@ -328,7 +328,7 @@ describe('payloads', () => {
     ['04', 'extended_read_length'],
     ['05', 'extended_write_count'],
     ['06', 'extended_write_length'],
-  ])('a tenure change of cause %s is %s', (id, cause) => {
+  ])('a tenure change of cause %s as %s', (id, cause) => {
     const hashes = `${'11'.repeat(20)}${'22'.repeat(20)}${'33'.repeat(20)}${'44'.repeat(32)}`;
     expect<unknown>(payloadOf(`07${hashes}fffffffe${id}${'55'.repeat(20)}`)).toEqual({
       type: 'tenure_change',

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { compareUtf8, lossyText, memoText, strictText, utf8Bytes } from '../../src/codec/utf8.ts';
 import { assertProperty, character } from '../support/property.ts';
 
-test('texts are ordered as their UTF-8 bytes are', () => {
+test('texts are ordered like their UTF-8 bytes', () => {
   const text = () =>
     fc.string({ unit: fc.constantFrom('a', 'B', 'é', '\ud7ff', '\ue000', '\uffff', '😀'), maxLength: 4 });
   assertProperty(
@@ -14,7 +14,7 @@ test('texts are ordered as their UTF-8 bytes are', () => {
   );
 });
 
-test('any text reads back, byte-order mark included', () => {
+test('any text decodes to the same text, with or without a byte-order mark', () => {
   assertProperty(
     fc.property(fc.string({ unit: character }), (text) => {
       for (const marked of [text, `\ufeff${text}`]) {
@@ -26,14 +26,14 @@ test('any text reads back, byte-order mark included', () => {
   );
 });
 
-test('invalid bytes are null to the strict reader, which then reads on', () => {
+test('the strict decoder returns null for invalid bytes, and then continues to work', () => {
   for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf5, 0x80, 0x80, 0x80]]) {
     expect(strictText(Uint8Array.from(bytes))).toBeNull();
     expect(strictText(utf8Bytes('é'))).toBe('é');
   }
 });
 
-test('each maximal invalid part is one replacement character', () => {
+test('each maximal invalid sequence becomes one replacement character', () => {
   const parts: [number[], number][] = [
     [[0xff, 0xff], 2],
     [[0xf0, 0x9f, 0x98], 1],
@@ -60,7 +60,7 @@ test.each([
   ['👩‍👩‍👧‍👦 hello ⭐', '👩‍👩‍👧‍👦 hello ⭐'],
   ['🇳🇱\u2003🇳🇱', '🇳🇱 🇳🇱'],
   ['\ue000x\u{10ffff}y', 'x y'],
-])('the memo %j reads %j', (memo, text) => {
+])('the memo %j is shown as %j', (memo, text) => {
   expect(memoText(utf8(memo))).toBe(text);
 });
 
@@ -68,7 +68,7 @@ test('invalid UTF-8 in a memo becomes a blank', () => {
   expect(memoText(Uint8Array.of(0x61, 0xff, 0xc3, 0x62, 0x80))).toBe('a b');
 });
 
-test('an ASCII memo reads the same by the rule for all memos', () => {
+test('an ASCII memo gives the same text on the fast path as on the general path', () => {
   // A lone invalid byte takes the memo off the short way; alone at the end it adds nothing.
   assertProperty(
     fc.property(fc.array(fc.nat({ max: 127 }), { maxLength: 34 }), (codes) => {
@@ -78,7 +78,7 @@ test('an ASCII memo reads the same by the rule for all memos', () => {
   );
 });
 
-test('the text of any bytes has no blank at an end and no two in a row', () => {
+test('the text of any memo has no blank at either end and no two in a row', () => {
   assertProperty(
     fc.property(fc.uint8Array({ maxLength: 34 }), (bytes) => {
       expect(memoText(bytes)).not.toMatch(/^ | $| {2}|\ufffd/);

@@ -1,4 +1,4 @@
-/** The grammar of conditions on Clarity values, and the keys by which an index finds what meets them. */
+/** The grammar of conditions on Clarity values, and the index keys that find matching values. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { decodeClarity } from '../../src/codec/clarity.ts';
@@ -66,7 +66,7 @@ const accepted: [condition: string, names: string[]][] = [
   ['', []],
 ];
 
-test.each(accepted)('%s is met by %j', (text, names) => {
+test.each(accepted)('%s matches %j', (text, names) => {
   const condition = conditionOf(text);
   const met = Object.keys(values).filter((name) => meets(fieldOf(values[name]!), condition));
   expect(met.sort()).toEqual(names.toSorted());
@@ -89,12 +89,12 @@ test.each([
   [toHex(clarity.tuple({ a: clarity.uint(1) })), /name the fields/],
   [`${ALICE.slice(0, -1)}9`, /checksum/],
   ["'word", /checksum/],
-])('%s is refused', (text, rule) => {
+])('%s is rejected', (text, rule) => {
   expect(() => conditionOf(text)).toThrow(ConditionError);
   expect(() => conditionOf(text)).toThrow(rule);
 });
 
-test('fields are named by the entries of tuples, through some, ok and err, and lists are one field', () => {
+test('fields are named by tuple entries, through some, ok and err, and a list is one field', () => {
   const inner = clarity.tuple({ to: clarity.principal(ALICE), ids: clarity.list([clarity.uint(1)]) });
   const value = clarity.ok(clarity.tuple({ data: clarity.some(inner), memo: clarity.none() }));
   const shown = [...fieldsOf(value)].map(([path, { bytes }]) => `${path} ${clarityRepr(bytes)}`);
@@ -106,7 +106,7 @@ test('fields are named by the entries of tuples, through some, ok and err, and l
   expect(['a', 'a.b', 'ab', 'b'].map((path) => isWithin(path, 'a'))).toEqual([true, true, false, false]);
 });
 
-test('a value with thousands of fields has the first of them, and a deep one its path', () => {
+test('a value with thousands of fields has only the first ones, and a deep field keeps its path', () => {
   const many = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`f${n}`, clarity.uint(n)]));
   expect(fieldsOf(clarity.tuple(many)).size).toBe(MOST_FIELDS);
   let deep = clarity.uint(1);
@@ -132,7 +132,7 @@ const texts = fc.oneof(
   fc.string(),
 );
 
-test('whatever meets a condition has a key in its range, and the keys of integers have their order', () => {
+test("every matching value has a key in the condition's range, and integer keys keep their order", () => {
   const conditionOrNull = (text: string) => {
     try {
       return conditionOf(text);

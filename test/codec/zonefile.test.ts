@@ -29,11 +29,11 @@ describe('records', () => {
     ['joe TXT "never closed', [{ name: 'joe', type: 'TXT', data: ['never closed'] }]],
     ['joe', []],
     ['joe "TXT" a', []],
-  ])('%j', (text, records) => {
+  ])('of %j are parsed', (text, records) => {
     expect(zoneRecords(text)).toEqual(records);
   });
 
-  test('of any text at all can be read', () => {
+  test('of any text are parsed without an error', () => {
     const characters = fc.constantFrom(...' \t\n"\\();$=ab0IN', 'é', '\u0000');
     assertProperty(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: characters, maxLength: 60 })), (text) => {
@@ -45,7 +45,7 @@ describe('records', () => {
     );
   });
 
-  test('written with quotes, are read back', () => {
+  test('written with quotes are parsed', () => {
     const text = fc.string({ unit: 'grapheme-ascii' });
     assertProperty(
       fc.property(fc.array(text, { minLength: 1, maxLength: 5 }), (strings) => {
@@ -65,7 +65,7 @@ describe('subdomains', () => {
       Buffer.from(zonefile).toString(),
     ]);
 
-  test('are text records with an owner, their zonefile in pieces', () => {
+  test('are TXT records with an owner, and have their zonefile in pieces', () => {
     const whole = base64('$ORIGIN joe.alice.btc\n');
     const pieces = `"zf0=${whole.slice(0, 7)}" "zf1=${whole.slice(7)}"`;
     expect(of(`joe\tTXT\t"owner=SP1" "seqn=0" "parts=2" ${pieces}\n`)).toEqual([
@@ -73,12 +73,12 @@ describe('subdomains', () => {
     ]);
   });
 
-  test('without an owner are none, without a zonefile have an empty one', () => {
+  test('without an owner are ignored, and without a zonefile have an empty one', () => {
     expect(of('a TXT "seqn=0"\nb TXT "owner="\nc TXT "owner=SP1"\nd A 1.2.3.4\n')).toEqual([['c', 'SP1', '']]);
   });
 });
 
-test('the resolver is the target of the last record of that name', () => {
+test('the resolver is the target of the last record with that name', () => {
   const resolver = (text: string) => resolverOf(zoneRecords(text));
   expect(resolver('_http._tcp URI 10 1 "https://a"')).toBe('');
   expect(resolver('_resolver URI 10 1 "https://a"\nmy_resolver IN URI 10 1 "https://b"')).toBe('https://b');
