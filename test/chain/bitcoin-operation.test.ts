@@ -61,13 +61,13 @@ const print = (contractName: string, name: string, stacker: string, data: Record
 const poxAddress = (version: number, hashbytes: Uint8Array): Uint8Array =>
   clarity.tuple({ version: clarity.buffer(Uint8Array.of(version)), hashbytes: clarity.buffer(hashbytes) });
 
-test('an operation without events is none: it failed', () => {
+test('an operation without events failed and returns null', () => {
   expect(make({ operation: operation('{"transfer_stx":{}}') })).toBeNull();
   const failed = `{"stack_stx":{"sender":{"address":"${alice.address}"},"reward_addr":"x","stacked_ustx":1,"num_cycles":1,"signer_key":"02"}}`;
   expect(make({ operation: operation(failed), result: clarity.err(clarity.int(1)) })).toBeNull();
 });
 
-test('a transfer is what its event moved, with nonce and fee 0 and no memo', () => {
+test("a transfer has its event's amount, with nonce and fee 0 and no memo", () => {
   const events: ChainEvent[] = [
     {
       kind: 'stx',
@@ -90,7 +90,7 @@ test('a transfer is what its event moved, with nonce and fee 0 and no memo', () 
   });
 });
 
-test('a transfer event comes before everything else that the operation says', () => {
+test('a transfer event takes precedence over all other data of the operation', () => {
   const events: ChainEvent[] = [
     lock(alice.address, 'pox'),
     { kind: 'stx', action: 'transfer', sender: alice.address, recipient: bob.address, amount: '1', memo: null },
@@ -98,7 +98,7 @@ test('a transfer event comes before everything else that the operation says', ()
   expect(make({ events, result: locked(BURN_HEIGHT + 50) })?.payload.type).toBe('token_transfer');
 });
 
-test('stack-stx with a signer key is the call of pox-4 with eight arguments, amounts to the last digit', () => {
+test('stack-stx with a signer key is a pox-4 call with eight arguments and exact amounts', () => {
   const hash = new Uint8Array(20).fill(7);
   const key = `02${'ab'.repeat(32)}`;
   const op = operation(
@@ -133,7 +133,7 @@ const earlier = (hash: Uint8Array, fields: string): BitcoinOperation =>
       `"reward_addr":"${bitcoinAddress(hash, networks.testnet)}","stacked_ustx":70000000000,"num_cycles":3${fields}}}`,
   );
 
-test('stack-stx of pox-4 starts at the Bitcoin height of the operation, not at that of the block that holds it', () => {
+test('stack-stx of pox-4 starts at the Bitcoin height of the operation, not of its block', () => {
   const hash = new Uint8Array(20).fill(7);
   const key = `02${'ab'.repeat(32)}`;
   const op = earlier(hash, `,"signer_key":"${key}","max_amount":9,"auth_id":7`);
@@ -156,7 +156,7 @@ test('stack-stx of pox-4 starts at the Bitcoin height of the operation, not at t
 });
 
 test.each(['pox', 'pox-2', 'pox-3'])(
-  'stack-stx of %s has the height and the cycles of the operation, where the node sends it',
+  "stack-stx of %s has the operation's height and cycles if the node sends them",
   (name) => {
     const hash = new Uint8Array(20).fill(7);
     const stacker = stacksAddress(20, hash);
@@ -176,7 +176,7 @@ test.each(['pox', 'pox-2', 'pox-3'])(
   },
 );
 
-test('stack-stx with a signer key and neither maximum nor authorization has 0 for both', () => {
+test('stack-stx with a signer key has 0 for a missing maximum and authorization', () => {
   const op = operation(
     `{"stack_stx":{"sender":{"address":"${alice.address}"},"reward_addr":"${bitcoinAddress(new Uint8Array(20), networks.testnet)}",` +
       `"stacked_ustx":5,"num_cycles":1,"signer_key":"02","max_amount":null,"auth_id":null}}`,
@@ -191,7 +191,7 @@ test('stack-stx with a signer key and neither maximum nor authorization has 0 fo
   ).toBe(true);
 });
 
-test('stack-stx of pox is read from what it locked: mainnet operation 0xb182e2aa…', () => {
+test('stack-stx of pox is derived from its lock: mainnet operation 0xb182e2aa…', () => {
   const hash = fromHex('e725a898f9fe204da28afb5cf7766602d1b30ad9');
   const stacker = stacksAddress(20, hash);
   const made = make({
@@ -212,7 +212,7 @@ test('stack-stx of pox is read from what it locked: mainnet operation 0xb182e2aa
   });
 });
 
-test('stack-stx of pox-2 takes the reward address from its print, and counts cycles of 50 off mainnet', () => {
+test('stack-stx of pox-2 takes the reward address from its print, and counts cycles of 50 blocks off mainnet', () => {
   const printed = poxAddress(4, new Uint8Array(20).fill(9));
   const made = make({
     events: [print('pox-2', 'stack-stx', alice.address, { 'pox-addr': printed }), lock(alice.address, 'pox-2')],
@@ -224,7 +224,7 @@ test('stack-stx of pox-2 takes the reward address from its print, and counts cyc
   });
 });
 
-test('a stacking operation whose result is not what the contract returns is refused', () => {
+test('a stacking operation with an unexpected result is rejected', () => {
   for (const result of [clarity.err(clarity.int(1)), clarity.ok(clarity.bool(true)), clarity.ok(clarity.tuple({}))]) {
     expect(() => make({ events: [lock(alice.address, 'pox')], result })).toThrow(PayloadError);
   }
@@ -258,7 +258,7 @@ test('delegate-stx of pox-4 takes its arguments from the operation', () => {
   });
 });
 
-test('delegate-stx without an end and without a reward address has none for both', () => {
+test('delegate-stx has none for a missing end and reward address', () => {
   expect(make({ operation: delegation('null', 'null'), events: [delegated] })?.payload).toMatchObject({
     functionArgs: encodeArguments([
       clarity.uint(MAX_U128),
@@ -269,7 +269,7 @@ test('delegate-stx without an end and without a reward address has none for both
   });
 });
 
-test('delegate-stx of pox-3 is read from its print, on the contract that printed', () => {
+test('delegate-stx of pox-3 is derived from its print, on the printing contract', () => {
   const until = clarity.some(clarity.uint(5));
   const event = print('pox-3', 'delegate-stx', alice.address, {
     'amount-ustx': clarity.uint(8),
@@ -285,13 +285,13 @@ test('delegate-stx of pox-3 is read from its print, on the contract that printed
   });
 });
 
-test('an operation that nothing says how to show is none, and stops nobody', () => {
+test('an operation without enough data returns null', () => {
   expect(make({ events: [print('pox-4', 'vote', alice.address, {})] })).toBeNull();
   const elsewhere = { ...print('pox-4', 'delegate-stx', alice.address, {}), contractId: `${alice.address}.pox-4` };
   expect(make({ events: [elsewhere as ChainEvent], operation: delegation('null', 'null') })).toBeNull();
 });
 
-test('every argument that is made is a Clarity value', () => {
+test('the arguments of a delegation decode as a Clarity value', () => {
   const made = make({ operation: delegation('1', 'null'), events: [delegated] });
   if (made?.payload.type !== 'contract_call') throw new Error('a delegation is a call');
   expect(decodeClarity(made.payload.functionArgs.subarray(4, 4 + 17)).ok).toBe(true);

@@ -55,18 +55,18 @@ const moved: Involvement = { ...nothing, stx: true, stxMoved: true };
 const of = (changes: Partial<ChainTransaction>) =>
   Object.fromEntries([...involvementsOf(transaction(changes))].flatMap((portion) => [...portion]));
 
-test('the sender pays the fee, and the recipient of a transfer gets what its event moved', () => {
+test("the sender pays the fee, and the recipient of a transfer receives its event's amount", () => {
   expect(of({ events: [stx('transfer', alice.address, carol.address)] })).toEqual({
     [alice.address]: { ...moved, events: 1, stxOutbound: 1, sent: 1300n },
     [carol.address]: { ...moved, events: 1, stxInbound: 1, received: 1000n },
   });
 });
 
-test('the recipient of a transfer that failed is concerned and gets nothing', () => {
+test('the recipient of a failed transfer is involved but receives nothing', () => {
   expect(of({ status: 'abort_by_response' })[carol.address]).toEqual({ ...nothing, stx: true });
 });
 
-test('a sponsor pays the fee, and the sender it pays for is concerned without STX', () => {
+test('a sponsor pays the fee, and the sender is involved without STX', () => {
   expect(of({ sponsor: { address: sponsor.address, nonce: 0n } })).toEqual({
     [alice.address]: nothing,
     [sponsor.address]: { ...moved, sponsorOnly: true, sent: 300n },
@@ -74,7 +74,7 @@ test('a sponsor pays the fee, and the sender it pays for is concerned without ST
   });
 });
 
-test('a sponsor that has another part is not the sponsor only', () => {
+test('a sponsor with another role is not only a sponsor', () => {
   const paid = { sponsor: { address: sponsor.address, nonce: 0n } };
   const inEvent = of({ ...paid, events: [stx('mint', null, sponsor.address)] })[sponsor.address];
   expect(inEvent).toEqual({ ...moved, events: 1, stxInbound: 1, sent: 300n, received: 1000n });
@@ -82,12 +82,12 @@ test('a sponsor that has another part is not the sponsor only', () => {
   expect(recipient).toEqual({ ...moved, sent: 300n });
 });
 
-test('a transfer to oneself is sent and received, and moves only the fee', () => {
+test('a transfer to oneself counts as sent and received, and costs only the fee', () => {
   const self = of({ events: [stx('transfer', alice.address, alice.address)] })[alice.address];
   expect(self).toEqual({ ...moved, events: 1, stxInbound: 1, stxOutbound: 1, sent: 1300n, received: 1000n });
 });
 
-test('a mint to a contract concerns the contract', () => {
+test('a mint to a contract involves the contract', () => {
   const contract = `${bob.address}.treasury`;
   expect(of({ events: [stx('mint', null, contract)] })[contract]).toEqual({
     ...moved,
@@ -97,7 +97,7 @@ test('a mint to a contract concerns the contract', () => {
   });
 });
 
-test('a called contract, a deployed contract and the parties of tokens are concerned', () => {
+test('called contracts, deployed contracts and parties of token events are involved', () => {
   const contractId = `${bob.address}.token`;
   const call = {
     type: 'contract_call',
@@ -119,7 +119,7 @@ test('a called contract, a deployed contract and the parties of tokens are conce
   expect(Object.keys(of({ payload: deploy }))).toEqual([alice.address, `${alice.address}.c`]);
 });
 
-test('who is only named in a lock, a print or a coinbase is not concerned', () => {
+test('principals named only in a lock, print or coinbase are not involved', () => {
   const events: ChainEvent[] = [
     { kind: 'stx_lock', address: bob.address, amount: '5', unlockHeight: 9, contractName: 'pox-4' },
     { kind: 'contract_log', contractId: `${bob.address}.quiet`, topic: 'print', value: Uint8Array.of(3) },
@@ -134,7 +134,7 @@ test('who is only named in a lock, a print or a coinbase is not concerned', () =
   expect(Object.keys(of({ payload, events }))).toEqual([alice.address]);
 });
 
-test('what is undone twice is what it was', () => {
+test('undoing twice restores the effects', () => {
   const seen = new Seen({ effects: 100 });
   assertProperty(
     fc.property(blocks(), ([block]) => {
@@ -148,7 +148,7 @@ test('what is undone twice is what it was', () => {
   );
 });
 
-test('the balances a block moves add up to the supply it makes, less the fees it takes, plus the fees it pays out', () => {
+test('the balance changes of a block add up to the minted supply, less fees taken, plus fees paid out', () => {
   const seen = new Seen({ 'blocks that move STX': 20 });
   assertProperty(
     fc.property(blocks(), ([block]) => {
@@ -183,7 +183,7 @@ test('the balances a block moves add up to the supply it makes, less the fees it
   );
 });
 
-test('a position is of its height alone, and grows with height and place', () => {
+test('a position depends on height and index, and grows with both', () => {
   const { first, last } = positionsOf(7);
   expect([heightOf(first), heightOf(last), heightOf(last + 1)]).toEqual([7, 7, 8]);
   expect(positionOf(7, 3)).toBe(first + 3);

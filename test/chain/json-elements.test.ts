@@ -26,7 +26,7 @@ const isJson = (work: () => unknown): boolean => {
   }
 };
 
-test('an array is cut out of a text, and both together are the whole', () => {
+test('an array is cut out of a text, and both parts together are the whole', () => {
   const seen = new Seen({ 'put together': 50, 'left alone': 5 });
   assertProperty(
     fc.property(fields, elements, fields, blanks, (before, events, after, blank) => {
@@ -40,7 +40,7 @@ test('an array is cut out of a text, and both together are the whole', () => {
   );
 });
 
-test('what is no JSON as a whole is none in parts', () => {
+test('invalid JSON stays invalid in parts', () => {
   const seen = new Seen({ 'put together': 50 });
   assertProperty(
     fc.property(
@@ -61,7 +61,7 @@ test('what is no JSON as a whole is none in parts', () => {
   );
 });
 
-test('a key that occurs twice or elsewhere, and a value that is no array, are not split', () => {
+test("a duplicate or nested key, and a value that isn't a non-empty array, are not split", () => {
   for (const text of [
     '{"events":[1],"events":[2]}',
     '{"events":{}}',

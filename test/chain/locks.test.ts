@@ -15,7 +15,7 @@ const locked = (contractName: string): ChainEvent => ({
   contractName,
 });
 
-test('a lock of pox to pox-5 is stored with its version, one of any other contract is none', () => {
+test('a lock of pox to pox-5 has its version, and one of any other contract is ignored', () => {
   for (const [name, poxVersion] of [
     ['pox', 1],
     ['pox-2', 2],
@@ -44,7 +44,7 @@ const unlocked = (contractId: string, name = 'handle-unlock', wrap = clarity.ok,
   ),
 });
 
-test('handle-unlock of pox-2 and pox-3 moves the end of a lock and leaves its amount', () => {
+test('handle-unlock of pox-2 and pox-3 changes the end of a lock and keeps its amount', () => {
   for (const boot of ['SP000000000000000000002Q6VF78', 'ST000000000000000000002AMW42H']) {
     for (const [name, poxVersion] of [
       ['pox-2', 2],
@@ -56,12 +56,12 @@ test('handle-unlock of pox-2 and pox-3 moves the end of a lock and leaves its am
   }
 });
 
-test('a height that no integer of a row holds is the largest one that a number does', () => {
+test('an unlock height that is too large becomes the largest safe integer', () => {
   const event = unlocked('SP000000000000000000002Q6VF78.pox-3', 'handle-unlock', clarity.ok, 2n ** 128n - 1n);
   expect(lockOf(event)?.unlockHeight).toBe(Number.MAX_SAFE_INTEGER);
 });
 
-test('a print of another contract, of another name or of another form changes no lock', () => {
+test('a print of another contract, name or form changes no lock', () => {
   const pox = 'SP000000000000000000002Q6VF78.pox-3';
   expect(lockOf(unlocked('SP000000000000000000002Q6VF78.pox-4'))).toBeNull();
   expect(lockOf(unlocked(`${stacker}.pox-3`))).toBeNull();
@@ -70,7 +70,7 @@ test('a print of another contract, of another name or of another form changes no
   expect(lockOf({ kind: 'contract_log', contractId: pox, topic: 'print', value: Uint8Array.of(0xff) })).toBeNull();
 });
 
-test('an asset event is no lock', () => {
+test('an asset event changes no lock', () => {
   const event: ChainEvent = { kind: 'stx', action: 'mint', sender: null, recipient: stacker, amount: '1', memo: null };
   expect(lockOf(event)).toBeNull();
 });

@@ -27,7 +27,7 @@ const transactions = sample.flatMap((block) => block.transactions);
 const call = transactions.find(({ payload }) => payload.type === 'contract_call')!;
 const native = transactions.find(({ payload }) => payload.type === 'token_transfer')!;
 
-test('of a contract call, transfers with a memo of their own or one printed after them are listed', () => {
+test('a contract call lists its transfers that have a memo or are followed by a printed memo', () => {
   const events = [
     transfer(bob.address, null),
     print(TESTNET),
@@ -45,7 +45,7 @@ test('of a contract call, transfers with a memo of their own or one printed afte
   ]);
 });
 
-test('a transaction that is a transfer itself has none', () => {
+test('a token transfer lists none', () => {
   if (native.payload.type !== 'token_transfer') throw new Error('no transfer was generated');
   const { recipient } = native.payload;
   expect(memoTransfers({ ...native, events: [transfer(recipient, new Uint8Array(34)), print(TESTNET)] })).toEqual([]);

@@ -1,4 +1,4 @@
-/** The changes by prints and calls of the name system. */
+/** Changes of the name system by prints and calls. */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChainEvent } from '../../src/chain/block.ts';
@@ -77,7 +77,7 @@ describe('a print', () => {
     zonefileHash: HASH,
   };
 
-  test('says what was done with a name, on either network', () => {
+  test('gives the operation on a name, on either network', () => {
     for (const contract of NAME_CONTRACTS) {
       expect(nameChangeOf(log(print(HASH), contract))).toEqual({ kind: 'name', operation: registered });
     }
@@ -88,14 +88,14 @@ describe('a print', () => {
     }
   });
 
-  test('without a hash names no zonefile, and a contract can be the sender', () => {
+  test('without a hash has no zonefile, and may have a contract as sender', () => {
     const contract = `${ALICE}.vault`;
     expect(nameChangeOf(log(print(new Uint8Array(0), { 'tx-sender': clarity.principal(contract) })))).toMatchObject({
       operation: { zonefileHash: null, sender: contract },
     });
   });
 
-  test('says that a namespace is open; the longest lease is shown in 32 bits', () => {
+  test('opens a namespace, with the longest lease limited to 32 bits', () => {
     expect(nameChangeOf(log(ready(52_595n)))).toEqual({ kind: 'namespace', namespace: 'btc', lifetime: 52_595, price });
     expect(nameChangeOf(log(ready(2n ** 128n - 1n)))).toMatchObject({ lifetime: LONGEST });
   });
@@ -109,11 +109,11 @@ describe('a print', () => {
     ['of nothing that can be read', log(Uint8Array.of(0xff))],
     ['of a namespace without prices', log(ready(1n, { 'price-function': clarity.none() }))],
     ['of another kind', { kind: 'stx', action: 'burn', sender: ALICE, recipient: null, amount: '1', memo: null }],
-  ])('%s says nothing', (_, event) => {
+  ])('%s is ignored', (_, event) => {
     expect(nameChangeOf(event)).toBeNull();
   });
 
-  test('of any bytes is read or passed over', () => {
+  test('of any bytes is parsed or ignored', () => {
     assertProperty(
       fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => void nameChangeOf(log(bytes))),
       { always: 'all bytes are read, and none may throw' },
@@ -131,7 +131,7 @@ describe('a call', () => {
       zonefile,
     ]);
 
-  test('renews without a print only where it gives no zonefile', () => {
+  test('renews a name without a print only if it has no zonefile', () => {
     expect(changeOfCall('name-renewal', renewal(clarity.none()), ALICE)).toEqual({
       kind: 'name',
       operation: { name: 'alice.btc', namespace: 'btc', operation: 'name-renewal', sender: ALICE, zonefileHash: null },
@@ -139,7 +139,7 @@ describe('a call', () => {
     expect(changeOfCall('name-renewal', renewal(clarity.some(clarity.buffer(HASH))), ALICE)).toBeNull();
   });
 
-  test('sets prices', () => {
+  test('sets the prices of a namespace', () => {
     const numbers = [4, 250, ...Array.from({ length: 16 }, (_, at) => 16 - at), 2, 3];
     const args = encodeArguments([buffer('btc'), ...numbers.map((number) => clarity.uint(number))]);
     expect(changeOfCall('namespace-update-function-price', args, ALICE)).toEqual({
@@ -151,14 +151,14 @@ describe('a call', () => {
     expect(changeOfCall('namespace-update-function-price', short, ALICE)).toBeNull();
   });
 
-  test("of any other function, or with arguments that can't be read, does nothing", () => {
+  test('of another function, or with unreadable arguments, changes nothing', () => {
     expect(changeOfCall('name-update', renewal(clarity.none()), ALICE)).toBeNull();
     expect(changeOfCall('name-renewal', Uint8Array.of(0, 0, 0, 9), ALICE)).toBeNull();
     expect(changeOfCall('name-renewal', encodeArguments([clarity.uint(1)]), ALICE)).toBeNull();
   });
 });
 
-test('the metadata of an attachment is that of its print', () => {
+test("an attachment's metadata equals its print", () => {
   expect(attachmentMetadata(metadata())).toEqual({
     name: 'alice.btc',
     namespace: 'btc',
@@ -168,7 +168,7 @@ test('the metadata of an attachment is that of its print', () => {
   expect(attachmentMetadata(Uint8Array.of(3))).toBeNull();
 });
 
-test('a name is one token and a token one name', () => {
+test('a name and its token convert to each other', () => {
   const label = fc.stringMatching(/^[a-z0-9_-]{1,20}$/);
   assertProperty(
     fc.property(label, label, (name, namespace) => {

@@ -44,14 +44,14 @@ const printed = ({ transactions }: Block, index: number): string[] =>
     event.kind === 'contract_log' ? Buffer.from(event.value).toString() : event.kind,
   );
 
-test('the events of a transaction are put in the order of their index, whatever order they come in', () => {
+test("a transaction's events are ordered by index", () => {
   const events = [print(first, 4, 'c'), print(second, 1, 'x'), print(first, 0, 'a'), print(first, 2, 'b')];
   const made = normalised([first, second], { events });
   expect(printed(made, 0)).toEqual(['a', 'b', 'c']);
   expect(printed(made, 1)).toEqual(['x']);
 });
 
-test('events that were not committed, and those of a transaction that failed, did not happen', () => {
+test('uncommitted events, and events of a failed transaction, are dropped', () => {
   const events = [print(first, 0, 'a'), print(first, 1, 'b', false), print(second, 2, 'c')];
   for (const status of ['abort_by_response', 'abort_by_post_condition', 'problematic_skipped']) {
     const made = normalised([receipt(first, 0), receipt(second, 1, { status })], { events });
@@ -61,18 +61,18 @@ test('events that were not committed, and those of a transaction that failed, di
   }
 });
 
-test('an uncommitted event of an unknown transaction is left out, a committed one refused', () => {
+test('an uncommitted event of an unknown transaction is dropped, and a committed one is rejected', () => {
   const unknown = { id: hashOf('unknown'), raw: '' };
   expect(printed(normalised([first], { events: [print(unknown, 0, 'a', false)] }), 0)).toEqual([]);
   expect(() => normalised([first], { events: [print(unknown, 0, 'a')] })).toThrow(PayloadError);
 });
 
-test('an event names its transaction with 0x or without, in either case', () => {
+test('an event names its transaction with or without 0x, in either case', () => {
   const event = { ...print(first, 0, 'a'), txid: first.id.slice(2).toUpperCase() };
   expect(printed(normalised([first], { events: [event] }), 0)).toEqual(['a']);
 });
 
-test('a payload of 2.0 is accepted: an ABI under its old name, no costs, no block time, no microblock fields', () => {
+test('a payload of Stacks 2.0 is accepted: old ABI name, no costs, no block time, no microblock fields', () => {
   const { execution_cost, microblock_hash, microblock_parent_hash, microblock_sequence, contract_interface, ...old } =
     receipt(first, 0);
   const fields = {
@@ -91,34 +91,34 @@ test('a payload of 2.0 is accepted: an ABI under its old name, no costs, no bloc
   expect(made.transactions[0]?.cost).toEqual(none);
 });
 
-test('the new name of the ABI wins over the old one', () => {
+test('the new name of the ABI takes precedence over the old one', () => {
   const made = normalised([receipt(first, 0, { contract_interface: { a: 1 }, contract_abi: { b: 2 } })]);
   expect(made.transactions[0]?.contractInterface).toBe('{"a":1}');
 });
 
-test('the cost of a block that does not say it is the sum of its transactions, beyond 2^53 too', () => {
+test('the cost of a block without one is the exact sum of its transactions', () => {
   const cost = { runtime: 2n ** 53n, read_count: 1, read_length: 2, write_count: 3, write_length: 4 };
   const made = normalised([receipt(first, 0, { execution_cost: cost }), receipt(second, 1, { execution_cost: cost })]);
   expect(made.cost).toEqual({ runtime: 2n ** 54n, readCount: 2, readLength: 4, writeCount: 6, writeLength: 8 });
 });
 
-test('the block time of a Nakamoto block is its own, that of an older one the time of its Bitcoin block', () => {
+test("the block time of a Nakamoto block is its own, and an older block has its Bitcoin block's time", () => {
   expect(normalised([], { block_time: 20, burn_block_time: 10 })).toMatchObject({ blockTime: 20, burnBlockTime: 10 });
   expect(normalised([], { block_time: null, burn_block_time: 10 })).toMatchObject({ blockTime: 10, burnBlockTime: 10 });
 });
 
-test('a NUL in an error of the VM is left out', () => {
+test('a NUL in a VM error is removed', () => {
   const made = normalised([receipt(first, 0, { status: 'abort_by_response', vm_error: 'a\u0000b' })]);
   expect(made.transactions[0]?.vmError).toBe('ab');
 });
 
-test('signatures come with 0x or without', () => {
+test('signatures are accepted with and without 0x', () => {
   const signature = 'ab'.repeat(65);
   const made = normalised([], { signer_signature: [signature, `0x${signature}`] });
   expect(made.signerSignatures?.map((bytes) => bytes.toHex())).toEqual([signature, signature]);
 });
 
-test('the miner of a reward that names none is its recipient', () => {
+test('the miner of a reward without one is its recipient', () => {
   const reward = {
     recipient: alice.address,
     coinbase_amount: '1',
@@ -133,14 +133,14 @@ test('the miner of a reward that names none is its recipient', () => {
   expect(rewards.minerRewards[0]?.feesAnchored).toBe(2n ** 128n - 1n);
 });
 
-test('a Bitcoin operation that had no effect is counted and not stored', () => {
+test('a Bitcoin operation without effect is counted but not stored', () => {
   const failed = receipt({ id: hashOf('bitcoin'), raw: '0x00' }, 0, { status: 'abort_by_response' });
   const made = normalised([failed, receipt(first, 1)]);
   expect(made.announcedTransactions).toBe(2);
   expect(made.transactions.map(({ txIndex }) => txIndex)).toEqual([1]);
 });
 
-test('transactions of confirmed microblocks come before those of the anchor block, in the order of their sequence', () => {
+test('transactions of confirmed microblocks come before those of the anchor block, by sequence', () => {
   const [low, high]: Microblock[] = [
     { label: 'low', after: null, sequence: 0, transactions: [] },
     { label: 'high', after: 'low', sequence: 1, transactions: [] },
@@ -154,7 +154,7 @@ test('transactions of confirmed microblocks come before those of the anchor bloc
   expect(made.transactions.map(({ txId }) => toHex(txId))).toEqual([third.id, second.id, first.id]);
 });
 
-test('block 0 is shown in block 1: behind its transactions, whose indexes it continues, with its own time and parent', () => {
+test('the transactions of block 0 follow those of block 1 with consecutive indexes and their own time and parent', () => {
   const boot = normalised([first, second], {
     block_time: 5,
     burn_block_time: 5,
@@ -180,7 +180,7 @@ test('block 0 is shown in block 1: behind its transactions, whose indexes it con
   expect(whole.indexBlockHash).toEqual(one.indexBlockHash);
 });
 
-test('a block whose events are parsed one by one is the block that is parsed whole', () => {
+test('a block parsed event by event equals the block parsed at once', () => {
   const chain = new SimulatedChain({ seed: 7, mempool: false });
   const payloads = [chain.genesis(), ...Array.from({ length: 4 }, () => chain.mine(null).events).flat()];
   const texts = payloads.filter(({ path }) => path === '/new_block').map(({ body }) => body);
@@ -221,7 +221,7 @@ const PIECES = [
   ...['"a":{"events":[1]},', '"a":[[{"events":[{"b":"]"}]}]],', '"x":"\\"events\\":[",', '"x":"\\\\",'],
 ];
 
-test('what is not a block, or another one, is so whether its events are parsed one by one or whole', () => {
+test('an invalid or changed block gives the same result when parsed event by event and at once', () => {
   const texts = [new SimulatedChain({ seed: 7, mempool: false }).mine(null)]
     .flatMap(({ events }) => events)
     .filter(({ path }) => path === '/new_block')
@@ -260,7 +260,7 @@ test('what is not a block, or another one, is so whether its events are parsed o
   );
 });
 
-test('an event of a long payload that lacks a field is refused by its place', () => {
+test('an event of a long payload without a field is rejected with its index', () => {
   const [text = ''] = [new SimulatedChain({ seed: 7, mempool: false }).genesis().body];
   const payload = JSON.parse(text);
   const index = payload.events.length - 1;
@@ -277,7 +277,7 @@ test.each([
   ['00080000000180', '10000000'],
   ['000a00000002a540', '1010010101'],
   ['000000000000', ''],
-])('the bits of 0x%s are "%s", the highest of each byte first', (hex, bits) => {
+])('the bits of 0x%s are "%s", with the highest bit of each byte first', (hex, bits) => {
   expect(signerBits(fromHex(hex))).toBe(bits);
 });
 
@@ -289,6 +289,6 @@ test.each([
   ['more bits than the bytes hold', '000900000001ff'],
   ['more bytes than the bits need', '000800000002ffff'],
   ['bytes after the vector', '000800000001ff00'],
-])('%s is no signer bit vector', (_, hex) => {
+])('a signer bit vector with %s is rejected', (_, hex) => {
   expect(signerBits(fromHex(hex))).toBeNull();
 });

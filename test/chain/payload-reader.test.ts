@@ -33,7 +33,7 @@ const { tree } = fc.letrec((tie) => ({
   ),
 }));
 
-test('integers that no double holds are read as bigints, and everything else as JSON.parse reads it', () => {
+test('integers beyond doubles are parsed as bigints, and everything else as by JSON.parse', () => {
   assertProperty(
     fc.property(tree, (value) => {
       const written = jsonOf([value]);
@@ -44,7 +44,7 @@ test('integers that no double holds are read as bigints, and everything else as 
   );
 });
 
-test('the largest amounts are read to the last digit, and digits in strings stay strings', () => {
+test('the largest amounts are exact, and digits in strings stay strings', () => {
   const text = `{"max_amount":${MAX_U128},"stacked_ustx": 9007199254740993,"amount":"9007199254740993","small":9007199254740991}`;
   expect(parseJson(text)).toEqual({
     max_amount: MAX_U128,
@@ -54,11 +54,11 @@ test('the largest amounts are read to the last digit, and digits in strings stay
   });
 });
 
-test('a text that is no JSON is refused', () => {
+test('invalid JSON is rejected', () => {
   for (const text of ['', '{', '{"a":1}x', `{"a":${MAX_U128}`]) expect(() => parseJson(text)).toThrow(PayloadError);
 });
 
-test('the paths of every release of the node are known, and no others', () => {
+test('the event paths of every node release are known, and no others', () => {
   for (const path of ['/new_block', '/new_burn_block', '/new_mempool_tx', '/drop_mempool_tx', '/new_microblocks']) {
     expect(isEventPath(path)).toBe(true);
   }
@@ -81,14 +81,14 @@ const reject = (path: string, value: unknown): string => {
 
 const hash = `0x${'ab'.repeat(32)}`;
 
-test('a drop may name ids without 0x and lack new_txid', () => {
+test('a drop may have ids without 0x and no new_txid', () => {
   expect(reject('/drop_mempool_tx', { dropped_txids: [hash.slice(2)], reason: 'TooExpensive' })).toBe('accepted');
   expect(reject('/drop_mempool_tx', { dropped_txids: [hash], reason: 'TooExpensive', new_txid: null })).toBe(
     'accepted',
   );
 });
 
-test('a field of a wrong form is refused by its name', () => {
+test('an invalid field is rejected with its name', () => {
   expect(reject('/drop_mempool_tx', { dropped_txids: ['0xab'], reason: 'x' })).toContain('dropped_txids.0');
   expect(reject('/drop_mempool_tx', { dropped_txids: [hash] })).toBe('Missing field reason');
   expect(reject('/new_mempool_tx', [1])).toContain('Field 0');
@@ -96,14 +96,14 @@ test('a field of a wrong form is refused by its name', () => {
   expect(reject('/new_burn_block', { burn_block_hash: hash })).toContain('burn_block_height');
 });
 
-test('a burn block may be as old nodes sent it, and its amounts of satoshi as large as any', () => {
+test('a burn block in the old form and with any amount of satoshi is accepted', () => {
   const old = { burn_block_hash: hash, burn_block_height: 5, burn_amount: 0, reward_recipients: [] };
   expect(reject('/new_burn_block', old)).toBe('accepted');
   const payload = readPayload('/new_burn_block', jsonOf({ ...old, burn_amount: 2n ** 60n + 1n }));
   expect(payload).toMatchObject({ kind: 'burn_block', burnBlock: { burn_amount: 2n ** 60n + 1n } });
 });
 
-test('an event of a type that no release sends is accepted, and one that lacks a field is refused by its place', () => {
+test('an event of an unknown type is accepted, and one without a field is rejected with its index', () => {
   const block = {
     block_hash: hash,
     index_block_hash: hash,
@@ -126,7 +126,7 @@ test('an event of a type that no release sends is accepted, and one that lacks a
   expect(reject('/new_block', { ...block, events: [] })).toBe('accepted');
 });
 
-test('a text that is nested too deep is refused, wherever it came from', () => {
+test('a text nested too deeply is rejected on every path', () => {
   const deep = `{"a":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`;
   for (const path of ['/new_block', '/new_burn_block', '/mined_block', '/new_kind']) {
     expect(() => readPayload(path, deep)).toThrow(new PayloadError('The body is nested deeper than 512 levels'));

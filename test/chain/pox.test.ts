@@ -68,11 +68,11 @@ test.each([
     { 'reward-cycle': u(6), 'amount-ustx': u(9), ...key },
     { balance: 1_000n, locked: 200n, unlockHeight: 90n },
   ],
-])('the state of %s is the one after it', (name, data, after) => {
+])('the state of %s is the one after the call', (name, data, after) => {
   expect(print(stacked('pox-4', name, stacker, { ...data, ...cycles }, state)).state).toEqual(after);
 });
 
-test('a balance is never below zero, and that of an early unlock has what was locked', () => {
+test('a balance is never below zero, and after an early unlock it includes the unlocked amount', () => {
   const rich = stacked('pox-2', 'stack-stx', stacker, { ...lock, 'lock-amount': u(5_000) }, state);
   expect(print(rich).state).toMatchObject({ balance: 0n, locked: 5_000n });
   const unlocked = { 'first-cycle-locked': u(4), 'first-unlocked-cycle': u(5) };
@@ -81,7 +81,7 @@ test('a balance is never below zero, and that of an early unlock has what was lo
   expect(early.data).toEqual({ first_cycle_locked: 4n, first_unlocked_cycle: 5n });
 });
 
-test('pox-2 and pox-3 have no signers and no cycles, whatever a node adds', () => {
+test('pox-2 and pox-3 have no signers and no cycles, even if a node sends them', () => {
   const before = print(stacked('pox-3', 'stack-stx', stacker, { ...lock, ...key, ...cycles }));
   expect(before.data).toMatchObject({ signer_key: null, start_cycle_id: null, end_cycle_id: null });
   expect(before.changes).toEqual([]);
@@ -89,7 +89,7 @@ test('pox-2 and pox-3 have no signers and no cycles, whatever a node adds', () =
   expect(since.changes).toEqual([{ kind: 'solo_term', firstCycle: 6, endCycle: 8, signerKey: keyOf(2) }]);
 });
 
-test('a delegation without an end says none, and one beyond any height is one', () => {
+test('a delegation without an end has none, and one beyond any height has an end', () => {
   const delegation = { 'amount-ustx': u(5), 'delegate-to': clarity.principal(pool) };
   const open = print(
     stacked('pox-4', 'delegate-stx', stacker, { ...delegation, 'unlock-burn-height': clarity.none() }),
@@ -101,7 +101,7 @@ test('a delegation without an end says none, and one beyond any height is one', 
   expect(long.changes).toEqual([{ kind: 'delegation', pool, unlockHeight: 2n ** 128n - 1n }]);
 });
 
-test('Bitcoin addresses are those of the chain the contract is of', () => {
+test("Bitcoin addresses have the format of the contract's network", () => {
   const address = {
     'pox-addr': clarity.tuple({
       version: clarity.buffer(Uint8Array.of(4)),
@@ -114,7 +114,7 @@ test('Bitcoin addresses are those of the chain the contract is of', () => {
   expect(poxReading(mainnet)).toMatchObject({ print: { network: 'mainnet' } });
 });
 
-test('what was not done is nothing: an error, and a revocation of nothing', () => {
+test('an error and a revocation without a delegation are ignored', () => {
   expect(poxReading(logOf({ contract: `${BOOT}.pox-4`, value: clarity.err(clarity.int(3)) }))).toBeNull();
   const nothing = { unimplemented: clarity.bool(true) };
   expect(read(stacked('pox-4', 'revoke-delegate-stx', stacker, nothing))).toBeNull();
@@ -152,7 +152,7 @@ test.each([
   expect(read(event)).toEqual({ kind: 'unread', contract: event.contract.split('.')[1]!, topic, reason });
 });
 
-test.each([1, 6, 99, 2_000])('a term of up to 100 cycles is believed, from whichever cycle: %d', (first) => {
+test.each([1, 6, 99, 2_000])('a term of up to 100 cycles is accepted from any first cycle: %d', (first) => {
   const until = (end: number) =>
     stacked('pox-4', 'stack-stx', stacker, {
       ...lock,
@@ -164,7 +164,7 @@ test.each([1, 6, 99, 2_000])('a term of up to 100 cycles is believed, from which
   expect(read(until(first + 101))).toMatchObject({ kind: 'unread', reason: '101 cycles are too many' });
 });
 
-test('prints of other contracts are none of these', () => {
+test('prints of other contracts are ignored', () => {
   for (const contractId of [`${stacker}.pox-5`, `${BOOT}.pox-6`, `${BOOT}.bns`]) {
     expect(poxReading({ ...logOf(bonds.setup(0)), contractId } as ChainEvent)).toBeNull();
   }
@@ -181,7 +181,7 @@ test('a registration has the outputs that prove it', () => {
   expect(read(bonds.register(1, stacker, pool, 7))).toMatchObject({ changes: [{ outputs: null }] });
 });
 
-test('a changed stake counts from the next cycle on, an ended one to there', () => {
+test('a changed stake applies from the next cycle on, and an ended one until then', () => {
   expect(read(bonds.updateStake(stacker, pool, 9n, 11, 20, 400))).toMatchObject({ changes: [{ fromCycle: 9 }] });
   expect(read(bonds.unstake(stacker, pool, 9n, 10, 200))).toMatchObject({
     changes: [{ fromCycle: 10, unlockCycle: 10 }],

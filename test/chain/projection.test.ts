@@ -1,4 +1,4 @@
-/** Projected blocks: the rules that hold for any pending transactions, and the fee for the first block. */
+/** Projected blocks: rules for any pending transactions, and the fee for the first block. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
@@ -93,7 +93,7 @@ function plainly(candidates: readonly Candidate[], starting: readonly (number | 
   }
 }
 
-test('blocks keep the order of nonces and the limits, have each transaction once, and are those of the plain rule', async () => {
+test('blocks respect nonces and limits, have each transaction once, and equal those of a plain implementation', async () => {
   const seen = new Seen({
     'a second block': 30,
     'a sponsored one': 30,
@@ -131,7 +131,7 @@ test('blocks keep the order of nonces and the limits, have each transaction once
   );
 });
 
-test('with the fee for the first block a transaction is in it, and with less it is not', async () => {
+test('a transaction is in the first block with the computed fee, and not with less', async () => {
   const seen = new Seen({ 'more than it offers': 20, 'no fee would do': 20, 'any fee': 20 });
   await assertProperty(
     fc.asyncProperty(fc.array(drawn, { minLength: 1, maxLength: 20 }), async (list) => {

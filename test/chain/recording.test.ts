@@ -22,7 +22,7 @@ const jsonPart = fc.constantFrom('\\\\', '\\"', '\\n', '\\t', '\\/', '\\u0001', 
 const readOne = (row: string) => recordingReader().read(row, 1);
 const path = fc.constantFrom('/new_block', '/new_burn_block', '/attachments/new');
 
-test('any event comes back from its row as it was', () => {
+test('any event decodes from its row unchanged', () => {
   assertProperty(
     fc.property(
       fc.record({ id: fc.nat(), receivedAt: fc.integer({ min: 0, max: 4_000_000_000_000_000 }), path, text: jsonText }),
@@ -36,19 +36,19 @@ test('any event comes back from its row as it was', () => {
   );
 });
 
-test('a row is written as PostgreSQL exports it', () => {
+test('a row has the format of a PostgreSQL export', () => {
   const event = { id: 8, receivedAt: 1_663_027_947_103_000, path: '/new_block', text: '{"a": "tab \\t, quote \\""}' };
   expect(recordingRow(event)).toBe('8\t2022-09-13 00:12:27.103+00\t/new_block\t{"a": "tab \\\\t, quote \\\\""}');
 });
 
-test('zeros at the end of a fraction are left out, and a whole second has none', () => {
+test('trailing zeros of a fraction are omitted, and a whole second has no fraction', () => {
   const at = (receivedAt: number) => recordingRow({ id: 1, receivedAt, path: '/p', text: '1' }).split('\t')[1];
   expect(at(1_000_000)).toBe('1970-01-01 00:00:01+00');
   expect(at(1_000_001)).toBe('1970-01-01 00:00:01.000001+00');
   expect(at(1_500_000)).toBe('1970-01-01 00:00:01.5+00');
 });
 
-test('the escapes of COPY that JSON can hold are read, and a backslash before any other character means that character', () => {
+test('COPY escapes are decoded, and a backslash before any other character is removed', () => {
   const text = readOne('1\t2022-09-13 00:12:27+00\t/p\t["a\\\\nb",\\n\\t\\r\\1]')?.text;
   expect(text).toBe('["a\\nb",\n\t\r1]');
 });
@@ -63,7 +63,7 @@ const QUOTED_COPY = '{"a":"say \\\\"hello\\\\""}';
 /** A path as it is, or with COPY's escapes a line end. */
 const EITHER = '{"a":"C:\\\\new"}';
 
-test('a recording whose rows show that it is written without escapes is read without escapes', () => {
+test('a recording with a row that is only valid without escapes is read without escapes', () => {
   expect(readAll([QUOTED_RAW, EITHER, '"a\\u0001b"', '"a\\/b"'])).toEqual([
     QUOTED_RAW,
     EITHER,
@@ -72,18 +72,18 @@ test('a recording whose rows show that it is written without escapes is read wit
   ]);
 });
 
-test('a recording whose rows show that it is written with escapes is read with them', () => {
+test('a recording with a row that is only valid with escapes is read with escapes', () => {
   expect(readAll([QUOTED_COPY, EITHER])).toEqual([QUOTED_RAW, '{"a":"C:\\new"}']);
 });
 
-test('a single backslash that COPY would not write shows a row without escapes', () => {
+test('a single backslash that COPY never writes means a row without escapes', () => {
   for (const column of ['"a\\u0001b"', '"\\ud83d\\ude00"', '"a\\/b"', '["a\\",\\"b"]'])
     expect(formatShownBy(line(column))).toBe('raw');
   expect(formatShownBy(line(EITHER))).toBeNull();
   expect(formatShownBy(line('{"a":1}'))).toBeNull();
 });
 
-test('a row that can be read either way is not guessed at, and is read once a later row is known', () => {
+test('an ambiguous row is rejected, and read once a later row shows the format', () => {
   for (const [format, text] of [
     ['raw', EITHER],
     ['copy', '{"a":"C:\\new"}'],
@@ -95,7 +95,7 @@ test('a row that can be read either way is not guessed at, and is read once a la
   }
 });
 
-test('a row that is an event only in the other format than those before it is refused with both numbers', () => {
+test('a row valid only in another format than earlier rows is rejected with both row numbers', () => {
   for (const columns of [
     [QUOTED_RAW, '{}', QUOTED_COPY],
     [QUOTED_COPY, '{}', QUOTED_RAW],
@@ -112,7 +112,7 @@ test('a row that is an event only in the other format than those before it is re
   }
 });
 
-test('the format that the operator names is taken for every row', () => {
+test('a format set by the operator applies to every row', () => {
   expect(readAll([QUOTED_RAW, EITHER], recordingReader('raw'))).toEqual([QUOTED_RAW, EITHER]);
   expect(readAll([EITHER, QUOTED_COPY], recordingReader('copy'))).toEqual(['{"a":"C:\\new"}', QUOTED_RAW]);
   for (const [format, column] of [
@@ -126,7 +126,7 @@ test('the format that the operator names is taken for every row', () => {
 /** JSON as nodes write it: no characters that a row must escape. */
 const compactJson = fc.array(jsonPart, { maxLength: 6 }).map((parts) => `["${parts.join('')}"]`);
 
-test('events of any text come back from the recording that they are written to, alone and one after the other', () => {
+test('events of any text read back from their recording, separately and together', () => {
   assertProperty(
     fc.property(fc.array(fc.oneof(compactJson, jsonText), { minLength: 1, maxLength: 8 }), (texts) => {
       const rows = texts.map((text, index) => recordingRow({ id: index, receivedAt: 0, path: '/p', text }));
@@ -137,7 +137,7 @@ test('events of any text come back from the recording that they are written to, 
   );
 });
 
-test('a recording of unescaped texts is never altered: it is read as it is, or refused', () => {
+test('a recording without escapes is read unchanged or rejected', () => {
   const seen = new Seen({ 'read unescaped': 50 });
   assertProperty(
     fc.property(fc.array(compactJson, { minLength: 1, maxLength: 8 }), (texts) => {
@@ -156,7 +156,7 @@ test('a recording of unescaped texts is never altered: it is read as it is, or r
   );
 });
 
-test('a row with COPY escapes that could be read without escapes has a backslash that COPY drops', () => {
+test('a row with COPY escapes that would also be valid without them gets a backslash that COPY drops', () => {
   const row = recordingRow({ id: 1, receivedAt: 0, path: '/p', text: '{"a":"C:\\new"}' });
   expect(row).toEndWith('\t/p\t\\{"a":"C:\\\\new"}');
   expect(recordingFormats.filter((format) => format === formatShownBy(row))).toEqual(['copy']);
@@ -186,19 +186,19 @@ for (const [what, row, message] of [
     'payload is not JSON',
   ],
 ] as const) {
-  test(`a row with ${what} is refused`, () => {
+  test(`a row with ${what} is rejected`, () => {
     const read = () => readOne(row);
     expect(read).toThrow(RowError);
     expect(read).toThrow(message);
   });
 }
 
-test('an empty line and the end mark of COPY hold no event', () => {
+test("an empty line and COPY's end mark contain no event", () => {
   expect(readOne('')).toBeNull();
   expect(readOne('\\.')).toBeNull();
 });
 
-test('a payload that is nested too deep is no payload, in whichever format it is asked for', () => {
+test('a payload nested too deeply is rejected in every format', () => {
   const deep = (levels: number) => `${'{"a\\\\":'.repeat(levels)}1${'}'.repeat(levels)}`;
   for (const reader of [recordingReader(), recordingReader('copy'), recordingReader('raw')]) {
     expect(() => readAll([deep(1_000_000)], reader)).toThrow(RowError);
