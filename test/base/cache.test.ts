@@ -1,8 +1,8 @@
-/** Values that are computed once, and caches of a bounded size. */
+/** Lazy values and caches with a size limit. */
 import { expect, test } from 'bun:test';
 import { lazy, lruCache, memoize } from '../../src/base/cache.ts';
 
-test('a lazy value is computed at its first use, once, and again after it was cleared', () => {
+test('a lazy value is computed once at its first use, and again after it is cleared', () => {
   const computed: number[] = [];
   const value = lazy(() => {
     computed.push(computed.length);
@@ -16,7 +16,7 @@ test('a lazy value is computed at its first use, once, and again after it was cl
   expect(computed).toEqual([0, 1]);
 });
 
-test('a memo computes again what was evicted, and what failed', () => {
+test('a memo recomputes evicted and failed values', () => {
   const computed: string[] = [];
   const length = memoize((text) => {
     computed.push(text);
@@ -32,14 +32,14 @@ test('a memo computes again what was evicted, and what failed', () => {
   expect(computed.at(-1)).toBe('a');
 });
 
-test('an entry that is set again and again drives out no other', () => {
+test('an entry that is set repeatedly evicts no other', () => {
   const cache = lruCache<string, number>(10);
   cache.set('kept', 0, 1);
   for (let n = 0; n < 100; n++) cache.set('busy', n, 1);
   expect([cache.get('kept'), cache.get('busy')]).toEqual([0, 99]);
 });
 
-test('least recently used entries are evicted, by their sizes', () => {
+test('the least recently used entries are evicted, by their sizes', () => {
   const cache = lruCache<string, number>(10);
   cache.set('used', 0, 1);
   for (let n = 0; n < 40; n++) {

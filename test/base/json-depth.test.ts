@@ -1,4 +1,4 @@
-/** How deep a JSON text is nested, by a scan of the text, against its value. */
+/** The nesting depth of a JSON text, scanned from the text and compared to its value. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { isTooDeep, MAX_DEPTH } from '../../src/base/json.ts';
@@ -10,7 +10,7 @@ const depthOf = (value: unknown): number =>
 /** Texts with all that a scan may take for something else. */
 const awkward = fc.string({ unit: fc.constantFrom('"', '\\', '[', ']', '{', '}', 'a'), maxLength: 12 });
 
-test('a text is too deep exactly where its value is', () => {
+test('a text is too deep exactly if its value is', () => {
   const { tree } = fc.letrec<{ tree: unknown; list: unknown[]; object: Record<string, unknown> }>((tie) => ({
     tree: fc.oneof({ depthIdentifier: 'json', maxDepth: 3 }, awkward, tie('list'), tie('object')),
     list: fc.array(tie('tree'), { maxLength: 3 }),
@@ -34,6 +34,6 @@ test.each([
   ['a string that never ends', `"${'['.repeat(50)}`, false],
   ['a string that ends with an escaped quote', `["${'\\\\'.repeat(20)}\\"${'['.repeat(50)}`, false],
   ['brackets after a string that ends with a backslash', `"\\\\"${'['.repeat(MAX_DEPTH + 1)}`, true],
-])('%s', (_, text, deep) => {
+])('the depth check works for %s', (_, text, deep) => {
   expect(isTooDeep(text)).toBe(deep);
 });

@@ -1,4 +1,4 @@
-/** Writing the log may fail like any call: lines are dropped and counted, and nothing else notices. */
+/** Log output that may fail: lines are dropped and counted, without any other effect. */
 import { expect, test } from 'bun:test';
 import { LossyOutput } from '../../src/base/lossy-output.ts';
 import { createLog, reportingDropped } from '../../src/log.ts';
@@ -21,19 +21,19 @@ function failing(plan: (string | number)[]) {
   return { output, text: () => text, waits: () => waits };
 }
 
-test.each(['ENOSPC', 'EIO', 'EPIPE', 'EBADF'])('%s: the text is dropped, the next one is written', (code) => {
+test.each(['ENOSPC', 'EIO', 'EPIPE', 'EBADF'])('after %s the text is dropped and the next one is written', (code) => {
   const { output, text } = failing([code]);
   for (const one of ['a\n', 'b\n']) output.write(one);
   expect([text(), output.dropped, output.works]).toEqual(['b\n', 1, true]);
 });
 
-test('a text that was written in part is completed before the next one, and others are dropped meanwhile', () => {
+test('a partly written text is completed before the next one, and texts in between are dropped', () => {
   const { output, text } = failing([2, 'ENOSPC', 'ENOSPC', 1, 'EIO']);
   for (const one of ['first\n', 'second\n', 'third\n', 'fourth\n']) output.write(one);
   expect([text(), output.dropped]).toEqual(['first\nfourth\n', 2]);
 });
 
-test('a pipe that is full is waited for, but not again and again while nobody reads it', () => {
+test('a full pipe is waited for, but not for every line while nobody reads it', () => {
   const behind = failing(['EAGAIN', 'EAGAIN']);
   behind.output.write('a\n');
   expect([behind.text(), behind.output.dropped, behind.waits()]).toEqual(['a\n', 0, 2]);
@@ -56,12 +56,12 @@ function said(signals: string[], plan: (string | number)[]): string[] {
     .map(({ msg, signal, lines }) => `${msg} ${signal ?? lines}`);
 }
 
-test('the log says how many lines were dropped, once, and says it again where that was dropped, too', () => {
+test('the number of dropped lines is logged once, and again if that line was dropped', () => {
   const lines = said(['1', '2', '3', '4', '5'], ['ENOSPC', 'ENOSPC', 1_000, 'ENOSPC']);
   expect(lines).toEqual(['stopping 3', 'stopping 4', 'log_lines_dropped 3', 'stopping 5']);
 });
 
-test('what was said in part is completed, and not said again', () => {
+test('a partly written count is completed and not repeated', () => {
   const lines = said(['1', '2', '3'], ['ENOSPC', 1_000, 5, 'ENOSPC']);
   expect(lines).toEqual(['stopping 2', 'log_lines_dropped 1', 'stopping 3']);
 });

@@ -47,7 +47,7 @@ const { value } = fc.letrec((tie) => ({
   ),
 }));
 
-test('a plain value is the same again', () => {
+test('a plain value decodes to the same value', () => {
   assertProperty(
     fc.property(value, (given) => {
       const read = valueOfBytes(bytesOfValue(given));
@@ -57,7 +57,7 @@ test('a plain value is the same again', () => {
   );
 });
 
-test('an object that occurs several times is one object again, and so are arrays and maps', () => {
+test('a shared object, array or map stays shared', () => {
   const seen = new Seen({ shared: 60 });
   assertProperty(
     fc.property(fc.array(value, { minLength: 1, maxLength: 3 }), (values) => {
@@ -75,7 +75,7 @@ test('an object that occurs several times is one object again, and so are arrays
   );
 });
 
-test('bytes are a copy, and a part of a larger buffer is no more than that part', () => {
+test('bytes are copied, and a part of a larger buffer is written without the rest', () => {
   const whole = Uint8Array.from({ length: 1_000 }, (_, index) => index);
   const written = bytesOfValue({ part: whole.subarray(10, 14), buffer: Buffer.from('ab') });
   expect(written.length).toBeLessThan(40);
@@ -91,6 +91,6 @@ test.each([
   ['a set', new Set([1])],
   ['a date', new Date(0)],
   ['an object that would change its class', JSON.parse('{"__proto__": {"a": 1}}')],
-])('%s is refused', (_, given) => {
+])('%s is rejected', (_, given) => {
   expect(() => bytesOfValue({ list: [given] })).toThrow(TypeError);
 });

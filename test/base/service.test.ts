@@ -1,4 +1,4 @@
-/** Services stop in order. Loops wait between turns, report each failure once, and end when they are stopped. */
+/** Services stop in order. Loops wait between turns, report each failure once, and end when stopped. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { appendFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ const fail = (error: Error) => () => {
   throw error;
 };
 
-test('services stop in reverse, and one that fails to stop is named and does not keep the others', async () => {
+test("services stop in reverse order, and a failing one is named and doesn't stop the others from stopping", async () => {
   const stopped: string[] = [];
   const services = new Services();
   for (const name of ['first', 'second', 'third']) {
@@ -67,7 +67,7 @@ test('services stop in reverse, and one that fails to stop is named and does not
   expect(stopped).toHaveLength(3);
 });
 
-test('waits double after each failure, up to the longest, however many failures there were', () => {
+test('the wait doubles after each failure, up to the maximum', () => {
   expect([1, 2, 3, 10, 5_000].map((failures) => backoff(failures, WAITS))).toEqual([2_000, 4_000, 5_000, 5_000, 5_000]);
 });
 
@@ -75,7 +75,7 @@ test('a wait is up to a fifth shorter or longer, at random', () => {
   expect([0, 0.5, 1].map((part) => backoff(9, { ...WAITS, random: () => part }))).toEqual([4_000, 5_000, 6_000]);
 });
 
-test('a loop waits before each turn as long as the turn before said', async () => {
+test('a loop waits before each turn as long as the last turn requested', async () => {
   const { pass, loop, count } = looping([() => undefined, () => 7_000, () => 0, () => null]);
   expect(count()).toBe(0);
   for (const wait of [EVERY, EVERY, 7_000]) await pass(wait);
@@ -85,7 +85,7 @@ test('a loop waits before each turn as long as the turn before said', async () =
   await loop.stop();
 });
 
-test('a failure is tried again after growing waits, reported once for each message, and so is its end', async () => {
+test('a failure is retried after growing waits, and each message and its end are reported once', async () => {
   const [away, other] = [new Away('nobody answers'), new OperatorError('The disk is full.', 'Make room.')];
   const { pass, told, loop, count } = looping([fail(away), fail(away), fail(away), fail(other), () => undefined]);
   await pass(EVERY);
@@ -108,7 +108,7 @@ function addToDatabase(directory: string): void {
 test.skipIf(!canMount).each([
   ['writes a file', (directory: string) => appendFileSync(join(directory, 'file'), Buffer.alloc(100_000))],
   ['writes to a database', addToDatabase],
-])('on a full disk, a loop that %s tries again, and reports the failure and its end once', async (_, write) => {
+])('on a full disk, a loop that %s retries, and reports the failure and its end once', async (_, write) => {
   using disk = smallDisk(1_000_000)!;
   write(disk.path);
   disk.fill();
@@ -123,7 +123,7 @@ test.skipIf(!canMount).each([
   expect(told.slice(1)).toEqual(['recovered after 3']);
 });
 
-test('a loop that is woken begins a turn after its caller, and another one if it was woken during a turn', async () => {
+test('a woken loop starts its turn after the caller, and another turn if woken during a turn', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let turns = 0;
   const loop = startLoop({
@@ -146,7 +146,7 @@ test('a loop that is woken begins a turn after its caller, and another one if it
   expect(turns).toBe(2);
 });
 
-test('a stop ends a wait at once, waits for a turn under way, and hides a failure that the stop caused', async () => {
+test('a stop ends a wait at once, waits for a running turn, and hides errors caused by the stop', async () => {
   const waiting = looping([]);
   await waiting.loop.stop();
   expect([waiting.count(), waiting.clock.waiting(EVERY)]).toEqual([0, 0]);
@@ -169,7 +169,7 @@ test('a stop ends a wait at once, waits for a turn under way, and hides a failur
   expect([steps, told]).toEqual([['begun', 'over'], []]);
 });
 
-test('an error that is not known to pass ends the loop, also while it stops', async () => {
+test('an unexpected error ends the loop, even during a stop', async () => {
   const bug = new TypeError('a bug');
   const { promise, reject } = Promise.withResolvers<void>();
   let turns = 0;

@@ -1,4 +1,4 @@
-/** Errors of files, disks and databases as the operator reads them. */
+/** Errors of files, disks and databases in the operator's words. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ function rotten(path: string): void {
   writeFileSync(path, bytes);
 }
 
-test('a file in the place of the data directory, or above it', () => {
+test('a file in place of the data directory or its parent is reported', () => {
   for (const path of [at('file'), at('file', 'below')]) {
     for (const run of [() => lockWriter(path), () => openWriter(path), () => openJournal(path)]) {
       expect(said(run).message).toMatch(/\/file(\/below)? is not a directory, or a parent of it is not\.$/);
@@ -59,7 +59,7 @@ test('a file in the place of the data directory, or above it', () => {
   }
 });
 
-test('a file that is no database is named, whatever opens it', () => {
+test('a file that is not a database is named', () => {
   const index = withFile('index.db', text);
   for (const run of [
     () => openWriter(index),
@@ -77,19 +77,19 @@ test('a file that is no database is named, whatever opens it', () => {
   expect(said(() => lockWriter(lock)).message).toBe(`${join(lock, 'writer.lock')} is not a database.`);
 });
 
-test('a damaged database is named, with what brings it back', () => {
+test('a damaged database is named with the remedy', () => {
   const { message, remedy, exitCode } = said(() => openReader(withFile('index.db', rotten)));
   expect(message).toEndWith('index.db is damaged.');
   expect(remedy).toContain('stackside rebuild');
   expect(exitCode).toBe(EXIT.operator);
 });
 
-test('a directory in the place of a database is named', () => {
+test('a directory in place of a database is named', () => {
   mkdirSync(at('folder', 'index.db'), { recursive: true });
   expect(said(() => openWriter(at('folder'))).message).toBe(`${at('folder', 'index.db')} is a directory.`);
 });
 
-test('a full database says so through the error it is the cause of', () => {
+test('a full database is reported through the error that it causes', () => {
   const db = new Database(at('small.db'));
   try {
     db.run('CREATE TABLE t (x)');
@@ -108,13 +108,13 @@ test('a full database says so through the error it is the cause of', () => {
   }
 });
 
-test("where the index of a write-ahead log can't be made longer, the disk is full", () => {
+test("a write-ahead log whose index can't grow reports a full disk", () => {
   const cause = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_SHMSIZE' });
   expect(operatorErrorOf(cause, 'DATA')?.message).toBe('The disk of DATA is full.');
   expect(unavailable(cause)?.failure).toBe('full');
 });
 
-test('what another process holds for a while ends with the code that says to start again', () => {
+test('a locked database exits with the code to start again', () => {
   copyFileSync(at('whole', 'index.db'), at('busy.db'));
   const [holder, other] = [new Database(at('busy.db')), new Database(at('busy.db'))];
   try {
@@ -127,7 +127,7 @@ test('what another process holds for a while ends with the code that says to sta
   }
 });
 
-test('an error of ours stays what it is', () => {
+test('other errors stay unchanged', () => {
   expect(operatorErrorOf(new TypeError('a bug'), 'DATA')).toBeNull();
   expect(operatorErrorOf(Object.assign(new Error('unknown'), { code: 'ESOMETHING' }), 'DATA')).toBeNull();
   expect(operatorErrorOf('text', 'DATA')).toBeNull();
@@ -135,7 +135,7 @@ test('an error of ours stays what it is', () => {
   expect(operatorErrorOf(known, 'DATA')).toBe(known);
 });
 
-test('no explanation is empty, and each is two sentences', () => {
+test('every error has a message with the path and a remedy', () => {
   for (const code of [
     'ENOENT',
     'EACCES',
@@ -177,6 +177,6 @@ test.each([
   ['SQLITE_CONSTRAINT', undefined],
   ['ENOENT', undefined],
   [undefined, undefined],
-] as const)('%s of a call on the store means: %s', (code, failure) => {
+] as const)('%s in a store call means %s', (code, failure) => {
   expect(unavailable(Object.assign(new Error('what the call says'), { code }))?.failure).toBe(failure as never);
 });

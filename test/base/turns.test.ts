@@ -1,4 +1,4 @@
-/** Clients of one thread wait for each other, and never for all that one of them sends. */
+/** Clients of one thread take turns: a client waits for one message of each other client, never for all of them. */
 import { describe, expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -71,14 +71,14 @@ function clients(part: number) {
 const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${name}${n}`);
 
 describe('turns', () => {
-  test('messages that come in one turn are handled at once while it has time', () => {
+  test('messages in one turn are handled at once while time remains', () => {
     const { connection, handled } = clients(0.1);
     const a = connection('a');
     for (const message of numbered('a', 10)) a.send(message);
     expect(handled).toEqual(numbered('a', 10));
   });
 
-  test('who waits for a turn is let on with many others while that has time', async () => {
+  test('waiting requests continue together while time remains', async () => {
     const { handled, request, time, turns } = clients(0.05);
     // Another client has the turn's time.
     expect(turns.next()).toBeUndefined();
@@ -91,7 +91,7 @@ describe('turns', () => {
     await Promise.all(answered);
   });
 
-  test('a newcomer waits for one message of each client, not for all of them', async () => {
+  test('a new client waits for one message of each client, not for all', async () => {
     const { connection, handled, request, time } = clients(1);
     const [a, b] = [connection('a'), connection('b')];
     for (const message of numbered('a', 100)) a.send(message);
@@ -103,7 +103,7 @@ describe('turns', () => {
     expect(handled).toEqual(['a0', 'a1', 'b0', 'request']);
   });
 
-  test('all are handled, each client’s in order', async () => {
+  test('all messages are handled, in order for each client', async () => {
     const { connection, handled, time } = clients(0.4);
     const [a, b] = [connection('a'), connection('b')];
     for (const message of numbered('a', 50)) a.send(message);
@@ -113,7 +113,7 @@ describe('turns', () => {
     expect(handled.filter((name) => name.startsWith('b'))).toEqual(numbered('b', 50));
   });
 
-  test('what a message of a client began is done before its next message is handled', async () => {
+  test("a message's follow-up work finishes before the client's next message", async () => {
     const time = new TurnClock();
     const turns = new Turns(time.clock);
     const done: string[] = [];
@@ -131,7 +131,7 @@ describe('turns', () => {
     expect(done).toEqual(['a', 'b', 'c'].flatMap((message) => [`${message} begins`, `${message} ends`]));
   });
 
-  test('however much long work there is, a request waits for one step of it, and all of it goes on', async () => {
+  test('a request waits for only one step of any amount of long work, and all of it is finished', async () => {
     const { handled, request, time, turns } = clients(0.5);
     const [WORKS, STEPS, REQUESTS] = [20, 3, 5];
     const works = numbered('work', WORKS).map(async (name) => {
@@ -155,7 +155,7 @@ describe('turns', () => {
     await Promise.all(works);
   });
 
-  test('some pieces of work run at a time, and the others in the order in which they came', async () => {
+  test('a limited number of tasks run at a time, and the others start in order', async () => {
     const run = atMost(2);
     const begun: string[] = [];
     const held = new Map<string, PromiseWithResolvers<void>>();
@@ -184,7 +184,7 @@ describe('turns', () => {
     await last;
   });
 
-  test('what waits of a client that left is not handled', async () => {
+  test('waiting messages of a disconnected client are dropped', async () => {
     const { connection, handled, request, time } = clients(1);
     const a = connection('a');
     for (const message of numbered('a', 100)) a.send(message);
@@ -195,7 +195,7 @@ describe('turns', () => {
     expect(handled).toEqual(['a0', 'request']);
   });
 
-  test('what may wait of one client is bounded', () => {
+  test("a client's waiting messages have a limit", () => {
     const { connection } = clients(1);
     const a = connection('a');
     const send = (text: string, times: number) => () => {
@@ -207,7 +207,7 @@ describe('turns', () => {
   });
 });
 
-test('a client may send any number of messages as long as few wait at a time', async () => {
+test('a client may send any number of messages while few are waiting', async () => {
   const { connection, handled, time } = clients(1);
   const a = connection('a');
   const text = 'x'.repeat(MAX_TEXT);
@@ -258,7 +258,7 @@ test('requests over new connections wait for their turn', async () => {
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
 });
 
-test('a server that stops answers those who wait for their turn', async () => {
+test('a stopping server answers the requests that wait for their turn', async () => {
   const time = new TurnClock();
   const turns = new CountedTurns(time.clock);
   let handled = 0;
@@ -278,7 +278,7 @@ test('a server that stops answers those who wait for their turn', async () => {
   await stopped;
 });
 
-test('a realtime client that sends more than is handled is disconnected, and others are served', async () => {
+test('a realtime client that sends faster than its messages are handled is disconnected, and others are served', async () => {
   const time = new TurnClock();
   const turns = new Turns(time.clock);
   const logged: RealtimeEvent[] = [];

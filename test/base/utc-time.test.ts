@@ -1,4 +1,4 @@
-/** Times as texts: the zone of the machine has no part in them, and no day is taken for another. */
+/** Times as texts: the machine's time zone has no effect, and invalid days are rejected. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { utcMicroseconds } from '../../src/base/utc-time.ts';
 import { retryAfter } from '../../src/http/outgoing.ts';
@@ -38,15 +38,15 @@ test.each([
   ['', null],
 ])('%p is %p', (text, microseconds) => expect(utcMicroseconds(text)).toBe(microseconds));
 
-describe('in a zone that is not UTC', () => {
-  test('the machine is in one', () => expect(new Date(2026, 0, 1).getTimezoneOffset()).toBe(300));
+describe('in a time zone other than UTC', () => {
+  test('the machine has that time zone', () => expect(new Date(2026, 0, 1).getTimezoneOffset()).toBe(300));
 
-  test('the publisher’s hours without a zone are UTC', () => {
+  test("a publisher's time without a zone is UTC", () => {
     const message = { id: '1-0', sequence: 1, path: '/new_block', body: '{}', timestamp: '2026-01-31 12:00:00' };
     expect(receivedAtOf(message, NOON / 1_000 + 86_400_000)).toBe(NOON);
   });
 
-  test('so are those of a receiver that asks to wait', () => {
+  test("a receiver's Retry-After date without a zone is UTC", () => {
     expect(retryAfter('Sat Jan 31 12:01:00 2026', NOON / 1_000)).toBe(60_000);
     expect(retryAfter('1.5', NOON / 1_000)).toBeNull();
   });
