@@ -1,6 +1,6 @@
 /**
- * Clients that two generators make of the whole OpenAPI document: they compile, name the resources, tell the branches of a
- * union apart, and read what a server answers.
+ * Clients that two generators create from the whole OpenAPI document: they compile, name the resources, distinguish the
+ * branches of a union, and read the server's answers.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ test('the clients of both generators compile', () => {
   }
 });
 
-test('a generated client reads what the server answers', async () => {
+test("a generated client reads the server's answers", async () => {
   const { read } = (await import(join(directory, 'use.ts'))) as {
     read(baseUrl: string): Promise<Record<'total' | 'sender' | 'called' | 'listed' | 'status', unknown>>;
   };

@@ -1,6 +1,6 @@
 /**
- * The client package that wallets and explorers use, on a tour of every route it knows over a simulated chain; its own
- * types are held against the answers by the compiler.
+ * The client package of wallets and explorers calls every route that it knows, over a simulated chain. The compiler checks the
+ * answers against the package's types.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createClient } from '@stacks/blockchain-api-client';
@@ -52,7 +52,7 @@ interface List<T> {
   results: T[];
 }
 
-test('transactions', async () => {
+test('the published client reads transactions', async () => {
   const newest = (await get('/extended/v1/tx/', { query: { limit: 50 } })) as List<Transaction>;
   expect(newest.results).toHaveLength(50);
   const one = newest.results[0]!;
@@ -83,7 +83,7 @@ test('transactions', async () => {
   await get('/extended/v1/tx/block_height/{height}', { path: { height: one.block_height } });
 });
 
-test('blocks', async () => {
+test('the published client reads blocks', async () => {
   const blocks = (await get('/extended/v1/block/')) as List<{
     hash: string;
     height: number;
@@ -113,7 +113,7 @@ test('blocks', async () => {
   await get('/extended/v2/burn-blocks/{height_or_hash}/blocks', { path: { height_or_hash: burn_block_height } });
 });
 
-test('contracts', async () => {
+test('the published client reads contracts', async () => {
   const { results } = (await get('/extended/v1/tx/', {
     query: { type: 'contract_call', limit: 50 },
   })) as List<Transaction>;
@@ -134,7 +134,7 @@ test('contracts', async () => {
   await get('/extended/v2/mempool/fees');
 });
 
-test('search', async () => {
+test('the published client reads search results', async () => {
   const { results } = (await get('/extended/v1/tx/', { query: { limit: 50 } })) as List<Transaction>;
   const call = results.find(({ tx_type }) => tx_type === 'contract_call')!;
   const pending = (await get('/extended/v1/tx/mempool')) as List<Transaction>;
@@ -154,7 +154,7 @@ test('search', async () => {
   }
 });
 
-test('addresses', async () => {
+test('the published client reads addresses', async () => {
   const { results } = (await get('/extended/v1/tx/', { query: { limit: 50 } })) as List<Transaction>;
   const principals = [...new Set(results.map(({ sender_address }) => sender_address))].slice(0, 6);
   for (const principal of principals) {
@@ -186,7 +186,7 @@ test('addresses', async () => {
   }
 });
 
-test('tokens', async () => {
+test('the published client reads tokens', async () => {
   const { results } = (await get('/extended/v1/tx/', { query: { limit: 50 } })) as List<Transaction>;
   type Asset = { asset_identifier: string; value: { hex: string } };
   let held: Asset | undefined;
@@ -208,7 +208,7 @@ test('tokens', async () => {
   await get('/extended/v1/tokens/nft/mints', { query: { asset_identifier } });
 });
 
-test('names', async () => {
+test('the published client reads names', async () => {
   const { namespaces } = (await get('/v1/namespaces/')) as { namespaces: string[] };
   expect(namespaces.length).toBeGreaterThan(0);
   const names = new Set<string>((await get('/v1/names/')) as string[]);
@@ -236,7 +236,7 @@ test('names', async () => {
   expect(zonefiles).toBeGreaterThan(0);
 });
 
-test('supply, block times and fees', async () => {
+test('the published client reads supply, block times and fees', async () => {
   await get('/extended/v1/stx_supply/');
   await get('/extended/v1/stx_supply/legacy_format');
   await get('/extended/v1/info/network_block_times');
@@ -249,7 +249,7 @@ test('supply, block times and fees', async () => {
   }
 });
 
-test('stacking', async () => {
+test('the published client reads stacking data', async () => {
   const pox = 'pox4';
   const events = (await get('/extended/v1/{pox}/events', { path: { pox }, query: { limit: 200 } })) as List<{
     tx_id: string;
@@ -302,7 +302,7 @@ const askedElsewhere = [
   /^\/extended\/v1\/microblock\/\{hash\}$/, // the simulated node has none
 ];
 
-test('the tour left out no route of v1 and v2 that the package knows', async () => {
+test('these tests call every v1 and v2 route of the package', async () => {
   const schema = Bun.resolveSync('@stacks/blockchain-api-client', import.meta.dir).replace(
     /lib\/.*$/,
     'lib/generated/schema.d.ts',
@@ -314,7 +314,7 @@ test('the tour left out no route of v1 and v2 that the package knows', async () 
   expect(left).toEqual([]);
 });
 
-test('the answers are of the types that the package declares', () => {
+test('every answer has the type that the package declares', () => {
   const bodies = [...answers].flatMap(([key, given]) => {
     const [method, path] = key.split(' ');
     // Of these the package declares no answer.

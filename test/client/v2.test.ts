@@ -1,4 +1,4 @@
-/** A client generated from the OpenAPI document, on a tour of every v2 route over a simulated chain. */
+/** A client generated from the OpenAPI document calls every v2 route over a simulated chain. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { data, startTour, type Tour } from './tour.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => end());
 
-test('the tour: blocks', async () => {
+test('the generated client reads blocks of v2', async () => {
   const list = await data(client.GET('/extended/v2/blocks', { params: { query: { limit: 30 } } }));
   expect(list.results.map(({ height }) => height)).toEqual(Array.from({ length: 30 }, (_, index) => 60 - index));
   const cursor = list.prev_cursor ?? '';
@@ -42,7 +42,7 @@ test('the tour: blocks', async () => {
   expect(tenure.results[0]).toEqual(tip);
 });
 
-test('the tour: burn blocks', async () => {
+test('the generated client reads burn blocks of v2', async () => {
   const list = await data(client.GET('/extended/v2/burn-blocks'));
   const path = { height_or_hash: 'latest' };
   const newest = await data(client.GET('/extended/v2/burn-blocks/{height_or_hash}', { params: { path } }));
@@ -52,7 +52,7 @@ test('the tour: burn blocks', async () => {
   expect(anchored.total).toBe(newest.stacks_blocks.length);
 });
 
-test('the tour: fees and contracts', async () => {
+test('the generated client reads fees and contracts of v2', async () => {
   const { all } = await data(client.GET('/extended/v2/mempool/fees'));
   expect(all.low_priority).toBeGreaterThanOrEqual(all.no_priority);
 
@@ -74,7 +74,7 @@ test('the tour: fees and contracts', async () => {
   );
 });
 
-test('the tour: reward cycles', async () => {
+test('the generated client reads reward cycles of v2', async () => {
   const { results } = await data(client.GET('/extended/v2/pox/cycles'));
   const { cycle_number, total_signers, total_weight } = results[0]!;
   const path = { cycle_number };
@@ -92,7 +92,7 @@ test('the tour: reward cycles', async () => {
   }
 });
 
-test('the tour: what Bitcoin transactions paid', async () => {
+test('the generated client reads PoX payments of v2', async () => {
   const path = { height_or_hash: 'latest' };
   const latest = await data(
     client.GET('/extended/v2/burn-blocks/{height_or_hash}/pox-transactions', { params: { path } }),
@@ -105,7 +105,7 @@ test('the tour: what Bitcoin transactions paid', async () => {
   expect(of.total).toBeGreaterThanOrEqual(of.results.length);
 });
 
-test('the tour left out no current v2 route', () => {
+test('these tests call every current v2 route', () => {
   const current = Object.entries(document.paths).filter(([, { get }]) => get?.deprecated !== true);
   const asked = current.map(([path]) => path).filter((path) => path.startsWith('/extended/v2/'));
   expect([...visited].filter((path) => path.startsWith('/extended/v2/')).sort()).toEqual(asked.sort());

@@ -1,4 +1,4 @@
-/** A client generated from the OpenAPI document, on a tour of every v3 route over a simulated chain. */
+/** A client generated from the OpenAPI document calls every v3 route over a simulated chain. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { data, startTour, type Tour } from './tour.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => end());
 
-test('the tour: transactions, blocks and the mempool', async () => {
+test('the generated client reads transactions, blocks and the mempool of v3', async () => {
   const status = await data(client.GET('/extended'));
   expect(status.chain_tip?.block_height).toBe(60);
 
@@ -36,13 +36,13 @@ test('the tour: transactions, blocks and the mempool', async () => {
   expect(waiting.results.length).toBe(Math.min(waiting.total, waiting.limit));
 });
 
-test('behind a look at the error there is data, as the type checker sees it', async () => {
+test('the types of the generated client give data after an error check', async () => {
   const { data: list, error } = await client.GET('/extended/v3/transactions');
   if (error) throw new Error(JSON.stringify(error));
   expect(list.results.length).toBeGreaterThan(0);
 });
 
-test('the tour: principals, tokens and contracts', async () => {
+test('the generated client reads principals, tokens and contracts of v3', async () => {
   const holders = await data(client.GET('/extended/v3/tokens/stx/holders'));
   const principal = holders.results.find((holder) => !holder.principal.includes('.'))?.principal ?? '';
   const path = { principal };
@@ -70,7 +70,7 @@ test('the tour: principals, tokens and contracts', async () => {
   expect(several.results.map(({ asset }) => asset)).toEqual(changes.results.map(({ asset }) => asset));
 });
 
-test('the tour: a fungible token from its holders to its transfers', async () => {
+test('the generated client follows a fungible token from its holders to its transfers', async () => {
   const holder = await firstWith('/extended/v3/principals/{principal}/balances/ft');
   const asset_identifier = holder.asset_identifier;
   const params = { path: { principal: holder.principal, asset_identifier } };
@@ -105,7 +105,7 @@ test('the tour: a fungible token from its holders to its transfers', async () =>
   expect(contract.source_code).toBeString();
 });
 
-test('the tour: an instance from its owner to its history', async () => {
+test('the generated client follows an NFT from its owner to its history', async () => {
   const owned = await firstWith('/extended/v3/principals/{principal}/balances/nft');
   const history = await data(
     client.GET('/extended/v3/tokens/nft/{asset_identifier}/{value}/history', {
@@ -116,7 +116,7 @@ test('the tour: an instance from its owner to its history', async () => {
   expect(history.results.at(-1)?.sender).toBeNull();
 });
 
-test('the tour: bonds, who is in them, and what they have there', async () => {
+test('the generated client reads bonds with their members and positions', async () => {
   const bonds = await data(client.GET('/extended/v3/staking/bonds'));
   const bond = bonds.results.find(({ registrations }) => registrations.registered_count > 0)!;
   const path = { bond_index: bond.index };
@@ -166,7 +166,7 @@ test('the tour: bonds, who is in them, and what they have there', async () => {
   expect(cycle.results.reduce((sum, { weight }) => sum + weight.percent, 0)).toBeCloseTo(100);
 });
 
-test('the tour left out no v3 route', () => {
+test('these tests call every v3 route', () => {
   const asked = Object.keys(document.paths).filter((path) => path === '/extended' || path.startsWith('/extended/v3/'));
   expect([...visited].sort()).toEqual(asked.sort());
 });

@@ -1,4 +1,4 @@
-/** What wallets ask for before they sign: @stacks/transactions against the server. */
+/** The requests that wallets send before they sign: @stacks/transactions against the server. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { fetchNonce } from '@stacks/transactions';
 import { data, startTour, type Tour } from './tour.ts';
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => tour.end());
 
-test('fetchNonce gives the next nonce of an account, with what waits', async () => {
+test("fetchNonce returns an account's next nonce, including pending transactions", async () => {
   const client = {
     baseUrl: 'http://localhost',
     fetch: (url: string, init?: RequestInit) => tour.fetch(new Request(url, init)),
