@@ -22,7 +22,7 @@ export class MessageError extends Error {
 
 /**
  * Parses a client's JSON text.
- * @throws MessageError if it is too long or nested too deep, SyntaxError if it is not JSON
+ * @throws MessageError if the text is too long or nested too deep, SyntaxError if it is not JSON
  */
 export function parsedMessage(text: string): unknown {
   if (text.length > MAX_TEXT) throw new MessageError(`a message must NOT have more than ${MAX_TEXT} characters`);
@@ -30,15 +30,15 @@ export function parsedMessage(text: string): unknown {
   return JSON.parse(text);
 }
 
-/** A client's text, cut to a length that may be repeated in an answer or a log line. */
+/** Returns a client's text, cut to a length that an answer or a log line may repeat. */
 export const excerpt = (text: string): string => (text.length <= MAX_EXCERPT ? text : `${text.slice(0, MAX_EXCERPT)}…`);
 
 /**
- * Maximum sum of the sizes of a client's waiting messages: more than those of all its subscriptions. A client that sends
+ * Maximum sum of the sizes of a client's waiting messages, enough for all its subscriptions. A client that sends
  * faster than its messages are handled is disconnected, since the runtime can't be told to stop reading.
  */
 export const MOST_WAITING = 4 * MAX_TEXT;
-/** Size of a message besides its characters, which bounds the number of short messages. */
+/** Size that every message has in addition to its characters. It bounds the number of short messages. */
 const OVERHEAD = 100;
 
 /** Control frames of WebSocket (RFC 6455, 5.5). The runtime answers a PING by itself. */
@@ -97,7 +97,7 @@ export class Inboxes<Connection extends object> {
     this.#waiting.delete(connection);
   }
 
-  /** Handles a message and those that arrive meanwhile, each in a turn of its own. */
+  /** Handles a message, and then the messages that arrived until its turn. Each has a separate turn. */
   async #later(connection: Connection, first: Received, turn: Promise<void>): Promise<void> {
     const waiting: Waiting = { messages: [first], size: sizeOf(first) };
     this.#waiting.set(connection, waiting);

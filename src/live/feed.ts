@@ -1,6 +1,6 @@
 /**
  * Polls the index for changes and pushes them to subscribers, in every thread or process that serves realtime clients.
- * Nothing is polled while there is no subscriber.
+ * The feed polls only while there are subscribers.
  */
 
 import { stxBalanceWithTotals, withStxTransfers } from '../api/shared/address.ts';
@@ -73,7 +73,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
     const end = clock.monotonic() + LONGEST_POLL_MS;
     for (const change of changes) {
       if (clock.monotonic() >= end) return true;
-      // Set before the push, so that a change that fails is not tried for ever.
+      // Set before the push, so that a change that fails isn't retried forever.
       last = change.id;
       for await (const message of messagesOf(read, change)) {
         subscriptions.publish(message);
@@ -124,7 +124,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   return loop.stop;
 }
 
-/** Kinds of topics for which a block may have messages. */
+/** Kinds of topics that a block may have messages for. */
 const blockTopics = topicKinds.filter((kind) => kind !== 'mempool' && kind !== 'microblock');
 
 const nftTopics = ['nft-event', 'nft-asset-event', 'nft-collection-event'] as const;
@@ -179,10 +179,10 @@ export function changeMessages(
     new Message({ topic, text, members: { address: principal }, leading: [principal] });
 
   /**
-   * The messages for balances that a block changed although their principals take no part in it: a lock ended with the Bitcoin
+   * Yields the messages for balances that a block changed although their principals take no part in it: a lock ended with the Bitcoin
    * block, or a fork took transactions back. After a fork every subscriber gets a message. The cost depends only on the number
    * of subscribed principals.
-   * @param parties principals that have a message of the block already
+   * @param parties principals that already have a message of the block
    */
   async function* ofOtherBalances(
     read: Reader,
@@ -202,8 +202,8 @@ export function changeMessages(
   }
 
   /**
-   * The message for a mined transaction if the chain has it, or if only orphans have it. A pending or dropped transaction has a
-   * change of its own.
+   * Yields the message for a mined transaction if the chain has it, or if only orphans have it. A pending or dropped transaction
+   * has a separate change.
    */
   function* ofTransaction(read: Reader, txId: Uint8Array, canonical: boolean): Generator<Message> {
     const topic = transactionTopic(toHex(txId));
@@ -213,8 +213,8 @@ export function changeMessages(
   }
 
   /**
-   * The messages for a transaction that entered or re-entered the mempool or was dropped. If it has been mined or dropped since,
-   * that is a change of its own.
+   * Yields the messages for a transaction that entered or re-entered the mempool or was dropped. If it has been mined or dropped
+   * since, there is a separate change for that.
    */
   function* ofMempool(read: Reader, txId: Uint8Array, kind: 'admitted' | 'dropped' | 'restored'): Generator<Message> {
     // Subscribers of the mempool were not notified of the drop that a restored transaction had.
@@ -245,7 +245,7 @@ export function changeMessages(
     }
   }
 
-  /** @param canonical whether the moves joined the chain, or left it */
+  /** Yields the messages for NFT moves. @param canonical true if the moves joined the chain, false if they left it */
   function* ofNfts(moves: readonly NftMove[], canonical: boolean): Generator<Message> {
     const all = plainTopic('nft-event');
     for (const move of moves) {
@@ -260,7 +260,7 @@ export function changeMessages(
     }
   }
 
-  /** The messages for the parts of a block that joined the chain. */
+  /** Yields the messages for the parts of a block that joined the chain. */
   async function* ofJoined(read: Reader, block: WholeBlock): AsyncGenerator<Message> {
     const { height, indexHash, txIds, burnBlock } = block;
     if (any('transaction')) {
@@ -276,7 +276,7 @@ export function changeMessages(
   }
 
   /**
-   * The messages for the parts of an orphan. If the block was on the chain, its earlier messages are sent again with
+   * Yields the messages for the parts of an orphan. If the block was on the chain, its earlier messages are sent again with
    * `canonical: false`. The changes after it have the messages of the new blocks.
    */
   function* ofOrphan(read: Reader, indexBlockHash: Uint8Array, wasOnChain: boolean): Generator<Message> {
@@ -294,7 +294,7 @@ export function changeMessages(
     yield* ofNfts(orphan.nftEvents, false);
   }
 
-  /** The messages for a block that joined or left the chain, or that arrived beside it. */
+  /** Yields the messages for a block that joined or left the chain, or that arrived on another branch. */
   async function* ofBlock(
     read: Reader,
     indexBlockHash: Uint8Array,
@@ -312,7 +312,7 @@ export function changeMessages(
     yield* canonical ? ofJoined(read, block) : ofOrphan(read, indexBlockHash, kind === 'undone');
   }
 
-  /** The messages of a change, in the order in which they are sent. */
+  /** Returns the messages of a change, in the order in which the feed sends them. */
   return (read: Reader, { kind, subject }: Change): AsyncGenerator<Message> | Generator<Message> => {
     switch (kind) {
       case 'block':

@@ -18,9 +18,9 @@ export type RealtimeEvent = FeedEvent | ConnectionEvent;
 /** Maximum bytes that may wait for one client. */
 const MAX_BACKLOG = 8_388_608;
 
-/** Limits of clients, beyond which they are disconnected. */
+/** Limits of clients. A client that exceeds one is disconnected. */
 export interface ClientLimits {
-  /** Milliseconds in which a Socket.IO client must answer a ping; usually the ping interval, which a WebSocket client has. */
+  /** Milliseconds in which a Socket.IO client must answer a ping. Default: the ping interval, as for WebSocket clients. */
   pingTimeoutMs: number;
   /** Maximum bytes that may wait for one client. */
   maxBacklog: number;
@@ -38,7 +38,7 @@ interface RealtimeOptions {
    */
   polling?: (request: Request) => Promise<Response>;
   log: (event: RealtimeEvent) => void;
-  /** Counts the connections and messages of clients; null where they have no limits. */
+  /** Counts the connections and messages of clients; null if they are unlimited. */
   limiter?: RateLimiter | null;
   /** The address of a client; null if another thread has counted the request already. */
   clientAddress?: (request: Request, server: Bun.Server<unknown>) => string | null;
@@ -95,7 +95,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     else if (isEngine(socket)) io?.received(socket, message);
   });
   const optionsOf = (socket: Socket) => (isRpc(socket) ? rpcOptions : ioOptions);
-  // After a close frame the runtime would read on until the client ends the connection.
+  // After a close frame, the runtime would continue to read until the client closes the connection.
   const receive = (socket: Socket, message: Received) =>
     optionsOf(socket).guard(
       () => inboxes.receive(socket, message),
@@ -114,8 +114,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 
   /**
    * Counts a request.
-   * @returns a function that counts a message of the connection that it begins, and throws MessageError beyond the client's limit
-   * @throws ApiError beyond the limit, or without a key where one is needed
+   * @returns a function that counts a message of the connection that the request opens, and throws MessageError beyond the limit
+   * @throws ApiError beyond the limit, or if the request lacks a required key
    */
   function counted(request: Request, server: Bun.Server<unknown>): () => void {
     const address = limiter === null ? null : clientAddress(request, server);
@@ -158,9 +158,9 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     const { ioRefusal, socketIo } = await import('./socket-io.ts');
     io ??= socketIo(ioOptions);
     try {
-      // The library only upgrades requests to its own sockets.
+      // The library only upgrades requests to sockets of this type.
       const response = await io.handle(request, server as Bun.Server<IoSocketData>, count);
-      // The library answers 500 only if the request asks for another protocol than WebSocket, or asks wrongly.
+      // The library answers 500 only if the request is for another protocol than WebSocket, or if it is malformed.
       return response.status === 500 ? refusal(400, 'The upgrade to WebSocket is malformed') : response;
     } catch (error) {
       const refused = ioRefusal(error);
@@ -182,7 +182,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       maxPayloadLength: MAX_MESSAGE,
       backpressureLimit: maxBacklog,
       closeOnBackpressureLimit: true,
-      // Seconds, at the maximum: both protocols have their own pings.
+      // The maximum, in seconds: both protocols send pings themselves.
       idleTimeout: 960,
       sendPings: false,
       open(socket) {
@@ -234,7 +234,7 @@ const LATE = 1.5;
  * Creates the function to call at each interval.
  * @param now the clock, in milliseconds
  * @param check pings the connections. `late` means that this process was busy for so long that it may not have read pongs
- * yet, so that a missing pong says nothing about the client
+ * yet, so that a missing pong doesn't mean that the client is gone
  */
 export function heartbeat(intervalMs: number, now: () => number, check: (late: boolean) => void): () => void {
   let last = now();

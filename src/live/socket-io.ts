@@ -54,7 +54,7 @@ export function socketIo(options: SocketIoOptions) {
     cors: { origin: '*', methods: ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE'] },
   });
   const clients = clientsOf(engine);
-  /** WebSockets that asked to take over from long polling (a probe); the library starts a timer at each probe. */
+  /** WebSockets that requested to take over from long polling (a probe); the library starts a timer at each probe. */
   const probing = new WeakSet<WebSocket>();
   /** Transports whose client has not yet answered the last ping of the library. */
   const pinged = new WeakSet<object>();
@@ -84,7 +84,7 @@ export function socketIo(options: SocketIoOptions) {
 
   const ends = (socket: WebSocket) => (reason: EndReason) => void socket.close(closeCodes[reason]);
 
-  /** Throws MessageError if a WebSocket asks twice to take over from long polling. */
+  /** Throws MessageError if a WebSocket probes twice. */
   function checkProbe(socket: WebSocket, message: string | Buffer): void {
     if (typeof message !== 'string' || !message.startsWith('2')) return;
     if (probing.has(socket)) throw new MessageError('a WebSocket must NOT be probed twice');
@@ -107,7 +107,7 @@ export function socketIo(options: SocketIoOptions) {
      * @throws BodyError, MessageError for errors of the client
      */
     async handle(request: Request, server: Bun.Server<IoSocketData>, count: () => void): Promise<Response> {
-      // The library only upgrades requests, and gives the data of its own.
+      // The library only upgrades requests, and passes its data. The count of the connection is added to this data.
       const upgrading = {
         upgrade: (upgraded: Request, { headers, data }: { headers: Headers; data: WebSocketData }) =>
           server.upgrade(upgraded, { headers, data: { ...data, count } }),
@@ -182,7 +182,7 @@ function topicsOf(names: readonly string[]): { topics: Named[]; invalid: string[
 
 const invalidTopics = (names: readonly string[]): string => `Invalid topic: ${excerpt(names.join(', '))}`;
 
-/** Topic names in the URL to which a client connects, comma-separated or repeated. */
+/** Returns the topic names in the URL of a connection, comma-separated or repeated. */
 function namesInUrl(url: string): string[] {
   const given = new URL(url, 'http://localhost').searchParams.getAll('subscriptions');
   return given.flatMap((names) => names.split(',')).filter((name) => name !== '');
@@ -195,9 +195,9 @@ export class IoConnection implements Subscriber {
   readonly #options: IoConnectionOptions;
   /** Cancels the timer that ends the connection unless it joins the namespace; null once it has joined. */
   #inTime: (() => void) | null;
-  /** Whether the client asked to join the namespace, and has not left it since. */
+  /** Whether the client has requested to join the namespace and has not left it. */
   #asked = false;
-  /** Whether it is in the namespace. */
+  /** Whether the client is in the namespace. */
   #joined = false;
   /** Characters written since the transport last sent everything. */
   #waiting = 0;
@@ -409,12 +409,12 @@ function readPacket(packet: unknown): IoPacket {
   }
 }
 
-/** The client has joined the namespace. @param sid id of its session there, known only to the client */
+/** Tells the client that it has joined the namespace. @param sid secret id of its session in the namespace */
 const joinedPacket = (sid: string): string => CONNECT + JSON.stringify({ sid });
-/** The client may not join the namespace. */
+/** Tells the client that it may not join the namespace. */
 const refusedPacket = (namespace: string, message: string): string =>
   `${CONNECT_ERROR}${namespace === NAMESPACE ? '' : `${namespace},`}${JSON.stringify({ message })}`;
-/** The acknowledgement of an event. @param id the event's number */
+/** Acknowledges an event. @param id the event's number */
 const answerPacket = (id: string, answer: string | null): string => ACK + id + JSON.stringify([answer]);
-/** The server removed the client from the namespace. */
+/** Tells the client that the server removed it from the namespace. */
 const LEFT_PACKET = DISCONNECT;

@@ -6,7 +6,7 @@ type Own = Topic | Set<Topic>;
 
 /** A client's connection, of either protocol. */
 export interface Subscriber {
-  /** The topics, set by {@link Subscriptions} alone. A map of subscribers would need several times the memory. */
+  /** The topics. Only {@link Subscriptions} sets them. A map of subscribers would need several times the memory. */
   topics?: Own | undefined;
   /** Sends a message to the client. @param spelled the topic as this client spelled it */
   deliver(message: Message, spelled: string): void;
@@ -106,7 +106,7 @@ export function subscriptions(): Subscriptions {
         setTopics(subscriber, withTopic(own, topic));
         counts[topic.kind] += 1;
       }
-      // Most clients spell a topic like its key: then their own text is not stored.
+      // Most clients spell a topic like its key. The key replaces their text, which needs less memory.
       spellings.set(subscriber, spelled === topic.key ? topic.key : spelled);
       return null;
     },
@@ -140,7 +140,7 @@ export function subscriptions(): Subscriptions {
     publish(message) {
       const subscribed = byKey.get(message.topic.key);
       if (subscribed === undefined) return 0;
-      // A copy, since subscribers that are cut off meanwhile are removed.
+      // A copy, since a delivery removes subscribers that it cuts off.
       const all = [...subscribed.spellings];
       for (const [subscriber, spelled] of all) subscriber.deliver(message, spelled);
       return all.length;

@@ -45,7 +45,7 @@ export const nftCollectionTopic = (asset: string): Topic => ({
 export const MAX_VALUE = 4096;
 /** Characters of a transaction id: `0x` and the digits of 32 bytes. */
 export const TX_ID_LENGTH = 66;
-/** Maximum characters of a topic's name: that of a token. */
+/** Maximum characters of a topic's name. Names of token topics are the longest. */
 const MAX_NAME = 'nft-asset-event:'.length + MAX_ASSET_LENGTH + '+'.length + MAX_VALUE;
 
 /**
