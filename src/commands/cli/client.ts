@@ -143,7 +143,7 @@ const Refused = Type.Object({ message: Type.String() });
 /**
  * `stackside devnet …`: steers the simulated node of a demo.
  * @returns its answer
- * @throws OperatorError where it refuses, or the server is no demo on this machine
+ * @throws OperatorError if it refuses, or the server is no demo on this machine
  */
 export async function steerNode(url: string, action: string, given: object): Promise<object> {
   const { status, body } = await askServer({ url, key: null }, 'POST', `/stackside/v1/devnet/${action}`, given);

@@ -85,7 +85,7 @@ export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'commander'
 
 /** Some work that this host alone does for now. */
 export interface Claim {
-  /** Keeps the work for longer. @returns false where another host has it by now */
+  /** Keeps the work for longer. @returns false if another host has it by now */
   renew(): Promise<boolean>;
   release(): Promise<void>;
 }

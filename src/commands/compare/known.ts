@@ -475,7 +475,7 @@ export const commonReasons: readonly KnownReason[] = [mempoolReason];
 const fitsPath = (path: string, pattern: string): boolean =>
   pattern.endsWith('[*]') || !pattern.endsWith('*') ? path === pattern : path.startsWith(pattern.slice(0, -1));
 
-/** The reason for a difference; null if none is known. */
+/** The reason for a difference; null if unknown. */
 export const reasonFor = (reasons: readonly KnownReason[], one: Difference, found: Found): KnownReason | null =>
   reasons.find(
     ({ routes, paths, when }) =>

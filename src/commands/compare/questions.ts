@@ -10,7 +10,7 @@ export interface Question {
   target: string;
   /** Whether it is about something well below both tips, so that no new block changes the answer. */
   isFixed: boolean;
-  /** Whether the second page is asked for, too, where there is one. */
+  /** Whether the second page is asked for, too, if there is one. */
   goesOn: boolean;
 }
 
@@ -40,7 +40,7 @@ interface Source {
   names: readonly string[];
   /** Routes that it is for; all by default. */
   routes?: RegExp;
-  /** Why a route isn't asked where there are no values. */
+  /** Why a route isn't asked if there are no values. */
   without: string;
   values: (subjects: Subjects) => readonly (readonly string[])[];
   /** Whether the values name something that later blocks leave as it is. */
@@ -238,7 +238,7 @@ const CURSOR = 'cursor';
 const SIZES: ReadonlySet<string> = new Set(['limit', 'event_limit']);
 const OFFSETS: ReadonlySet<string> = new Set(['offset', 'event_offset']);
 
-/** The words that a parameter may be; none where it takes others. */
+/** The words that a parameter may be; none if it takes others. */
 function wordsOf({ type, anyOf, items, ...schema }: Schema): string[] {
   if (type === 'boolean') return ['true'];
   if (items !== undefined) return wordsOf(items);

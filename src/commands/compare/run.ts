@@ -59,7 +59,7 @@ function requireUrl(text: string, api: string): string {
 /**
  * Compares, and prints what was found, also where the comparison breaks off.
  * @returns whether nothing differs but for known reasons
- * @throws OperatorError for bad input or another chain; PassingError where a server can't be reached, or the two are apart
+ * @throws OperatorError for bad input or another chain; PassingError if a server can't be reached, or the two are apart
  */
 export async function runCompare(
   { url: api, compareKey }: CompareSettings,

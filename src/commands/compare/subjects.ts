@@ -71,7 +71,7 @@ const PRINCIPAL = /"(S[A-Z][0-9A-Z]{27,40})(\.[a-zA-Z][\w-]*)?"/g;
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 
-/** The value of a field of a JSON value, by the names on the way; undefined where it has none. */
+/** The value of a field of a JSON value, by the names on the way; undefined if it has none. */
 const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
   names.reduce<unknown>((within, name) => Object(within)[name], value);
 

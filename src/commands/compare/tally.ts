@@ -12,7 +12,7 @@ const Count = Type.Integer({ minimum: 0 });
 
 const Finding = Type.Object({
   path: Type.String(),
-  /** What each server answers where the difference is known; null where it is not. */
+  /** What each server answers where the difference is known; null if it is not. */
   reason: Type.Union([Type.Null(), Type.Object({ here: Type.String(), there: Type.String() })]),
   count: Count,
   /** The first one: what was asked, where in the answer, and the values as shortened JSON. */

@@ -128,7 +128,7 @@ function printHooks(lists: HookLists): void {
   }
 }
 
-/** All consumers with chainhooks; null where the key's or the named consumer alone is meant. */
+/** All consumers with chainhooks; null if the key's or the named consumer alone is meant. */
 async function consumersOf(connection: Connection): Promise<string[] | null> {
   if (connection.consumer !== undefined) return null;
   const { body } = await ask(connection, 'GET', '/consumers');

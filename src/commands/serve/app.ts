@@ -115,7 +115,7 @@ export interface ApiOptions {
   clock?: Clock;
   /** Divides the thread's time among its work for clients. */
   turns?: Turns;
-  /** Counts the requests of clients; null or undefined where they have no limits. */
+  /** Counts the requests of clients; null or undefined if they have no limits. */
   limiter?: RateLimiter | null;
   /** Tells the address of a client; default: that of the peer. */
   addressOf?: AddressOf;

@@ -1,4 +1,4 @@
-/** Archives the log beside the server: a round every few seconds, on a thread of its own. A failure is tried again for ever. */
+/** Archives the log beside the server: a round every few seconds, on a thread of its own. A failure is tried again forever. */
 
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
@@ -28,7 +28,7 @@ export interface ArchiveRounds {
   stop(): Promise<void>;
 }
 
-/** Rounds on a thread of their own, which is started anew if it ends. */
+/** Rounds on a thread of their own, which is started again if it ends. */
 export function archiveThread(start: ArchiveThreadStart): ArchiveRounds {
   const { run, stop } = archiveClient(start);
   return {

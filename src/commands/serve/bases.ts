@@ -72,9 +72,9 @@ export interface BasesOptions {
 /** The bases of a server. */
 export interface Bases {
   state: () => NonNullable<ServerStatus['archive']>['base'];
-  /** Entry of the newest one; null where there is none, or it isn't known yet. */
+  /** Entry of the newest one; null if there is none, or it isn't known yet. */
   newest: () => number | null;
-  /** Asks for a base now. @returns why there is none, in words; null where it is made as soon as the archive has all entries */
+  /** Asks for a base now. @returns why there is none, in words; null if it is made as soon as the archive has all entries */
   request: () => string | null;
   stop: () => Promise<void>;
 }
@@ -82,7 +82,7 @@ export interface Bases {
 /** Begins to make bases. */
 export function startBases(options: BasesOptions): Bases {
   const { directory, location, hours, lease, archive, making, clock, chance, registry, log } = options;
-  /** The newest base; undefined where it isn't known, as at the start and after another host wrote. */
+  /** The newest base; undefined if it isn't known, as at the start and after another host wrote. */
   let newest: BaseSummary | null | undefined;
   /** Since when this host has written the archive without a base, in Unix milliseconds. */
   let since = clock.now();

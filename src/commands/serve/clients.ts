@@ -8,9 +8,9 @@ import { rateLimitMetrics } from '../../metrics/requests.ts';
 import type { Settings } from '../../settings/config.ts';
 
 /**
- * Counts the requests of clients; null where there is no limit, and no key.
+ * Counts the requests of clients; null if there is no limit, and no key.
  * @param rates memory with the counts, which all threads share
- * @throws OperatorError where the keys can't be read
+ * @throws OperatorError if the keys can't be read
  */
 export function rateLimiter(
   { rateLimit: perMinute, readKeys }: Settings,

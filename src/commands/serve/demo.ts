@@ -157,7 +157,7 @@ async function serveDemo(given: DemoSettings, sources: Sources, signalled: Promi
   await serveUntilSignal(presenter, await startDemo(settings, presenter.environment, signalled, sources), signalled);
 }
 
-/** Deploys contracts anew when their files change. @returns a function that ends it */
+/** Deploys contracts again when their files change. @returns a function that ends it */
 function watchContracts({ project, changed }: RealNetwork, clock: Clock, log: Log): () => Promise<void> {
   const ending = new AbortController();
   let { files } = project;

@@ -28,7 +28,7 @@ export interface EventSourcesOptions {
   ingest: Pick<Ingest, 'imported' | 'history'>;
   /** Accepts an event; it is durable when this resolves. */
   receive: IntakeOptions['receive'];
-  /** Fills the gap below a refused block; null where nothing can. */
+  /** Fills the gap below a refused block; null if nothing can. */
   fill: NonNullable<IntakeOptions['fill']> | null;
   /** Resolves when this host has the entries of the log, so that a stream begins after them, or when the signal is aborted. */
   caughtUp: (signal: AbortSignal) => Promise<void>;

@@ -81,7 +81,7 @@ export function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' |
 
 interface FollowingOptions {
   location: string;
-  /** Opens the archive anew, as it is now. */
+  /** Opens the archive again, as it is now. */
   open: () => Promise<PlaceReads>;
   ingest: Pick<Ingest, 'history'>;
   /** Offers an event to the writer. */

@@ -25,7 +25,7 @@ const refusal = ({ problem, remedy, reason }: Extract<SqlLine, { refused: unknow
 const tooLarge = (what: string): ApiError =>
   new ApiError(400, `The result has more than ${what}. ${LIMITED}`, TOO_MUCH);
 
-/** The output of a process. @throws ApiError where the query was refused, or its output is too large */
+/** The output of a process. @throws ApiError if the query was refused, or its output is too large */
 async function outputOf({ lines, ended }: OwnProcess): Promise<{ parts: Buffer[]; cut: boolean }> {
   const parts: Buffer[] = [];
   let bytes = 0;

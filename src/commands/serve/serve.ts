@@ -24,7 +24,7 @@ const portOf = (url: string | null): number | null => (url === null ? null : Num
 
 /**
  * Starts a server in the mode of its settings. When a rebuild has made a new index beside the present one, the server stops and
- * starts anew on the same ports; the start puts the new index in place.
+ * starts again on the same ports; the start puts the new index in place.
  * @param environment replaced by tests
  */
 export async function startServing(

@@ -30,7 +30,7 @@ interface ReadingsOptions {
   isSimulated: boolean;
   /** The status of this host of a cluster; null without a shared log. */
   host: () => ServerStatus['cluster'];
-  /** The status of the archive; null where this process writes none. */
+  /** The status of the archive; null if this process writes none. */
   archive: () => ServerStatus['archive'];
 }
 

@@ -24,7 +24,7 @@ interface TokenSurroundings {
   log: Log;
 }
 
-/** Asks about tokens. @returns null where nobody is to be asked */
+/** Asks about tokens. @returns null if nobody is to be asked */
 export function askAboutTokens(
   { tokenMetadata }: Settings,
   { ingest, environment, registry, ...given }: TokenSurroundings,
@@ -36,7 +36,7 @@ export function askAboutTokens(
   return asker;
 }
 
-/** Makes the function that asks again about tokens; null where nobody is asked. */
+/** Makes the function that asks again about tokens; null if nobody is asked. */
 export function refreshingTokens({ tokenMetadata }: Settings, commander: Commander): RefreshTokens | null {
   if (tokenMetadata === 'off') return null;
   const commands = commandsOf<TokenCommands>(commander);

@@ -70,7 +70,7 @@ export interface ShownAccount {
 
 export interface DemoPage {
   api: string;
-  /** Accounts of real contracts; none where all is simulated. */
+  /** Accounts of real contracts; none if all is simulated. */
   accounts: readonly ShownAccount[];
   /** Seconds between two blocks; 0 for blocks on demand. */
   interval: number;

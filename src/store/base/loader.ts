@@ -28,7 +28,7 @@ function integerOf(text: string): bigint | undefined {
   return value >= LEAST_INTEGER && value <= MOST_INTEGER ? value : undefined;
 }
 
-/** The value of a column; undefined where it is of another type. */
+/** The value of a column; undefined if it is of another type. */
 function storedValue({ type, isNullable }: BaseColumn, value: unknown): Value | undefined {
   if (value === null) return isNullable ? null : undefined;
   if (typeof value === 'number') return type === 'INTEGER' && Number.isSafeInteger(value) ? value : undefined;
@@ -62,7 +62,7 @@ const isOfRows = (error: unknown): boolean =>
 
 /**
  * Opens a new index to fill it, or one whose load was interrupted.
- * @returns null where the load was ended
+ * @returns null if the load was ended
  */
 export function openBaseLoader(directory: string) {
   const path = indexPath(directory);
@@ -106,7 +106,7 @@ export function openBaseLoader(directory: string) {
     /**
      * Loads the next part.
      * @param rows lists of values, as `RowLine` has them
-     * @throws BaseRowError where they don't fit the table; SQLiteError
+     * @throws BaseRowError if they don't fit the table; SQLiteError
      */
     load(table: BaseTable, rows: readonly unknown[]): void {
       try {

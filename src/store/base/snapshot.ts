@@ -138,7 +138,7 @@ function stateOf(db: Database): BaseState | null {
  * Takes a snapshot of the index of a directory, while the writer may go on. The write-ahead log can't be emptied before the snapshot
  * is closed.
  * @param isPublic whether the base is for everybody: then it has what a journal makes that withholds private commands
- * @throws OperatorError where there is no index, or one of another version
+ * @throws OperatorError if there is no index, or one of another version
  */
 export function snapshotForBase(directory: string, isPublic: boolean): BaseSnapshot {
   const db = openReader(directory);

@@ -13,7 +13,7 @@ export interface BaseTable {
   columns: readonly BaseColumn[];
   /** The terms that order the rows: those of the key, or the order of arrival. */
   order: readonly string[];
-  /** The column that grows, and whether the key begins with it; null where rows may change anywhere. */
+  /** The column that grows, and whether the key begins with it; null if rows may change anywhere. */
   grows: { column: 'position' | 'height'; isFirst: boolean } | null;
 }
 

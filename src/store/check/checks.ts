@@ -6,7 +6,7 @@ import { unavailable } from '../../base/store-failure.ts';
 export interface CheckResult {
   /** What was checked, as shown to the operator. */
   name: string;
-  /** Problems, at most {@link MOST_SHOWN} and a count of the others; empty where there are none. */
+  /** Problems, at most {@link MOST_SHOWN} and a count of the others; empty if there are none. */
   problems: string[];
 }
 
@@ -29,7 +29,7 @@ function shown(problems: Iterable<string>): string[] {
 
 /**
  * Runs a check. An error that damaged values cause is a finding.
- * @throws SQLiteError where something other than damage keeps it from reading
+ * @throws SQLiteError if something other than damage keeps it from reading
  */
 function examined(name: string, find: () => Iterable<string>): CheckResult {
   try {
@@ -75,7 +75,7 @@ export class CheckRun {
   /**
    * Runs a check, and stores its result.
    * @returns whether it found no problem
-   * @throws SQLiteError where something other than damage keeps it from reading
+   * @throws SQLiteError if something other than damage keeps it from reading
    */
   examine(name: string, find: () => Iterable<string>): boolean {
     this.begun += 1;

@@ -87,7 +87,7 @@ function differingSchema(db: Database, made: string, besides: readonly string[] 
 /**
  * Runs SQLite's check of all pages. Further checks of a damaged file mean nothing.
  * @returns whether it found nothing
- * @throws OperatorError where the file can't be read, or is no database
+ * @throws OperatorError if the file can't be read, or is no database
  */
 export const checkPages = (run: CheckRun, path: string, what: string): boolean =>
   onFile(path, () =>
@@ -141,14 +141,14 @@ const skippedWords = (texts: readonly string[]): string =>
     .map((message) => `${message?.id ?? '?'} (${message?.path ?? '?'})`)
     .join(', ');
 
-/** @returns whether it found nothing @throws OperatorError where the journal is of another version */
+/** @returns whether it found nothing @throws OperatorError if the journal is of another version */
 function isJournalSchema(run: CheckRun, path: string): boolean {
   using db = openToRead(path);
   requirePresentVersion(db, path);
   return run.examine('schema of the journal file', () => differingSchema(db, JOURNAL_SCHEMA));
 }
 
-/** Opens the journal; null where entries are missing at an end, which is a finding. */
+/** Opens the journal; null if entries are missing at an end, which is a finding. */
 function openedJournal(run: CheckRun, directory: string): JournalReader | null {
   try {
     return openJournalReader(directory);

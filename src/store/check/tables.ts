@@ -143,7 +143,7 @@ export interface TableSize {
  * Measures the tables and indexes of a data directory, while the writer may go on. To measure one, SQLite reads all of its
  * pages.
  * @param at called before each one, with its number and name
- * @throws OperatorError where there is no index, or it can't be read
+ * @throws OperatorError if there is no index, or it can't be read
  */
 export function* tableSizes(
   directory: string,

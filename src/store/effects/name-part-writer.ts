@@ -17,15 +17,15 @@ export function namePartWriter(db: Database) {
   }
 
   return {
-    /** @param sign 1 where the contract was deployed, -1 where its only deployment is taken back */
+    /** @param sign 1 if the contract was deployed, -1 if its only deployment is taken back */
     contract: (sign: 1 | -1, id: number, contract: string): void =>
       move(sign, 'contract', id, contractNameOf(contract), contract),
 
-    /** @param sign 1 where the asset has its first row, -1 where it loses its last */
+    /** @param sign 1 if the asset has its first row, -1 if it loses its last */
     asset: (sign: 1 | -1, kind: 'ft' | 'nft', id: number, asset: string): void =>
       move(sign, kind, id, assetNameOf(asset), asset),
 
-    /** Replaces what a fungible token is called. @param before null where it wasn't known @param now null where it isn't */
+    /** Replaces what a fungible token is called. @param before null if it wasn't known @param now null if it isn't */
     token(kind: 'token_name' | 'token_symbol', contractId: number, before: string | null, now: string | null): void {
       if (before === now) return;
       if (before !== null) move(-1, kind, contractId, before, null);

@@ -59,6 +59,6 @@ export function payloadColumns(
   }
 }
 
-/** The identifier of the contract that a transaction deploys; null where it deploys none. */
+/** The identifier of the contract that a transaction deploys; null if it deploys none. */
 export const deployedContract = ({ payload, sender }: Pick<TransactionContent, 'payload' | 'sender'>): string | null =>
   payload.type === 'smart_contract' ? `${sender.address}.${payload.contractName}` : null;

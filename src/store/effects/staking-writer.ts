@@ -537,7 +537,7 @@ function history<S extends HistoryShape>(db: Database, shape: S) {
   const idsOf = (of: OwnerOf<S>): number[] => owner.map((column) => Number(of[column as keyof OwnerOf<S>]));
 
   return {
-    /** The last state; null where there is none. */
+    /** The last state; null if there is none. */
     current: (of: OwnerOf<S>): StoredRow<S> | null => current.get(...idsOf(of)),
     /** Adds the state after an event, which becomes the current one. */
     add(state: Omit<NewRow<S>, PositionColumn | 'current'>, { position, index }: At): void {

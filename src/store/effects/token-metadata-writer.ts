@@ -148,7 +148,7 @@ export function tokenRows(db: Database) {
       return last.length === 0 ? null : last.reduce((a, b) => (b.position > a.position ? b : a));
     },
 
-    /** Position of a token's last mint; null where no block minted it. */
+    /** Position of a token's last mint; null if no block minted it. */
     lastMint: (contractId: number, tokenId: string): number | null =>
       lastMint.get(contractId, tokenId)?.position ?? null,
   };

@@ -42,7 +42,7 @@ interface Checkpoint {
   checkpointed: number;
 }
 
-/** @returns why the log could not be emptied; null where it was */
+/** @returns why the log could not be emptied; null if it was */
 function emptyLog(path: string): string | null {
   using db = openToCheckpoint(path);
   const checkpoint = db.prepare<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -58,7 +58,7 @@ function emptyLog(path: string): string | null {
 
 /**
  * Checkpoints a log into its database, and empties it.
- * @returns why that failed, also for a failure of the disk; null where it succeeded
+ * @returns why that failed, also for a failure of the disk; null if it succeeded
  */
 export function whyNotEmptied(path: string): string | null {
   try {
@@ -72,7 +72,7 @@ export function whyNotEmptied(path: string): string | null {
 
 function logCheckpointer(path: string, options: CheckpointerOptions) {
   const { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic, before = () => {} } = options;
-  /** When the log was first too large; null where it isn't. */
+  /** When the log was first too large; null if it isn't. */
   let since: number | null = null;
   let said = false;
   return (): void => {

@@ -34,7 +34,7 @@ export class Connection extends Database {
     );
   }
 
-  /** Compiles a statement at once. @throws SQLiteError where SQLite refuses it */
+  /** Compiles a statement at once. @throws SQLiteError if SQLite refuses it */
   compiled<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(sql: string) {
     return super.prepare<Row, Values>(sql);
   }
@@ -281,7 +281,7 @@ const lazyStatement = <Row, Values extends SQLQueryBindings[]>(
 ): Statement<Row, Values> =>
   new LazyStatement(compile as () => Statement, iterated) as unknown as Statement<Row, Values>;
 
-/** Result of a checkpoint: frames in the log, and how many of them are in the file. Both are -1 where none was made. */
+/** Result of a checkpoint: frames in the log, and how many of them are in the file. Both are -1 if none was made. */
 interface Checkpoint {
   log: number;
   checkpointed: number;

@@ -163,7 +163,7 @@ function requireOneRows(db: Database, path: string): void {
   );
 }
 
-/** @throws OperatorError where a directory has no index, or a restore or a fill into it is not finished */
+/** @throws OperatorError if a directory has no index, or a restore or a fill into it is not finished */
 export function requireIndex(directory: string): void {
   requireFinished(directory);
   const path = indexPath(directory);
@@ -176,7 +176,7 @@ export function requireIndex(directory: string): void {
 
 /**
  * Opens a connection that only reads; any number may be open, also in other processes.
- * @throws OperatorError where there is no index, or one of another version
+ * @throws OperatorError if there is no index, or one of another version
  */
 export function openReader(directory: string): Connection {
   requireIndex(directory);

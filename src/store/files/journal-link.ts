@@ -60,7 +60,7 @@ export function positionOfFile(path: string): Head | null {
 const WAY_OUT =
   'If it is lost: stackside rebuild --force keeps the journal that is there, and loses what only the index holds.';
 
-/** @throws OperatorError where the journal doesn't belong to the index */
+/** @throws OperatorError if the journal doesn't belong to the index */
 export function requireFit(directory: string, position: Head, journal: JournalReads): void {
   const fit = fitOf(position, journal);
   if (fit === 'behind') {
@@ -79,7 +79,7 @@ export function requireFit(directory: string, position: Head, journal: JournalRe
 
 /**
  * Opens the journal of a data directory to read it whole, for callers that take its last entry for the end of the history.
- * @throws OperatorError where there is no journal, or an index to which it doesn't belong
+ * @throws OperatorError if there is no journal, or an index to which it doesn't belong
  */
 export function openWholeJournal(directory: string): JournalReader {
   // Read before the journal, which is never behind its index.
@@ -98,7 +98,7 @@ export function openWholeJournal(directory: string): JournalReader {
 /**
  * Opens the journal of an index, and creates it for an empty index.
  * @param connect opens its file
- * @throws OperatorError where the two do not belong together
+ * @throws OperatorError if the two do not belong together
  */
 export function openLinkedJournal(directory: string, db: Database, connect: Connect): Journal {
   const positions = indexPosition(db);

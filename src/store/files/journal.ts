@@ -67,7 +67,7 @@ export const JOURNAL_SCHEMA = `
     value BLOB NOT NULL
   ) STRICT;`;
 
-/** @throws OperatorError where the file is no journal, or not of the present version */
+/** @throws OperatorError if the file is no journal, or not of the present version */
 export function requirePresentVersion(db: Database, file: string): void {
   requireKind(db, file, JOURNAL);
   const version = versionOf(db);
@@ -82,7 +82,7 @@ export function requirePresentVersion(db: Database, file: string): void {
   throw new OperatorError(`${file} is a journal of version ${version}.`, 'Run the newer Stackside that wrote it.');
 }
 
-/** Creates the tables of an empty file. @throws OperatorError where it is no journal, or not of the present version */
+/** Creates the tables of an empty file. @throws OperatorError if it is no journal, or not of the present version */
 function makeIfEmpty(db: Database, file: string): void {
   if (kindOf(db, JOURNAL) === 'empty') {
     db.transaction(() => {
@@ -135,9 +135,9 @@ interface EntryRow {
   received_at: number;
   path: string;
   payload: Uint8Array;
-  /** Null where the file lacks it. */
+  /** Null if the file lacks it. */
   chain: Uint8Array | null;
-  /** Chain value of the entry before; null where the file lacks it. */
+  /** Chain value of the entry before; null if the file lacks it. */
   previous: Uint8Array | null;
 }
 
@@ -161,7 +161,7 @@ function unpacked(file: string, { id, payload }: EntryRow): Uint8Array {
   }
 }
 
-/** @param file name of the journal in errors @throws OperatorError where the row is damaged */
+/** @param file name of the journal in errors @throws OperatorError if the row is damaged */
 function entryOfRow(file: string, row: EntryRow): Entry {
   const { id, received_at, path, previous, chain } = checked(file, row);
   const bytes = unpacked(file, row);
@@ -178,7 +178,7 @@ const rows = `
          CASE e.id WHEN 1 THEN zeroblob(32) ELSE (SELECT value FROM chain WHERE id = e.id - 1) END AS previous
     FROM events e LEFT JOIN chain c ON c.id = e.id`;
 
-/** Reads from the file. @throws JournalDamagedError where pages are damaged */
+/** Reads from the file. @throws JournalDamagedError if pages are damaged */
 function readingOf<T>(file: string, look: () => T): T {
   try {
     return look();
@@ -278,7 +278,7 @@ function journalReads(db: Database, file: string) {
     /** The number of entries after `id`, by path. Reads a part of each of them. */
     pathsAfter: (id: number): PathCount[] => reading(() => paths.all(id)),
 
-    /** Number of the last withheld entry; null where none is withheld. */
+    /** Number of the last withheld entry; null if none is withheld. */
     lastWithheld: (): number | null => reading(() => withheld.get()?.id ?? null),
 
     /** Whether the events after `id` include one of this path and text. */
@@ -313,7 +313,7 @@ export type JournalReads = ReturnType<typeof journalReads>;
 
 /**
  * Opens a journal to read it while another process writes.
- * @throws JournalDamagedError where entries are missing at an end, OperatorError where there is no journal, or it is of
+ * @throws JournalDamagedError if entries are missing at an end, OperatorError if there is no journal, or it is of
  *   another kind or version
  */
 export function openJournalReader(directory: string) {
@@ -365,7 +365,7 @@ function readIn<T>(directory: string, read: (journal: JournalReader) => T): T {
   }
 }
 
-/** Number of the last withheld entry in the journal of a directory; null where none is withheld. @throws OperatorError */
+/** Number of the last withheld entry in the journal of a directory; null if none is withheld. @throws OperatorError */
 export const lastWithheldIn = (directory: string): number | null =>
   readIn(directory, (journal) => journal.lastWithheld());
 
@@ -375,7 +375,7 @@ export type Journal = ReturnType<typeof openJournal>;
  * Opens the journal of a data directory, and creates it if it is missing.
  * Commits are synced to disk: after {@link Journal.commit} returned, a commit survives a loss of power.
  * @param options.connect opens its file
- * @throws JournalDamagedError where entries are missing at an end, OperatorError where it is of another kind or version
+ * @throws JournalDamagedError if entries are missing at an end, OperatorError if it is of another kind or version
  */
 export function openJournal(directory: string, { connect = openToWrite }: { connect?: Connect } = {}) {
   makePrivateDirectory(directory);

@@ -73,7 +73,7 @@ function copyPreserved(db: Database, from: string): void {
   db.run('DETACH old');
 }
 
-/** @throws OperatorError where a file is a database of another program */
+/** @throws OperatorError if a file is a database of another program */
 function requireNoForeign(path: string): void {
   using db = openToRead(path);
   if (kindOf(db, INDEX) === 'other') requireKind(db, path, INDEX);
@@ -84,7 +84,7 @@ function requireNoForeign(path: string): void {
  * write to the present index meanwhile.
  * @param mayLoseSettings whether to go on without preserved rows that can't be read
  * @returns the staging directory
- * @throws OperatorError where the present index can't be read, or is no index
+ * @throws OperatorError if the present index can't be read, or is no index
  */
 export function openStaging(directory: string, mayLoseSettings: boolean): string {
   clearStaging(directory);
@@ -155,7 +155,7 @@ function offerIn(directory: string): Offer {
   }
 }
 
-/** Whether the next start would install a new index; false where the disk can't be read now. */
+/** Whether the next start would install a new index; false if the disk can't be read now. */
 export function isOffered(directory: string): boolean {
   try {
     return offerIn(directory) === 'usable';
@@ -165,7 +165,7 @@ export function isOffered(directory: string): boolean {
   }
 }
 
-/** Whether a new index belongs to the journal beside it. @throws OperatorError where the journal can't be read */
+/** Whether a new index belongs to the journal beside it. @throws OperatorError if the journal can't be read */
 function isOfJournal(directory: string): boolean {
   if (!existsSync(journalPath(directory))) return false;
   using db = openWithoutTrace(newIndexPath(directory));
@@ -194,7 +194,7 @@ function checkpointIfReadable(path: string): void {
 /**
  * Installs an offered index in place of the present one, and removes an offered one of no use. Called with the writer's lock
  * held. After a crash at any moment, the offered index is whole, and the next start installs it.
- * @throws OperatorError where the journal can't be read
+ * @throws OperatorError if the journal can't be read
  */
 export function installOffer(directory: string): Offer {
   const [path, offered] = [indexPath(directory), newIndexPath(directory)];

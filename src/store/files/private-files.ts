@@ -15,7 +15,7 @@ export function makePrivateDirectory(directory: string): void {
 }
 
 /**
- * Creates an empty file where there is none. SQLite uses it as an empty database, and gives the files beside a database the
+ * Creates an empty file if there is none. SQLite uses it as an empty database, and gives the files beside a database the
  * mode of the database. An existing file is never opened: closing a file ends all POSIX locks that this process has on it,
  * also those of an open database.
  */

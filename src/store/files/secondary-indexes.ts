@@ -73,7 +73,7 @@ function missingOf<Name extends string>(db: Database, names: readonly Name[]): N
   return names.filter((name) => !present.has(name));
 }
 
-/** The secondary indexes that a file lacks; none where no load is under way or was interrupted. */
+/** The secondary indexes that a file lacks; none if no load is under way or was interrupted. */
 export const missingSecondaryIndexes = (db: Database): SecondaryIndex[] => missingOf(db, secondaryIndexes);
 
 /** Removes the secondary indexes from a new file, before it is filled. */

@@ -28,7 +28,7 @@ export interface DirectoryStatus {
   transactions: number;
   pending: number;
   orphaned_blocks: number;
-  /** Entries, how many of them the index lacks, and whether the journal belongs to the index; null where it is missing. */
+  /** Entries, how many of them the index lacks, and whether the journal belongs to the index; null if it is missing. */
   journal: { events: number; behind: number; bytes: number; fits: boolean } | null;
   index_bytes: number;
   /** Number of secondary indexes that an import will make, or the next start if the import was interrupted. */
@@ -46,7 +46,7 @@ export function fileSizes(directory: string): Map<string, number> {
   return new Map(paths.filter((path) => existsSync(path)).map((path) => [basename(path), sizeOf(path)]));
 }
 
-/** Bytes of free disk space for this user; null where the directory doesn't exist. */
+/** Bytes of free disk space for this user; null if the directory doesn't exist. */
 export function freeBytes(directory: string): number | null {
   if (!existsSync(directory)) return null;
   const { bavail, bsize } = statfsSync(directory);
@@ -71,7 +71,7 @@ function journalStatus(directory: string, position: Head): DirectoryStatus['jour
   });
 }
 
-/** @throws OperatorError where there is no index */
+/** @throws OperatorError if there is no index */
 export function directoryStatus(directory: string): DirectoryStatus {
   const db = openReader(directory);
   const progress = db
@@ -147,7 +147,7 @@ function journalPlan(path: string): UpgradePlan['journal'] {
 
 /**
  * Reads the versions of the files without changing anything.
- * @throws OperatorError where there is no index, or a file is of another kind
+ * @throws OperatorError if there is no index, or a file is of another kind
  */
 export function upgradePlan(directory: string): UpgradePlan {
   requireIndex(directory);

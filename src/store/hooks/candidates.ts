@@ -46,14 +46,14 @@ export function hookCandidates(db: Database) {
   return {
     /** Bitcoin height that the tip is anchored to; 0 before the first block. */
     tipBurnHeight: (): number => tipBurnHeight.get()?.burn_block_height ?? 0,
-    /** The first height from `height` on that has one of the keys; null where none has. */
+    /** The first height from `height` on that has one of the keys; null if none has. */
     next(keys: readonly IndexKey[], height: number): number | null {
       const rows = keys.map(({ kind, principal }) =>
         (kind === 'logs' ? logged : involved).get(principal, positionOf(height, 0)),
       );
       return heights(rows).reduce<number | null>((least, one) => (least === null || one < least ? one : least), null);
     },
-    /** The last height up to `height` that has one of the keys; null where none has. */
+    /** The last height up to `height` that has one of the keys; null if none has. */
     previous(keys: readonly IndexKey[], height: number): number | null {
       const rows = keys.map(({ kind, principal }) =>
         (kind === 'logs' ? lastLogged : lastInvolved).get(principal, positionOf(height + 1, 0)),
@@ -61,7 +61,7 @@ export function hookCandidates(db: Database) {
       return heights(rows).reduce<number | null>((most, one) => (most === null || one > most ? one : most), null);
     },
     /**
-     * The interface of the contract deployed up to a height, or in block 0, which is in every branch: JSON; null where there is
+     * The interface of the contract deployed up to a height, or in block 0, which is in every branch: JSON; null if there is
      * none.
      */
     contractInterface: (contractId: string, height: number): string | null =>

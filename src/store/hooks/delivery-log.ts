@@ -177,7 +177,7 @@ export function deliveryLog(db: Database) {
         .map(deliveryOf),
     /** Attempts of a delivery, newest first. */
     attempts: (id: number, limit = MOST_ATTEMPTS): Attempt[] => attempts.all(id, limit),
-    /** The body, JSON text; undefined where it is no longer stored. */
+    /** The body, JSON text; undefined if it is no longer stored. */
     body: (id: number): string | undefined => {
       const row = body.get(id);
       return row === null ? undefined : decompressed(row.body);

@@ -68,7 +68,7 @@ export interface NewDelivery {
   reason: Reason;
   sequence: number | null;
   blocks: NotifiedBlocks;
-  /** JSON text; null where it could not be made, and `problem` says why. */
+  /** JSON text; null if it could not be made, and `problem` says why. */
   body: string | DeliveryBody | null;
   problem: string | null;
   backfillId: number | null;
@@ -98,7 +98,7 @@ export interface Attempt {
 
 export interface Secrets {
   secret: Uint8Array;
-  /** Null where there was none, or its time is over. */
+  /** Null if there was none, or its time is over. */
   previous: Uint8Array | null;
   rotatedAt: number;
 }

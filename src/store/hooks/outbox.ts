@@ -76,7 +76,7 @@ export const sql = {
   allOf: 'SELECT id FROM hook_deliveries WHERE hook_id = ?1 ORDER BY id LIMIT ?2',
 };
 
-/** Lowest and highest of some blocks' heights; 0 where there are no blocks. */
+/** Lowest and highest of some blocks' heights; 0 if there are no blocks. */
 function heights({ apply, rollback }: NotifiedBlocks): [number, number] {
   const all = [...apply, ...rollback].map(({ height }) => height);
   return all.length === 0 ? [0, 0] : [Math.min(...all), Math.max(...all)];

@@ -125,7 +125,7 @@ export function recordReads(db: Database) {
     live: (): HookRecord[] => active.all(LIVE).map(recordOf),
     /** Consumers with their numbers of hooks, and of failing ones. */
     consumers: (): { consumer: string; hooks: number; failing: number }[] => consumers.all(),
-    /** The consumer of a hook, also of a deleted one; undefined where the hook is unknown. */
+    /** The consumer of a hook, also of a deleted one; undefined if the hook is unknown. */
     owner: (uuid: string): string | undefined => owner.get(uuid)?.consumer,
     /** Ids of hooks that catch up. */
     catchingUp: (): number[] => idsAt.all(CATCHING_UP).map(({ id }) => id),
@@ -138,7 +138,7 @@ export function recordReads(db: Database) {
       })),
     /** Hooks with more than a number of deliveries. */
     withLongLog: (least: number): number[] => withLongLog.all(least).map(({ id }) => id),
-    /** A hook that was deleted before a time; null where there is none. */
+    /** A hook that was deleted before a time; null if there is none. */
     deletedBefore: (before: number): number | null => deletedBefore.get(before)?.id ?? null,
     /** Live hooks that expire at this number of evaluated blocks. */
     usedUp: (evaluated: number): number[] => expiring.all(evaluated).map(({ id }) => id),
@@ -288,7 +288,7 @@ export function hookRecords(db: Database) {
     setCursor: (id: number, { height, hash }: Cursor) => {
       setCursor.run(id, height, hash);
     },
-    /** Begins the budgets of a hook that isn't live anew. */
+    /** Begins the budgets of a hook that isn't live again. */
     openWindow: (id: number) => {
       openWindow.run(id);
     },

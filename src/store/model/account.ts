@@ -12,7 +12,7 @@ export interface PrincipalTransaction {
 /** micro-STX. */
 export interface StxBalance {
   balance: bigint;
-  /** Null where nothing is locked at the tip. */
+  /** Null if nothing is locked at the tip. */
   locked: {
     amount: bigint;
     poxVersion: number;
@@ -45,7 +45,7 @@ export interface AccountState {
   locks: number;
   /** Number of transfers in the list of inbound transfers. */
   inbound: number;
-  /** The highest nonce spent as origin or sponsor; null where none was spent. */
+  /** The highest nonce spent as origin or sponsor; null if none was spent. */
   lastNonce: bigint | null;
   /** micro-STX that it had before the first block; 0 unless the index begins at a block of the chain. */
   initial: bigint;
@@ -152,7 +152,7 @@ export interface Movement {
   value: Uint8Array | null;
   /** The other party; null for mints and burns. */
   counterparty: string | null;
-  /** micro-STX, base units, or 1 for an instance; negative where the principal sent it. */
+  /** micro-STX, base units, or 1 for an instance; negative if the principal sent it. */
   amount: bigint;
   /** The balance after this movement: micro-STX including locked ones, base units, or number of instances. */
   balance: bigint;

@@ -50,7 +50,7 @@ export interface ConfirmedMicroblock {
 /** A block of any fork with its transactions and microblocks. An orphan has none. */
 export interface WholeBlock extends ChainBlock {
   canonical: boolean;
-  /** The last microblock of the parent that the block confirmed; null where it confirmed none. */
+  /** The last microblock of the parent that the block confirmed; null if it confirmed none. */
   parentMicroblock: { hash: Uint8Array; sequence: number } | null;
   /** Transaction ids in the order of the chain. */
   txIds: Uint8Array[];
@@ -100,13 +100,13 @@ export interface AnchorBurnBlock {
   time: number;
   /** Hashes of its blocks, the highest first. */
   blocks: Uint8Array[];
-  /** Mean seconds between its blocks; 0 where there is one. */
+  /** Mean seconds between its blocks; 0 if there is one. */
   averageBlockTime: number;
   /** Number of transactions as the node counts them. */
   transactions: number;
 }
 
-/** Range of heights, both ends included; empty where the last is below the first. */
+/** Range of heights, both ends included; empty if the last is below the first. */
 export interface Heights {
   first: number;
   last: number;
@@ -129,9 +129,9 @@ export interface Fork {
   topHeight: number;
   /** Number of its blocks, of which a bounded number is counted. */
   blocks: number;
-  /** Whether the chain was on it once; null where that is no longer known. */
+  /** Whether the chain was on it once; null if that is no longer known. */
   wasCanonical: boolean | null;
-  /** Unix seconds of the canonical block in the place of its first; null where there is none. */
+  /** Unix seconds of the canonical block in the place of its first; null if there is none. */
   time: number | null;
 }
 
@@ -140,7 +140,7 @@ export interface ForkBlock {
   indexHash: Uint8Array;
   hash: Uint8Array;
   burnHeight: number;
-  /** Whether it was on the chain once; null where that is no longer known. */
+  /** Whether it was on the chain once; null if that is no longer known. */
   wasCanonical: boolean | null;
 }
 

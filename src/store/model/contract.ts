@@ -34,7 +34,7 @@ export interface ContractDeployment {
   clarityVersion: number | null;
   /** Wire bytes, with the source. */
   raw: Uint8Array;
-  /** The node's JSON; null where it sent none, as for a deployment that failed. */
+  /** The node's JSON; null if it sent none, as for a deployment that failed. */
   contractInterface: string | null;
 }
 
@@ -59,7 +59,7 @@ export interface ContractsFilter {
 /** A contract of the directory. */
 export interface ListedContract {
   contractId: string;
-  /** Null where no transaction of the known chain deployed it. */
+  /** Null if no transaction of the known chain deployed it. */
   deployment: { height: number; time: number; txId: Uint8Array } | null;
   /** Of all time, as far as the chain is known. */
   calls: number;
@@ -155,7 +155,7 @@ export interface ValueIndex extends ValueIndexChoice {
   from: EventPosition;
 }
 
-/** Negative where `a` is before `b` in the chain. */
+/** Negative if `a` is before `b` in the chain. */
 export const compared = (a: EventPosition, b: EventPosition): number =>
   a.position - b.position || a.eventIndex - b.eventIndex;
 

@@ -9,20 +9,20 @@ export interface NameInfo {
   owner: string;
   /** The last operation. */
   operation: NameOperationWord;
-  /** Transaction id of the last operation; null where it was before the chain, and the index lacks the chain's beginning. */
+  /** Transaction id of the last operation; null if it was before the chain, and the index lacks the chain's beginning. */
   txId: Uint8Array | null;
   /** Height at which its lease ends; 0 while its namespace is not open. */
   expireBlock: number;
-  /** Null where the name never had one. */
+  /** Null if the name never had one. */
   zonefileHash: Uint8Array | null;
-  /** Empty where it was never received. */
+  /** Empty if it was never received. */
   zonefile: string;
 }
 
 /** A name of a list. */
 export interface ListedName extends Pick<NameInfo, 'owner' | 'operation' | 'txId'> {
   name: string;
-  /** When its lease ends; null where it doesn't, or its namespace is not open. */
+  /** When its lease ends; null if it doesn't, or its namespace is not open. */
   lease: NameLease | null;
 }
 
@@ -40,7 +40,7 @@ export interface SubdomainInfo {
   owner: string;
   /** Transaction id of the declaration; null as in {@link NameInfo}. */
   txId: Uint8Array | null;
-  /** URL of the resolver; empty where the zonefile names none. */
+  /** URL of the resolver; empty if the zonefile names none. */
   resolver: string;
   zonefileHash: Uint8Array;
   zonefile: string;

@@ -29,9 +29,9 @@ export interface Page<T, Total extends number | null = number> {
   /** Number of items in the whole list. */
   total: Total;
   current: Cursor;
-  /** The page after this one; null where there are no items. */
+  /** The page after this one; null if there are no items. */
   next: Cursor | null;
-  /** The page before this one; null where there are no items. */
+  /** The page before this one; null if there are no items. */
   previous: Cursor | null;
 }
 

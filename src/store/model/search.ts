@@ -31,7 +31,7 @@ export type Found = { match: Match } & (
   | { kind: 'bitcoin_address'; bitcoinAddress: string }
   /** `bitcoinAddress` is what was searched for, where that was a Bitcoin address. */
   | { kind: 'address'; address: string; bitcoinAddress: string | null }
-  /** Name and symbol are null where the contract wasn't read. */
+  /** Name and symbol are null if the contract wasn't read. */
   | { kind: 'token'; asset: string; name: string | null; symbol: string | null }
   | { kind: 'contract'; contractId: string }
   | { kind: 'name'; name: string }

@@ -131,7 +131,7 @@ export interface BondRegistration {
   sats: string;
   stx: string;
   txId: Uint8Array;
-  /** Outputs of a lock on Bitcoin; null where sBTC was handed in. */
+  /** Outputs of a lock on Bitcoin; null if sBTC was handed in. */
   outputs: { txId: Uint8Array; index: number }[] | null;
 }
 
@@ -179,7 +179,7 @@ export interface SignerManager {
   registered: { height: number; burnHeight: number; txId: Uint8Array };
   /** Keys that the contract was granted, by key. */
   grants: { key: Uint8Array; authId: string; txId: Uint8Array }[];
-  /** Another key that it registered later, for the next cycle; null where there is none. */
+  /** Another key that it registered later, for the next cycle; null if there is none. */
   pending: { key: Uint8Array; txId: Uint8Array } | null;
 }
 
@@ -202,11 +202,11 @@ export interface StackedCycle {
   stx: bigint;
   /** Sats of a bond that earn rewards. */
   sats: bigint;
-  /** The Bitcoin address that was named for rewards of pox to pox-4; null where it is unknown. */
+  /** The Bitcoin address that was named for rewards of pox to pox-4; null if it is unknown. */
   bitcoinAddress: string | null;
   /**
    * In sats: what the Bitcoin blocks of the cycle paid to the address, whoever shares it; of pox-5 what the principal itself accrued.
-   * Null where it is unknown.
+   * Null if it is unknown.
    */
   earned: bigint | null;
 }

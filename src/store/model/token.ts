@@ -46,7 +46,7 @@ export interface NftEvent extends PositionedEvent<Extract<AssetEvent, { kind: 'n
   transaction: TransactionDetail | null;
 }
 
-/** A mint, with the present owner of its instance; null where that is burnt. */
+/** A mint, with the present owner of its instance; null if that is burnt. */
 export interface NftMint extends NftEvent {
   owner: string | null;
 }
@@ -76,9 +76,9 @@ interface ListedToken {
 
 /** A fungible token of the directory. */
 export interface FtListing extends ListedToken {
-  /** Base units, decimal; negative where the chain isn't known from its beginning. */
+  /** Base units, decimal; negative if the chain isn't known from its beginning. */
   supply: string;
-  /** As the contract has it; null where that isn't known. */
+  /** As the contract has it; null if unknown. */
   name: string | null;
   symbol: string | null;
   decimals: string | null;

@@ -119,7 +119,7 @@ export type FoundTransaction =
   | { mined: true; transaction: TransactionDetail }
   | { mined: false; transaction: PendingTransactionDetail };
 
-/** State of a transaction: index block hash of its block, null where it isn't mined, and its status. */
+/** State of a transaction: index block hash of its block, null if it isn't mined, and its status. */
 export interface TransactionState {
   indexBlockHash: Uint8Array | null;
   status: string;
@@ -205,7 +205,7 @@ export interface MempoolProjection extends Pick<Projection, 'blocks' | 'places'>
 
 /** What a pending transaction waits for. Amounts are micro-STX. */
 export type PendingAwaits =
-  /** A nonce that its account must use before: that of a pending transaction, or null where nobody sent one. */
+  /** A nonce that its account must use before: that of a pending transaction, or null if nobody sent one. */
   | { for: 'nonce'; principal: string; nonce: number; txId: Uint8Array | null }
   | { for: 'balance'; principal: string; needed: bigint; available: bigint };
 

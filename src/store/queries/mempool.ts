@@ -207,7 +207,7 @@ export function pendingRank(db: Database, most = MOST_COUNTED) {
   const rankAfter = (higherFees: number): number | null => (higherFees > most ? null : higherFees + 1);
 
   return {
-    /** Rank of a pending transaction by fee; null where the transaction isn't pending. */
+    /** Rank of a pending transaction by fee; null if the transaction isn't pending. */
     feeRank(txId: Uint8Array): FeeRank | null {
       const row = pending.get(txId);
       if (row === null) return null;
@@ -252,7 +252,7 @@ export function pendingMeeting(db: Database, mostRows?: number) {
   const oldest = prepared<Stored<'mempool_transactions', 'tx_id' | 'received_at'>, []>(db, pendingMeetingSql.oldest);
   const pages = walker<Stored<'mempool_transactions', 'tx_id'>, keyof typeof payload, PendingWalk>(db, walk, mostRows);
 
-  /** Number of transactions where types are the only condition; null where others would have to be counted. */
+  /** Number of transactions where types are the only condition; null if others would have to be counted. */
   function totalOf({ types, ...others }: PendingConditions): number | null {
     if (Object.values(others).some((one) => one !== null)) return null;
     if (types === null) return total.get()?.total ?? 0;
@@ -282,7 +282,7 @@ export function pendingMeeting(db: Database, mostRows?: number) {
       return pages({ values, found, total: totalOf(of) }, limit, at, ({ tx_id }) => pendingOf(itemAt.get(tx_id)!));
     },
 
-    /** The transaction that is pending the longest, with its receipt in Unix seconds; null where none is pending. */
+    /** The transaction that is pending the longest, with its receipt in Unix seconds; null if none is pending. */
     oldest(): { txId: Uint8Array; receiptTime: number } | null {
       const row = oldest.get();
       return row === null ? null : { txId: row.tx_id, receiptTime: Math.round(row.received_at / MICROSECONDS) };
@@ -346,9 +346,9 @@ type CandidateRow = Stored<
 
 /** What is read of an account for a projection. */
 interface AccountAtTip {
-  /** Null where it is unknown: the index begins at a block, and the node was not asked about the account. */
+  /** Null if it is unknown: the index begins at a block, and the node was not asked about the account. */
   nextNonce: number | null;
-  /** micro-STX that are not locked; null where it is unknown. */
+  /** micro-STX that are not locked; null if it is unknown. */
   available: bigint | null;
 }
 
@@ -368,7 +368,7 @@ export type SharedProjection = ReturnType<typeof sharedProjection>;
 export function sharedProjection() {
   let last: { key: string; made: Promise<Made> } | null = null;
   return {
-    /** @param key of the state of the mempool and the tip @param make makes the projection where there is none of the state */
+    /** @param key of the state of the mempool and the tip @param make makes the projection if there is none of the state */
     async of(key: string, make: () => Promise<Made>): Promise<Made> {
       while (last?.key === key) {
         const shared = last;
@@ -464,7 +464,7 @@ export function mempoolProjection(
       : [{ account: sponsor_id, nonce: sponsor_nonce }]),
   ];
 
-  /** What an account lacks to pay its part of a transaction; null where it lacks nothing. */
+  /** What an account lacks to pay its part of a transaction; null if it lacks nothing. */
   function lackOf(row: CandidateRow, accounts: (account: number) => AccountAtTip) {
     const fee = BigInt(decimalOf(row.fee));
     const amount = row.type === PAYLOAD.token_transfer ? BigInt(row.amount ?? 0) : 0n;
@@ -570,7 +570,7 @@ export function mempoolProjection(
 
   /**
    * The first nonce before a transaction's own that nobody spends, or whose transaction is in no block; the next one where all are
-   * in blocks and are as many as a node accepts; null where all are, and are fewer.
+   * in blocks and are as many as a node accepts; null if all are, and are fewer.
    */
   function awaitedBefore(
     { account, nonce }: Candidate['spends'][number],
@@ -595,7 +595,7 @@ export function mempoolProjection(
     /** The projected blocks, and how many transactions they are of. It takes several turns. */
     projection: async (): Promise<MempoolProjection> => made(),
 
-    /** Where a pending transaction stands in the projection; null where it isn't pending. */
+    /** Where a pending transaction stands in the projection; null if it isn't pending. */
     async projected(txId: Uint8Array) {
       const { blocks, places, nextNonces } = await made();
       const row = byId.get(txId);
@@ -615,7 +615,7 @@ export function mempoolProjection(
       return { place, awaits, fee: awaits.length > 0 ? null : feeForFirstBlock(own, blocks, nextNonce) };
     },
 
-    /** The first transactions of a projected block, in their order; none where there is no such block. @param block from 1 */
+    /** The first transactions of a projected block, in their order; none if there is no such block. @param block from 1 */
     async inProjectedBlock(block: number, limit: number): Promise<OffsetPage<PendingTransaction>> {
       const { transactions = [] } = (await made()).blocks[block - 1] ?? {};
       const items = transactions.slice(0, limit).map(({ txId }) => pendingOf(itemAt.get(txId)!));

@@ -75,7 +75,7 @@ function nameOwners(db: Database) {
   const assetIds = (): number[] =>
     NAME_ASSETS.map((identifier) => asset.get(identifier)?.id).filter((id) => id !== undefined);
   return {
-    /** The owner of a name's token; undefined where the known chain never minted it. */
+    /** The owner of a name's token; undefined if the known chain never minted it. */
     of(name: string): string | undefined {
       const value = nameToken(name);
       if (value === null) return undefined;
@@ -119,7 +119,7 @@ export function nameQueries(db: Database, turns: Turns) {
   const zonefiles = zonefileQueries(db);
   const subdomains = subdomainQueries(db, genesisId);
 
-  /** The transaction that began the chain; null where the index doesn't have the chain's beginning. */
+  /** The transaction that began the chain; null if the index doesn't have the chain's beginning. */
   function genesisId(): Uint8Array | null {
     const { first, last: end } = positionsOf(FIRST);
     return (genesis.get(first, end) ?? firstTransferOf.get(first, end))?.tx_id ?? null;
@@ -164,7 +164,7 @@ export function nameQueries(db: Database, turns: Turns) {
   return {
     /** Names that are not revoked, in order, 100 a page. @param page counted from 0 */
     page: (page: number): string[] => names.all(NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name),
-    /** Names of a namespace; undefined where it is not open. */
+    /** Names of a namespace; undefined if it is not open. */
     ofNamespace(its: string, page: number): string[] | undefined {
       if (!namespaces.isOpen(its)) return undefined;
       return namesOfNamespace.all(its, NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name);
@@ -183,29 +183,29 @@ export function nameQueries(db: Database, turns: Turns) {
         },
       });
     },
-    /** A name with its lease; undefined where it is unknown or revoked. */
+    /** A name with its lease; undefined if it is unknown or revoked. */
     listed: (name: string): ListedName | undefined => listed(name),
     /** Open namespaces, in order. */
     namespaces: (): string[] => namespaces.all(),
-    /** Undefined where the namespace is not open. */
+    /** Undefined if the namespace is not open. */
     price: (its: string): PriceFunction | undefined => namespaces.price(its),
-    /** Undefined where the name is unknown or revoked. */
+    /** Undefined if the name is unknown or revoked. */
     find: (name: string): NameInfo | undefined => find(name),
-    /** Undefined where the subdomain is unknown, or its name is revoked. */
+    /** Undefined if the subdomain is unknown, or its name is revoked. */
     findSubdomain: (name: string): SubdomainInfo | undefined => findSubdomain(name),
-    /** URL of the resolver of a name's undeclared subdomains; undefined where there is none. */
+    /** URL of the resolver of a name's undeclared subdomains; undefined if there is none. */
     resolver: (name: string): string | undefined => subdomains.resolverOf(parentOf(name)),
     /**
-     * The zonefile of a name or subdomain; empty where it was never received.
+     * The zonefile of a name or subdomain; empty if it was never received.
      * @param hash of one of its present or former zonefiles; null for the newest
-     * @returns undefined where the name doesn't exist, or never had that zonefile
+     * @returns undefined if the name doesn't exist, or never had that zonefile
      */
     zonefile(name: string, hash: Uint8Array | null): string | undefined {
       if (isSubdomain(name)) return isActive(parentOf(name)) ? subdomains.zonefile(name, hash) : undefined;
       if (!isActive(name)) return undefined;
       return hash === null ? zonefiles.newest(name).text : zonefiles.withHash(name, hash);
     },
-    /** Subdomains of a name, in order; none where the name is unknown or revoked. */
+    /** Subdomains of a name, in order; none if the name is unknown or revoked. */
     subdomains: async (name: string): Promise<string[]> =>
       isActive(name) ? subdomains.ofName(name, turns.longWork()) : [],
     /** Names and subdomains of an address, in no order. */
@@ -287,7 +287,7 @@ function namespaceQueries(db: Database) {
 
     isOpen: (its: string): boolean => namespace.get(its) !== null || oldNamespace.get(its) !== null,
 
-    /** Undefined where the namespace is not open. */
+    /** Undefined if the namespace is not open. */
     price(its: string): PriceFunction | undefined {
       const row = price.get(its) ?? oldNamespace.get(its);
       if (row === null) return undefined;
@@ -301,7 +301,7 @@ function namespaceQueries(db: Database) {
     },
 
     /**
-     * The lease of a name as its contract counts it, by tenures; null where it doesn't end, or the namespace is not open.
+     * The lease of a name as its contract counts it, by tenures; null if it doesn't end, or the namespace is not open.
      * @param isOld whether the name existed before the chain
      */
     lease(name: string, its: string, isOld: boolean): NameLease | null {
@@ -426,7 +426,7 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
       return { owner, txId: tx_id, resolver: url, zonefileHash: subdomainHash(zonefile), zonefile: text };
     },
 
-    /** Undefined where there is no such subdomain, or none with that zonefile. @param hash null for the newest */
+    /** Undefined if there is no such subdomain, or none with that zonefile. @param hash null for the newest */
     zonefile(name: string, hash: Uint8Array | null): string | undefined {
       const isAsked = (found: Uint8Array): boolean => hash === null || Buffer.compare(found, hash) === 0;
       const found = declarations.all(name).find(({ zonefile }) => isAsked(subdomainHash(zonefile)));
@@ -435,7 +435,7 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
       return old !== null && isAsked(old.zonefile_hash) ? old.zonefile : undefined;
     },
 
-    /** URL of the resolver of a name's undeclared subdomains; undefined where there is none. */
+    /** URL of the resolver of a name's undeclared subdomains; undefined if there is none. */
     resolverOf: (name: string): string | undefined => (resolver.get(name) ?? oldResolver.get(name))?.resolver,
 
     /** Subdomains of a name, in order. */
@@ -473,14 +473,14 @@ function zonefileQueries(db: Database) {
 
   const oldText = (hash: Uint8Array): string => oldZonefile.get(hash)?.content ?? '';
 
-  /** The text of a zonefile that an operation named; empty where it was never received. */
+  /** The text of a zonefile that an operation named; empty if it was never received. */
   function textOf(row: HashRow): string {
     const found = attachment.get(row.position, row.zonefile_hash);
     return found === null ? oldText(row.zonefile_hash) : lossyText(found.content);
   }
 
   return {
-    /** The newest zonefile of a name: an operation without one leaves it. The hash is null where the name never had one. */
+    /** The newest zonefile of a name: an operation without one leaves it. The hash is null if the name never had one. */
     newest(name: string): { hash: Uint8Array | null; text: string } {
       const row = newestHash.get(name);
       if (row !== null) return { hash: row.zonefile_hash, text: textOf(row) };
@@ -488,7 +488,7 @@ function zonefileQueries(db: Database) {
       return { hash, text: hash === null ? '' : oldText(hash) };
     },
 
-    /** Undefined where the name never had a zonefile of this hash. */
+    /** Undefined if the name never had a zonefile of this hash. */
     withHash(name: string, hash: Uint8Array): string | undefined {
       const row = withHash.get(name, hash);
       if (row !== null) return textOf(row);

@@ -31,7 +31,7 @@ function identityOf(path: string): string {
 
 const filesOf = (directory: string): string => [indexPath(directory), journalPath(directory)].map(identityOf).join(' ');
 
-/** Ends a snapshot. @returns false where that fails; the connection must be closed then */
+/** Ends a snapshot. @returns false if that fails; the connection must be closed then */
 function isEnded({ db, end }: IndexConnection): boolean {
   try {
     db.endReads();
@@ -59,7 +59,7 @@ function journalBeside(index: Connection, directory: string): JournalReader {
  * @param number distinguishes this file from others that are opened at the path
  * @param turns shares the thread among long queries and other work
  * @param limits of what one request may read; tests use others than the default
- * @throws OperatorError where there is no index or no journal, one of another version, or one that is being loaded
+ * @throws OperatorError if there is no index or no journal, one of another version, or one that is being loaded
  * @throws IndexUnavailableError while it is being replaced
  */
 export function openIndexFile(

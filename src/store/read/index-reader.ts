@@ -130,7 +130,7 @@ export function readerOf(
        * Height of the first block of a partial history, below which this index knows nothing; null for the whole chain. Synchronous, since every answer depends on it.
        */
       historyFrom: (): number | null => chain.historyStart()?.height ?? null,
-      /** The canonical block's index block hash; undefined where there is no such block. */
+      /** The canonical block's index block hash; undefined if there is no such block. */
       blockHash: (id: BlockId) => chain.block(id)?.index_block_hash,
       /** The block received last, of any fork; undefined before the first. */
       newestArrival: () => chain.newestArrival(),
@@ -165,17 +165,17 @@ export function readerOf(
       /** Canonical transactions by filters. */
       search: (...asked: Parameters<typeof search>) => search(...asked),
       /**
-       * Transactions of a block of any fork; an orphan has none. Undefined where no fork has such a block.
+       * Transactions of a block of any fork; an orphan has none. Undefined if no fork has such a block.
        */
       inBlock,
       /**
-       * The canonical transaction, else a pending or dropped one, else one of an orphan; undefined where the id is unknown.
+       * The canonical transaction, else a pending or dropped one, else one of an orphan; undefined if the id is unknown.
        */
       findInForks: inForks({ details, events, mempool, orphans }),
     },
     events,
     mempool: {
-      /** A transaction of the mempool, pending or dropped; undefined where there is none. */
+      /** A transaction of the mempool, pending or dropped; undefined if there is none. */
       find: (txId: Uint8Array) => mempool.find(txId),
       findAnnounced: (txId: Uint8Array) => mempool.findAnnounced(txId),
       /** Pending transactions, newest receipt first, then by id. */
@@ -215,7 +215,7 @@ export function readerOf(
     contracts: {
       ...contractQueries(db),
       ...deploymentQueries(db, orphans, limits.deployments),
-      /** Functions that a contract's newest deployment with an interface declares; undefined where there is none. */
+      /** Functions that a contract's newest deployment with an interface declares; undefined if there is none. */
       functions: contractFunctionQueries(db, cache),
       /** Logs of a contract, newest first. */
       logs: contractLogQueries(db, cache),

@@ -72,7 +72,7 @@ interface InUse {
   readonly file: IndexFile;
   readonly connection: IndexConnection;
   readonly since: number;
-  /** Commits of this process before the snapshot began; null where the snapshot may or may not include the last one. */
+  /** Commits of this process before the snapshot began; null if the snapshot may or may not include the last one. */
   readonly commits: number | null;
   /** Number of its requests, and one for the turn in which others may join. */
   holders: number;
@@ -96,7 +96,7 @@ function sharedSnapshot(sharing: Sharing | undefined, now: () => number, end: (o
 
   return {
     leave,
-    /** Null where no snapshot is young enough and includes all these commits of this process. */
+    /** Null if no snapshot is young enough and includes all these commits of this process. */
     join(commits: number | null): InUse | null {
       if (commits === null || shared === null || shared.cutOff || shared.commits !== commits) return null;
       if (now() - shared.since >= SHARED_MS) return null;
@@ -141,7 +141,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   const shared = sharedSnapshot(sharing, now, end);
   let file: IndexFile | null = null;
   let filesOpened = 0;
-  /** Why there is no file; null where there is one. */
+  /** Why there is no file; null if there is one. */
   let unavailable: Error | null = null;
   let closed = false;
 

@@ -6,7 +6,7 @@ import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { type KeyOf, type NewRow, type StoredRow, type TableShape, upserter } from './table.ts';
 
 interface CachedRow<R> {
-  /** Null where the table has no such row. */
+  /** Null if the table has no such row. */
   row: R | null;
   /** Whether the table's row differs. */
   isChanged: boolean;
@@ -75,7 +75,7 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, most = MO
   }
 
   return {
-    /** The row in the open transaction; null where there is none. Must not be changed: `put` replaces it. */
+    /** The row in the open transaction; null if there is none. Must not be changed: `put` replaces it. */
     get(key: KeyOf<S>): StoredRow<S> | null {
       const name = nameOf(key);
       return (rows.get(name) ?? cache(name, find.get(...valuesOf(key)))).row;

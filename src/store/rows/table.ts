@@ -42,7 +42,7 @@ export type KeyOf<S extends TableShape> = { [Name in S['key'][number]]: Bound[S[
 /** A row that was read. Integers are exact below 2^53. */
 export type StoredRow<S extends TableShape> = { [Name in keyof S['columns']]: Read[S['columns'][Name]] };
 
-/** Declares a table. @param key columns that identify a row; empty where there are none */
+/** Declares a table. @param key columns that identify a row; empty if there are none */
 export const tableShape = <const Name extends string, const C extends Columns, const Key extends keyof C & string>(
   name: Name,
   key: readonly Key[],
@@ -135,7 +135,7 @@ export function table<S extends TableShape>(db: Database, shape: S) {
   const remove = runner<KeyOf<S>>(db.prepare(`DELETE FROM ${shape.name} WHERE ${where.join(' AND ')}`), shape.key);
   return {
     add: inserter(db, shape),
-    /** @throws Error where there is no such row */
+    /** @throws Error if there is no such row */
     remove(key: KeyOf<S>): void {
       if (remove(key).changes !== 1) throw new Error(`${shape.name} had no row to take away`);
     },

@@ -78,7 +78,7 @@ function rangeOf(condition: ValueCondition): KeyRange {
   return { low: key, high: key };
 }
 
-/** The range of keys for fields that meet all conditions; empty where `low` is above `high`. */
+/** The range of keys for fields that meet all conditions; empty if `low` is above `high`. */
 export function keyRange(conditions: readonly ValueCondition[]): KeyRange {
   const range = { low: '', high: LAST };
   for (const { low, high } of conditions.map(rangeOf)) {

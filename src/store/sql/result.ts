@@ -30,7 +30,7 @@ export interface Result {
 /**
  * Opens the index for queries, with the views of this program whatever the file's views are. SQLite sorts in memory, so that
  * no query fills a disk.
- * @throws OperatorError where there is no index, or one of another version
+ * @throws OperatorError if there is no index, or one of another version
  */
 export function openForQueries(directory: string): Connection {
   const db = openReader(directory);
@@ -60,7 +60,7 @@ function refusal(error: SQLiteError, sql: string): OperatorError {
 
 /**
  * Runs a part of a query.
- * @throws OperatorError where the query or the file is at fault
+ * @throws OperatorError if the query or the file is at fault
  */
 function onQuery<T>(db: Connection, sql: string, run: () => T): T {
   try {
@@ -90,7 +90,7 @@ function isOneSelect(db: Connection, sql: string): boolean {
   }
 }
 
-/** Prepares the operator's statement. @throws OperatorError where it is empty @throws SQLiteError where it is wrong */
+/** Prepares the operator's statement. @throws OperatorError if it is empty @throws SQLiteError if it is wrong */
 function preparedQuery(db: Connection, sql: string) {
   try {
     return db.compiled<Record<string, SqlValue>, SqlParameter[]>(sql);
@@ -114,7 +114,7 @@ function viewsWithoutRows(): Database {
 /** The page at which SQLite keeps the schema of a file. */
 const SCHEMA_PAGE = 1;
 
-/** What SQLite opens to run a query on the views alone. @throws OperatorError where the query needs more than these */
+/** What SQLite opens to run a query on the views alone. @throws OperatorError if the query needs more than these */
 function openedBy(db: Database, sql: string, parameters: readonly SqlParameter[]) {
   try {
     return db.query<{ opcode: string; p2: number }, SqlParameter[]>(`EXPLAIN ${sql}`).all(...parameters);
@@ -144,7 +144,7 @@ const isRepeated = (names: readonly string[]): boolean => new Set(names).size < 
 const withUniqueNames = (sql: string, count: number): string =>
   `WITH result(${Array.from({ length: count }, (_, i) => `c${i}`).join(', ')}) AS (\n${sql}\n) SELECT * FROM result`;
 
-/** @throws OperatorError where a query has not as many parameters as there are values */
+/** @throws OperatorError if a query has not as many parameters as there are values */
 function requireParameters(count: number, values: readonly SqlParameter[]): void {
   if (count === values.length) return;
   throw new OperatorError(
@@ -157,7 +157,7 @@ function requireParameters(count: number, values: readonly SqlParameter[]): void
  * Prepares a query. Rows are read as they are iterated.
  * @param text one SELECT, VALUES, WITH or EXPLAIN; a semicolon may end it
  * @param parameters values for its parameters
- * @throws OperatorError where the text is none of these; iterating throws it where the query fails
+ * @throws OperatorError if the text is none of these; iterating throws it where the query fails
  */
 export function resultOf(db: Connection, text: string, parameters: readonly SqlParameter[] = []): Result {
   const sql = text.replace(/[;\s]+$/, '');
@@ -186,7 +186,7 @@ export function resultOf(db: Connection, text: string, parameters: readonly SqlP
 /** Forms by SQLite's type of a value. */
 const FORMS: Readonly<Record<string, Form>> = { integer: 'integer', real: 'real', text: 'text', blob: 'bytes' };
 
-/** The form of a column, from the first and last of its types in alphabetical order; both null where all values are null. */
+/** The form of a column, from the first and last of its types in alphabetical order; both null if all values are null. */
 function formOf(first: string | null, last: string | null): Form {
   if (first === null) return 'text';
   return first === last ? (FORMS[first] ?? 'mixed') : 'mixed';
@@ -195,7 +195,7 @@ function formOf(first: string | null, last: string | null): Form {
 /** JavaScript types of the values of each form that has only one. */
 const TYPES: Partial<Record<Form, string>> = { integer: 'bigint', real: 'number', bytes: 'object' };
 
-/** @throws OperatorError where a value doesn't have its column's form, because the second run returned other values */
+/** @throws OperatorError if a value doesn't have its column's form, because the second run returned other values */
 function requireForms(columns: readonly ResultColumn[], row: readonly SqlValue[]): void {
   const other = columns.find(({ form }, i) => {
     const value = row[i] ?? null;
@@ -212,7 +212,7 @@ function requireForms(columns: readonly ResultColumn[], row: readonly SqlValue[]
  * The result of a query with the forms of its columns, which takes a first run of the query: a column of SQLite may have
  * values of any type.
  * @param maxRows rows that are asked for; null for all
- * @throws OperatorError where the query or the file is at fault; iterating throws it for values of other forms
+ * @throws OperatorError if the query or the file is at fault; iterating throws it for values of other forms
  */
 export function withForms(
   db: Connection,

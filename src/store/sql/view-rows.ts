@@ -22,7 +22,7 @@ export interface AskedHeights {
   to: number | null;
 }
 
-/** The view of a name, with or without its version prefix. @throws OperatorError where there is none */
+/** The view of a name, with or without its version prefix. @throws OperatorError if there is none */
 export function viewNamed(name: string): View {
   const view = views.find((one) => one.name === name || one.name === `v1_${name}`);
   if (view !== undefined) return view;
@@ -48,7 +48,7 @@ function inBlocks(range: 'position' | 'block_height', { first, last }: ExportedB
 
 /**
  * The range of blocks between heights, in the present snapshot.
- * @throws OperatorError where it has no block
+ * @throws OperatorError if it has no block
  */
 export function blocksOf(db: Connection, { from, to }: AskedHeights): ExportedBlocks {
   const [lowest, highest] =

@@ -50,7 +50,7 @@ export interface View {
   indexed: readonly string[];
   /** The columns that order the rows of an export, in the order of an index. */
   order: readonly string[];
-  /** How an export finds a range of heights; null where rows belong to no block. */
+  /** How an export finds a range of heights; null if rows belong to no block. */
   range: 'position' | 'block_height' | null;
 }
 

@@ -126,7 +126,7 @@ function tokenStates(db: Database, tailOf: TailOf) {
     return sums;
   }
 
-  /** Sums at the last checkpoint of a token, up to a height; null where there is none. */
+  /** Sums at the last checkpoint of a token, up to a height; null if there is none. */
   function tokenSums(principal: number, token: number, assetId: number, height: number): TokenSums | null {
     const row = tokenCheckpoint.get(principal, token, assetId, height);
     return row === null ? null : { sent: BigInt(row.sent), received: BigInt(row.received) };

@@ -75,7 +75,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   }
 
   /**
-   * Where a page starts: the position, and how many items to skip from there; undefined where the start names a block that
+   * Where a page starts: the position, and how many items to skip from there; undefined if the start names a block that
    * isn't canonical.
    */
   function pageStart(
@@ -112,7 +112,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
     /** The position of a canonical transaction. */
     find: (txId: Uint8Array): number | undefined => byId.get(txId)?.position,
 
-    /** Undefined where the transaction doesn't concern the principal, or the principal only sponsors it. */
+    /** Undefined if the transaction doesn't concern the principal, or the principal only sponsors it. */
     ofPrincipal(principal: number, position: number): AddressTransaction | undefined {
       const part = one.get(principal, position);
       if (part === null || (part.affected & sponsorOnly) !== 0) return undefined;
@@ -120,7 +120,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
     },
 
     /**
-     * All transactions of a principal; undefined where the start names a block that isn't canonical.
+     * All transactions of a principal; undefined if the start names a block that isn't canonical.
      * @param enter returns where to start the list for an offset
      */
     page(
@@ -167,7 +167,7 @@ export const inboundTransfersSql = {
 interface KeyRow {
   position: number;
   event_index: number;
-  /** Null where the transaction itself is a transfer. */
+  /** Null if the transaction itself is a transfer. */
   printed: number | null;
 }
 
@@ -269,7 +269,7 @@ export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOK
     /**
      * Events of some kinds in transactions up to a position: those that name the principal, and those that it logged.
      * Events that the offset skips are only counted.
-     * @throws TooMuchWorkError where the page needs more transactions than a request may read
+     * @throws TooMuchWorkError if the page needs more transactions than a request may read
      */
     async newest(
       principal: number,

@@ -111,13 +111,13 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       return { items: transactions.concerning(id, range, limit), total };
     },
 
-    /** Undefined where the transaction doesn't concern the principal, or the principal only sponsors it. */
+    /** Undefined if the transaction doesn't concern the principal, or the principal only sponsors it. */
     transactionWithTransfers(principal: string, txId: Uint8Array): AddressTransaction | undefined {
       const position = transactions.find(txId);
       return position === undefined ? undefined : transactions.ofPrincipal(principalOf(principal), position);
     },
 
-    /** Undefined where the start names a block that isn't canonical. */
+    /** Undefined if the start names a block that isn't canonical. */
     chainPage(
       principal: string,
       limit: number,
@@ -130,7 +130,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       );
     },
 
-    /** Events in order; undefined where the transaction isn't canonical. */
+    /** Events in order; undefined if the transaction isn't canonical. */
     eventsOfTransaction(
       principal: string,
       txId: Uint8Array,
@@ -236,7 +236,7 @@ export function tokenListReader(db: Database, details: DetailQueries) {
     ): OffsetPage<NftEvent> => nfts.history(assetOf(asset), value, limit, offset, withTransactions),
     nftMints: (asset: string, limit: number, offset: number, withTransactions: boolean): OffsetPage<NftMint> =>
       nfts.mints(assetOf(asset), limit, offset, withTransactions),
-    /** The present owner of an instance, null where it is burnt; undefined where it never was. */
+    /** The present owner of an instance, null if it is burnt; undefined if it never was. */
     nftOwner: (asset: string, value: Uint8Array): string | null | undefined => nfts.owner(assetOf(asset), value),
   };
 }

@@ -83,7 +83,7 @@ export function lockQuery(db: Database) {
   const block = prepared<Stored<'blocks', 'height' | 'burn_block_height'>, [number]>(db, sql.block);
   const forcedUnlocks = forcedUnlockQuery(db);
 
-  /** The lock that an account had where the index begins; null where it had none, or none is known. */
+  /** The lock that an account had where the index begins; null if it had none, or none is known. */
   function beforeFirst(account: StartingAccount | null): StxBalance['locked'] {
     const start = account === null || account.locked === 0n ? null : historyStart();
     if (account === null || start === null) return null;

@@ -103,7 +103,7 @@ const inTransaction = ({ position, time, tx_id }: TransactionRow) => ({
   txId: tx_id,
 });
 
-/** The movement of the fee; none where another principal pays it. */
+/** The movement of the fee; none if another principal pays it. */
 function feeMovement(principal: number, row: TransactionRow): Moved[] {
   const fee = BigInt(decimalOf(row.fee));
   if (row.payer_id !== principal || fee === 0n) return [];
@@ -272,7 +272,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
   }
 
   return {
-    /** Begins a walk; null where the period has no block. */
+    /** Begins a walk; null if the period has no block. */
     begin(principal: string, period: Period): HistoryWalk | null {
       const heights = heightsOf(period);
       if (heights === null || heights.first > heights.last) return null;
@@ -286,7 +286,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
 
     /**
      * The next movements, which may be an empty list; null at the end.
-     * @throws ChainReplacedError where the walk's last block left the chain, or the index was replaced by another file
+     * @throws ChainReplacedError if the walk's last block left the chain, or the index was replaced by another file
      */
     next(walk: HistoryWalk): Movement[] | null {
       const { principal, last, lastHash } = walk;

@@ -109,7 +109,7 @@ const following = (nonce: bigint | null): bigint => (nonce === null ? 0n : nonce
 /**
  * The pending and the missing nonces between two. The work is bounded by the number of pending and of listed nonces, however
  * far apart the two are.
- * @param lastConfirmed null where there is none: nonces begin at 0
+ * @param lastConfirmed null if there is none: nonces begin at 0
  * @param waiting pending nonces between the two, ascending
  */
 export function noncesBetween(

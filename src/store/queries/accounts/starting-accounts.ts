@@ -29,7 +29,7 @@ export const lastNonceOf = ({ nonce }: StartingAccount): bigint | null => (nonce
 
 type Row = Stored<'starting_accounts', 'balance' | 'locked' | 'unlock_height'> & { nonce: string };
 
-/** Makes a function that finds what an account had where the index begins; null where that is not known, or where all is. */
+/** Makes a function that finds what an account had where the index begins; null if unknown, or where all is. */
 export function startingAccountQuery(db: Database): (principal: number) => StartingAccount | null {
   const find = prepared<Row, [number]>(db, sql.account);
   return (principal) => {

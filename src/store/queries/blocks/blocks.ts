@@ -147,7 +147,7 @@ export function blockQueries(db: Database, chain: ChainQueries, cache: ChainCach
     return height === undefined ? NO_HEIGHTS : { first: height, last: height };
   }
 
-  /** The cursor that a start names; undefined where the start or its offset names no block of the heights. */
+  /** The cursor that a start names; undefined if the start or its offset names no block of the heights. */
   function cursorIn(
     { first, last }: Heights,
     { cursor, item, offset }: OffsetStart<Uint8Array>,
@@ -186,7 +186,7 @@ export function blockQueries(db: Database, chain: ChainQueries, cache: ChainCach
 
   return {
     range,
-    /** Canonical blocks, highest first; undefined where the start, an index block hash, is of no canonical block. */
+    /** Canonical blocks, highest first; undefined if the start, an index block hash, is of no canonical block. */
     page: (limit: number, start: OffsetStart<Uint8Array>) => {
       const first = chain.firstHeight();
       return page({ first, last: Math.max(tipHeight(), first - 1) }, limit, start);
@@ -207,7 +207,7 @@ export function blockQueries(db: Database, chain: ChainQueries, cache: ChainCach
     },
 
     /**
-     * Mean seconds between blocks since each of some times, in Unix seconds; 0 where there are fewer than two blocks. Blocks
+     * Mean seconds between blocks since each of some times, in Unix seconds; 0 if there are fewer than two blocks. Blocks
      * before the earliest of the times don't count.
      */
     averageTimes(times: readonly number[]): number[] {
@@ -221,7 +221,7 @@ export function blockQueries(db: Database, chain: ChainQueries, cache: ChainCach
       });
     },
 
-    /** Signatures of a block's signers, in order; undefined where there is no such canonical block. */
+    /** Signatures of a block's signers, in order; undefined if there is no such canonical block. */
     signatures(id: BlockId, limit: number, offset: number): OffsetPage<Uint8Array> | undefined {
       const height = chain.block(id)?.height;
       const found = height === undefined ? null : signatures.get(height);

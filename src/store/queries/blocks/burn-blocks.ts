@@ -222,7 +222,7 @@ export function burnRewardQueries(db: Database) {
   ) => ({ items: rows(total - offset - limit + 1, total - offset).map(itemOf), total });
 
   return {
-    /** Hash of the canonical Bitcoin block of a height; null where none is known. */
+    /** Hash of the canonical Bitcoin block of a height; null if unknown. */
     hashAt: (height: number): Uint8Array | null => hashAt.get(height)?.hash ?? null,
 
     /**
@@ -246,7 +246,7 @@ export function burnRewardQueries(db: Database) {
       return ranges;
     },
 
-    /** Hash of the newest announced Bitcoin block; null where none was announced. */
+    /** Hash of the newest announced Bitcoin block; null if none was announced. */
     newestHash(): Uint8Array | null {
       return newest.get()?.hash ?? null;
     },

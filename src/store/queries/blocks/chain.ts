@@ -37,7 +37,7 @@ export interface HistoryStart {
   burnBlockHeight: number;
 }
 
-/** Makes a function that reads where the index begins; null where it has the whole chain. */
+/** Makes a function that reads where the index begins; null if it has the whole chain. */
 export function historyStartQuery(db: Database): () => HistoryStart | null {
   const find = prepared<Stored<'history_start'>, []>(db, sql.historyStart);
   return () => {
@@ -75,7 +75,7 @@ export function chainQueries(db: Database, cache: ChainCache = noChainCache) {
   }, MOST_BLOCKS);
   const atHeight = cache.memoize((height) => byHeight.get(Number(height)), MOST_BLOCKS);
 
-  /** The canonical block, asked for twice in most requests, first for the tag; null where there is none. */
+  /** The canonical block, asked for twice in most requests, first for the tag; null if there is none. */
   function block(id: BlockId): BlockRow | null {
     if (id === 'latest') return newest.get();
     return 'height' in id ? atHeight(String(id.height)) : byHash(id.hash.toHex());

@@ -129,7 +129,7 @@ export function factQueries(db: Database) {
   const locked = lockQuery(db);
 
   return {
-    /** Undefined where there is no such block. */
+    /** Undefined if there is no such block. */
     block: (height: number): BlockFacts | undefined => block.get(height) ?? undefined,
 
     /** What a block touched that no later one up to a height did. */
@@ -169,12 +169,12 @@ export function factQueries(db: Database) {
       return states.ftBalance(owner, token, height);
     },
 
-    /** Who owns an instance after a block; null where it was burnt, or isn't minted yet. */
+    /** Who owns an instance after a block; null if it was burnt, or isn't minted yet. */
     nftOwner(asset: string, value: Uint8Array, height: number): string | null {
       return owner.get(assetId.get(asset)?.id ?? NOBODY, value, positionsOf(height).last)?.address ?? null;
     },
 
-    /** The newest deployment that had success; undefined where there is none. */
+    /** The newest deployment that had success; undefined if there is none. */
     contract(contractId: string) {
       const row = contract.get(principalId.get(contractId)?.id ?? NOBODY);
       return row === null

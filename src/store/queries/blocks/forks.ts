@@ -54,7 +54,7 @@ interface WalkedRow extends Stored<'orphaned_blocks', 'height' | 'index_block_ha
 /** Greater than every hash, as in a cursor's key. */
 const LAST_HASH = 'ff'.repeat(33);
 
-/** Whether one of two is true; null where that is unknown. */
+/** Whether one of two is true; null if that is unknown. */
 const either = (a: boolean | null, b: boolean | null): boolean | null => {
   if (a === true || b === true) return true;
   return a === null || b === null ? null : false;
@@ -86,7 +86,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
     return found;
   }
 
-  /** Whether an orphan was the tip of the canonical chain once; null where its payload was removed by retention. */
+  /** Whether an orphan was the tip of the canonical chain once; null if its payload was removed by retention. */
   function wasTip({ height, index_block_hash }: OrphanRow): boolean | null {
     const own = arrival.get(index_block_hash)?.journal_id ?? null;
     return own === null ? null : firstAt.get(height)?.journal_id === own;
@@ -127,7 +127,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
     return { fate, height: null, status: mempoolStatus(state) };
   }
 
-  /** The first block of the fork of an orphan; null where it is above too many others. */
+  /** The first block of the fork of an orphan; null if it is above too many others. */
   function firstOf(row: OrphanRow): OrphanRow | null {
     let at = row;
     for (let steps = 0; steps < mostRows; steps++) {
@@ -161,7 +161,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
       return { ...page, items };
     },
 
-    /** The fork of an orphaned block, by either of its hashes; undefined where there is no such orphan. */
+    /** The fork of an orphaned block, by either of its hashes; undefined if there is no such orphan. */
     find(hash: Uint8Array): ForkDetail | undefined {
       const row = byHash.get(hash) ?? byBlockHash.get(hash);
       const first = row === null ? null : firstOf(row);

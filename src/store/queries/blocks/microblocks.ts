@@ -22,7 +22,7 @@ export const sql = {
 interface Row
   extends Stored<'microblocks', 'hash' | 'parent_hash' | 'sequence' | 'height'>,
     Stored<'blocks', 'block_hash' | 'parent_block_hash'> {
-  /** Null where the index doesn't have the parent. */
+  /** Null if the index doesn't have the parent. */
   burn_block_hash: Uint8Array | null;
   burn_block_height: number;
   burn_block_time: number;

@@ -61,7 +61,7 @@ export function orphanQueries(
 
   const network = () => networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);
 
-  /** A block from its payload; undefined where the payload is no longer stored. */
+  /** A block from its payload; undefined if the payload is no longer stored. */
   function read(indexBlockHash: Uint8Array): Block | undefined {
     const source = payload.get(indexBlockHash);
     const text = source === null ? undefined : journal.read(source.journal_id)?.text;

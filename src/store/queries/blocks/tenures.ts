@@ -29,7 +29,7 @@ export interface MaturedReward {
   tenureHeight: number;
   /** Whether that block is from before Nakamoto, in which it takes one tenure more. */
   isEarly: boolean;
-  /** The block that it is for, and its tenure; null where the index begins above. */
+  /** The block that it is for, and its tenure; null if the index begins above. */
   fromIndexBlockHash: Uint8Array;
   fromTenure: number | null;
 }
@@ -75,7 +75,7 @@ export function tenureRewardQueries(db: Database) {
     fees: (tenureHeight: number, upTo: number): bigint => feesOf(tenureHeight, upTo),
 
     /**
-     * A tenure by its coinbase height, as far as blocks up to a height belong to it; null where the canonical chain doesn't
+     * A tenure by its coinbase height, as far as blocks up to a height belong to it; null if the canonical chain doesn't
      * have it.
      */
     rewarded(tenureHeight: number, upTo: number): RewardedTenure | null {
@@ -94,7 +94,7 @@ export function tenureRewardQueries(db: Database) {
       };
     },
 
-    /** The newest reward of the canonical chain up to a height; null where there is none. */
+    /** The newest reward of the canonical chain up to a height; null if there is none. */
     newest(upTo: number): MaturedReward | null {
       const row = newestReward.get(upTo);
       if (row === null || row.tenure_height === null) return null;

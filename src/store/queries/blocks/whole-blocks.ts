@@ -184,7 +184,7 @@ export function wholeBlockQueries(
       return { items, total: Math.max(0, last - first + 1) };
     },
 
-    /** Transactions of a block; an orphan has none. Undefined where no fork has such a block. */
+    /** Transactions of a block; an orphan has none. Undefined if no fork has such a block. */
     transactions(
       search: BlockSearch,
       order: 'asc' | 'desc',

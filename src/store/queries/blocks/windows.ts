@@ -14,7 +14,7 @@ export const sql = {
             JOIN blocks b ON b.block_time BETWEEN least AND least + ${CLOCK_RUNS_BACK}`,
 };
 
-/** Makes the function that finds the first height with a time or a later one; undefined where no block has one. */
+/** Makes the function that finds the first height with a time or a later one; undefined if no block has one. */
 export function firstSinceQuery(db: Database): (time: number) => number | undefined {
   const since = prepared<{ height: number | null }, [number]>(db, sql.since);
   return (time) => since.get(time)?.height ?? undefined;

@@ -85,7 +85,7 @@ export function contractLogQueries(db: Database, cache: ChainCache = noChainCach
     return { position, event_index: exact ? location.eventIndex : LAST_EVENT };
   }
 
-  /** The cursor that a start names; null for the newest; undefined where the offset is behind the last log. */
+  /** The cursor that a start names; null for the newest; undefined if the offset is behind the last log. */
   function cursorOf(id: number, { item, offset, ...start }: OffsetStart<EventLocation>): Cursor | null | undefined {
     const cursor: Cursor | null = item === null ? start.cursor : { side: 'from', key: keyOf(keyAt(item)) };
     if (offset === 0) return cursor;

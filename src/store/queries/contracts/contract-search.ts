@@ -46,7 +46,7 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
     return { item, bytes: value.length, fields: () => fieldsOf(value) };
   }
 
-  /** @throws TooMuchWorkError where the page needs more logs than a request may read */
+  /** @throws TooMuchWorkError if the page needs more logs than a request may read */
   return async (
     contractId: string,
     { topic, order, heights, fields }: LogFilter,
@@ -149,7 +149,7 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
     };
   }
 
-  /** @throws TooMuchWorkError where the page needs more calls than a request may read */
+  /** @throws TooMuchWorkError if the page needs more calls than a request may read */
   return async (
     contractId: string,
     filter: CallFilter,

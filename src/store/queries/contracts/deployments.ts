@@ -107,7 +107,7 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
 
   return {
     /**
-     * The newest deployment with a known interface, canonical before orphaned, else the newest; undefined where there is
+     * The newest deployment with a known interface, canonical before orphaned, else the newest; undefined if there is
      * none.
      */
     anyDeployment(contractId: string): ContractDeployment | undefined {
@@ -123,7 +123,7 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
     /**
      * Canonical deployments whose interface passes a test, newest first.
      * @param names functions that the interface must declare, by which the search begins
-     * @throws TooMuchWorkError where the page needs more deployments than a request may read
+     * @throws TooMuchWorkError if the page needs more deployments than a request may read
      */
     withInterface(
       names: readonly string[],
@@ -182,7 +182,7 @@ export function contractQueries(db: Database) {
   const principal = prepared<Stored<'principals', 'id'>, [string]>(db, contractsSql.principal);
   const waiting = prepared<Stored<'mempool_transactions', 'tx_id'>, [number, number]>(db, contractsSql.waiting);
   return {
-    /** The newest successful deployment of a contract; undefined where there is none. */
+    /** The newest successful deployment of a contract; undefined if there is none. */
     find(contractId: string): SmartContract | undefined {
       const row = find.get(contractId);
       if (row === null) return undefined;
@@ -190,7 +190,7 @@ export function contractQueries(db: Database) {
     },
 
     /**
-     * The newest mined deployment of a contract, whatever its status, else the first pending one; undefined where there is
+     * The newest mined deployment of a contract, whatever its status, else the first pending one; undefined if there is
      * none.
      */
     deployment(contractId: string): Deployment | undefined {

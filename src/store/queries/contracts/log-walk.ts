@@ -157,7 +157,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   const at = prepared<Row, [number, number]>(db, sql.at);
   const indexes = valueIndexes(db);
 
-  /** The contracts that a deployer has logs of; null where they are too many. */
+  /** The contracts that a deployer has logs of; null if they are too many. */
   async function deployedBy(deployer: string, pause: Pause): Promise<Counted[] | null> {
     const found: Counted[] = [];
     // '/' is the character behind the dot.
@@ -183,7 +183,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       ? deployedBy(of.deployer, pause)
       : of.contracts.map((id) => contract.get(id)).filter((row) => row !== null);
 
-  /** The logs of contracts, each by the index of a field that must have one value, where it has such an index, else all. */
+  /** The logs of contracts, each by the index of a field that must have one value, if it has such an index, else all. */
   function logsOf(found: readonly Counted[], fields: readonly FieldFilter[], span: Span) {
     const exact = fields.flatMap((field) => {
       const { low, high } = keyRange(field.conditions);
@@ -205,7 +205,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   }
 
   /**
-   * The logs of a sender's transactions. Each of them has one more place, so that it counts as read where it has no logs: before
+   * The logs of a sender's transactions. Each of them has one more place, so that it counts as read if it has no logs: before
    * its events, or on the way up after them.
    */
   function sentBy(sender: number, span: Span): ListedRows<PlaceRow> {

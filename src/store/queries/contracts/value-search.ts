@@ -172,13 +172,13 @@ interface Searched<Item> {
   order: ListOrder;
   fields: readonly FieldFilter[];
   span: Span;
-  /** Items in the whole list; null where it isn't counted. */
+  /** Items in the whole list; null if it isn't counted. */
   total: number | null;
   /** The whole list, newest first, regardless of the conditions. */
   all: ListedRows<PlaceRow>;
   /** Number of items in `all`, counted up to a maximum. */
   count(most: number): number;
-  /** The item at a position and the number of bytes read for it; the item is null where it doesn't belong to the list. */
+  /** The item at a position and the number of bytes read for it; the item is null if it doesn't belong to the list. */
   read(place: PlaceRow): { item: Item | null; bytes: number; fields: () => ClarityFields };
 }
 

@@ -96,7 +96,7 @@ export function stackingQueries(db: Database) {
       return { items: range.all(version, last - limit + 1, last).map(eventOf), total: count };
     },
 
-    /** Stacking events of a transaction, newest first; undefined where no canonical transaction has the id. */
+    /** Stacking events of a transaction, newest first; undefined if no canonical transaction has the id. */
     ofTransaction(version: StackingVersion, txId: Uint8Array): StackingEvent[] | undefined {
       const found = transaction.get(txId);
       return found === null ? undefined : ofTransaction.all(version, found.position).map(eventOf);
@@ -108,7 +108,7 @@ export function stackingQueries(db: Database) {
       return found === null ? [] : ofStacker.all(version, found.id).map(eventOf);
     },
 
-    /** The delegations to a pool that hold at a block, one a stacker, newest first; undefined where there is no such block. */
+    /** The delegations to a pool that hold at a block, one a stacker, newest first; undefined if there is no such block. */
     delegations(
       version: StackingVersion,
       pool: string,

@@ -82,7 +82,7 @@ const textOf = (address: PoxAddress | null, network: BitcoinNetwork): string | n
 /** Where the calls that lock STX in pox have the Bitcoin address, among their arguments. */
 const ADDRESS_PLACES: Readonly<Record<string, number>> = { 'stack-stx': 1, 'delegate-stack-stx': 2 };
 
-/** The pool and the Bitcoin address of a call of pox; null where another contract called pox. */
+/** The pool and the Bitcoin address of a call of pox; null if another contract called pox. */
 function calledWith(row: LockRow, network: BitcoinNetwork): Pick<Term, 'pool' | 'address'> {
   const place = ADDRESS_PLACES[row.function_name ?? ''];
   if (place === undefined || row.contract?.endsWith('.pox') !== true) return { pool: null, address: null };
@@ -99,7 +99,7 @@ const LOCKING = /^(delegate-)?stack-(stx|increase|extend)$/;
 
 /**
  * The terms that a print names: pox-4 prints the cycles, and those of pox-2 and pox-3 follow from the unlock height.
- * @param cycles null where the cycles of the network are unknown
+ * @param cycles null if the cycles of the network are unknown
  */
 function termsOf(print: StackingPrint, burnHeight: number, cycles: Cycles | null): Term[] {
   const { name, data, state, poxVersion, poxAddress, network } = print;
@@ -184,7 +184,7 @@ export function stakingRewardQueries(db: Database) {
     return total;
   }
 
-  /** What the Bitcoin blocks of a cycle paid to an address, in sats; null where the index has none of these blocks. */
+  /** What the Bitcoin blocks of a cycle paid to an address, in sats; null if the index has none of these blocks. */
   function paidIn(address: string, cycles: Cycles, cycle: number): bigint | null {
     const [start, end] = [startOf(cycles, cycle), startOf(cycles, cycle + 1)];
     return isKnown.get(start, end) === null ? null : paidBefore(address, end) - paidBefore(address, start);

@@ -173,7 +173,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
     },
 
     /**
-     * Signers of a cycle, heaviest first, then by key; undefined where there is no such cycle. A walk of the current cycle
+     * Signers of a cycle, heaviest first, then by key; undefined if there is no such cycle. A walk of the current cycle
      * stays in the cycle in which it began.
      */
     cycleSigners(asked: number | 'current', limit: number, at: Cursor | null): Page<ManagedSigner> | undefined {

@@ -61,7 +61,7 @@ export function assetReaders(db: Database, cache: ChainCache = noChainCache) {
           itemOf: ({ identifier, balance }) => ({ asset: identifier, balance: decimalOf(balance) }),
         });
       },
-      /** Base units, decimal; `0` where there are none. */
+      /** Base units, decimal; `0` if there are none. */
       ftBalance(principal: string, asset: string): string {
         const row = ftBalance.get(assetOf(asset), principalOf(principal));
         return row === null ? '0' : decimalOf(row.balance);

@@ -106,7 +106,7 @@ export function tokenMetadataQueries(db: Database) {
     families.all().map(({ family, ...counts }) => ({ family: storedFamily.nameOf(family), ...counts }));
 
   return {
-    /** A contract of tokens; undefined where no contract of the chain has the identifier and the interface of one. */
+    /** A contract of tokens; undefined if no contract of the chain has the identifier and the interface of one. */
     contract(contractId: string): TokenContractDetail | undefined {
       const row = contract.get(contractId);
       if (row === null) return undefined;
@@ -115,7 +115,7 @@ export function tokenMetadataQueries(db: Database) {
       return { contractId, family: storedFamily.nameOf(family), asset, txId, lastTokenId };
     },
 
-    /** A token of a contract; a fungible one has the number 1. Undefined where the contract has none, as far as is known. */
+    /** A token of a contract; a fungible one has the number 1. Undefined if the contract has none, as far as the index shows. */
     token(contractId: string, token: bigint): TokenDetail | undefined {
       const tokenId = sortable(token.toString());
       const row = tokens.get(contractId, tokenId);
@@ -150,7 +150,7 @@ export function tokenMetadataQueries(db: Database) {
     /** Ascends with whatever the node says of tokens; never used twice, not even by another index. */
     version: (): number => version.get()?.version ?? 0,
 
-    /** What is known of the fungible token with an asset identifier; undefined where its contract is none of tokens. */
+    /** What is known of the fungible token with an asset identifier; undefined if its contract is none of tokens. */
     ofAsset(identifier: string): TokenFacts | undefined {
       const row = ofAsset.get(identifier);
       return row === null ? undefined : factsOf(row);

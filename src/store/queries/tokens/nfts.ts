@@ -198,7 +198,7 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       return { items, total };
     },
 
-    /** The present owner of an instance, null where it is burnt; undefined where it never was. */
+    /** The present owner of an instance, null if it is burnt; undefined if it never was. */
     owner(asset: number, value: Uint8Array): string | null | undefined {
       const row = ownerOf.get(asset, value);
       return row === null ? undefined : row.address;

@@ -113,7 +113,7 @@ const moveOf = (row: MoveRow): Move => ({
 
 const ftTransferOf = (row: MoveRow): FtTransfer => ({ ...moveOf(row), amount: row.amount ?? '0' });
 
-/** The memo of a transfer; null where there is none, or it is empty. */
+/** The memo of a transfer; null if there is none, or it is empty. */
 function memoOf(row: StxRow): Uint8Array | null {
   let bytes = row.type === TOKEN_TRANSFER ? row.transaction_memo : row.memo;
   if (row.next_contract !== null && row.next_value !== null && SEND_MANY.has(row.next_contract)) {

@@ -86,7 +86,7 @@ export function detailQueries(db: Database, cache: ChainCache = noChainCache) {
   }
 
   return {
-    /** Position and number of events of the newest canonical transaction with an id; null where there is none. */
+    /** Position and number of events of the newest canonical transaction with an id; null if there is none. */
     placeOf,
 
     /** The newest canonical transaction with an id. */

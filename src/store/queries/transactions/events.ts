@@ -67,13 +67,13 @@ export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'pla
   const ofTransaction = lister<EventRow>(db, lists.ofTransaction);
   const downwards = prepared<EventRow, [number, number, number, number]>(db, sql.downwards);
   return {
-    /** Events of a canonical transaction from an offset on; none where no canonical transaction has the id. */
+    /** Events of a canonical transaction from an offset on; none if no canonical transaction has the id. */
     page(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
       const found = placeOf(txId);
       return found === null ? [] : ofTransaction([found.position]).rows([offset], false, limit).map(eventOf);
     },
 
-    /** Events of some kinds, the last first; none where no canonical transaction has the id. */
+    /** Events of some kinds, the last first; none if no canonical transaction has the id. */
     lastFirst(
       txId: Uint8Array,
       kinds: readonly TransactionEvent['kind'][],
@@ -84,7 +84,7 @@ export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'pla
       return found === null ? [] : downwards.all(found.position, kindMask(kinds), limit, offset).map(eventOf);
     },
 
-    /** Events in order; undefined where no canonical transaction has the id. */
+    /** Events in order; undefined if no canonical transaction has the id. */
     ofTransaction(txId: Uint8Array, limit: number, at: Cursor | null): Page<TransactionEvent> | undefined {
       const found = placeOf(txId);
       if (found === null) return undefined;

@@ -125,7 +125,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
     meeting: transactionWalk(db, summaryAt, walkRows),
 
     /**
-     * Transactions of a block, the last first; undefined where there is no such canonical block. A walk of the latest block
+     * Transactions of a block, the last first; undefined if there is no such canonical block. A walk of the latest block
      * stays in the block in which it began.
      */
     ofBlock(id: BlockId, limit: number, at: Cursor | null): Page<TransactionSummary> | undefined {
@@ -149,7 +149,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
       });
     },
 
-    /** The canonical transaction, else the pending or dropped one; undefined where the id is unknown. */
+    /** The canonical transaction, else the pending or dropped one; undefined if the id is unknown. */
     find(txId: Uint8Array): FoundTransaction | undefined {
       const transaction = details.find(txId);
       if (transaction !== undefined) return { mined: true, transaction };
@@ -157,7 +157,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
       return pending === undefined ? undefined : { mined: false, transaction: pending };
     },
 
-    /** Block and status of a transaction; undefined where the id is unknown. */
+    /** Block and status of a transaction; undefined if the id is unknown. */
     state(txId: Uint8Array): TransactionState | undefined {
       const mined = details.state(txId);
       if (mined !== undefined) return mined;
