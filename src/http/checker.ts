@@ -4,7 +4,7 @@ import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox
 import { Value } from '@sinclair/typebox/value';
 import { lazy } from '../base/cache.ts';
 
-/** Where and how a value breaks its schema. */
+/** The location of a value that breaks its schema, and the broken rule. */
 interface Mistake {
   /** Member names and array indexes from the root to the wrong value; empty for the root. */
   path: string[];

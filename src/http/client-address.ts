@@ -3,7 +3,7 @@ import { type AddressBytes, contains, type Network, parseAddress, parseNetwork, 
 
 /**
  * Parses a comma-separated list of networks such as `10.0.0.0/8, ::1`.
- * @returns null where one is none
+ * @returns null if an item isn't a network
  */
 export function parseNetworks(text: string): Network[] | null {
   const networks = text
@@ -17,14 +17,15 @@ export function parseNetworks(text: string): Network[] | null {
 const isIn = (networks: readonly Network[], address: AddressBytes): boolean =>
   networks.some((one) => contains(one, address));
 
-/** Tells the address of a client. @param peer address of the other end of the connection, as text; empty if unknown */
+/** Returns the address of a client. @param peer address of the other end of the connection, as text; empty if unknown */
 export type AddressOf = (peer: string, headers: Headers) => string;
 
 /**
- * The client of a request is the peer, or if that is a trusted proxy, whom it names in `X-Forwarded-For`. The names are read from
- * the last one on, which the peer itself wrote; the first that is no trusted proxy is the client, whatever it wrote before it. What a
- * proxy names that is no address is passed over, and the proxy counts as the client.
- * @param untrusted called with a peer that is no trusted proxy, and forwards requests of others all the same
+ * Makes a function that finds the client of a request. The client is the peer, unless the peer is a trusted proxy. Then the
+ * function reads `X-Forwarded-For` from its last address, which the peer wrote, to the first address that isn't a trusted proxy:
+ * that is the client, since a client can forge everything before its address. If a proxy names something that isn't an address,
+ * the proxy counts as the client.
+ * @param untrusted called with a peer that sends `X-Forwarded-For` but isn't a trusted proxy
  */
 export function clientBehind(trusted: readonly Network[], untrusted: (peer: string) => void = () => {}): AddressOf {
   const isTrusted = (text: string): boolean => {
@@ -46,13 +47,13 @@ export function clientBehind(trusted: readonly Network[], untrusted: (peer: stri
   };
 }
 
-/** Bytes of an IPv6 address that a site has to itself: a /64. */
+/** Bytes of the IPv6 network of a site: a /64. */
 const SITE_BYTES = 8;
 
-/** Bytes of the network that a provider has: a /32 of IPv6, a /16 of IPv4. */
+/** Bytes of the network of a provider: a /32 of IPv6, a /16 of IPv4. */
 const PROVIDER_BYTES = { 4: 2, 16: 4 };
 
-/** The network of a provider that an address belongs to. */
+/** Returns the network of the provider that an address belongs to, in hex. */
 export function providerNetwork(text: string): string {
   const parsed = parseAddress(text);
   if (parsed === null) return text;
@@ -60,7 +61,7 @@ export function providerNetwork(text: string): string {
   return address.subarray(0, address.length === 4 ? PROVIDER_BYTES[4] : PROVIDER_BYTES[16]).toHex();
 }
 
-/** The addresses that count as one client: an IPv4 address, or the /64 of an IPv6 address, of which anybody has as many as they like. */
+/** Returns the addresses that count as one client, in hex: an IPv4 address, or the /64 of an IPv6 address, since a site has all of it. */
 export function addressGroup(text: string): string {
   const parsed = parseAddress(text);
   if (parsed === null) return text;

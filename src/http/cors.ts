@@ -9,12 +9,12 @@ import type { Route } from './route.ts';
 const HOOKS = /^\/chainhooks(\/|$)/;
 const MANAGEMENT = /^\/chainhooks\//;
 
-/** Seconds for which a browser may reuse the answer: a day, though browsers have lower limits of their own. */
+/** Seconds for which a browser may reuse the answer: a day, though browsers have lower limits. */
 const MAX_AGE_SECONDS = '86400';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** The routes' methods as a header lists them. HEAD needs no route. */
+/** Returns the routes' methods as a header lists them. HEAD is answered without a route. */
 function methodsOf(routes: readonly Route[]): string {
   const served = new Set<string>(routes.map(({ method }) => method));
   return METHODS.filter((method) => served.has(method === 'HEAD' ? 'GET' : method)).join();

@@ -15,7 +15,7 @@ export interface Deprecation {
    * ({@link PAGE}) are added if the replacement has these parameters.
    */
   replacement: string | readonly string[] | null;
-  /** Path of a related route, where no route replaces this one. */
+  /** Path of a related route, if no route replaces this one. */
   related?: string;
   /** Parameters of the replacement that are derived from the request, by name; a function returns null if it can't derive one. */
   parts?: Readonly<Record<string, (sent: SentText) => string | null>>;
@@ -45,7 +45,7 @@ export type QueryOf = (path: string) => TProperties;
 
 const withoutNames = (path: string): string => path.replace(PARAMETER, '{}');
 
-/** Finds query parameters of routes by path, whatever the names of the path's parameters are. */
+/** Finds query parameters of routes by path. The names of the path's parameters may differ. */
 export function queriesOf(routes: readonly { method: string; path: string; query: TProperties }[]): QueryOf {
   const found = lazy(
     () =>

@@ -3,7 +3,7 @@ import { readUpTo } from '../base/bounded-read.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { TransientError } from '../base/errors.ts';
 
-/** What became of a request without a whole answer: no connection, no answer in time, or one that broke off or is too long. */
+/** Why a request has no complete answer: no connection, no answer in time, or an answer that broke off or is too long. */
 type Failure = 'connection' | 'late' | 'broken' | 'long';
 
 /** Another server can't be reached, or sends no whole answer in time. */
@@ -21,8 +21,8 @@ export class UnreachableError extends TransientError {
 /**
  * `fetch` that ignores `HTTP_PROXY` and similar variables and connects to the server directly. Requests between threads
  * carry API keys, and a proxy's answer would be mistaken for the node's. `outgoing.ts` sends requests to
- * URLs that strangers choose, without a proxy too.
- * @throws what `fetch` throws
+ * URLs that strangers choose, also without a proxy.
+ * @throws the errors of `fetch`
  */
 export const directFetch = (url: string | URL, init: BunFetchRequestInit = {}): Promise<Response> =>
   // biome-ignore lint/style/noRestrictedGlobals: the only file that may call it
@@ -42,7 +42,7 @@ export const MAX_ANSWER_BYTES = 20_000_000;
 
 /**
  * Sends a request and reads the whole answer, with any status. Redirects aren't followed.
- * @throws UnreachableError if there is no answer, or it is late, breaks off or is too long
+ * @throws UnreachableError if the answer is missing, late or too long, or breaks off
  */
 export async function wholeAnswer(
   url: string | URL,

@@ -49,7 +49,7 @@ export class ApiError extends Error {
   constructor(
     readonly status: ErrorStatus,
     message: string,
-    /** Error code for programs, where the status alone does not identify the error. */
+    /** Error code for programs, if the status doesn't identify the error. */
     readonly code: string | null = null,
     { headers = NO_HEADERS, ...options }: ErrorOptions & Partial<Pick<ApiError, 'headers'>> = {},
   ) {
@@ -61,7 +61,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Where a parameter is; messages begin with it: `querystring/limit`. */
+/** The location of a parameter. Messages start with it: `querystring/limit`. */
 export interface ParameterLocation {
   location: 'params' | 'querystring' | 'headers' | 'body';
   /** The parameter's name, then member names and array indexes inside its value; empty for the whole body. */
@@ -86,7 +86,7 @@ export class ParameterError extends ApiError {
     this.#phrase = phrase;
   }
 
-  /** The message without the location, for error shapes that have it in a member of its own. @param separator of the path */
+  /** The message without the location, for error shapes that have the location in a separate member. @param separator of the path */
   withoutLocation(separator: string): string {
     return this.#phrase(this.path.join(separator) || this.location);
   }
@@ -99,7 +99,7 @@ export const invalidCursor = (): ParameterError =>
     'must be a cursor that this list answered; leave it out to get the first page',
   );
 
-/** An error with a body of its own form, which clients of the route read. */
+/** An error with a special body that clients of the route expect. */
 export class ShapedError extends ApiError {
   override readonly name: string = 'ShapedError';
   constructor(
@@ -124,7 +124,7 @@ export class HistoryError extends ApiError {
   }
 }
 
-/** A 404. @param message says what was not found */
+/** Creates a 404. @param message names the missing thing */
 export const notFound = (message: string): ApiError => new ApiError(404, message);
 
 /** The error for a path whose percent-encoding is malformed, or isn't UTF-8. */
@@ -216,7 +216,7 @@ export function failures(respond: Responder, log: Log): Failure {
   };
 }
 
-/** The 404 for a path without a route. A route can throw it, too, for a path that its pattern matches but that isn't one. */
+/** The 404 for a path without a route. A route can also throw it, for a path that only its pattern matches. */
 export class UnknownRouteError extends ShapedError {
   override readonly name = 'UnknownRouteError';
   /** The order of the body's members is part of the API. */

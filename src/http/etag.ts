@@ -19,7 +19,7 @@ export const tagOf = (version: string) => {
   return (state: string): string => `${state}-${program}`;
 };
 
-/** The end of tags that name a block: known blocks can be completed while the tip stays. Empty if none was completed. */
+/** Returns the end of tags that name a block: indexed blocks can be completed while the tip stays. Empty if none was completed. */
 const completed = (read: Reader): string => {
   const completions = read.chain.tip()?.completions ?? 0;
   return completions === 0 ? '' : `-${completions}`;
@@ -49,7 +49,7 @@ export const chainTipAndAttachments = (read: Reader): string | null => {
   return tip === null ? null : `${tip}-${read.names.version()}`;
 };
 
-/** The tag of answers about tokens: what their contracts say may be read at any time. */
+/** Returns the tag of answers about tokens: the metadata of their contracts may be read at any time. */
 export const chainTipAndTokens = (read: Reader): string =>
   `${chainTip(read) ?? 'empty'}-${read.tokenMetadata.version()}`;
 
@@ -72,7 +72,7 @@ export const mempoolAndAnyFork = (read: Reader): string | null => {
   return fork === null ? null : `${fork}-${read.mempool.version()}`;
 };
 
-/** The tag of answers that depend on a principal's history, to which only blocks add. */
+/** The tag of answers that depend on a principal's history. Only blocks add to this history. */
 export const principal = chainAndBurnTip;
 
 /** The tag of answers that depend on a principal's pending transactions as well. */
@@ -83,7 +83,7 @@ export const principalAndMempool = (read: Reader): string | null => {
 
 /**
  * The tag of an answer about one transaction: its block, or its status in the mempool with the mempool's version. The
- * status alone is not enough: a transaction that was dropped and sent again is pending as before, with another time.
+ * status alone is not enough: a transaction that was dropped and sent again is pending again, with another time.
  */
 export const transaction = (read: Reader, { tx_id }: { tx_id: Uint8Array }): string | null => {
   const state = read.transactions.state(tx_id);
@@ -106,8 +106,8 @@ export const blockAt = (read: Reader, { timestamp }: { timestamp: number }): str
 };
 
 /**
- * Whether an `If-None-Match` names a tag. Lenient: it accepts weak tags, missing quotes and lists. `*` names no tag: a client
- * that sends it with a GET has no copy that a 304 could confirm.
+ * Whether an `If-None-Match` names a tag. Lenient: it accepts weak tags, missing quotes and lists. `*` doesn't name a tag: a client
+ * that sends it with a GET lacks a copy that a 304 could confirm.
  */
 export function namesTag(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false;

@@ -12,9 +12,9 @@ export type Forward = (request: Request) => Promise<Response>;
 const PEER_HEADER = 'x-stackside-peer';
 
 /**
- * The client's address of a forwarded request.
+ * Returns the client's address of a forwarded request.
  * @param internalToken the secret of this process's threads
- * @returns null if no thread of this process forwarded the request, whatever the header says
+ * @returns null if no thread of this process forwarded the request, even if the header is set
  */
 export function passedPeer(headers: Headers, internalToken: string): string | null {
   const [known, peer] = headers.get(PEER_HEADER)?.split(' ') ?? [];

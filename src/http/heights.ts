@@ -173,7 +173,7 @@ export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['cloc
 
   return {
     /**
-     * Resolves once the height may have been reached, also where the index can't be read, or at the deadline.
+     * Resolves once the height may have been reached, even if the index can't be read, or at the deadline.
      * @param deadline on the monotonic clock
      * @param signal aborts when the client disconnects, which ends the wait
      */

@@ -1,7 +1,7 @@
 /**
- * What an index with a partial history can answer. It knows nothing of the blocks below, and no answer of
- * it is wrong for that: each equals the answer of an index from genesis, or says that it can't. A route declares what its
- * answers need, and `route.ts` sees to it for all of them.
+ * Answers from an index with a partial history, which lacks the blocks below its first one. An answer is never wrong for that
+ * reason: it equals the answer of an index from genesis, or it is an error. Each route declares the part of the chain that it
+ * needs, and `route.ts` checks the declaration.
  */
 
 import { Type } from '@sinclair/typebox';
@@ -10,21 +10,21 @@ import type { Reader } from '../store/read/index-reader.ts';
 import { ApiError, HistoryError, ShapedError } from './errors.ts';
 
 /**
- * The part of the chain that a route needs for right answers if the index began at a block. All but `none` also need to know
- * which chain it is (`known-chain.ts`).
- * - `none`: nothing of the chain, such as constants, or the state of the server.
- * - `pending`: nothing that is older, such as pending transactions or fees. One exception: if a branch that lost below the first
+ * The part of the chain that a route needs for right answers if the index began at a block. All but `none` also need
+ * the identity of the chain (`known-chain.ts`).
+ * - `none`: nothing of the chain, for constants or the state of the server.
+ * - `pending`: nothing that is older, for pending transactions or fees. One exception: if a branch that lost below the first
  *   block mined a transaction, and the node announces it again, it stays pending although an older block used its nonce.
  * - `thing`: one block, transaction or contract, which is complete if it is found. If it isn't found, it may be older: the 404
  *   has the code `BEFORE_HISTORY`.
- * - `since`: what there is since the first block, such as the rows of a list, or what is estimated from them; the header
- *   {@link HISTORY_HEADER} says so. A 404 is that of a thing.
- * - `account`: the STX and the nonces of accounts, which the node is asked for. The handler calls {@link withUntouched}.
+ * - `since`: everything since the first block, for the rows of a list, or for estimates from them. Answers have the header
+ *   {@link HISTORY_HEADER}, and a 404 has the same code as for `thing`.
+ * - `account`: the STX and the nonces of accounts, which the server requests from the node. The handler calls {@link withUntouched}.
  * - `whole`: all blocks, for sums, tokens, stacking and names: 503 with the code `HISTORY_INCOMPLETE`.
  */
 export type HistoryNeed = 'none' | 'pending' | 'thing' | 'since' | 'account' | 'whole';
 
-/** Response header: height of the first block that the index knows, where that isn't the chain's first. */
+/** Response header: height of the first block of the index, if the chain has earlier blocks. */
 export const HISTORY_HEADER = 'stackside-history-from';
 
 /** The height of the first block of an index that began at a block. */
@@ -34,10 +34,10 @@ export const HistoryFrom = Type.Integer({
   examples: [150_000],
 });
 
-/** Says where the history of this server begins. @param from height of the first block */
+/** Returns the clause with the start of this server's history. @param from height of the first block */
 const begins = (from: number): string => `the history of this server begins at block ${from}`;
 
-/** What wasn't found may be older than the index. */
+/** Error code of a 404 for something that may be older than the index. */
 const NOT_FOUND_SINCE = 'BEFORE_HISTORY';
 
 /** Seconds after which the node may have answered about an account. */
@@ -46,7 +46,7 @@ const RETRY_AFTER_SECONDS = 1;
 const NODE_RETRY_AFTER_SECONDS = 5;
 
 /**
- * Asks the node for the STX and nonces of an account after a block.
+ * Requests the STX and nonces of an account after a block from the node.
  * @param indexBlockHash of the block
  * @throws ApiError if the node doesn't return it
  */
@@ -73,10 +73,11 @@ export function requireWholeHistory(read: Reader): void {
 }
 
 /**
- * Makes an answer about accounts. Asks the node about accounts that no block of a partial history has touched.
+ * Makes an answer about accounts. Requests accounts from the node if no block of a partial history has touched them.
  * @param answer gets the STX and nonces of each account that only the node knows, and null for the others
  * @returns a promise if the history is partial
- * @throws HistoryError if the index knows an account's blocks and waits for the node's answer about earlier ones; ApiError if the node doesn't answer
+ * @throws HistoryError if the index has blocks of an account and waits for the node's answer about earlier ones
+ * @throws ApiError if the node doesn't answer
  */
 export function withUntouched<T>(
   read: Reader,
@@ -89,7 +90,7 @@ export function withUntouched<T>(
   return Promise.all(principals.map((principal) => untouchedAccount(read, from, principal, askAccount))).then(answer);
 }
 
-/** @param from height of the first block @returns null if the index knows the account */
+/** @param from height of the first block @returns null if the index has the account */
 async function untouchedAccount(
   read: Reader,
   from: number,
@@ -118,18 +119,18 @@ export function errorSince(error: unknown, from: number): unknown {
   return new HistoryError(404, NOT_FOUND_SINCE, `${error.message}; ${begins(from)}`, withFrom(from));
 }
 
-/** The text of a 404 with a body of its own form, which names the code where the index began at a block. */
+/** Returns the text of a 404 with a special body. The text contains the code if the index began at a block. */
 export function notFoundText(read: Reader, message: string): string {
   const from = read.chain.historyFrom();
   return from === null ? message : `${message}; ${begins(from)} (${NOT_FOUND_SINCE})`;
 }
 
-/** Response header: Bitcoin heights whose payouts the server doesn't know, as ranges such as `870000-870012,870020`. */
+/** Response header: Bitcoin heights with unknown payouts, as ranges such as `870000-870012,870020`. */
 export const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
 /** Ranges of heights that the header has at most; the last one then covers all that follow. */
 const MOST_RANGES = 50;
 
-/** The Bitcoin blocks that were filled from the node, which doesn't tell their payouts, as ranges; null if there are none. */
+/** Returns the Bitcoin blocks that were filled from the node, which doesn't return payouts, as ranges; null if there are none. */
 export function withoutPayouts(read: Reader): string | null {
   const ranges = read.burnRewards.withoutPayouts();
   const [last, cut] = [ranges.at(-1), ranges[MOST_RANGES - 1]];

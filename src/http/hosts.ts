@@ -109,13 +109,13 @@ export const hostNames = (text: string): string[] =>
 
 /** The hosts under which hooks may be managed. */
 export interface HostRules {
-  /** Names of this server besides `localhost`. */
+  /** Names of this server, in addition to `localhost`. */
   names: readonly string[];
   /** Which IP addresses `Host` may have: `loopback` only, or any (DNS rebinding needs a name, so no page can fake an address). */
   addresses: 'loopback' | 'any';
 }
 
-/** Makes a function that tells whether the `Host` header of a request names this server. */
+/** Makes a function that checks whether the `Host` header of a request names this server. */
 export function hostCheck({ names, addresses }: HostRules): (header: string | null) => boolean {
   const own = new Set(['localhost', ...names.map(plain)]);
   return (header) => {
@@ -139,8 +139,8 @@ export function isFromOtherPage(request: Request): boolean {
 }
 
 /**
- * Whether, by its browser, a page of this server makes the request. `Sec-Fetch-Site` decides if it is sent, since a reverse
- * proxy may have changed `Host`. Over plain HTTP, under other names than localhost, browsers send `Origin` alone.
+ * Returns whether the browser states that a page of this server makes the request. `Sec-Fetch-Site` decides if it is sent, since
+ * a reverse proxy may have changed `Host`. Over plain HTTP, under other names than localhost, browsers send only `Origin`.
  */
 export function isFromOwnPage(request: Request): boolean {
   const site = request.headers.get('sec-fetch-site');

@@ -18,8 +18,8 @@ class JsonText {
 declare const ofValue: unique symbol;
 
 /**
- * A `T` that is JSON text already, or that is serialized when the answer is written. The type has no members, so that no
- * code can read a member of `T` from it.
+ * A `T` that is already JSON text, or that is serialized when the answer is written. The type is empty, so that no code can
+ * read a member of `T` from it.
  */
 export interface Written<T> {
   readonly [ofValue]: T;
@@ -103,7 +103,7 @@ export function jsonParts(body: unknown, pause: Pause): string[] | Promise<strin
 /** Whether the value is {@link Written}. */
 const isText = (value: unknown): boolean => value instanceof JsonText || value instanceof LazyValue;
 
-/** Whether a value contains such values. Of a list the first item counts, since items have one type. */
+/** Returns whether a value contains such values. Only the first item of a list is checked, since items have one type. */
 function hasText(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return isText(value[0]) || hasText(value[0]);
@@ -129,14 +129,14 @@ const isWhole = (value: unknown): boolean =>
 
 const wholeText = (value: unknown): string => (value instanceof JsonText ? value.text : JSON.stringify(value));
 
-/** An array or object of which some members are written. */
+/** An array or object that is partly written. */
 interface Begun {
   value: Readonly<Record<string, unknown>> | readonly unknown[];
   /** Names of an object's members; null for an array. */
   names: readonly string[] | null;
-  /** Place of the next member. */
+  /** Index of the next member. */
   next: number;
-  /** What stands before the next member. */
+  /** The character before the next member. */
   separator: '[' | '{' | ',';
 }
 
@@ -172,7 +172,7 @@ class JsonWriter {
     return true;
   }
 
-  /** Returns what was written since the last time. */
+  /** Returns the text that was written since the last call. */
   take(): string {
     const text = this.#texts.join('');
     this.#texts = [];
@@ -203,7 +203,7 @@ class JsonWriter {
     this.#write(item, !isWhole(item));
   }
 
-  /** Writes members up to the first one that isn't written at once. Those before it are one text: that is fastest. */
+  /** Writes members up to the first one that must be written in parts. The members before it become one text, which is fastest. */
   #writeMembers(at: Begun, names: readonly string[]): void {
     const object = at.value as Readonly<Record<string, unknown>>;
     const plain: Record<string, unknown> = Object.create(null);

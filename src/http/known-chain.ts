@@ -1,5 +1,5 @@
 /**
- * Answers before the server knows its chain. The data, a setting, the node or the first block names the chain. Until then, an
+ * Answers while the server's chain is unknown. The data, a setting, the node or the first block names the chain. Until then, an
  * empty answer could be wrong, so routes of the chain answer 503.
  */
 import type { Reader } from '../store/read/index-reader.ts';
@@ -8,7 +8,7 @@ import { ApiError } from './errors.ts';
 /** Seconds after which the node may be back, or the first block may be there. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** The error while the server doesn't know its chain. @param reason the server's state in sentences; null if it isn't known */
+/** Creates the error while the server's chain is unknown. @param reason the server's state in sentences; null if unknown */
 export function unknownChain(reason: string | null): ApiError {
   const message = "This server doesn't know its chain yet";
   return new ApiError(503, reason === null ? message : `${message}. ${reason}`, 'CHAIN_UNKNOWN', {
@@ -16,5 +16,5 @@ export function unknownChain(reason: string | null): ApiError {
   });
 }
 
-/** Whether the server knows its chain: the data names it or has a block. */
+/** Returns whether the data names the chain or has a block. */
 export const isChainKnown = ({ chain }: Reader): boolean => chain.tip() !== null || chain.chainId() !== null;

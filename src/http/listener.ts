@@ -15,7 +15,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name of the host is not known',
 };
 
-/** The flags that set a server's address; undefined where there is none. */
+/** The flags that set a server's address; undefined if the server lacks such a flag. */
 interface AddressFlags {
   host?: string;
   port?: string;
@@ -31,7 +31,7 @@ function remedyOf(code: string, { host, port }: AddressFlags): string {
 
 /**
  * Starts a server.
- * @param what name of the server in errors
+ * @param what the server's name in errors
  * @param listen starts the server
  * @throws OperatorError if the address can't be listened on
  */
@@ -97,7 +97,7 @@ export interface HttpListenerOptions<Data> {
   /** Handlers by path, which take precedence over `fetch`. */
   routes?: Readonly<Record<string, Handler<Data>>>;
   websocket?: Bun.WebSocketHandler<Data>;
-  /** Shares the thread among requests and the thread's other work for clients; default: among requests alone. */
+  /** Shares the thread among requests and the thread's other work for clients; default: only among requests. */
   turns?: Turns;
   /** Makes the response to a malformed request, or to one whose handler failed. */
   refuse: (status: 400 | 500, message: string) => Response;
@@ -171,7 +171,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     reusePort: shared,
     maxRequestBodySize: bodyLimit + BODY_MARGIN,
     idleTimeout: idleSeconds,
-    // Bun's error page shows source code, and must never be served, whatever NODE_ENV is.
+    // Bun's error page shows source code, and must never be served, even if NODE_ENV is `development`.
     development: false,
     fetch: inTurn,
     error: () => refuse(500, UNEXPECTED),

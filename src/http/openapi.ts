@@ -8,7 +8,7 @@ import { isOwnPath } from './parameters.ts';
 /** Name of the security scheme for routes that need a key. */
 const KEY_SCHEME = 'key';
 
-/** Descriptions of error statuses of a route, besides 400, 401, 404 and 410. */
+/** Descriptions of error statuses of a route, except 400, 401, 404 and 410. */
 export type Refusals = Readonly<Partial<Record<ErrorStatus, string>>>;
 
 interface Described {
@@ -137,7 +137,7 @@ const HEIGHT = {
   schema: Height,
 };
 
-/** The response header with the height at which the history begins. */
+/** The response header with the height of the first block in the history. */
 const HISTORY_FROM = {
   description:
     'Height of the first block that the server knows, if it began at a block: the answer has nothing older. The errors `BEFORE_HISTORY`, `HISTORY_INCOMPLETE` and `ASKING_NODE` have it too. A server that knows the whole chain sends none.',
@@ -195,7 +195,7 @@ function withExample(operation: Operation, { parameters = {}, body }: RecordedEx
 const JSON_TYPE = 'application/json';
 const schemaOf = (body: Pick<Body, 'content'> | undefined): TSchema | undefined => body?.content?.[JSON_TYPE]?.schema;
 
-/** The parts of the document besides the routes. */
+/** The parts of the document, except the routes. */
 export interface ApiDescription {
   title: string;
   description: string;
@@ -376,7 +376,7 @@ function commonTo($id: string, objects: readonly Json[]): Json | null {
   const required = first?.required.filter((name) => common.some(([one]) => one === name));
   return { $id, type: 'object', required, properties: Object.fromEntries(common) };
 }
-/** Minimum number of shared members for a schema of their own. */
+/** Minimum number of shared members for a separate schema. */
 const FEW = 4;
 
 interface ObjectSchema {

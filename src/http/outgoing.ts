@@ -12,7 +12,7 @@ import { type AddressBytes, contains, type Network, network, parseAddress, parse
 
 /**
  * Networks that are not public, each with the reason: IANA's registries of special-purpose addresses (RFC 6890 and its
- * successors) and of special-use names, and addresses known to lead into a network from outside. For an address in several, the
+ * successors) and of special-use names, and addresses that lead into a network from outside. For an address in several, the
  * first reason is reported.
  */
 const special: readonly (readonly [network: Network, reason: string])[] = (
@@ -58,14 +58,14 @@ const special: readonly (readonly [network: Network, reason: string])[] = (
   ] as const
 ).map(([text, reason]) => [network(text), reason]);
 
-/** The networks of a reason, by which an operator may allow them; null for an unknown reason. */
+/** Returns the networks of a reason, since operators may allow networks by reason; null for an unknown reason. */
 const networksNamed = (name: string): Network[] | null =>
   name === 'loopback' || name === 'private' ? special.flatMap(([one, reason]) => (reason === name ? [one] : [])) : null;
 
 /** The well-known prefix of NAT64: a connection ends at the IPv4 address in the last 4 bytes (RFC 6052). */
 const NAT64 = network('64:ff9b::/96');
 
-/** The IPv4 address at which a connection to a NAT64 address ends; other addresses unchanged. */
+/** Returns the IPv4 address that a NAT64 address leads to; other addresses unchanged. */
 const reached = (address: AddressBytes): AddressBytes =>
   contains(NAT64, address) ? address.subarray(-4) : unmapped(address);
 
@@ -87,7 +87,7 @@ export class TargetRefused extends Error {
   override readonly name = 'TargetRefused';
 }
 
-/** The resolver knows no address of a host, at least for now. */
+/** The resolver can't resolve a host, at least for now. */
 export class TargetUnresolved extends Error {
   override readonly name = 'TargetUnresolved';
 }
@@ -128,7 +128,7 @@ export interface TargetRules {
   allowed: readonly Network[];
   /** Whether public targets are allowed without TLS. */
   plainHttp: boolean;
-  /** The settings of the two rules, which messages name; none where the rules are fixed. */
+  /** Names of the settings of the two rules, for messages; undefined if the rules are fixed. */
   settings?: { allowed: string; plainHttp: string };
 }
 
@@ -139,7 +139,7 @@ export interface Target {
 }
 
 /**
- * Makes the guard, which decides to which URLs and addresses requests may go.
+ * Makes the guard, which decides which URLs and addresses may receive requests.
  * @param resolve resolves host names
  */
 export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resolve: Resolve = systemResolve) {
@@ -182,7 +182,7 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
     /**
      * Checks a URL and resolves its host.
      * @returns the URL to request, and the addresses to connect to
-     * @throws TargetRefused if any address of the host is not allowed; TargetUnresolved if the resolver knows none
+     * @throws TargetRefused if any address of the host is not allowed; TargetUnresolved if the resolver can't resolve the host
      */
     async check(text: string): Promise<Target> {
       const url = new URL(text);
@@ -216,7 +216,7 @@ export function retryAfter(text: string | undefined, now: number): number | null
   return at === null ? null : Math.min(Math.max(0, at - now), MOST_RETRY_AFTER_MS);
 }
 
-/** What requests to strangers' URLs need. */
+/** Dependencies of requests to strangers' URLs. */
 export interface Outgoing {
   guard: TargetGuard;
   clock: Clock;
@@ -336,15 +336,15 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     else signal.addEventListener('abort', fail, { once: true });
   });
 
-/** Checks a URL for as long as its request may take. @throws what {@link TargetGuard} throws, and an Error when the signal ends */
+/** Checks a URL until its request must end. @throws the errors of {@link TargetGuard}, and an Error when the signal aborts */
 export const checkedTarget = (guard: TargetGuard, url: string, ending: AbortSignal): Promise<Target> =>
   Promise.race([guard.check(url), aborted(ending)]);
 
 /**
- * Does what may take a time and no longer.
- * @param signal ends it, for example when the process stops
- * @param run gets the signal that ends what it does
- * @throws LateError if it failed because its time was over; what `run` throws
+ * Runs a function that must end within a time.
+ * @param signal ends the function, for example when the process stops
+ * @param run receives a signal that aborts when the time is over or `signal` aborts
+ * @throws LateError if the function failed after its time was over, otherwise the error of `run`
  */
 export async function inTime<T>(
   { clock, timeoutMs, signal }: { clock: Clock; timeoutMs: number; signal: AbortSignal },

@@ -1,4 +1,4 @@
-/** Responses whose content is stored compressed, and the content codings that a client accepts. */
+/** Responses with content that is stored compressed, and the content codings that a client accepts. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 
@@ -26,7 +26,7 @@ export interface Packed {
   brotli?: Uint8Array<ArrayBuffer>;
 }
 
-/** Decompresses on a thread of the runtime: megabytes take ten milliseconds, and other clients are served meanwhile. */
+/** Decompresses on a thread of the runtime: megabytes take ten milliseconds, and this thread serves other clients in that time. */
 const unpack = promisify(gunzip);
 
 /** A response in a coding that the client accepts, or uncompressed. @param headers of the response in any coding */

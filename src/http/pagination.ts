@@ -43,7 +43,7 @@ export function encodeCursor(list: string, { side, key }: Cursor): string {
   return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 }
 
-/** Decodes a cursor; null if the text is no cursor of this list. */
+/** Decodes a cursor; null if the text isn't a cursor of this list. */
 export function decodeCursor(list: string, text: string): Cursor | null {
   const bytes = fromBase64Url(text);
   if (bytes === null || bytes.length < HEAD_BYTES) return null;
@@ -96,7 +96,7 @@ export const cursorQuery = {
 const neighbour = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 /**
- * Schema of a list. Its name is that of the items and the envelope: `BlockPage`.
+ * Schema of a list. Its name joins the names of the items and the envelope: `BlockPage`.
  * @param kind schema of the envelope without the items
  * @param item schema of one item, with a `$id`
  * @throws Error if the item's schema has no `$id`
@@ -195,13 +195,13 @@ export const limitOrDefault = ({ maximum, default: usual }: Limits) =>
     .Decode((limit) => (limit === 0 ? usual : limit))
     .Encode((limit) => limit);
 
-/** Query parameters of lists by offset where a limit of 0 returns the total only. */
+/** Query parameters of lists by offset that return only the total for a limit of 0. */
 export const offsetQuery = (limits: Limits) => ({
   limit: Type.Integer({ minimum: 0, ...limits, description: 'Maximum number of items on a page' }),
   offset: itemsBefore,
 });
 
-/** Query parameters of v1's lists, where a limit of 0 means the default. */
+/** Query parameters of v1's lists. A limit of 0 means the default. */
 export const legacyOffsetQuery = (limits: Limits) => ({ limit: limitOrDefault(limits), offset: itemsBefore });
 
 export const List = Type.Object(

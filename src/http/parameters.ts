@@ -20,7 +20,7 @@ type ReadText = (text: string, at: ParameterLocation) => unknown;
 /** Thrown by the decoder of a schema for a rule that no pattern can express, such as a checksum. */
 export class InvalidValue extends Error {
   override readonly name = 'InvalidValue';
-  /** @param what what was expected: `STX address` */
+  /** @param what the expected value: `STX address` */
   constructor(
     readonly what: string,
     readonly reason: string,
@@ -236,7 +236,7 @@ export const isOwnPath = (path: string): boolean => path.startsWith('/stackside/
 /** Handles a query parameter that the route's schemas don't have. @throws ParameterError */
 type Others = (name: string) => void;
 
-/** Documented name of parameters whose names clients choose: `field.NAME` means `field` and `field.…`. */
+/** Documented name of parameters with names that clients choose: `field.NAME` means `field` and `field.…`. */
 const MADE_UP = /\.NAME$/;
 
 /**
@@ -310,7 +310,7 @@ function textsOf(
 }
 
 /**
- * The texts of parameters whose names clients choose: the prefix itself, or names that begin with the prefix and a dot.
+ * Returns the texts of parameters with names that clients choose: the prefix itself, or the prefix, a dot and more.
  * @param target path and query
  * @returns texts by their names, in the order of the query
  * @throws ParameterError for malformed percent-encoding

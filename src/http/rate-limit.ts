@@ -1,6 +1,6 @@
 /**
- * Rate limits of clients: each address and each key has so many requests a minute, of which dear ones count as several. All threads
- * of a process share the counts, in memory of a fixed size, however many addresses a client has.
+ * Rate limits of clients: each address and each key may send a number of requests a minute. Expensive requests count as several.
+ * All threads of a process share the counts. Their memory has a fixed size, even if a client has many addresses.
  */
 import { digestOfKey, type KeyLine, keyFileText, keyLines, wrongLine } from '../base/key-file.ts';
 import { addressGroup, providerNetwork } from './client-address.ts';
@@ -11,7 +11,7 @@ export interface ReadKey {
   name: string;
   /** SHA-256 of the key. */
   digest: Uint8Array;
-  /** Requests a minute; null for no limit of its own. */
+  /** Requests a minute; null for the default limit. */
   perMinute: number | null;
 }
 
@@ -30,47 +30,47 @@ function readKeyOf({ line, name, digest, rest: [limit] }: KeyLine, file: string)
 export const readKeysIn = (text: string, file: string): ReadKey[] =>
   keyLines(text, file, KEY_FORMAT, 1).map((line) => readKeyOf(line, file));
 
-/** Reads the keys of a file. @throws OperatorError where it can't be read, naming the line where one is wrong */
+/** Reads the keys of a file. @throws OperatorError if the file can't be read, or with the number of an invalid line */
 export const readKeysOf = (file: string): ReadKey[] => readKeysIn(keyFileText(file, '--read-keys'), file);
 
 /** A client as it is counted. */
 interface Client {
-  /** Name of its key; null for an address. */
+  /** Name of the client's key; null for an address. */
   key: string | null;
   id: string;
   /** Clients of one network share a limit while the table is full. */
   network: string;
-  /** Requests a minute; null for any number. */
+  /** Requests a minute; null if unlimited. */
   perMinute: number | null;
 }
 
 /** A client with a limit. */
 type Counted = Pick<Client, 'id' | 'network'> & { perMinute: number };
 
-/** What is left to a client after a request. */
+/** A client's quota after a request. */
 export interface Quota {
   isAllowed: boolean;
   perMinute: number;
-  /** Requests that are allowed at once now. */
+  /** Requests that the client may send now. */
   remaining: number;
-  /** Seconds until all are. */
+  /** Seconds until the full quota is available. */
   reset: number;
-  /** Seconds until the request is allowed; 0 for one that is. */
+  /** Seconds until the request is allowed; 0 if it is allowed now. */
   retryAfter: number;
 }
 
 /** Slots of the table: clients that are counted at the same time. */
 const SLOTS = 1 << 17;
-/** Slots of networks, behind those of clients. */
+/** Number of slots for networks. They follow the slots of clients. */
 const NETWORK_SLOTS = 1 << 14;
-/** Slots in which a client may be. */
+/** Number of slots that are tried for a client. */
 const PROBES = 8;
 /** Attempts to change a slot while other threads change it. */
 const ATTEMPTS = 4;
 const BYTES_OF_A_SLOT = 8;
-/** A clock may be set back by so much, and times still count. */
+/** Milliseconds by which a clock may be set back without a loss of the counts. */
 const SET_BACK_MS = 30 * 86_400_000;
-/** What is before the slots: a seed, so that nobody knows which clients share slots, and the moment that times count from. */
+/** Indexes of the seed, of the moment that times count from, and of the first slot. The seed hides which clients share slots. */
 const [SEED, BEGAN, FIRST] = [0, 1, 2];
 
 /** A slot has a fingerprint of the client in its high bits, and a time in its low ones: 46 bits of 1/1024 ms are two years. */
@@ -80,16 +80,16 @@ const TICKS_A_MS = 1_024;
 const TICKS_A_MINUTE = 60_000 * TICKS_A_MS;
 const TICKS_A_SECOND = 1_000 * TICKS_A_MS;
 
-/** Ticks that the time of a slot is ahead; 0 where it has passed, and where it is of a clock that was set back meanwhile. */
+/** Returns the ticks until the time of a slot; 0 if it has passed, or if it is from before the clock was set back. */
 function aheadOf(slot: bigint, now: number): number {
   const ahead = Number(slot & TIME_MASK) - now;
   return ahead > 0 && ahead <= TICKS_A_MINUTE ? ahead : 0;
 }
 
 /**
- * Times until which clients have used up what they were given (the generic cell rate algorithm, ITU-T I.371): a request moves the
- * time by its share of a minute, and is refused if that would be more than a minute ahead. A time that has passed says nothing, so
- * that its slot is free again.
+ * Stores per client the time until its quota is full again (the generic cell rate algorithm, ITU-T I.371). A request moves the
+ * time by its share of a minute. It is refused if the time would be more than a minute ahead. If the time has passed, the slot
+ * is free again.
  */
 export class RateTable {
   readonly #slots: BigInt64Array;
@@ -123,8 +123,8 @@ export class RateTable {
   }
 
   /**
-   * The slot of a client: its own, else a free one, else that of its network. So a network with more addresses than there are
-   * slots takes requests from itself, and not from the clients of other networks.
+   * Returns the slot of a client: the one that it has, else a free one, else the slot of its network. A network with more
+   * addresses than there are slots therefore doesn't use up the quota of clients in other networks.
    */
   #slotOf(low: number, fingerprint: bigint, network: string, now: number): number {
     let free = -1;
@@ -143,7 +143,7 @@ export class RateTable {
     const now = Math.max(0, Math.floor((this.#now() - this.#began) * TICKS_A_MS));
     const { low, fingerprint } = this.#hashOf(id);
     const share = TICKS_A_MINUTE / perMinute;
-    // What costs more than all there is can be had after a pause of a minute.
+    // A request that costs more than the quota is allowed after a pause of a minute.
     const asked = Math.ceil(Math.min(cost, perMinute) * share);
     const quota = (ahead: number, isAllowed: boolean): Quota => ({
       isAllowed,
@@ -171,7 +171,7 @@ export interface RateLimitMetrics {
 }
 
 export interface RateLimiterOptions {
-  /** Requests a minute of an address, and of a key without a limit of its own; 0 lets keys alone read, null limits neither. */
+  /** Requests a minute of an address, and of a key without another limit. 0: only keys may read. Null: unlimited. */
   perMinute: number | null;
   keys: readonly ReadKey[];
   table: RateTable;
@@ -181,7 +181,7 @@ export interface RateLimiterOptions {
 /** Names of the limits in `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers). */
 const policyOf = ({ key }: Client): string => (key === null ? '"address"' : '"key"');
 
-/** The headers that say what is left. */
+/** Returns the headers with the client's quota. */
 const quotaHeaders = (client: Client, { perMinute, remaining, reset }: Quota): Record<string, string> => ({
   'ratelimit-policy': `${policyOf(client)};q=${perMinute};w=60`,
   ratelimit: `${policyOf(client)};r=${remaining};t=${reset}`,
@@ -200,8 +200,8 @@ export class RateLimiter {
   }
 
   /**
-   * The client of a request. A key that is no key for reading may be one for chainhooks or of the node, and counts for nothing here.
-   * @throws ApiError 401 where a key is needed
+   * Returns the client of a request. A key that isn't a read key is ignored: it may be for chainhooks or for the node.
+   * @throws ApiError 401 if the request needs a key
    */
   clientOf(headers: Headers, address: string): Client {
     const { perMinute } = this.#options;

@@ -1,7 +1,7 @@
 /**
  * Request bodies, which are read up to a limit.
  *
- * An empty body counts as no body, whatever the headers say: clients send `Content-Type: application/json` without a body.
+ * An empty body counts as no body, even if the headers announce one: clients send `Content-Type: application/json` without a body.
  */
 import type { Static, TSchema } from '@sinclair/typebox';
 import { readUpTo } from '../base/bounded-read.ts';
@@ -25,7 +25,7 @@ export class BodyError extends ApiError {
   }
 }
 
-/** Whether the request declares its length, to which the server then limits the body. @throws BodyError if it is over the limit */
+/** Whether the request declares its length. The server then limits the body to it. @throws BodyError if it exceeds the limit */
 function declaresLength({ headers }: Request, limit: number): boolean {
   const length = headers.get('content-length');
   if (Number(length ?? 0) > limit) throw new BodyError('too_large', limit);

@@ -19,7 +19,7 @@ export const pathOf = (url: string): string => url.slice(pathStart(url), pathEnd
 const NEEDLESS = /%(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee])/g;
 
 /**
- * Decodes the characters of the path that need no percent-encoding: both forms are the same path (RFC 3986, section
+ * Decodes needless percent-encoding in the path: both forms are the same path (RFC 3986, section
  * 6.2.2.2).
  */
 export function withPlainPath(url: string): string {

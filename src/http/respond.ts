@@ -8,7 +8,7 @@ const BYTES_OF_A_UNIT = 3;
 /**
  * Makes a body from its text so that Bun sends the response in one write, with `Content-Length`.
  *
- * Bun joins head and body if the response is ready in the turn of the event loop in which the request was read. If it is
+ * Bun joins head and body if the response is ready in the same turn of the event loop as the request. If it is
  * ready later, since the request waited for its turn, and the body has {@link WRITTEN_APART} bytes or more, Bun writes each
  * name and value of the head separately: thirty system calls, which take several times as long as everything else. A
  * `direct` stream that ends before its buffer is full is always joined with its head.
@@ -63,7 +63,7 @@ export function responder(version: string) {
     common,
     /** The headers of JSON without a tag, for responses that other code makes. */
     jsonHeaders: () => ({ ...common(), 'content-type': JSON_TYPE, 'cache-control': 'no-store' }),
-    /** A JSON response whose body is JSON text already. @param text whole, or a stream */
+    /** Makes a JSON response with a body that is already JSON text. @param text whole, or a stream */
     jsonText,
     /** A `text/plain` response. */
     plainText: textOf('text/plain'),

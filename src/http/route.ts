@@ -35,7 +35,7 @@ import { inParts, Streamed, streamedResponse } from './streamed.ts';
 export interface RequestMetrics {
   /**
    * Registers a route.
-   * @param pattern of the route; never a request's path, of which there are too many
+   * @param pattern the route's pattern, never a request's path: there are too many paths
    * @returns a function to call for each response with its status and duration in milliseconds
    */
   route(method: string, pattern: string): (status: number, milliseconds: number) => void;
@@ -68,7 +68,7 @@ interface Asked<P extends TProperties, Q extends TProperties, Sent extends TSche
  */
 export type Access<Params, Caller> = (request: Request, clientAddress: string) => (params: Params) => Caller;
 
-/** What a handler may return: the body, a redirect, another server's response, or a body in parts. */
+/** The result of a handler: the body, a redirect, another server's response, or a body in parts. */
 type Answered<B extends TSchema> = Static<B> | Redirect | Response | Streamed;
 
 /** The result of a handler. One that reads the index in one turn returns no promise, since its snapshot ends then. */
@@ -97,7 +97,7 @@ interface Declaration<
   operationId: string;
   /** A few words, for a table of contents. */
   summary: string;
-  /** Sentences: what is returned, in which order, and what is special. Required unless the route is hidden. */
+  /** Sentences about the result, its order and its peculiarities. Required unless the route is hidden. */
   description?: string;
   tag: string;
   /** Omitted from the OpenAPI document. */
@@ -111,11 +111,11 @@ interface Declaration<
   /** Parameters and body that the handler itself parses and checks, for the OpenAPI document. */
   described?: { query?: TProperties; body?: TSchema };
   response: B;
-  /** Default: 200; 204 has no body. */
+  /** Default: 200. A 204 is sent without a body. */
   status?: 202 | 204;
   /** The response is a text, sent as `text/plain` instead of JSON. */
   plainText?: boolean;
-  /** Descriptions of the body by other content type that a request can ask for, for the OpenAPI document. */
+  /** Descriptions of the body by content type, for the other types that a request can accept. For the OpenAPI document. */
   otherTypes?: Readonly<Record<string, string>>;
   /** Description of the 404, if the route has one. */
   notFound?: string;
@@ -133,21 +133,21 @@ interface Declaration<
   moved?: (url: string) => string | null;
   /** Null for answers that must not be stored. */
   etag: ETagKind<Values<P>> | null;
-  /** What the answers need in an index that began at a block; `none` for a route that doesn't read the index. */
+  /** The part of the chain that the answers need; `none` for a route that doesn't read the index. */
   history: Need;
   /** Whether the answers have payouts of Bitcoin blocks, which blocks that were filled from the node lack. */
   payouts?: boolean;
   /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
   access?: Access<Values<P>, Caller>;
-  /** Whether `access` asks for no key. */
+  /** Whether `access` allows requests without a key. */
   keyless?: boolean;
   /** False if the route doesn't read the index. */
   snapshot?: Snapshot;
   /** Reading may take several turns. Few such requests run at a time, since each holds a snapshot. */
   long?: Long;
   /**
-   * Requests that one counts as for rate limits. Default: {@link LONG_COST} for a `long` route, 0 for one with `access`, which has keys
-   * of its own, else 1.
+   * Number of requests that one request counts as for rate limits. Default: 0 for a route with `access`, which has separate keys,
+   * {@link LONG_COST} for another `long` route, else 1.
    */
   cost?: number;
   /** Only the main thread, which writes, can answer. */
@@ -178,7 +178,7 @@ export class Redirect {
 
 type NoParameters = Record<never, TSchema>;
 
-/** What routes need from the application. */
+/** The application's services for routes. */
 export interface RouteContext {
   /** For streamed answers. */
   snapshots: Snapshots;
@@ -201,19 +201,19 @@ export interface RouteContext {
   successorQuery: QueryOf;
   /** The client's address. */
   clientAddress: (request: Request) => string;
-  /** Counts the requests of clients; null where they have no limits. */
+  /** Counts the requests of clients; null if they are unlimited. */
   limiter: Pick<RateLimiter, 'clientOf' | 'charge'> | null;
   /** In an API thread: forwards a request to the main thread. */
   mainThread?: Forward;
-  /** Asks the node about untouched accounts; null if there is no node. */
+  /** Requests untouched accounts from the node; null if there is no node. */
   askAccount: AskAccount | null;
-  /** Returns the state of the server in sentences; null if it isn't known. */
+  /** Returns the state of the server in sentences; null if it is unknown. */
   standing: () => Promise<string | null>;
   /** Whether each body is checked by its schema. For tests: it costs more than most queries. */
   checkResponses: boolean;
 }
 
-/** Requests that one of a route counts as whose reading may take several turns. */
+/** Number of requests that one request of a `long` route counts as. */
 const LONG_COST = 10;
 
 const costOf = ({ cost, long = false, access }: AnyDeclaration): number =>
@@ -227,7 +227,7 @@ export interface Route {
   mainThread: boolean;
   /** Whether the route reads the index. */
   snapshot: boolean;
-  /** What its answers need in an index that began at a block. */
+  /** The part of the chain that the answers need. */
   history: HistoryNeed;
   countedAs: ((request: Request) => string) | null;
   /** Omitted from the OpenAPI document. */
@@ -243,8 +243,8 @@ type Answer = Response | Promise<Response>;
 
 /**
  * Makes a route from its declaration.
- * @throws Error if the route has both access and a tag, since cached answers would be sent to any caller, or if it has no
- * snapshot, but a tag or a history
+ * @throws Error if the route has both access and a tag, since cached answers would be sent to any caller, or if it lacks a
+ * snapshot but has a tag or a history
  */
 export function route<
   B extends TSchema,
@@ -398,7 +398,7 @@ function answering(
     return whole(from === null ? state : `${state}-since-${from}`);
   }
 
-  /** The response to a streamed answer, which has no Content-Length. For HEAD, no part is made. */
+  /** Makes the response to a streamed answer, without Content-Length. For HEAD, no part is made. */
   function sentInParts(made: Response, { request: { method: asked } }: AnyAsked): Response {
     if (asked !== 'HEAD') return made;
     const answer = new Response(null, { status: made.status, headers: made.headers });
@@ -434,7 +434,7 @@ function answering(
     throw unknownChain(await standing());
   };
 
-  /** Begins to read for an answer. @returns the tag, and a response that needs no handler; null if there is none */
+  /** Starts to read for an answer. @returns the tag, and the response if the handler needn't run, else null */
   function begun(read: Reader, asked: AnyAsked, noted: NotedSnapshot) {
     noted.from = history === 'none' || history === 'pending' ? null : read.chain.historyFrom();
     if (history === 'whole') requireWholeHistory(read);
@@ -479,7 +479,7 @@ function answering(
     return done(read, asked, noted, state, answered);
   }
 
-  /** Answers a request whose reading may take several turns, or that waits for its minimum height or for the node. */
+  /** Answers a request that may take several turns, or that waits for its minimum height or for the node. */
   async function answerLater(asked: AnyAsked, noted: NotedSnapshot): Promise<Response> {
     const read = () => heights.readLong(asked.request, noted, (reader) => readLater(reader, asked, noted));
     const make = await (long ? longRead(() => unlessLeft(asked.request, read)) : read());
@@ -525,7 +525,7 @@ function answering(
   };
 }
 
-/** Runs a read that waited for its turn. @throws ApiError if the client closed the connection meanwhile */
+/** Runs a read that waited for its turn. @throws ApiError if the client has closed the connection */
 async function unlessLeft<T>({ signal }: Request, read: () => Promise<T>): Promise<T> {
   if (signal.aborted) throw new ApiError(503, 'The client closed the connection before the request was handled');
   return read();
@@ -579,7 +579,7 @@ export function answersHead<T extends (request: Request) => unknown>(handle: T, 
 }
 
 /**
- * Adds the routes of one resource. HEAD needs no route: Elysia finds that of GET, and {@link answersHead} answers.
+ * Adds the routes of one resource. HEAD is answered without a route: Elysia finds the route of GET, and {@link answersHead} answers.
  *
  * The routes are not an Elysia plugin, since Elysia adds a plugin's routes twice: to the plugin and to the application.
  * @returns the application

@@ -2,7 +2,7 @@
 import type { Turns } from '../base/turns.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 
-/** A body in parts, each of which is read from its own snapshot. */
+/** A body in parts. Each part is read from a separate snapshot. */
 export class Streamed {
   /**
    * @param parts makes the parts in order; a part is empty if much was read without a result
@@ -27,7 +27,7 @@ interface Streaming {
 
 /**
  * Makes the response. A part is made only after the client has read the parts before it, and after everything else that is
- * ready. The status is sent before the first part, so a body that fails ends with a part that says so.
+ * ready. The status is sent before the first part, so a body that fails ends with a part that reports the failure.
  */
 export function streamedResponse({ type, fileName, parts, broken }: Streamed, streaming: Streaming): Response {
   const { read, turn, failure } = streaming;

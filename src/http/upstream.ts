@@ -27,7 +27,7 @@ const NOT_FORWARDED = [
   ...['host', 'content-length', 'expect'],
   ...['cookie', 'x-api-key', 'x-chainhook-consumer', 'x-stackside-peer'],
 ];
-/** Response headers by which the other server would change a browser's storage or policies of this server's origin. */
+/** Response headers that would let the other server change a browser's storage or policies for this server's origin. */
 const OF_THE_ORIGIN = [
   'set-cookie',
   'set-cookie2',
@@ -48,7 +48,7 @@ interface UpstreamOptions {
   timeoutMs?: number;
   /** Whether the text of an `Authorization` header is a key of this server, which is not forwarded. */
   isOurKey: (authorization: string) => boolean;
-  /** Name of this process in `Via`, by which it detects a forwarding loop. */
+  /** Name of this process in `Via`. It shows a forwarding loop. */
   via: string;
 }
 
@@ -56,7 +56,7 @@ interface UpstreamOptions {
 export function headersWithout(headers: Headers, names: readonly string[]): Headers {
   const left = new Headers(headers);
   for (const name of [...names, ...(headers.get('connection')?.split(',') ?? [])]) {
-    // `Connection` may contain texts that are no header names.
+    // `Connection` may contain texts that aren't header names.
     if (/^[\w-]+$/.test(name.trim())) left.delete(name.trim());
   }
   return left;
@@ -148,7 +148,7 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
       const headers = headersWithout(given, [...HOP_BY_HOP, ...OF_THE_ORIGIN]);
       const location = headers.get('location');
       if (location !== null) headers.set('location', locationHere(location));
-      // A page of the other server must not act as a page of this server, where a user may be signed in.
+      // A page of the other server must not act as a page of this server, since a user may be signed in there.
       headers.set('content-security-policy', 'sandbox');
       headers.set('x-content-type-options', 'nosniff');
       return new Response(body, { status, headers });

@@ -217,11 +217,10 @@ export function changeMessages(
    * since, there is a separate change for that.
    */
   function* ofMempool(read: Reader, txId: Uint8Array, kind: 'admitted' | 'dropped' | 'restored'): Generator<Message> {
-    // Subscribers of the mempool were not notified of the drop that a restored transaction had.
-    // The index no longer has the reason of a drop if the transaction is back.
+    // Subscribers of the mempool were not notified when a restored transaction was dropped.
     const topics = [...(kind === 'restored' ? [] : [plainTopic('mempool')]), transactionTopic(toHex(txId))].filter(has);
     const found = topics.length === 0 ? undefined : read.mempool.findAnnounced(txId);
-    // The index doesn't hold any more why one was dropped that is back.
+    // The index no longer has the reason of a drop if the transaction is back.
     if (found === undefined || (kind === 'dropped' && found.status === 'pending')) return;
     const transaction = kind === 'dropped' ? found : { ...found, status: 'pending' as const, replacedByTxId: null };
     const text = transactionText(read, { mined: false, transaction });

@@ -409,12 +409,12 @@ function readPacket(packet: unknown): IoPacket {
   }
 }
 
-/** Tells the client that it has joined the namespace. @param sid secret id of its session in the namespace */
+/** Makes the packet for a client that joined the namespace. @param sid secret id of its session in the namespace */
 const joinedPacket = (sid: string): string => CONNECT + JSON.stringify({ sid });
-/** Tells the client that it may not join the namespace. */
+/** Makes the packet for a client that may not join the namespace. */
 const refusedPacket = (namespace: string, message: string): string =>
   `${CONNECT_ERROR}${namespace === NAMESPACE ? '' : `${namespace},`}${JSON.stringify({ message })}`;
-/** Acknowledges an event. @param id the event's number */
+/** Makes the packet that acknowledges an event. @param id the event's number */
 const answerPacket = (id: string, answer: string | null): string => ACK + id + JSON.stringify([answer]);
-/** Tells the client that the server removed it from the namespace. */
+/** Packet for a client that the server removed from the namespace. */
 const LEFT_PACKET = DISCONNECT;
