@@ -1,6 +1,6 @@
 /**
  * Caches canonical blocks by height, and transactions and logs by position. They stay valid while the chain only grows; a fork,
- * or a filled block that the node's own event completes, clears a thread's cache. Pending transactions are cached beside them.
+ * or a filled block that the node's own event completes, clears a thread's cache. The cache also holds pending transactions.
  *
  * Queries return the same object for the same thing, so that results can be cached by object.
  */
@@ -17,7 +17,7 @@ export const sql = {
   blockAt: 'SELECT index_block_hash, completions FROM blocks CROSS JOIN progress WHERE height = ?1',
 };
 
-/** What is cached of one chain. */
+/** The cache of one chain. */
 interface OfChain {
   /** By height. */
   readonly blocks: LruCache<number, ChainBlock>;
@@ -29,17 +29,17 @@ interface OfChain {
   readonly involvements: LruCache<string, PrincipalTransaction>;
   /** By the transaction's position and the index of the event. */
   readonly logs: LruCache<string, ContractLog>;
-  /** By receipt and id: what was announced doesn't change. */
+  /** By receipt and id, since an announced transaction doesn't change. */
   readonly pending: LruCache<string, PendingTransaction>;
 }
 
-/** What is cached, with the tip of its chain: nothing is of a later block. */
+/** The cache and the tip of its chain. It contains nothing from later blocks. */
 interface CachedChain {
   readonly chain: OfChain;
   readonly tip: TipRow;
 }
 
-/** Approximate bytes of memory for what is cached, with the texts that are made of it. */
+/** Approximate bytes of memory that the cache uses, including the texts made from it. */
 const CAPACITIES = {
   blocks: 3_000_000,
   details: 32_000_000,
@@ -63,7 +63,7 @@ interface TipRow extends Stored<'blocks', 'index_block_hash'>, Stored<'progress'
   height: number;
 }
 
-/** What all connections of a thread to one file share, so that the memory doesn't grow with connections. */
+/** The cache that all of a thread's connections to one file share, so that memory doesn't grow with connections. */
 type SharedChain = ReturnType<typeof sharedChain>;
 
 export function sharedChain() {
@@ -72,7 +72,7 @@ export function sharedChain() {
     /** The cached chain; another object for each chain and each tip. */
     current: (): CachedChain | null => current,
     /**
-     * Sets the cached chain to that of a snapshot: what is cached stays if the snapshot has its last block, and so all blocks
+     * Sets the cached chain to that of a snapshot: the cache stays if the snapshot has its last block, and so all blocks
      * before, and is replaced by an empty cache if not. Other snapshots continue with the cache that they have.
      * @param has whether the snapshot's chain has a block
      * @param tip of the snapshot; null before its first block
@@ -87,7 +87,7 @@ export function sharedChain() {
 
 /** The cache as one connection uses it, with values that it caches until the file changes. */
 export interface ChainCache {
-  /** What is cached of the snapshot's chain. */
+  /** The cache of the snapshot's chain. */
   ofChain(): OfChain;
   /** A lazy value that is computed again when the file changes. */
   lazy<T>(look: () => T): () => T;
@@ -98,7 +98,7 @@ export interface ChainCache {
    * @throws SQLiteError
    */
   followChain(): void;
-  /** Releases what is cached. To be called at the end of the snapshot. */
+  /** Releases the cache. Call it at the end of the snapshot. */
   leaveChain(): void;
 }
 

@@ -9,7 +9,7 @@ import { addressTransactionsOf, nftEventsOf, type OrphanQueries } from './blocks
 export const sql = {
   newest: 'SELECT coalesce(max(id), 0) AS id FROM changes',
   after: 'SELECT id, kind, subject FROM changes WHERE id > ?1 ORDER BY id LIMIT ?2',
-  // The recipient of a coinbase is no party of it.
+  // The recipient of a coinbase isn't a party of the transaction.
   transactions: `SELECT position, tx_id, sender_id, sponsor_id, iif(type = ${PAYLOAD.token_transfer}, recipient_id, NULL) AS recipient_id, contract_id
                    FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position`,
   // Logs of contracts name no principals.

@@ -1,5 +1,5 @@
 /**
- * Directories: contracts, fungible tokens and collections. Those that are alike in an order are listed by their numbers, the
+ * Directories: contracts, fungible tokens and collections. Ties in an order are sorted by their numbers, the
  * newest first.
  */
 import type { Database } from 'bun:sqlite';
@@ -68,7 +68,7 @@ const single = {
                     coalesce((SELECT calls FROM contract_days d WHERE d.day = ?2 AND d.contract_id = p.id), 0) AS of_day,
                     (SELECT family FROM token_contracts c WHERE c.contract_id = p.id) AS family
                FROM principals p WHERE p.id = ?1`,
-  // The chain takes no deployment of a contract that it has: what failed came before, however often.
+  // The chain rejects a second deployment of a contract, so failed deployments always come before the successful one.
   deployment: `SELECT t.position, t.tx_id, ${shownTime} AS block_time
                  FROM (SELECT max(position) AS position FROM contracts WHERE contract_id = ?1) c
                  CROSS JOIN transactions t ON t.position = c.position AND t.status = ${STATUS.success}
@@ -104,7 +104,7 @@ type FtRow = Stored<'assets', 'identifier'> &
 type NftRow = Stored<'assets', 'identifier'> &
   Stored<'nft_tokens', 'mints' | 'instances' | 'holders' | 'events'> & { of_day: number };
 
-/** A page of a directory, with the day that its items tell of. */
+/** A page of a directory, with the day that its counts cover. */
 export interface DirectoryPage<Item> extends Page<Item, number | null> {
   day: number;
 }
@@ -156,7 +156,7 @@ export function directoryQueries(db: Database, walkRows = MOST_FILTERED_ROWS) {
   }
 
   /**
-   * The day of a page: the one that is asked for, or that of the cursor, so that a walk stays in the day that it began in, or
+   * The day of a page: the requested day, or the cursor's day, so that a walk stays in the day in which it started, or
    * the newest of the chain.
    */
   function dayAt(asked: number | null, at: Cursor | null, isKeyed: boolean): number {
@@ -225,10 +225,10 @@ export function directoryQueries(db: Database, walkRows = MOST_FILTERED_ROWS) {
       const page = (isByCalls ? calledContracts : newestContracts)(type, day, limit, at);
       return { ...page, day };
     },
-    /** Fungible tokens of which there is an event. @param day null for the newest of the chain */
+    /** Fungible tokens that have an event. @param day null for the newest of the chain */
     fts: (order: TokensOrder, day: number | null, limit: number, at: Cursor | null) =>
       tokens('ft', ftListing, { order, day }, limit, at),
-    /** Collections of which there is an event. @param day null for the newest of the chain */
+    /** Collections that have an event. @param day null for the newest of the chain */
     nfts: (order: TokensOrder, day: number | null, limit: number, at: Cursor | null) =>
       tokens('nft', nftListing, { order, day }, limit, at),
   };

@@ -26,13 +26,13 @@ const forms = {
   bytes: { read: bytesAt, least: new Uint8Array(0), greatest: new Uint8Array(33).fill(0xff) },
 } as const;
 
-/** A column whose greatest value comes first. */
+/** A column in descending order. */
 export const down = (column: string, form: KeyColumn['form'] = 'number'): KeyColumn => ({
   column,
   form,
   descends: true,
 });
-/** A column whose least value comes first. */
+/** A column in ascending order. */
 export const up = (column: string, form: KeyColumn['form'] = 'number'): KeyColumn => ({
   column,
   form,
@@ -53,7 +53,7 @@ export interface Selection {
 interface Options {
   /** Whether a request bounds the key's first column. */
   isEnded?: boolean;
-  /** Whether rows with the same first column need a statement of their own, since SQLite doesn't seek by both columns. */
+  /** Whether rows with the same first column need a separate statement, since SQLite doesn't seek by both columns. */
   isSplit?: boolean;
   union?: 'UNION' | 'UNION ALL';
 }
@@ -145,7 +145,7 @@ export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
   const read = (name: string, ...values: Value[]): Row[] => statements[name]!().all(...values);
   const names = key.map(nameOf);
 
-  /** The values from which rows are read: those of the key, or of the nearest bound if the key is outside. */
+  /** The values at which reading starts: the key's, or the nearest bound's if the key is outside. */
   function startAt(asked: CursorKey | null, isBackward: boolean, { first, last }: Span): Value[] {
     const values: Value[] = key.map(({ form, descends }, index) =>
       asked === null ? forms[form][descends === isBackward ? 'least' : 'greatest'] : forms[form].read(asked, index),

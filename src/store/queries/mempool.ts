@@ -252,7 +252,7 @@ export function pendingMeeting(db: Database, mostRows?: number) {
   const oldest = prepared<Stored<'mempool_transactions', 'tx_id' | 'received_at'>, []>(db, pendingMeetingSql.oldest);
   const pages = walker<Stored<'mempool_transactions', 'tx_id'>, keyof typeof payload, PendingWalk>(db, walk, mostRows);
 
-  /** Number of transactions where types are the only condition; null if others would have to be counted. */
+  /** Number of transactions if types are the only condition; null if others would have to be counted. */
   function totalOf({ types, ...others }: PendingConditions): number | null {
     if (Object.values(others).some((one) => one !== null)) return null;
     if (types === null) return total.get()?.total ?? 0;
@@ -290,11 +290,11 @@ export function pendingMeeting(db: Database, mostRows?: number) {
   };
 }
 
-/** Maximum of transactions in a projection, those with the highest fees; and of those before them that are read besides. */
+/** Maximum number of transactions in a projection, highest fees first; and of those with earlier nonces that are also read. */
 const MOST_PROJECTED = 20_000;
-/** How many times as many are read at most: one account may have any number whose turn does not come. */
+/** Reads at most this many times as many transactions, since one account may have many whose turn doesn't come. */
 const READ_FACTOR = 5;
-/** Maximum of functions whose calls are read for a projection. */
+/** Maximum number of functions whose calls are read for a projection. */
 const MOST_FUNCTIONS = 1_000;
 /** Calls of a function that its cost is estimated from, the newest. */
 const CALLS_OF_FUNCTION = 5;
@@ -315,7 +315,7 @@ export const projectionSql = {
                    (SELECT max(sponsor_nonce) FROM transactions WHERE sponsor_id = ?1) AS sponsored,
                    (SELECT balance FROM accounts WHERE principal_id = ?1) AS balance,
                    EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1) AS locks`,
-  // The status comes after the limit, so that no more calls are read where many were skipped.
+  // The status comes after the limit, so that no more calls are read if many were skipped.
   cost: `SELECT avg(b.cost_runtime) AS runtime, avg(b.cost_read_count) AS read_count, avg(b.cost_read_length) AS read_length,
                 avg(b.cost_write_count) AS write_count, avg(b.cost_write_length) AS write_length
            FROM (SELECT t.position, t.status FROM transactions t
@@ -344,9 +344,9 @@ type CandidateRow = Stored<
   | 'amount'
 >;
 
-/** What is read of an account for a projection. */
+/** The values of an account that a projection needs. */
 interface AccountAtTip {
-  /** Null if it is unknown: the index begins at a block, and the node was not asked about the account. */
+  /** Null if it is unknown: the index starts at a block, and the node hasn't sent the account's state. */
   nextNonce: number | null;
   /** micro-STX that are not locked; null if it is unknown. */
   available: bigint | null;
@@ -375,7 +375,7 @@ export function sharedProjection() {
         try {
           return await shared.made;
         } catch {
-          // The request that made it fails with the error, such as that of a snapshot that was cut off. This one has its own.
+          // The request that made the projection reports the error, such as a cut-off snapshot. This request makes a new one.
           if (last === shared) last = null;
         }
       }
@@ -430,7 +430,7 @@ export function mempoolProjection(
       if (!isWhole && before === null) return { nextNonce: last < 0 ? null : last + 1, available: null };
       const owned = (before?.balance ?? 0n) + (balance === null ? 0n : BigInt(decimalOf(balance)));
       const nextNonce = last < 0 ? Number(before?.nonce ?? 0n) : last + 1;
-      // Of a partial recording, balances may be negative: nobody knows then what the account has.
+      // In a partial recording, balances may be negative. The account's real balance is unknown then.
       if (owned < 0n) return { nextNonce, available: null };
       const lock = locks === 1 || before !== null ? locked(account, LAST_HEIGHT) : null;
       return { nextNonce, available: owned - (lock?.amount ?? 0n) };
@@ -464,7 +464,7 @@ export function mempoolProjection(
       : [{ account: sponsor_id, nonce: sponsor_nonce }]),
   ];
 
-  /** What an account lacks to pay its part of a transaction; null if it lacks nothing. */
+  /** The amount that an account lacks for its part of a transaction; null if it lacks nothing. */
   function lackOf(row: CandidateRow, accounts: (account: number) => AccountAtTip) {
     const fee = BigInt(decimalOf(row.fee));
     const amount = row.type === PAYLOAD.token_transfer ? BigInt(row.amount ?? 0) : 0n;
@@ -523,7 +523,7 @@ export function mempoolProjection(
       }
       await pause();
     }
-    // Where not all were read, those before them may offer less.
+    // If not all were read, some with earlier nonces may be missing, because they offer lower fees.
     if (isCut) await takeThoseBefore(found, accounts, take, pause);
     const projection = await projectionOf([...found.values()], (account) => accounts(account).nextNonce, pause);
     return {
@@ -569,7 +569,7 @@ export function mempoolProjection(
   const addressOf = (account: number): string => address.get(account)?.address ?? '';
 
   /**
-   * The first nonce before a transaction's own that nobody spends, or whose transaction is in no block; the next one where all are
+   * The first nonce before a transaction's own that nobody spends, or whose transaction is in no block; the next one if all are
    * in blocks and are as many as a node accepts; null if all are, and are fewer.
    */
   function awaitedBefore(
@@ -592,10 +592,10 @@ export function mempoolProjection(
   }
 
   return {
-    /** The projected blocks, and how many transactions they are of. It takes several turns. */
+    /** The projected blocks, and the number of transactions that they were made from. Takes several turns. */
     projection: async (): Promise<MempoolProjection> => made(),
 
-    /** Where a pending transaction stands in the projection; null if it isn't pending. */
+    /** The position of a pending transaction in the projection; null if it isn't pending. */
     async projected(txId: Uint8Array) {
       const { blocks, places, nextNonces } = await made();
       const row = byId.get(txId);

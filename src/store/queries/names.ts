@@ -75,7 +75,7 @@ function nameOwners(db: Database) {
   const assetIds = (): number[] =>
     NAME_ASSETS.map((identifier) => asset.get(identifier)?.id).filter((id) => id !== undefined);
   return {
-    /** The owner of a name's token; undefined if the known chain never minted it. */
+    /** The owner of a name's token; undefined if no indexed block minted it. */
     of(name: string): string | undefined {
       const value = nameToken(name);
       if (value === null) return undefined;
@@ -85,7 +85,7 @@ function nameOwners(db: Database) {
       }
       return undefined;
     },
-    /** The names whose tokens an address has, in batches, between which the caller may yield to other work. */
+    /** The names whose tokens an address has, in batches. The caller may yield to other work between batches. */
     *namesOf(address: string): Generator<string[]> {
       const id = principal.get(address)?.id;
       if (id === undefined) return;
@@ -218,7 +218,7 @@ export function nameQueries(db: Database, turns: Turns) {
           await pause();
         }
       };
-      // The owner of a subdomain is that of its newest declaration.
+      // The newest declaration of a subdomain names its owner.
       await addThose(await subdomains.everOf(address, pause), (name) => findSubdomain(name)?.owner === address);
       // A name from before the chain has no token until it is first transferred.
       await addThose(await allNames(oldNamesOfOwner, address, pause), (name) => owners.of(name) === undefined);
@@ -254,7 +254,7 @@ export const namespacesSql = {
   leased: `SELECT position, operation FROM name_operations
             WHERE name = ?1 AND operation IN (${IMPORT}, ${REGISTER}, ${RENEWAL})
             ORDER BY position DESC, event_index DESC LIMIT 1`,
-  // Blocks before Nakamoto are tenures of their own.
+  // Before Nakamoto, each block is a tenure.
   tenure: 'SELECT coalesce(tenure_height, height) AS tenure FROM blocks WHERE height = ?1',
   tip: 'SELECT coalesce(tenure_height, height) AS tenure, block_time FROM blocks WHERE height = (SELECT max(height) FROM blocks)',
 };

@@ -15,7 +15,7 @@ export interface RowSource<Row> {
   keyOf(row: Row): CursorKey;
 }
 
-/** A list, and the page of it that is asked for. */
+/** A list, and the requested page. */
 export interface PageSource<Row, Item, Total extends number | null = number> extends RowSource<Row> {
   limit: number;
   /** The page to read; null for the first. */

@@ -20,7 +20,7 @@ export interface Way<Filter extends string> {
   by: readonly Filter[];
   /** The tables, with the index. */
   from: string;
-  /** The condition by which the index is sought. */
+  /** The condition that seeks in the index. */
   where: string;
   /** Conditions that each find rows in the list's order, if `where` doesn't. */
   inOrder?: readonly string[];
@@ -176,7 +176,7 @@ interface Whole {
   from: string;
   columns: readonly string[];
   where?: string;
-  /** A condition of filters by which the index is sought. */
+  /** A condition of filters that seeks in the index. */
   sought?: string;
 }
 

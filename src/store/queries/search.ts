@@ -1,7 +1,7 @@
 /**
  * Search as you type: contracts and tokens by parts of their names, names, and ids by their beginning. Each question is a range of an
- * index in its order, of which a bounded number of rows is read: a search costs the same on every chain, whatever its text. Where more
- * things match than are read, those that come first in the index are found, and a longer text finds the others.
+ * index in its order. It reads a bounded number of rows, so a search costs the same on every chain and for every text. If more
+ * things match, the search returns the first ones in the index. A longer text finds the others.
  */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
@@ -39,7 +39,7 @@ export const sql = {
   tokenOfAsset: `SELECT a.identifier, t.name, t.symbol FROM assets a
                    LEFT JOIN token_contracts c ON c.asset_id = a.id ${facts} WHERE a.id = ?1`,
   names: 'SELECT name FROM names WHERE active = 1 AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3',
-  // Whether the chain says something newer is asked of each row, so that the limit bounds the rows that are read.
+  // A subquery per row checks whether the chain has something newer, so that the limit bounds the rows that are read.
   oldNames: `SELECT name, EXISTS (SELECT 1 FROM names n WHERE n.name = o.name) AS touched
                FROM old_names o WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
   address: `SELECT p.address, a.transactions FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
@@ -83,7 +83,7 @@ interface TokenRow extends Stored<'tokens', 'name' | 'symbol'> {
   identifier: string | null;
 }
 
-/** What tells one finding from another. */
+/** The key that distinguishes findings. */
 function keyOf(found: Found): string {
   switch (found.kind) {
     case 'block':
@@ -107,7 +107,7 @@ function keyOf(found: Found): string {
 
 /**
  * The best findings, each once: exact ones first, then those that begin with the text, then others, and among equals the kinds in
- * their order. Where not all have room, each kind in turn has its next one, so that none leaves the others out.
+ * their order. If there is no room for all, the kinds take turns, so that each kind gets a share.
  */
 export function ranked(found: Iterable<Found>, limit: number): Found[] {
   const best = new Map<string, Found>();
@@ -182,7 +182,7 @@ export function searchQueries(
     if (burnt !== null) yield burnBlockOf(burnt, 'exact');
   }
 
-  /** Ids that begin with hex digits. Of the orphaned ones only the whole id is found. */
+  /** Ids that begin with hex digits. Orphaned items are found only by their full id. */
   function* byHash(text: string): Generator<Found> {
     const digits = HASH.exec(text)?.[2];
     if (digits === undefined) return;
@@ -212,7 +212,7 @@ export function searchQueries(
     if (orphaned !== null) yield blockOf(orphaned, match, false);
   }
 
-  /** Whether a contract has transactions and no deployment is known, as where the index begins above it. */
+  /** Whether a contract has transactions but no indexed deployment, for example if the index starts above the deployment. */
   const isAccountAlone = (contractId: string): boolean =>
     known.get(contractId) !== null &&
     !byIdentifier('contract', folded(contractId)).some(({ match }) => match === 'exact');
@@ -257,7 +257,7 @@ export function searchQueries(
     }
   }
 
-  /** What has a name with the text in it, each by its best match: as many of the best as there may be results. */
+  /** Things whose name contains the text, each by its best match: as many of the best as there may be results. */
   function byName(kind: NamePartKind, text: string, limit: number): PartMatch[] {
     if ([...text].length > LONGEST_PART) return [];
     const found = [...partsFrom(kind, 'start', text), ...partsFrom(kind, 'inside', text)];
@@ -278,7 +278,7 @@ export function searchQueries(
     return { kind: 'token', match, asset, name, symbol };
   }
 
-  /** The token of a contract; the contract itself where it declares no asset. */
+  /** The token of a contract; the contract itself if it declares no asset. */
   function tokenOfContractOf({ id, match }: PartMatch): Found {
     const { address: contractId, identifier: asset, name, symbol } = tokenOfContract.get(id)!;
     return asset === null ? { kind: 'contract', match, contractId } : { kind: 'token', match, asset, name, symbol };
@@ -315,7 +315,7 @@ export function searchQueries(
     return [...names.all(from, end, mostRows), ...old].map(({ name }) => name).sort();
   }
 
-  /** Names of the name system that begin with a text; those of which it is all before the namespace are exact. */
+  /** Names of the name system that begin with a text; names that equal the text before the namespace are exact. */
   function namesOf(text: string): Found[] {
     const labelled = text.includes('.') ? [] : namesFrom(`${text}.`, `${text}/`);
     const exact = new Set(labelled).add(text);

@@ -1,4 +1,4 @@
-/** What an account did, in brief: its first and last transactions, with whom it exchanged STX, and its balance over time. */
+/** Summarizes an account: its first and last transactions, its counterparties in STX transfers, and its balance over time. */
 import type { Database } from 'bun:sqlite';
 import type { Pause, Turns } from '../../../base/turns.ts';
 import { heightOf } from '../../../chain/position.ts';
@@ -10,9 +10,9 @@ import { accountStates } from './account-states.ts';
 
 /** Limits of what one request may read. */
 export interface ActivityLimits {
-  /** Transfers of each direction whose counterparties are counted, the newest. */
+  /** Newest transfers in each direction that are searched for counterparties. */
   transfers: number;
-  /** Heights at which a balance is read. Each reads a checkpoint and fewer than 64 transactions after it. */
+  /** Maximum number of heights at which a balance is read. Each reads a checkpoint and fewer than 64 transactions after it. */
   points: number;
 }
 
@@ -133,7 +133,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
   }
 
   return {
-    /** The first and last transactions of a principal, and with whom it exchanged STX in its newest transfers. */
+    /** The first and last transactions of a principal, and the counterparties of its newest STX transfers. */
     async of(principal: string): Promise<AccountActivity> {
       const id = principalId.get(principal)?.id;
       const pause = turns.longWork();
@@ -148,7 +148,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
     },
 
     /**
-     * The balance of an asset after blocks, oldest first: after each block that changed it where these are few, else after
+     * The balance of an asset after blocks, oldest first: after each block that changed it if there are few, else after
      * blocks that are evenly distributed. The last is the tip.
      * @param asset identifier of a fungible token; null for STX, locked ones included
      */

@@ -154,7 +154,7 @@ function tokenStates(db: Database, tailOf: TailOf) {
       return received - sent;
     },
 
-    /** Sums of every token with an event up to a height in which the principal took part. */
+    /** Sums of every token with an event of the principal up to a height. */
     tokens(principal: number, height: number): NumberedTokenSums[] {
       const found = changedTokens(principal, height);
       for (
@@ -208,7 +208,7 @@ export function accountStates(db: Database) {
     return (last === null ? 0 : counted[list](last)) + between[list](principal, first, end);
   }
 
-  /** Sums of transactions and rewards up to a height, inclusive, as a checkpoint has them: without what was there before. */
+  /** Sums of transactions and rewards up to a height, inclusive. Like a checkpoint, excludes the starting balance. */
   function sums(principal: number, height: number): Omit<AccountState, 'initial'> {
     const { last, from, first, end } = tailOf(principal, height);
     const state: Omit<AccountState, 'initial'> = {

@@ -65,7 +65,7 @@ export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
   };
 }
 
-/** The version of a lock that the node had where an index begins: from the forced unlock of pox-4 on, pox-5 locks. */
+/** The pox version of a lock that exists before the index's first block: from the forced unlock of pox-4 on, pox-5 locks. */
 const versionBefore = (burnHeight: number, { pox_4 }: ForcedUnlocks): number =>
   (pox_4 ?? 0) > 0 && pox_4! <= burnHeight ? 5 : 4;
 
@@ -83,7 +83,7 @@ export function lockQuery(db: Database) {
   const block = prepared<Stored<'blocks', 'height' | 'burn_block_height'>, [number]>(db, sql.block);
   const forcedUnlocks = forcedUnlockQuery(db);
 
-  /** The lock that an account had where the index begins; null if it had none, or none is known. */
+  /** The lock that an account had before the index's first block; null if it had none, or the lock is unknown. */
   function beforeFirst(account: StartingAccount | null): StxBalance['locked'] {
     const start = account === null || account.locked === 0n ? null : historyStart();
     if (account === null || start === null) return null;
@@ -108,7 +108,7 @@ export function lockQuery(db: Database) {
     const version = last?.pox_version ?? before?.poxVersion;
     const forced = forcedUnlocks()[`pox_${version}` as keyof ForcedUnlocks] ?? 0;
     if (forced > 0 && forced <= burnHeight) return null;
-    // A row that ends a lock early has no amount: that of the lock counts.
+    // A row that ends a lock early has no amount, so the lock's amount counts.
     const row = last !== null && last.amount === null ? lastLock.get(principal, 0, position) : last;
     const lock = row === null ? before : lockOf(row);
     return lock === null || lock.amount === 0n ? null : { ...lock, unlockHeight };

@@ -1,6 +1,6 @@
 /**
  * Every movement of a principal's assets, oldest first, with the balance after it. A walk is read in batches of bounded cost,
- * each in a snapshot of its own, so that a slow client keeps no snapshot open.
+ * each in a separate snapshot, so that a slow client keeps no snapshot open.
  */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
@@ -111,7 +111,7 @@ function feeMovement(principal: number, row: TransactionRow): Moved[] {
   return [{ ...common, kind: 'fee', asset: STX, assetId: null, value: null, amount: -fee }];
 }
 
-/** Movements of an event: what the principal sends, then what it receives. */
+/** Movements of an event: first the amounts that the principal sends, then those it receives. */
 function eventMovements(principal: number, transaction: TransactionRow, row: EventRow): Moved[] {
   const { asset: type, action } = assetEventOf(row.kind);
   const asset: MovedAsset = type === 'stx' ? STX : { type, identifier: row.identifier ?? '' };
@@ -148,7 +148,7 @@ function boundQueries(db: Database) {
   };
 }
 
-/** A principal's balances before a height: those known at once, and those of other tokens one by one. */
+/** A principal's balances before a height: some are read together, those of other tokens one by one. */
 function openings(db: Database) {
   const states = accountStates(db);
   const difference = ({ sent, received }: TokenSums): bigint => received - sent;
@@ -272,7 +272,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
   }
 
   return {
-    /** Begins a walk; null if the period has no block. */
+    /** Starts a walk; null if the period has no block. */
     begin(principal: string, period: Period): HistoryWalk | null {
       const heights = heightsOf(period);
       if (heights === null || heights.first > heights.last) return null;

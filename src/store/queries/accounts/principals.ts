@@ -72,7 +72,7 @@ export function principalQueries(db: Database) {
       };
     },
 
-    /** History of STX up to a block, or to the tip where the tip is below the height. */
+    /** History of STX up to a block, or to the tip if the tip is lower. */
     stxHistory(principal: string, height: number, untouched: StartingAccount | null = null): StxHistory {
       const found = id.get(principal)?.id ?? NOBODY;
       const until = Math.min(height, LAST_HEIGHT);

@@ -1,4 +1,4 @@
-/** What accounts had where the index begins, if that is a block: the node was asked about each that a block here touched. */
+/** Reads the state of accounts before the index's first block, for an index that starts at a block. The node sent it. */
 import type { Database } from 'bun:sqlite';
 import { prepared, type Stored } from '../../rows/statement.ts';
 
@@ -15,7 +15,7 @@ export const sql = {
 
 /** An account after the block below the first one. Amounts are in micro-STX. */
 export interface StartingAccount {
-  /** With what is locked. */
+  /** Includes locked STX. */
   balance: bigint;
   locked: bigint;
   /** Bitcoin height at which the lock ends; 0 without one. */
@@ -29,7 +29,7 @@ export const lastNonceOf = ({ nonce }: StartingAccount): bigint | null => (nonce
 
 type Row = Stored<'starting_accounts', 'balance' | 'locked' | 'unlock_height'> & { nonce: string };
 
-/** Makes a function that finds what an account had where the index begins; null if unknown, or where all is. */
+/** Makes a function that reads an account's state before the index's first block; null if there is no row. */
 export function startingAccountQuery(db: Database): (principal: number) => StartingAccount | null {
   const find = prepared<Row, [number]>(db, sql.account);
   return (principal) => {
@@ -41,8 +41,8 @@ export function startingAccountQuery(db: Database): (principal: number) => Start
 }
 
 /**
- * Whether an account's STX and nonces are known: `known` in an index of the whole chain, and of each account that the node was
- * asked about; `asking` until it has answered, and `untouched` where no block of the index touched the account: nobody asks then.
+ * Whether an account's STX and nonces are complete: `known` in an index of the whole chain, and after the node sent the
+ * account's state; `asking` while the request is pending; `untouched` if no indexed block touched the account.
  */
 export type AccountKnowledge = 'known' | 'asking' | 'untouched';
 
@@ -55,7 +55,7 @@ export function startingAccountQueries(db: Database) {
   const next = prepared<Stored<'unasked_accounts'> & Stored<'principals', 'address'>, [number, number]>(db, sql.next);
 
   return {
-    /** Whether balance, lock and nonces of a principal are known. Without it, they are of this index's blocks alone. */
+    /** Returns whether a principal's balance, lock and nonces are complete. If not, they only count this index's blocks. */
     knowledge(principal: string): AccountKnowledge {
       if (begun.get() === null) return 'known';
       const found = id.get(principal)?.id;
@@ -64,7 +64,7 @@ export function startingAccountQueries(db: Database) {
       return unasked.get(found) === null ? 'untouched' : 'asking';
     },
 
-    /** Accounts to ask the node about, by number, and how many wait in all. @param after the number of the last one before */
+    /** Accounts whose state is still missing, by number, and how many there are. @param after the number of the last one before */
     unasked(after: number, most: number): { accounts: { id: number; principal: string }[]; waiting: number } {
       const accounts = next
         .all(after, most)

@@ -186,7 +186,7 @@ export function blockQueries(db: Database, chain: ChainQueries, cache: ChainCach
 
   return {
     range,
-    /** Canonical blocks, highest first; undefined if the start, an index block hash, is of no canonical block. */
+    /** Canonical blocks, highest first; undefined if the start, an index block hash, isn't a canonical block. */
     page: (limit: number, start: OffsetStart<Uint8Array>) => {
       const first = chain.firstHeight();
       return page({ first, last: Math.max(tipHeight(), first - 1) }, limit, start);
@@ -237,7 +237,7 @@ export function blockQueries(db: Database, chain: ChainQueries, cache: ChainCach
 }
 
 export const tenuresSql = {
-  // After a tenure change of whatever cause the node counts costs from 0.
+  // The node counts costs from 0 after a tenure change with any cause.
   starts: `SELECT ${heightIn('position')} AS height FROM transactions WHERE type = ${PAYLOAD.tenure_change} ORDER BY position DESC LIMIT ?1`,
   load: `SELECT count(*) AS blocks, total(cost_runtime) AS runtime, total(cost_read_count) AS readCount,
                 total(cost_read_length) AS readLength, total(cost_write_count) AS writeCount,

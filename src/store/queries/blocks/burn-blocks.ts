@@ -27,7 +27,7 @@ type Row = Stored<
   'ordinal' | 'hash' | 'height' | 'time' | 'first_block' | 'blocks' | 'transactions'
 >;
 
-/** @param historyStart where the index begins if it has not the whole chain */
+/** @param historyStart the first block of an index that doesn't have the whole chain */
 export function burnBlockQueries(db: Database, blockRange: BlockRange, historyStart: () => HistoryStart | null) {
   const newest = prepared<Row, []>(db, sql.newest);
   const byHeight = prepared<Row, [number]>(db, sql.byHeight);
@@ -173,7 +173,7 @@ const mainnetCycleFrom = (height: number): number => {
   return first + Math.max(0, Math.ceil((height - first) / length)) * length;
 };
 
-/** The end height where none is known, or none is set. */
+/** The end height if it is unknown or not set. */
 const WITHOUT_END = Number.MAX_SAFE_INTEGER;
 
 export function burnRewardQueries(db: Database) {
@@ -202,7 +202,7 @@ export function burnRewardQueries(db: Database) {
 
   /**
    * The first Bitcoin height without rewards for stacking in pox to pox-4. The reward set of the cycle in which pox-4's locks
-   * end is paid until the end of the cycle. Mainnet's cycles are known; on other networks the cycle ends with the prepare
+   * end is paid until the end of the cycle. Mainnet's cycles are fixed; on other networks the cycle ends with the prepare
    * phase, which pays no rewards.
    */
   function endHeight(): number {

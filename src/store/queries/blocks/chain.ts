@@ -26,9 +26,9 @@ type TipRow = Stored<'blocks', 'height' | 'block_hash' | 'index_block_hash'> &
 /** `transactions`: number of transactions in lists of the block. */
 type BlockRow = Stored<'blocks', 'height' | 'index_block_hash' | 'transactions'>;
 
-/** Where an index begins that knows nothing below a block. */
+/** The first block of an index that doesn't have the whole chain. */
 export interface HistoryStart {
-  /** Of the first block. */
+  /** Height of the first block. */
   height: number;
   /** The hashes of the block below it, and the Bitcoin block that elected its tenure. */
   indexBlockHash: Uint8Array;
@@ -37,7 +37,7 @@ export interface HistoryStart {
   burnBlockHeight: number;
 }
 
-/** Makes a function that reads where the index begins; null if it has the whole chain. */
+/** Makes a function that reads the first block of the index; null if it has the whole chain. */
 export function historyStartQuery(db: Database): () => HistoryStart | null {
   const find = prepared<Stored<'history_start'>, []>(db, sql.historyStart);
   return () => {
@@ -75,7 +75,7 @@ export function chainQueries(db: Database, cache: ChainCache = noChainCache) {
   }, MOST_BLOCKS);
   const atHeight = cache.memoize((height) => byHeight.get(Number(height)), MOST_BLOCKS);
 
-  /** The canonical block, asked for twice in most requests, first for the tag; null if there is none. */
+  /** The canonical block. Most requests read it twice, first for the ETag; null if there is none. */
   function block(id: BlockId): BlockRow | null {
     if (id === 'latest') return newest.get();
     return 'height' in id ? atHeight(String(id.height)) : byHash(id.hash.toHex());

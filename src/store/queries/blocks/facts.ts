@@ -1,4 +1,4 @@
-/** What blocks touched, and what of it was true after a block: facts that a node's RPC interface can confirm. */
+/** Lists the accounts, tokens and cycles that blocks changed, with their values after a block. A node's RPC API can confirm these. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import { decimalOf } from '../../rows/amounts.ts';
@@ -54,7 +54,7 @@ export const sql = {
            ORDER BY e.position DESC, e.event_index DESC LIMIT 1`,
 };
 
-/** What a block touched last, each thing once: what a later block touched is among its things. */
+/** Things that a block was the last to touch, each listed once. If a later block touched a thing, it belongs to that block. */
 export interface Touched {
   /** Addresses and contracts whose STX or nonces may have changed. */
   principals: string[];
@@ -72,7 +72,7 @@ export interface Touched {
 export type BlockTransaction = Stored<'transactions', 'tx_id' | 'type'> &
   Stored<'transaction_bodies', 'result' | 'raw'>;
 
-/** A block by what its node says of it. */
+/** A block, by the values that a node returns for it. */
 export type BlockFacts = Stored<
   'blocks',
   | 'height'
@@ -88,7 +88,7 @@ export type BlockFacts = Stored<
 
 /** An account's STX in micro-STX, and its next nonce. */
 export interface AccountFacts {
-  /** Without what is locked. */
+  /** Without locked STX. */
   balance: bigint;
   locked: bigint;
   /** Bitcoin height at which the lock ends; 0 without one. */
@@ -132,7 +132,7 @@ export function factQueries(db: Database) {
     /** Undefined if there is no such block. */
     block: (height: number): BlockFacts | undefined => block.get(height) ?? undefined,
 
-    /** What a block touched that no later one up to a height did. */
+    /** Things that a block touched and no later block up to a height did. */
     touched(height: number, upTo: number): Touched {
       const { first, last } = positionsOf(height);
       const { last: end } = positionsOf(upTo);
@@ -182,7 +182,7 @@ export function factQueries(db: Database) {
         : { height: heightOf(row.position), raw: row.raw, interface: row.contract_interface };
     },
 
-    /** The signers of a cycle by their keys, with what was stacked in micro-STX. */
+    /** The signers of a cycle by their keys, with their stacked micro-STX. */
     signers: (cycle: number): { key: Uint8Array; weight: number; stacked: bigint }[] =>
       signers
         .all(cycle)
@@ -190,5 +190,5 @@ export function factQueries(db: Database) {
   };
 }
 
-/** No principal or token has this number: what is asked of it is empty. */
+/** No principal or token has this number, so queries for it return nothing. */
 const NOBODY = 0;

@@ -1,4 +1,4 @@
-/** Forks: the branches of orphaned blocks, and what became of their transactions. */
+/** Reads forks: the branches of orphaned blocks, and the later status of their transactions. */
 import type { Database } from 'bun:sqlite';
 import type { Turns } from '../../../base/turns.ts';
 import { heightOf } from '../../../chain/position.ts';
@@ -17,7 +17,7 @@ const MOST_TRANSACTIONS = 500;
 
 const orphan = `SELECT o.height, o.index_block_hash, o.block_hash, o.parent_index_block_hash, o.burn_block_height
                   FROM orphaned_blocks o`;
-/** Height of the first block: lower ones are not known to be orphans. */
+/** Height of the first block. Lower blocks may be ancestors, so they don't count as orphans. */
 const firstHeight = 'ifnull((SELECT height FROM history_start WHERE height > 0), 1)';
 /** Block 0 is stored with the orphans, and is none. The plus leaves the index to the comparison with the key, in both directions. */
 const isOrphan = `+o.height >= ${firstHeight}`;
@@ -92,7 +92,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
     return own === null ? null : firstAt.get(height)?.journal_id === own;
   }
 
-  /** Whether each orphan of a fork was on the chain once, by its hash in hex: a tip was, and what it stands on. */
+  /** Whether each orphan of a fork was on the chain once, by its hash in hex: a tip was, and so were its ancestors. */
   function wereCanonical(orphans: readonly OrphanRow[]): ReadonlyMap<string, boolean | null> {
     // What follows those that were read may have been the tip.
     const unseen = orphans.length < MOST_BLOCKS ? false : null;

@@ -5,7 +5,7 @@ import type { ChainMicroblock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 
-// The parent of the index's first block isn't in the index: only the block's own columns about its parent are known.
+// The parent of the index's first block isn't in the index: only the block's columns about its parent are available.
 const columns = `m.hash, m.parent_hash, m.sequence, m.height, b.block_hash, b.parent_block_hash, p.burn_block_hash,
   coalesce(p.burn_block_height, 0) AS burn_block_height,
   coalesce(p.burn_block_time, b.parent_burn_block_time, 0) AS burn_block_time`;

@@ -68,7 +68,7 @@ export function orphanQueries(
     return text === undefined ? undefined : blockOfPayload(text, indexBlockHash, network());
   }
 
-  /** Whether a block is below the history: it may be an ancestor of the first one, so that it isn't known to be an orphan. */
+  /** Whether a block is below the history: it may be an ancestor of the first block, so it may not be an orphan. */
   const isOlder = ({ height }: Row): boolean => height < (chain.historyStart()?.height ?? 0);
 
   function rowOf(search: BlockSearch): Row | null {
@@ -93,7 +93,7 @@ export function orphanQueries(
   return {
     network,
 
-    /** Whether such an orphan is known. */
+    /** Whether the index has such an orphan. */
     has: (search: BlockSearch): boolean => rowOf(search) !== null,
 
     /** The highest orphaned block that a search finds. */

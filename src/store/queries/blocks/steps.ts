@@ -4,7 +4,7 @@
  * The tip is the first block of its height that came, and a block comes after its parent. So there is one step for each height:
  * from the first block of the height below to the first block of the height. Both are found by the order in which blocks came,
  * and what lies between by their parents, which are stored of canonical and of orphaned blocks. So the changes are a function
- * of the log, whatever is canonical now, and nothing is stored for them.
+ * of the log. They don't depend on the present canonical chain, and no table stores them.
  */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../../chain/block.ts';
@@ -123,7 +123,7 @@ export function stepQueries(
 
   /** The place before the canonical block of a height, up to one above the tip, from which on the present chain is applied. */
   const before = (height: number): ChangePlace =>
-    // Block 0 is the chain while it is alone, and is in no step.
+    // Block 0 is the chain while there is no other block, and is in no step.
     placeAt(tipHeight(), height - 1 <= bottom() ? null : hashAt(height - 1));
 
   return {
@@ -163,7 +163,7 @@ export function stepQueries(
         const hash = height <= to.fork ? hashAt(height)! : to.orphans[height - to.fork - 1]!;
         return { change: 'apply', height, hash, place: placeAt(step, hash) };
       }
-      // The block below the start may be known by now, but the reader never got it.
+      // The index may have the block below the start by now, but the reader never received it.
       const left = from.height <= place.start ? null : from.parent;
       const start = left === null ? chain.firstHeight() : place.start;
       return { change: 'rollback', height: from.height, hash: block!, place: placeAt(step, left, start) };
@@ -173,7 +173,7 @@ export function stepQueries(
     heightAt: ({ block }: ChangePlace): number => branchOf(block).height,
 
     /**
-     * Passes over changes that apply blocks which are canonical now, up to a height; stops where another change follows.
+     * Passes over changes that apply blocks which are canonical now, up to a height; stops at any other change.
      * @throws UnknownPlaceError
      */
     pass(place: ChangePlace, upTo: number): ChangePlace {

@@ -1,4 +1,4 @@
-/** Tenures and the rewards of their miners, as far as the canonical chain tells them. */
+/** Reads tenures and their miners' rewards from the canonical chain. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import { payloadOf } from '../../../codec/transaction.ts';
@@ -25,7 +25,7 @@ export const sql = {
 
 /** A reward by its tenures, coinbase heights. */
 export interface MaturedReward {
-  /** Of the block in which it matured. */
+  /** Tenure of the block in which the reward matured. */
   tenureHeight: number;
   /** Whether that block is from before Nakamoto, in which it takes one tenure more. */
   isEarly: boolean;
@@ -34,7 +34,7 @@ export interface MaturedReward {
   fromTenure: number | null;
 }
 
-/** A tenure by what its miner's reward depends on. */
+/** The values of a tenure that its miner's reward depends on. */
 export interface RewardedTenure {
   /** Hashes of its first block. */
   indexBlockHash: Uint8Array;

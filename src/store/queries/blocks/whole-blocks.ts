@@ -76,7 +76,7 @@ const ofPayload = (block: Block): WholeBlock => ({
   streamed: [],
 });
 
-/** @param hashes the microblock of each transaction; null for those of the anchor block, which come last */
+/** @param hashes the microblock of each transaction; null if it is in the anchor block; these come last */
 function confirmedBy(hashes: readonly (Uint8Array | null)[]): ConfirmedMicroblock[] {
   const microblocks = new Map<string, ConfirmedMicroblock>();
   for (const hash of hashes) {
@@ -160,7 +160,7 @@ export function wholeBlockQueries(
     },
 
     /**
-     * A block as it was announced, canonical or orphaned, whatever it is now.
+     * A block as it was announced, whether it is canonical or orphaned now.
      * @returns undefined for an orphan that is too old to be stored
      */
     announced(indexHash: Uint8Array, canonical: boolean): AnnouncedBlock | undefined {

@@ -79,7 +79,7 @@ export function contractLogQueries(db: Database, cache: ChainCache = noChainCach
     return found;
   }
 
-  /** The key of a location, or the last key before it where the index lacks the transaction. */
+  /** The key of a location, or the last key before it if the index lacks the transaction. */
   function keyAt(location: EventLocation): KeyRow {
     const { position, exact } = positionAt(location);
     return { position, event_index: exact ? location.eventIndex : LAST_EVENT };

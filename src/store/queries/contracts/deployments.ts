@@ -19,7 +19,7 @@ export const sql = {
                 FROM principals p JOIN contracts c ON c.contract_id = p.id
                 JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
                WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
-  // The chain takes no deployment of a contract that it has: what failed came before, however often.
+  // The chain rejects a second deployment of a contract, so failed deployments always come before the successful one.
   newestWhole: `SELECT ${columns}
                 FROM principals p
                 JOIN transactions t ON t.position = (SELECT max(position) FROM contracts c WHERE c.contract_id = p.id)
@@ -107,7 +107,7 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
 
   return {
     /**
-     * The newest deployment with a known interface, canonical before orphaned, else the newest; undefined if there is
+     * The newest deployment that has an interface, canonical before orphaned, else the newest; undefined if there is
      * none.
      */
     anyDeployment(contractId: string): ContractDeployment | undefined {
@@ -169,7 +169,7 @@ export const contractsSql = {
             FROM principals p JOIN contracts c ON c.contract_id = p.id JOIN transactions t ON t.position = c.position
            WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
   principal: 'SELECT id FROM principals WHERE address = ?1',
-  // A contract's address is that of its deployer.
+  // A contract's address is its deployer's address.
   waiting: `SELECT tx_id FROM mempool_transactions
              WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND contract_id = ?2 AND type IN (${PAYLOAD.smart_contract}, ${PAYLOAD.versioned_smart_contract}) ORDER BY nonce LIMIT 1`,
 };
@@ -190,7 +190,7 @@ export function contractQueries(db: Database) {
     },
 
     /**
-     * The newest mined deployment of a contract, whatever its status, else the first pending one; undefined if there is
+     * The newest mined deployment of a contract with any status, else the first pending one; undefined if there is
      * none.
      */
     deployment(contractId: string): Deployment | undefined {

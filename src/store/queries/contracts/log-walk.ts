@@ -1,9 +1,9 @@
 /**
  * Logs of several contracts, or of all that a principal deployed, newest or oldest first, in pages with cursors.
  *
- * No index has the logs of several contracts in the order of the chain. The logs of each are merged, or where it stands in fewer
+ * No index has the logs of several contracts in the order of the chain. The logs of each are merged, or, if there are fewer
  * places, the transactions of a sender are walked. The contracts of a deployer are found by their ids, which begin with its
- * address; where they are too many to merge, all events of the chain are walked. Each way reads a bounded number of places: a page
+ * address. If there are too many to merge, all events of the chain are walked. Each way reads a bounded number of places: a page
  * may have fewer items than its limit, or none, and a next page all the same. Which way is taken changes no answer but for that.
  */
 import type { Database } from 'bun:sqlite';

@@ -27,7 +27,7 @@ import { numberAt, type RowSource, readLongPage } from '../page.ts';
 
 /** Limits of what one request may read. */
 export interface ValueSearchLimits {
-  /** Logs or calls that are decoded where no index has their values. */
+  /** Maximum number of logs or calls that are decoded if no index has their values. */
   unindexed: number;
   /** Entries of a range that are sorted at once. */
   few: number;
@@ -50,7 +50,7 @@ export const VALUE_SEARCH_LIMITS: ValueSearchLimits = {
   bytes: 16_000_000,
 };
 
-/** The place of a log or call in the chain; that of a call has the event 0. */
+/** The position of a log or call in the chain; a call has the event 0. */
 export type PlaceRow = Stored<'value_index_entries', 'position' | 'event_index'>;
 export const placeKey = ({ position, event_index }: PlaceRow): CursorKey => [position, event_index];
 export const newestFirst = (a: CursorKey, b: CursorKey): number =>
@@ -130,7 +130,7 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
     return null;
   }
 
-  /** @param all the whole list, whatever the values are */
+  /** @param all the whole list, with any values */
   return function* (fields: readonly KeyedField[], span: Span, all: ListedRows<PlaceRow>): InTurns<void, Way> {
     const { few, quick, sorted, rows } = limits;
     if (fields.some(({ low, high }) => low > high)) return;
@@ -329,7 +329,7 @@ const indexOf = (row: IndexRow): ValueIndex => ({
   from: { position: row.from_position, eventIndex: row.from_event },
 });
 
-/** Makes a function that reads all indexes, in the order in which operators asked for them. */
+/** Makes a function that reads all indexes, in the order in which operators added them. */
 export function valueIndexes(db: Database): () => ValueIndex[] {
   const all = prepared<IndexRow, []>(db, valueIndexesSql.all);
   return () => all.all().map(indexOf);

@@ -108,7 +108,7 @@ export function stackingQueries(db: Database) {
       return found === null ? [] : ofStacker.all(version, found.id).map(eventOf);
     },
 
-    /** The delegations to a pool that hold at a block, one a stacker, newest first; undefined if there is no such block. */
+    /** The delegations to a pool that are valid at a block, one per stacker, newest first; undefined if there is no such block. */
     delegations(
       version: StackingVersion,
       pool: string,

@@ -1,4 +1,4 @@
-/** What a principal stacked (pox to pox-4) and staked (pox-5) in each reward cycle, and what that earned. */
+/** Reads a principal's stacked (pox to pox-4) and staked (pox-5) STX in each reward cycle, and its rewards. */
 import type { Database } from 'bun:sqlite';
 import { mainnetCycles, networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
 import type { StackingPrint } from '../../../chain/pox/stacking.ts';
@@ -79,7 +79,7 @@ const startOf = ({ first, length }: Cycles, cycle: number): number => first + cy
 const textOf = (address: PoxAddress | null, network: BitcoinNetwork): string | null =>
   address === null ? null : poxAddressText(address, network);
 
-/** Where the calls that lock STX in pox have the Bitcoin address, among their arguments. */
+/** The index of the Bitcoin address among the arguments of pox calls that lock STX. */
 const ADDRESS_PLACES: Readonly<Record<string, number>> = { 'stack-stx': 1, 'delegate-stack-stx': 2 };
 
 /** The pool and the Bitcoin address of a call of pox; null if another contract called pox. */
@@ -169,7 +169,7 @@ export function stakingRewardQueries(db: Database) {
     return { length, first: found.start_height - found.first_cycle * length };
   }
 
-  /** Sum in sats of what Bitcoin blocks below a height paid to an address. The payments are sorted by height: it is searched. */
+  /** Sum of the payments of Bitcoin blocks below a height to an address, in sats. A binary search finds the height. */
   function paidBefore(address: string, height: number): bigint {
     let [low, high] = [0, payments.get(address)?.recipient_ordinal ?? 0];
     let total = 0n;
@@ -184,13 +184,13 @@ export function stakingRewardQueries(db: Database) {
     return total;
   }
 
-  /** What the Bitcoin blocks of a cycle paid to an address, in sats; null if the index has none of these blocks. */
+  /** Payments of a cycle's Bitcoin blocks to an address, in sats; null if the index has none of these blocks. */
   function paidIn(address: string, cycles: Cycles, cycle: number): bigint | null {
     const [start, end] = [startOf(cycles, cycle), startOf(cycles, cycle + 1)];
     return isKnown.get(start, end) === null ? null : paidBefore(address, end) - paidBefore(address, start);
   }
 
-  /** What was stacked in one version of pox, by cycle: the newest term with a cycle holds in it. */
+  /** The stacked STX of one pox version, by cycle. The newest term that includes a cycle applies to it. */
   function stackedBy(version: number, terms: Iterable<Term>, end: number): StackedCycle[] {
     const found = new Map<string, StackedCycle>();
     for (const { from, until, stx, isPooled, pool, address } of terms) {
@@ -207,7 +207,7 @@ export function stakingRewardQueries(db: Database) {
   }
 
   function* termsOfPrints(version: number, stacker: number, cycles: Cycles | null): Generator<Term> {
-    // A missed reward slot ends the lock, and what was printed before it, at a cycle.
+    // A missed reward slot ends the lock, and the terms printed before it, at a cycle.
     let end = Number.POSITIVE_INFINITY;
     for (const row of prints.all(version, stacker, MOST_ROWS)) {
       const print = printOf(row);
@@ -228,7 +228,7 @@ export function stakingRewardQueries(db: Database) {
     }
   }
 
-  /** What a staker has in pox-5 in each cycle, with what it earned so far. */
+  /** The staker's pox-5 position in each cycle, with its rewards so far. */
   function staked(staker: number, end: number): StackedCycle[] {
     const found = new Map<string, StackedCycle>();
     function add(of: number, cycle: number, stx: bigint, sats: bigint): StackedCycle {
@@ -244,7 +244,7 @@ export function stakingRewardQueries(db: Database) {
       return added;
     }
 
-    // The states of each, the newest first: one holds until the cycle from which a newer one does.
+    // The states of each, newest first. A state applies until the first cycle of a newer state.
     let until = end;
     for (const { amount, first_cycle, from_cycle, unlock_cycle } of stakes.all(staker, MOST_ROWS)) {
       const last = Math.min(until, unlock_cycle);
@@ -267,7 +267,7 @@ export function stakingRewardQueries(db: Database) {
       until = Math.min(until, row.weight_cycle);
     }
     for (const { bond_index, cycle, earned } of shares.all(staker, MOST_ROWS)) {
-      // What was distributed without a calculation belongs to no cycle.
+      // Rewards distributed without a calculation belong to no cycle.
       if (cycle < 0) continue;
       const one = add(bond_index, cycle, 0n, 0n);
       one.earned = (one.earned ?? 0n) + BigInt(earned) / PRECISION;

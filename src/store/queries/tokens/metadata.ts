@@ -17,12 +17,12 @@ import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts
 /** The token id of the only token of a fungible one, as it is stored. */
 const ONLY = sortable('1');
 
-/** The conditions of the list, of which a null parameter asks for nothing. */
+/** The conditions of the list. A null parameter has no effect. */
 const matching = `c.family = ${TOKEN_FAMILY.ft}
     AND (?1 IS NULL OR instr(c.name_key, ?1) > 0) AND (?2 IS NULL OR c.symbol_key = ?2)
     AND (?3 IS NULL OR substr(c.address, 1, length(?3)) = ?3)`;
 
-/** What isn't known comes last where the list ascends, and first where it descends. */
+/** Unknown values come last in an ascending list, and first in a descending one. */
 const listed = (index: string, order: string): string =>
   `SELECT c.contract_id, c.address, a.identifier, x.tx_id, t.name, t.symbol, t.decimals, t.supply, t.uri
      FROM token_contracts c INDEXED BY ${index} CROSS JOIN assets a ON a.id = c.asset_id
@@ -68,7 +68,7 @@ type ListedRow = FactsRow &
   Stored<'transactions', 'tx_id'>;
 type Conditions = [string | null, string | null, string | null];
 
-/** A contract that burns more than it said to have has a supply that isn't known. */
+/** If a contract burns more than its reported supply, the supply is unknown. */
 const factsOf = ({ name, symbol, decimals, supply, uri }: FactsRow): TokenFacts => ({
   name,
   symbol,
@@ -124,7 +124,7 @@ export function tokenMetadataQueries(db: Database) {
       return { ...factsOf(row), writtenAt: row.written_at, facts: storedJobState.nameOf(facts.state) };
     },
 
-    /** Fungible tokens by name or symbol in lower case, those alike by contract identifier. @throws TooMuchWorkError */
+    /** Fungible tokens by name or symbol in lower case, ties by contract identifier. @throws TooMuchWorkError */
     fts(filter: FtFilter, { by, direction }: FtOrder, limit: number, offset: number): OffsetPage<ListedFt> {
       const { name, symbol, address } = filter;
       const all = familyCounts().find(({ family }) => family === 'ft')?.contracts ?? 0;
@@ -147,10 +147,10 @@ export function tokenMetadataQueries(db: Database) {
       jobs: jobs(),
     }),
 
-    /** Ascends with whatever the node says of tokens; never used twice, not even by another index. */
+    /** Increases with each answer of the node about tokens. A value is never used twice, not even by another index. */
     version: (): number => version.get()?.version ?? 0,
 
-    /** What is known of the fungible token with an asset identifier; undefined if its contract is none of tokens. */
+    /** The metadata of the fungible token with an asset identifier; undefined if its contract isn't a token contract. */
     ofAsset(identifier: string): TokenFacts | undefined {
       const row = ofAsset.get(identifier);
       return row === null ? undefined : factsOf(row);

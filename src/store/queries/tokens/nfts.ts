@@ -1,4 +1,4 @@
-/** Non-fungible tokens: what a principal owns, the history of an instance, and the mints of an asset. */
+/** Reads non-fungible tokens: the instances that a principal owns, the history of an instance, and the mints of an asset. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../../chain/position.ts';
 import type { Cursor, OffsetPage, Page } from '../../model/page.ts';
@@ -132,7 +132,7 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       return { txId: row.tx_id, event, transaction: transactionAt(position, withTransactions) };
     });
 
-  /** Instances of assets of which the owner has at least one each. */
+  /** Instances of assets; the owner has at least one of each asset. */
   function instancesOf(owner: number, assets: readonly number[], limit: number, offset: number): InstanceRow[] {
     if (assets.length === 1) return ownedOfAsset.all(owner, limit, offset, ...assets);
     // A cached statement for each number of assets would be too many.
@@ -144,7 +144,7 @@ export function nftListQueries(db: Database, details: DetailQueries) {
     }
   }
 
-  /** The assets of which the owner has an instance, and their number of instances. */
+  /** The assets that the owner has instances of, and the number of instances. */
   function heldOf(owner: number, assets: ReadonlyMap<string, number>) {
     const counts = [...assets].map(([name, asset]) => ({ asset, of: ownedOfAssetTotal.get(owner, name)?.total ?? 0 }));
     const held = counts.filter(({ of }) => of > 0);

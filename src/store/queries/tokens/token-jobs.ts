@@ -1,4 +1,4 @@
-/** The queue of what is asked about tokens, as those read it who ask. */
+/** Reads the queue of pending token-metadata lookups. */
 import type { Database } from 'bun:sqlite';
 import type { TokenJobItem, TokenQueue } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
@@ -15,7 +15,7 @@ const untried = `SELECT work, contract_id, token_id, tries FROM token_jobs INDEX
 export const sql = {
   oldest: item(`${untried} ORDER BY position, contract_id, token_id LIMIT ?2`),
   newest: item(`${untried} ORDER BY position DESC, contract_id DESC, token_id DESC LIMIT ?2`),
-  // What was read by time alone is read again once there was a block since.
+  // A finished lookup is repeated only if there was a block since then.
   again: item(`SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_again
     WHERE work = ?1 AND not_before <= ?2 AND (state <> ${JOB_STATE.done} OR asked_height < ?3) ORDER BY not_before LIMIT ?4`),
   tip: 'SELECT height, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1',
@@ -45,8 +45,8 @@ export function tokenQueueQueries(db: Database) {
 
   return {
     /**
-     * What waits of each kind of work in three orders, so that nothing that is tried for the first time waits long behind
-     * what gives no answer.
+     * Returns pending lookups of each kind in three orders, so that first tries don't wait long behind
+     * lookups that keep failing.
      * @param now Unix milliseconds
      * @param most items of each kind and order
      */

@@ -52,7 +52,7 @@ const detailOf = (row: Row): TransactionDetail => ({
 /** Maximum number of cached places by id. */
 const MOST_PLACES = 1_000;
 
-/** Where a transaction stands. */
+/** The position of a transaction. */
 type Place = Stored<'transactions', 'position' | 'event_count'>;
 
 /** Approximate bytes of a cached transaction: its bytes, the texts that are made of them, and a constant. */
@@ -70,7 +70,7 @@ export function detailQueries(db: Database, cache: ChainCache = noChainCache) {
     sql.stateAt,
   );
 
-  /** The place of the newest transaction with an id in hex; asked several times for a request, first for its tag. */
+  /** The position of the newest transaction with an id in hex. A request reads it several times, first for the ETag. */
   const placeByHex = cache.memoize((txId): Place | null => byId.get(Uint8Array.fromHex(txId)), MOST_PLACES);
   const placeOf = (txId: Uint8Array): Place | null => placeByHex(txId.toHex());
 

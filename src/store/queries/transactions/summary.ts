@@ -1,4 +1,4 @@
-/** Makes what lists show of a transaction from its row, mined or pending. */
+/** Makes a list's transaction summary from a mined or pending row. */
 import { heightOf } from '../../../chain/position.ts';
 import type { TenureChangeCause } from '../../../codec/tenure-change.ts';
 import type { SummaryPayload, TransactionSummary } from '../../model/transaction.ts';
@@ -22,7 +22,7 @@ export interface SummaryRow
     Stored<'transactions', 'position' | 'tx_index' | 'status' | 'tenure_change_cause'>,
     Stored<'blocks', 'block_hash' | 'index_block_hash' | 'block_time' | 'burn_block_height' | 'burn_block_time'> {}
 
-/** The row of a mined transaction, or of a pending one, whose table has no tenure change causes. */
+/** The row of a mined or pending transaction. The table of pending ones has no tenure change causes. */
 type AnyRow = SpentRow & Partial<Pick<SummaryRow, 'tenure_change_cause'>>;
 
 const spentColumns = (t: string): string =>

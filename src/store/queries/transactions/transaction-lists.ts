@@ -59,7 +59,7 @@ const walkFilters = {
 const called = `t.type = ${PAYLOAD.contract_call}`;
 const payloads = Object.values(PAYLOAD);
 
-/** The ways of both lists. Of two that find as many rows, the first is taken. */
+/** The ways of both lists. If two find the same number of rows, the first wins. */
 const ways = {
   call: {
     by: ['contract', 'functionName'],
@@ -154,7 +154,7 @@ const single = {
   principal: `SELECT p.id, a.sent, a.paid, a.calls, a.transactions FROM principals p JOIN accounts a ON a.principal_id = p.id
                WHERE p.address = ?1`,
   functionName: `SELECT count AS size FROM counters WHERE kind = ${COUNTER.calls} AND key = ?1`,
-  // These two aren't stored: they are counted up to a limit, in their index alone.
+  // These two aren't stored: they are counted up to a limit, using only their index.
   nonce: 'SELECT count(*) AS size FROM (SELECT 1 FROM transactions WHERE nonce = ?1 LIMIT ?2)',
   call: `SELECT count(*) AS size FROM (SELECT 1 FROM transactions INDEXED BY transactions_by_call
                                         WHERE type = ${PAYLOAD.contract_call} AND contract_id = ?1 AND function_name = ?2 LIMIT ?3)`,

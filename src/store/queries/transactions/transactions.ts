@@ -71,7 +71,7 @@ function principalTransactionOf(
   };
 }
 
-/** Reads what lists show of transactions at existing positions. */
+/** Reads the summaries of transactions at existing positions. */
 function summaryReader(db: Database, cache: ChainCache) {
   const at = prepared<SummaryRow, [number]>(db, sql.at);
   return ({ position }: PositionRow): TransactionSummary => {
