@@ -124,7 +124,7 @@ test('every route matches its schema, sends a deprecation warning and links to i
   expect(headers.get('link')).toBe(`</extended/v3/tokens/nft/${instance}/history>; rel="successor-version"`);
 });
 
-test('each list has its own default and maximum limit, and limit=0 means the default', async () => {
+test('every list enforces a default and a maximum limit, and limit=0 means the default', async () => {
   for (const [path, usual, most] of lists()) {
     expect((await ok(path)).limit).toBe(usual);
     expect((await ok(and(path, 'limit=0'))).limit).toBe(usual);

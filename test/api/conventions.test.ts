@@ -32,7 +32,7 @@ const UNTAGGED = ['/extended/v2/blocks/average-times'];
 
 const routes = sampleRoutes.filter((one) => !isOfStaking(one) && !UNTAGGED.includes(one.path));
 
-test('a route is exempt only if the sample chain has no data for it or its answer has no ETag', async () => {
+test('a route is exempt only if the sample chain lacks its data or its answer lacks an ETag', async () => {
   for (const { path } of sampleRoutes.filter(isOfStaking)) {
     const { status, body } = await usual.json(path);
     const { results = [] } = body as { results?: unknown[] };
@@ -252,7 +252,7 @@ describe('an ETag changes with', () => {
   });
 });
 
-test('average block times have no ETag and no-store, because they change with the clock', async () => {
+test('average block times are sent with no-store and without an ETag, because they change with the clock', async () => {
   const { status, headers } = await usual.json('/extended/v2/blocks/average-times');
   expect([status, headers.get('etag'), headers.get('cache-control')]).toEqual([200, null, 'no-store']);
 });
@@ -342,7 +342,7 @@ describe('returns 503 if the store', () => {
     expect(logged).toMatchObject([{ event: 'store_unavailable', path: '/extended' }]);
   });
 
-  test('has no index, without logging each request', async () => {
+  test('lacks an index, without logging each request', async () => {
     const { json, logged } = testApp(failingIndex(new IndexUnavailableError('There is no index.')));
     expect(await json('/extended')).toMatchObject({ status: 503 });
     expect(logged).toEqual([]);

@@ -425,7 +425,7 @@ test('an impossible day is rejected with the name of the parameter', async () =>
   expect([dayIn('2024-02-29'), dayIn('1970-01-01'), dayIn('2023-02-29')]).toEqual([19_782, 0, null]);
 });
 
-test('names have owners and leases, and a namespace without a lifetime has no leases', async () => {
+test('names have owners and leases, except for leases in a namespace without a lifetime', async () => {
   using open = openNew();
   const TENURE = 500;
   const opened = nameBlock(

@@ -416,7 +416,7 @@ test(
   timeout,
 );
 
-test("a Bitcoin block whose canonical Stacks block is older than the index doesn't return an orphaned block", async () => {
+test("a Bitcoin block with a canonical Stacks block before the index doesn't return an orphaned block", async () => {
   const events = chainOf(5);
   const beginning = beginnings(events).find(({ height }) => height === 23)!;
   using both = await Both.of(events, beginning, () => true);

@@ -184,7 +184,7 @@ test('the names of an address link to a successor with the same address', async 
   expect((await ask('/v1/names')).headers.get('link')).toBeNull();
 });
 
-test('a subdomain that only its resolver knows redirects to the resolver', async () => {
+test('an unregistered subdomain redirects to the resolver of its name', async () => {
   const answer = await ask('/v1/names/eve.alice.btc?unanchored=false');
   expect(answer.status).toBe(302);
   expect(answer.headers.get('location')).toBe('https://registrar.example.com/v1/names/eve.alice.btc?unanchored=false');

@@ -161,7 +161,7 @@ describe('over a simulated chain with forks', () => {
     expect(sampled).toBeGreaterThan(0);
   });
 
-  test('counterparties equal those of the movements, with the largest sums first', async () => {
+  test('counterparties match the movements, with the largest sums first', async () => {
     for (const [principal, { movements }] of histories) {
       const found = (await ask(`/stackside/v1/principals/${principal}/activity`)) as {
         first: { tx_id: string } | null;
@@ -316,7 +316,7 @@ describe('parameters', () => {
     expect((await json(pathOf(MISTYPED))).status).toBe(400);
   });
 
-  test('a period without blocks has no heights', async () => {
+  test('the heights of a period without blocks are null', async () => {
     expect((await json(pathOf(HOLDER, '?from=1000'))).body).toEqual({
       principal: HOLDER,
       from_height: null,

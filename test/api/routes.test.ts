@@ -332,7 +332,7 @@ test('in tests, an answer that violates its schema is a 500 with the path of the
   expect(String((logged[0] as { cause: unknown }).cause)).toContain('/list answers at /results/0');
 });
 
-test("a route whose answers depend on the caller can't have an ETag", () => {
+test("a route with answers for each caller can't have an ETag", () => {
   const declared = (etag: (() => string) | null) =>
     route({
       path: '/mine',

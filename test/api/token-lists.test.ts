@@ -33,7 +33,7 @@ test("a collection's tokens are its mints, newest first, page by page", async ()
   expect(await mintsOf(`${OTHER}.none::card`)).toMatchObject({ total: 0, results: [] });
 });
 
-test('the raw bytes of a transaction equal those of v1', async () => {
+test('the raw bytes of a transaction equal the v1 answer', async () => {
   const { body: old } = await json(`/extended/v1/tx/${idAt(1, 0)}/raw`);
   expect((await json(`/stackside/v1/transactions/${idAt(1, 0)}/raw`)).body).toEqual({
     tx_id: idAt(1, 0),

@@ -88,7 +88,7 @@ describe('a print', () => {
     }
   });
 
-  test('without a hash has no zonefile, and may have a contract as sender', () => {
+  test('without a hash gives no zonefile, and may have a contract as sender', () => {
     const contract = `${ALICE}.vault`;
     expect(nameChangeOf(log(print(new Uint8Array(0), { 'tx-sender': clarity.principal(contract) })))).toMatchObject({
       operation: { zonefileHash: null, sender: contract },
@@ -131,7 +131,7 @@ describe('a call', () => {
       zonefile,
     ]);
 
-  test('renews a name without a print only if it has no zonefile', () => {
+  test('renews a name without a print only if it gives no zonefile', () => {
     expect(changeOfCall('name-renewal', renewal(clarity.none()), ALICE)).toEqual({
       kind: 'name',
       operation: { name: 'alice.btc', namespace: 'btc', operation: 'name-renewal', sender: ALICE, zonefileHash: null },

@@ -102,7 +102,7 @@ test('the cost of a block without one is the exact sum of its transactions', () 
   expect(made.cost).toEqual({ runtime: 2n ** 54n, readCount: 2, readLength: 4, writeCount: 6, writeLength: 8 });
 });
 
-test("the block time of a Nakamoto block is its own, and an older block has its Bitcoin block's time", () => {
+test('a Nakamoto block keeps its block time, and an older block has the time of its Bitcoin block', () => {
   expect(normalised([], { block_time: 20, burn_block_time: 10 })).toMatchObject({ blockTime: 20, burnBlockTime: 10 });
   expect(normalised([], { block_time: null, burn_block_time: 10 })).toMatchObject({ blockTime: 10, burnBlockTime: 10 });
 });
@@ -140,7 +140,7 @@ test('a Bitcoin operation without effect is counted but not stored', () => {
   expect(made.transactions.map(({ txIndex }) => txIndex)).toEqual([1]);
 });
 
-test('transactions of confirmed microblocks come before those of the anchor block, by sequence', () => {
+test("transactions of confirmed microblocks come first, by sequence, and then the anchor block's", () => {
   const [low, high]: Microblock[] = [
     { label: 'low', after: null, sequence: 0, transactions: [] },
     { label: 'high', after: 'low', sequence: 1, transactions: [] },
@@ -154,7 +154,7 @@ test('transactions of confirmed microblocks come before those of the anchor bloc
   expect(made.transactions.map(({ txId }) => toHex(txId))).toEqual([third.id, second.id, first.id]);
 });
 
-test('the transactions of block 0 follow those of block 1 with consecutive indexes and their own time and parent', () => {
+test('block 1 ends with the transactions of block 0, which keep their time and parent and continue the indexes', () => {
   const boot = normalised([first, second], {
     block_time: 5,
     burn_block_time: 5,

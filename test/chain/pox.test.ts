@@ -81,7 +81,7 @@ test('a balance is never below zero, and after an early unlock it includes the u
   expect(early.data).toEqual({ first_cycle_locked: 4n, first_unlocked_cycle: 5n });
 });
 
-test('pox-2 and pox-3 have no signers and no cycles, even if a node sends them', () => {
+test('signers and cycles of pox-2 and pox-3 are ignored, even if a node sends them', () => {
   const before = print(stacked('pox-3', 'stack-stx', stacker, { ...lock, ...key, ...cycles }));
   expect(before.data).toMatchObject({ signer_key: null, start_cycle_id: null, end_cycle_id: null });
   expect(before.changes).toEqual([]);

@@ -93,7 +93,7 @@ function plainly(candidates: readonly Candidate[], starting: readonly (number | 
   }
 }
 
-test('blocks respect nonces and limits, have each transaction once, and equal those of a plain implementation', async () => {
+test('blocks respect nonces and limits, have each transaction once, and equal a plain implementation', async () => {
   const seen = new Seen({
     'a second block': 30,
     'a sponsored one': 30,

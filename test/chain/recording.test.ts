@@ -41,7 +41,7 @@ test('a row has the format of a PostgreSQL export', () => {
   expect(recordingRow(event)).toBe('8\t2022-09-13 00:12:27.103+00\t/new_block\t{"a": "tab \\\\t, quote \\\\""}');
 });
 
-test('trailing zeros of a fraction are omitted, and a whole second has no fraction', () => {
+test('trailing zeros of a fraction are omitted, and a whole second is written without a fraction', () => {
   const at = (receivedAt: number) => recordingRow({ id: 1, receivedAt, path: '/p', text: '1' }).split('\t')[1];
   expect(at(1_000_000)).toBe('1970-01-01 00:00:01+00');
   expect(at(1_000_001)).toBe('1970-01-01 00:00:01.000001+00');

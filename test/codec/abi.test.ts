@@ -42,7 +42,7 @@ test.each(types)('the type %j has the text %s', (type, text) => {
   expect(abiTypeString(type)).toBe(text);
 });
 
-test('an unknown type has no text, on its own or inside another type', () => {
+test('an unknown type gives null instead of a text, even inside another type', () => {
   const later = 'uint256' as AbiType;
   for (const type of [
     later,
@@ -66,7 +66,7 @@ const transfer: AbiFunction = {
   ],
 };
 
-test('a signature is the head of the definition, with a blank if it has no arguments', () => {
+test('a signature is the head of the definition, with a blank instead of missing arguments', () => {
   expect(functionSignature(transfer)).toBe('(define-public (transfer (amount uint) (memo (optional (buff 34)))))');
   expect(functionSignature({ name: 'tick', access: 'public', args: [] })).toBe('(define-public (tick ))');
   expect(functionSignature({ name: 'f', access: 'read_only', args: [] })).toBe('(define-read-only (f ))');
@@ -83,7 +83,7 @@ test('arguments have their declared names and types, and extra ones have the typ
   ]);
 });
 
-test('arguments without a declaration have no name and the type of their value', () => {
+test('arguments without a declaration have an empty name and the type of their value', () => {
   expect(typedArguments(args, undefined).map(({ name, type }) => [name, type])).toEqual([
     ['', 'uint'],
     ['', '(optional UnknownType)'],

@@ -38,7 +38,7 @@ test('the four versions of the networks have their letters', () => {
   expect(stacksAddress(26, new Uint8Array(20))).toBe(BOOT_ADDRESS.testnet);
 });
 
-test('an address of any version decodes again, with and without the cache, and equals that of stacks.js', () => {
+test('an address of any version decodes again, with and without the cache, and equals stacks.js', () => {
   assertProperty(
     fc.property(fc.nat({ max: 31 }), anyHash(), (version, hash160) => {
       const text = stacksAddress(version, hash160);

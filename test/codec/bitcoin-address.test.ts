@@ -133,7 +133,7 @@ describe('PoX addresses', () => {
     expect(poxAddressText(legacy, 'regtest')).toBe(poxAddressText(legacy, 'testnet'));
   });
 
-  test('an unknown version and a hash of the wrong length have no text, but a raw form', () => {
+  test('an unknown version and a hash of the wrong length give only a raw form', () => {
     const unknown = { version: 7, hashBytes: new Uint8Array(32) };
     expect(poxAddressText(unknown, 'mainnet')).toBeNull();
     expect(poxAddressText({ version: 0, hashBytes: new Uint8Array(32) }, 'mainnet')).toBeNull();

@@ -120,7 +120,7 @@ describe('compared to stacks.js', () => {
     );
   });
 
-  test('the spans of arguments are those of their values', () => {
+  test('the span of each argument equals the span of its value', () => {
     assertProperty(
       fc.property(fc.array(clarityValue(), { maxLength: 6 }), (samples) => {
         const spans = samples.map(bytesOf);

@@ -83,7 +83,7 @@ test.each([
   ['01f5', 'allow'],
   ['02000000', 'deny'],
   ['0300000000', 'originator'],
-])('the buffer 0x%s has no conditions and mode %s', (hex, mode) => {
+])('the buffer 0x%s has zero conditions and mode %s', (hex, mode) => {
   expect<unknown>(decode(hex)).toEqual({ mode, postConditions: [] });
 });
 

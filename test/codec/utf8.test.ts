@@ -78,7 +78,7 @@ test('an ASCII memo gives the same text on the fast path as on the general path'
   );
 });
 
-test('the text of any memo has no blank at either end and no two in a row', () => {
+test('the text of any memo lacks outer and repeated blanks', () => {
   assertProperty(
     fc.property(fc.uint8Array({ maxLength: 34 }), (bytes) => {
       expect(memoText(bytes)).not.toMatch(/^ | $| {2}|\ufffd/);

@@ -218,7 +218,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test('the next matching block answers a long poll, and the stream sends it, too', async () => {
+test('the next matching block answers a long poll and is sent to streams', async () => {
   await using own = await hookServer();
   feed(own, chain.slice(0, -30));
   const get = getFrom(own);

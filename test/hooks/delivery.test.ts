@@ -409,7 +409,7 @@ describe('test deliveries', () => {
   });
 });
 
-test("a payload that can't be built interrupts only its own hook, before the block", async () => {
+test("a payload that can't be built interrupts only that hook, before the block", async () => {
   await using server = await hookServer();
   using target = receiver();
   using other = receiver();

@@ -52,7 +52,7 @@ test('hooks receive blocks from the first one on: live, after resuming, and in a
 /** Nobody listens there: deliveries wait in the queue. */
 const NOWHERE = 'http://127.0.0.1:9/hook';
 
-test("a block with the node's own transactions, which have no chain id, is accepted and delivered", async () => {
+test('a block with boot transactions without a chain id is accepted and delivered', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything));
   await direct.managed.setEnabled(CONSUMER, uuid, true);

@@ -102,7 +102,7 @@ test('a host sends nothing without the lease, everything in order with it, and u
   expect(asked[2]!.headers['x-chainhook-attempt']).toBe('1');
 });
 
-test('a host whose lease has expired sends nothing, even before it is notified', async () => {
+test('a host with an expired lease sends nothing, even before it is notified', async () => {
   const { lease, gain, end, isLost } = givenLease();
   const { asked, send } = heldPost();
   await using direct = directHooks({ lease, send });

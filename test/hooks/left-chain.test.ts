@@ -96,7 +96,7 @@ test.each([200, 500])(
   },
 );
 
-test('a redelivery of a backfill is cancelled, too, and counted once', async () => {
+test('a redelivery of a backfill is also cancelled, and counted once', async () => {
   await using direct = directHooks();
   using target = receiver();
   const [uuid = ''] = await liveAtThree(direct, target.url);

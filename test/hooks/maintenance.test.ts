@@ -89,7 +89,7 @@ test('a hook keeps the bodies of its newest delivered deliveries, and all undeli
   expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, false, true]);
 });
 
-test('ledger rows of deep blocks are deleted, but never those of orphaned blocks that wait for a rollback', async () => {
+test('ledger rows of deep blocks are deleted, except for orphaned blocks that wait for a rollback', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);

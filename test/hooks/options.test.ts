@@ -78,7 +78,7 @@ const effects: Record<keyof Options, readonly string[]> = {
   expire_after_occurrences: [],
 };
 
-describe('each option changes only its own part of the payload', () => {
+describe('each option changes only the documented part of the payload', () => {
   test('all ten options are tested', () => {
     expect(Object.keys(effects).sort()).toEqual(Object.keys(Options.properties).sort());
     expect(Object.keys(effects)).toHaveLength(10);
@@ -98,7 +98,7 @@ describe('each option changes only its own part of the payload', () => {
   }
 });
 
-test('without options, blocks have no metadata and values are hex', () => {
+test('without options, blocks lack metadata and values are hex', () => {
   const [block] = plain.event.apply;
   expect(Object.keys(block)).toEqual(['block_identifier', 'parent_block_identifier', 'timestamp', 'transactions']);
   for (const { metadata, operations } of plain.event.apply.flatMap(({ transactions }: Json) => transactions)) {
@@ -209,7 +209,7 @@ describe('decoding', () => {
 });
 
 describe('operations', () => {
-  test('a burn has a negative amount of its owner, and a fee of zero has no sign', () => {
+  test('a burn is negative for the owner, and a fee of zero is written without a sign', () => {
     const operations = plain.event.apply
       .flatMap(({ transactions }: Json) => transactions)
       .flatMap(({ operations }: Json) => operations);

@@ -144,7 +144,7 @@ test('blocks that were imported without a server are delivered once when a serve
   expect(target.received).toHaveLength(count);
 });
 
-test('a new hook gets no past blocks, even after a replay', async () => {
+test('past blocks are not delivered to a new hook, even after a replay', async () => {
   using directory = dataDirectory();
   using target = receiver();
   {

@@ -42,7 +42,7 @@ test('a body may be nested up to the depth limit', async () => {
   expect((await post(nested(15))).body).toEqual({ name: 'x', sum: 3 });
 });
 
-test('a body is parsed, and its answer has no-store', async () => {
+test('a body is parsed, and its answer is sent with no-store', async () => {
   const { status, body, headers } = await post('{"numbers":[1,2],"more":true}', {
     'content-type': 'application/json; charset=utf-8',
   });

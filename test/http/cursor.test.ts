@@ -23,7 +23,7 @@ test('an encoded cursor decodes to the same cursor', () => {
   );
 });
 
-test('an encoded cursor needs no escaping in a query', () => {
+test('an encoded cursor is safe in a query without escaping', () => {
   assertProperty(
     fc.property(cursor, (one) => expect(encodeCursor('list', one)).toMatch(/^[A-Za-z0-9_-]+$/)),
     { always: 'each cursor is written' },

@@ -73,7 +73,7 @@ describe('a deprecated route', () => {
     expect(response.headers.has('sunset')).toBe(false);
   });
 
-  test('sends the warning with a 304, too', async () => {
+  test('also sends the warning with a 304', async () => {
     const response = await oldRoute(REPLACED).get('/old/abc/item', { 'if-none-match': '"tag"' });
     expect(response.status).toBe(304);
     expect(response.headers.get('warning')).toBe(WARNING);
@@ -95,7 +95,7 @@ describe('a deprecated route', () => {
     expect((await oldRoute(REPLACED).get('/old/123/item')).headers.has('link')).toBe(false);
   });
 
-  test('links to a related route if it has no successor', async () => {
+  test('links to a related route without a successor', async () => {
     const { headers } = await oldRoute({ replacement: null, related: '/near' }).get('/old/abc/item');
     expect(headers.get('link')).toBe('</near>; rel="related"');
   });

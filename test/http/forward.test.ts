@@ -15,7 +15,7 @@ test('a body over the limit is rejected before it is forwarded', async () => {
   expect(server.asked).toEqual([]);
 });
 
-test('a client that disconnects is no error, but an unreachable server is', async () => {
+test('a disconnected client is not an error, but an unreachable server is', async () => {
   const nobody = forwardTo('http://127.0.0.1:1', 10);
   const gone = await nobody(new Request('http://api/x', { signal: AbortSignal.abort() }));
   expect(gone.status).toBe(400);

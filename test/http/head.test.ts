@@ -130,6 +130,6 @@ test("HEAD of a streamed answer doesn't read the data", async () => {
   for (const read of reads) read.mockRestore();
 });
 
-test('HEAD of an answer sent in chunks has no length, like GET', async () => {
+test('HEAD of an answer sent in chunks lacks a length, like GET', async () => {
   expect(await asGet('/v1/names/many.btc/subdomains')).toEqual({ status: 200, inParts: true });
 });

@@ -113,7 +113,7 @@ test('an error names its parameter and rule in fields', () => {
   expect(error.withoutLocation('.')).toBe('ids.1 must be <= 9');
 });
 
-test("a caller's error has no stack trace, and other errors have one", () => {
+test("a caller's error lacks a stack trace, and other errors have one", () => {
   expect(new ParameterError({ location: 'querystring', path: ['limit'] }, 'must be <= 50').stack).toBeUndefined();
   expect(new Error('ours').stack).toContain(import.meta.file);
 });
@@ -129,7 +129,7 @@ describe('unknown parameters', () => {
   };
   const names = ['limit', 'cursor', 'topic', 'field.NAME'];
 
-  test('are rejected with the most similar known name', () => {
+  test('are rejected with the most similar name of the route', () => {
     for (const [query, meant] of [
       ['limt=1', 'limit'],
       ['fields.action=swap', 'field.action'],

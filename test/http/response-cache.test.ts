@@ -4,7 +4,7 @@ import { jsonOf, jsonParts, serializedLazily } from '../../src/http/json.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
 import { assertProperty } from '../support/property.ts';
 
-test('an answer is cached when it is made a second time, for its own URL and ETag only', () => {
+test('an answer is cached when it is made a second time, only for the same URL and ETag', () => {
   const cache = responseCache();
   cache.set('/a', 'tag', 'text');
   expect(cache.get('/a', 'tag')).toBeUndefined();
@@ -36,7 +36,7 @@ test('unused answers are evicted, used ones stay, and memory has a limit', () =>
   expect(others * text.length).toBeLessThan(10_000_000);
 });
 
-test('an answer of the older generation is returned only for its own ETag', () => {
+test('an answer of the older generation is returned only for the same ETag', () => {
   const cache = responseCache();
   for (let i = 0; i < 2; i++) cache.set('/old', 'tag', 'text');
   const filler = 'x'.repeat(90_000);
@@ -51,7 +51,7 @@ test('an answer longer than the limit is not cached', () => {
   expect(cache.get('/long', 'tag')).toBeUndefined();
 });
 
-test('the JSON of a list equals that of JSON.stringify', () => {
+test('the JSON of a list equals the output of JSON.stringify', () => {
   assertProperty(
     fc.property(fc.jsonValue(), fc.array(fc.jsonValue()), (body, results) => {
       expect(JSON.parse(jsonOf(body))).toEqual(JSON.parse(JSON.stringify(body)));
