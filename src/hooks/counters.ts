@@ -1,6 +1,6 @@
 /** Counters of chainhooks since the process began, for metrics. */
 export interface HookCounters {
-  /** Blocks on which live hooks were evaluated. */
+  /** Number of blocks that live hooks were evaluated on. */
   evaluatedBlocks: number;
   /** Blocks that matched, counted once per hook. */
   matches: number;

@@ -1,12 +1,12 @@
 /**
  * The chainhook engine: applies blocks and commands to the tables of chainhooks, which are a function of both. Live hooks share
- * a cursor at the tip and are evaluated inside the transaction of each block, wherever it comes from: a node, an import, a
+ * a cursor at the tip and are evaluated inside the transaction of each block, from every source: a node, an import, a
  * rebuild, or the log that hosts share. A hook that was disabled or interrupted catches up from its own cursor, block by block,
  * and then becomes live. In both cases the engine takes steps along the chain (`evaluation/steps.ts`), collects the
  * notifications of each hook, and queues one delivery per hook (`evaluation/notifications.ts`).
  *
- * The cursor alone decides what a hook has seen: whatever happens to the process or the index, no block below the cursor is
- * sent again, and no block above it is skipped.
+ * Only the cursor decides which blocks a hook has seen: even after a crash or a rebuild, no block below the cursor is sent
+ * again, and no block above it is skipped.
  *
  * The engine starts no work by itself. The dispatcher and the other parts listen to it and send it commands.
  */
@@ -51,7 +51,7 @@ interface EngineListeners extends Pick<HookTimers, 'evaluated'> {
 
 const nobody: EngineListeners = { queued() {}, behind() {}, ended() {}, recovered() {}, evaluated() {} };
 
-/** What the open transaction did, for the listeners, which are notified after its commit. */
+/** The effects of the open transaction. Listeners are notified of them after its commit. */
 const nothingDone = () => ({
   counted: new Map<Counted, number>(),
   said: [] as HookEvent[],
@@ -124,7 +124,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     for (const end of ends) this.#listeners.ended(end);
   }
 
-  /** The transaction is rolled back: forgets what it did. */
+  /** Drops the recorded effects of a transaction that is rolled back. */
   undone(): void {
     this.#live.undone();
     this.#done = nothingDone();
@@ -179,7 +179,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
 
   /**
    * Moves a hook that catches up one step.
-   * @returns whether it has no more to do
+   * @returns true if no step is left
    */
   catchUp(id: number): boolean {
     this.#live.begin();
@@ -239,7 +239,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
 
   // ── Changes of a hook's status ──
 
-  /** The hook is live from the next block on, after it was notified of blocks that left the chain meanwhile. */
+  /** Makes a hook live from the next block on, after it was notified of the blocks that have left the chain. */
   enableAtTip(record: HookRecord): void {
     const { records } = this.store;
     this.#live.begin();
@@ -264,8 +264,8 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   }
 
   /**
-   * Pauses all hooks until somebody enables or disables them: the log was restored to an earlier point, and what was delivered
-   * after that point isn't known.
+   * Pauses all hooks until somebody enables or disables them: the log was restored to an earlier point, and it doesn't show
+   * the deliveries after that point.
    */
   identityChanged(): void {
     const { records, deliveries, backfills } = this.store;
@@ -290,7 +290,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     if (record.stage === 'live') this.#live.include(activeHook(record));
   }
 
-  /** The value of `hook_progress.evaluated` at which a live hook expires; null for no limit. */
+  /** Returns the value of `hook_progress.evaluated` that makes a live hook expire; null if it never expires. */
   expiresAt(record: HookRecord, hook: ActiveHook): number | null {
     this.#live.load();
     const left = evaluationsLeft(record, hook.options);
@@ -307,7 +307,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   }
 
   /**
-   * Interrupts a hook, which can't go on.
+   * Interrupts a hook that can't continue.
    * @param stuckDelivery row of the delivery that failed for good; null without one
    */
   interrupt(record: HookRecord, reason: string, stuckDelivery: number | null): void {

@@ -1,4 +1,4 @@
-/** Log events of chainhooks. Of a URL only the host is logged, since users put secrets into the rest. */
+/** Log events of chainhooks. Only the host of a URL is logged, since users put secrets into the rest. */
 import { StoreUnavailableError } from '../base/store-failure.ts';
 import { LogUnavailableError } from '../cluster/shared-log.ts';
 

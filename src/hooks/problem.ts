@@ -23,7 +23,7 @@ export class HookProblem extends ApiError {
   override readonly name = 'HookProblem';
   constructor(
     status: ProblemStatus,
-    /** What is wrong, with the field's name: `options.decode must be boolean`. */
+    /** The problem, with the field's name: `options.decode must be boolean`. */
     details: string,
     readonly title: string = titles[status],
     headers: ApiError['headers'] = {},
@@ -38,7 +38,7 @@ export const tooManyTries = (retryAfterSeconds: number, details: string): HookPr
 
 /** @param field its path with dots: `filters.events.0.sender` */
 export const invalidField = (field: string, rule: string): HookProblem => new HookProblem(400, `${field} ${rule}`);
-/** The consumer has no such chainhook: 404. */
+/** Creates the 404 for a chainhook that the consumer doesn't have. */
 export const unknownHook = (): HookProblem => new HookProblem(404, 'Chainhook not found');
-/** The canonical chain has no such block: 404. */
+/** Creates the 404 for a block that isn't on the canonical chain. */
 export const unknownBlock = (): HookProblem => new HookProblem(404, 'Block not found');

@@ -1,4 +1,4 @@
-/** The chainhooks of a process that writes: the functions for routes, and the work beside requests. */
+/** The chainhooks of a process that writes: the functions for routes, and the background work. */
 
 import { type Chance, systemChance } from '../base/chance.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -26,7 +26,7 @@ export interface HookRules extends DeliveryRules {
   targets: TargetRules;
   /** URL for alerts to the operator about hooks that end; null for no alerts. */
   alertUrl: string | null;
-  /** Milliseconds for which bodies of delivered deliveries are stored. */
+  /** Retention of the bodies of delivered deliveries, in milliseconds. */
   retentionMs: number;
 }
 
@@ -37,7 +37,7 @@ interface HookOptions {
   log: HookLog;
   userAgent: string;
   timers?: HookTimers;
-  /** The machine with which the index was opened. */
+  /** The machine that the index was opened with. */
   machine: HookMachine;
   /** Sends commands to the log that hosts share; by default, to the host's own. */
   commander?: Commander;
@@ -114,7 +114,7 @@ export function startChainhooks(options: HookOptions) {
       upkeep.start();
     },
     async stop() {
-      // All are told to stop before any is awaited.
+      // All start to stop before the first one is awaited.
       await Promise.all([deliveries.stop(), operator.stop(), tasks.stop(), upkeep.stop(), writer.stop()]);
     },
     lacks: () => (secrets.unreadable().length === 0 ? null : "this host can't read all signing secrets"),
@@ -128,13 +128,13 @@ export function startChainhooks(options: HookOptions) {
     commands,
     sealing,
     secrets,
-    /** Why the deliveries of a hook wait, as far as this host knows; null if they don't. */
+    /** Returns the reason why the deliveries of a hook wait on this host; null if they don't wait. */
     pausedReason(record: HookRecord): PausedReason | null {
       if (isPaused(record)) return 'log_restored';
       return lease.isHeld() && !secrets.isReadable(record.consumer) ? 'secret_unreadable' : null;
     },
     dispatcher: deliveries,
-    /** A request outside the queues, whose result is not stored. */
+    /** Sends a request outside the queues. Its result is not stored. */
     request: (record: HookRecord, delivery: DeliveryIdentity, text: string): Promise<AttemptResult> =>
       request(record, delivery, text, closing.signal),
     guard: targets,

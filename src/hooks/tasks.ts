@@ -1,6 +1,6 @@
 /**
  * Tasks that take longer than a request: backfills, and hooks that catch up. They run in short turns between the events of
- * the node, each in a transaction of its own, so that neither waits for the other.
+ * the node, each in a separate transaction, so that neither waits for the other.
  */
 import type { Clock } from '../base/clock.ts';
 import { type Loop, startLoop } from '../base/service.ts';
@@ -10,7 +10,7 @@ import type { Task } from './commands/backfills.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 import type { HookCommands } from './machine.ts';
 
-/** Maximum waiting deliveries of a hook that catches up; it goes on when some are delivered. */
+/** Maximum waiting deliveries of a hook that catches up; it continues when some are delivered. */
 const MOST_CAUGHT_UP = 1_000;
 /** Maximum waiting deliveries of a backfill. */
 const MOST_BACKFILLED = 100;
@@ -33,7 +33,7 @@ export function hookTasks(options: TaskOptions) {
 
   /**
    * Gives a task a turn.
-   * @param failed called with the reason why the task can't go on, after the reason is written
+   * @param failed called with the reason why the task can't continue, after the reason is written
    * @returns whether the task is done for now
    */
   const turn = (task: Task, failed: (cause: unknown) => void = () => {}): Promise<boolean> =>
@@ -90,7 +90,7 @@ export function hookTasks(options: TaskOptions) {
         everyMs: RETRY_MS,
         firstMs: 0,
         turn: work,
-        // A task that fails must not keep the others from their work, whatever the error is.
+        // A task that fails with any error must not stop the others.
         passes: (error) => error instanceof Error,
         failed: (error) => logTaskFailure(log, error),
       });

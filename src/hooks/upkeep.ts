@@ -12,9 +12,9 @@ const EVERY_MS = 60_000;
 const BATCH = 2_000;
 /** Maximum bodies of delivered deliveries that are stored for a hook. */
 const MOST_BODIES = 10_000;
-/** Retention of the delivery log, as a multiple of that of bodies. */
+/** Retention of the delivery history, as a multiple of the retention of bodies. */
 const LOG_LASTS = 4;
-/** Bitcoin blocks below the tip for which hooks are notified of reorganizations. */
+/** Depth of a reorganization that hooks are still notified of, in Bitcoin blocks below the tip. */
 const REORG_WINDOW = 150;
 
 /** Maximum rows of a command. */
@@ -40,8 +40,8 @@ export function upkeepCommands({ store }: Pick<HookEngine, 'store'>) {
     'upkeep.ledger': ({ below, limit }: Limit & { below: number }): number => ledger.forgetBelow(below, limit),
 
     /**
-     * Removes rows of a hook that was deleted before a time, with its delivery log.
-     * @returns the id of the hook, and whether all its rows are gone; null if there is no such hook
+     * Removes rows of a hook that was deleted before a time, with its delivery history.
+     * @returns the id of the hook, and whether all its rows are gone; null if no hook was deleted before the time
      */
     'upkeep.deleted_hook'({ before, limit }: Limit & { before: number }): { hook: number; whole: boolean } | null {
       const hook = records.deletedBefore(before);
@@ -72,7 +72,7 @@ export function maintenance(options: MaintenanceOptions) {
   const { store, commands, retentionMs, log, clock, mostBodies = MOST_BODIES } = options;
   const { records, candidates } = store;
   let loop: Loop | null = null;
-  /** The last delivery whose body was removed for its age, and per hook the last one removed for their number. */
+  /** The last delivery whose body was removed for its age, and per hook the last one that was removed because of the maximum. */
   let agedUpTo = { createdAt: 0, id: 0 };
   const surplusUpTo = new Map<number, number>();
 
@@ -141,7 +141,7 @@ export function maintenance(options: MaintenanceOptions) {
         clock,
         everyMs: EVERY_MS,
         turn: run,
-        // Whatever the error is, the other tasks go on.
+        // The other tasks continue after any error.
         passes: (error) => error instanceof Error,
         failed: (error) => logTaskFailure(log, error),
       });

@@ -8,9 +8,9 @@ import { HookProblem, tooManyTries } from '../problem.ts';
 import { type Caller, findKey, type Key, keyOf, OPERATOR, type WrongKeys } from './keys.ts';
 import { type Session, type Sessions, sessionCookie } from './sessions.ts';
 
-/** The header that names the consumer for which the operator acts. */
+/** Header with the consumer that the operator acts for. */
 export const CONSUMER_HEADER = 'x-chainhook-consumer';
-/** Characters from which on a key can't be guessed: such keys are checked even while wrong keys are slowed down. */
+/** Minimum characters of a key that can't be guessed. Such keys are checked even while wrong keys are slowed down. */
 const UNGUESSABLE = 32;
 
 /** The settings of access. */
@@ -24,28 +24,28 @@ interface AccessRules {
 
 /** Decides which caller may manage which hooks. */
 export interface Access {
-  /** False with open access, where every client is the operator. */
+  /** False with open access: every client is the operator. */
   needsKey: boolean;
   sessions: Sessions;
-  /** @throws HookProblem 421 where the Host header isn't a name of this server */
+  /** Checks the Host header. @throws HookProblem 421 if it isn't a name of this server */
   requireOwnHost(request: Request): void;
   /**
-   * The caller of a request, by its key alone.
+   * Returns the caller of a request by its key, without the session.
    * @throws HookProblem as {@link Access.callerOf}
    */
   holderOf(request: Request, peer: string): Caller;
-  /** The session of a request's cookie; null without a session, and with open access. */
+  /** Returns the session of a request's cookie; null without a session, and with open access. */
   sessionOf(request: Request): Session | null;
   /**
-   * The caller of a request, by its key, or else by its session.
+   * Returns the caller of a request by its key, or else by its session.
    * @param peer address of the client, empty if unknown; used to slow down wrong keys, never to grant access
    * @throws HookProblem 401, 403, 421, 429
    */
   callerOf(request: Request, peer: string): Caller;
   /**
-   * The consumer whose hooks a request concerns.
+   * Returns the consumer that a request concerns.
    * @param owner consumer of the hook in the path; undefined without one
-   * @throws HookProblem 403 where the caller may not act for the consumer in the header
+   * @throws HookProblem 403 if the caller may not act for the consumer in the header
    */
   consumerOf(request: Request, caller: Caller, owner: string | undefined): string;
 }
@@ -76,7 +76,7 @@ const consumerOf: Access['consumerOf'] = ({ headers }, { consumer, isOperator },
   return consumer;
 };
 
-/** Refuses requests whose Host is not a name of this server, since any web page can point its own name here (DNS rebinding). */
+/** Refuses requests for other hosts, since any web page can point its name to this server (DNS rebinding). */
 function hostRefusal(rules: HostRules): Access['requireOwnHost'] {
   const isOurs = hostCheck(rules);
   return ({ headers }) => {

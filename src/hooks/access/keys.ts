@@ -49,7 +49,7 @@ export function readKeys(text: string, file: string): Key[] {
   return keys;
 }
 
-/** Reads the keys of a file. @throws OperatorError where the file can't be read */
+/** Reads the keys of a file. @throws OperatorError if the file can't be read */
 export const keysOf = (file: string): Key[] => readKeys(keyFileText(file, '--hook-keys'), file);
 
 /** The admin key, in hex. */
@@ -62,8 +62,8 @@ export const ADMIN_KEY = 'admin.key';
 export const adminKeyFile = (directory: string): string => join(directory, ADMIN_KEY);
 
 /**
- * The admin key of a data directory; null if there is none.
- * @throws OperatorError where the file can't be read, or holds no key
+ * Reads the admin key of a data directory; null if there is none.
+ * @throws OperatorError if the file can't be read or lacks a key
  */
 export function readAdminKey(directory: string): string | null {
   const file = adminKeyFile(directory);
@@ -76,8 +76,8 @@ export function readAdminKey(directory: string): string | null {
 }
 
 /**
- * The admin key in the file that the operator named.
- * @throws OperatorError where the file can't be read, every user may read it, or it holds no key
+ * Reads the admin key in the file that the operator named.
+ * @throws OperatorError if the file can't be read, if every user may read it, or if it lacks a key
  */
 export function namedAdminKey(file: string): string {
   const key = secretFileText(file, '--admin-key');
@@ -89,8 +89,8 @@ export function namedAdminKey(file: string): string {
 }
 
 /**
- * The admin key of a data directory; makes one if there is none. Only for the process that has the directory's lock.
- * @throws OperatorError where the file can't be read or written, or holds no key
+ * Returns the admin key of a data directory; makes one if there is none. Only for the process that has the directory's lock.
+ * @throws OperatorError if the file can't be read or written, or lacks a key
  */
 export const adminKeyOf = (directory: string): string => readAdminKey(directory) ?? madeSecret(adminKeyFile(directory));
 

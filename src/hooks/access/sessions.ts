@@ -3,7 +3,7 @@
  *
  * The contract, for the console and for others who serve pages of this origin:
  *
- * - `GET /stackside/v1/session` describes the browser's session. It needs no session:
+ * - `GET /stackside/v1/session` describes the browser's session. It works without a session:
  *   `{ access, signed_in, operator, consumer, expires_at }`. `access` is `key`, `open` (every client is the operator, and there
  *   is no sign-in) or `none` (this process doesn't write, so it manages no hooks).
  * - `POST /stackside/v1/session` with a key (`x-api-key` or `Authorization: Bearer`) signs the browser in: it answers as
@@ -37,7 +37,7 @@ const MOST_LINKS = 100;
 const MOST_SESSIONS = 1_000;
 const SECRET_BYTES = 32;
 
-/** The caller for whom a browser acts. */
+/** A browser's session. */
 export interface Session {
   caller: Caller;
   /** Unix milliseconds. */
@@ -59,8 +59,8 @@ const newSecret = (): string => crypto.getRandomValues(new Uint8Array(SECRET_BYT
 type Times = Pick<Clock, 'now' | 'monotonic'>;
 
 /**
- * A moment by both clocks. It has passed if either says so: a wall clock that is set back prolongs nothing, and the time of a
- * machine that sleeps counts, which the monotonic clock leaves out.
+ * A moment by both clocks. It has passed if it has passed on either clock. So a wall clock that is set back doesn't prolong a
+ * session, and the time of a machine's sleep counts, which the monotonic clock leaves out.
  */
 class Deadline {
   readonly #wall: number;
@@ -89,7 +89,7 @@ const leftOf = ({ end, idle }: OpenSession, clock: Times): number => Math.min(en
 
 const isSameCaller = (a: Caller, b: Caller): boolean => a.consumer === b.consumer && a.isOperator === b.isOperator;
 
-/** Callers by secret until it expires, in the order in which the secrets were made. */
+/** Callers by secret until the secret expires, oldest secret first. */
 class Secrets {
   readonly #sessions = new Map<string, OpenSession>();
   constructor(

@@ -1,10 +1,10 @@
 /**
- * The blocks that the chain applied and took back, for readers that ask for them: from any place of the log on, matched by the
- * filters of chainhooks, with the texts of deliveries. The change that follows a place never differs, since all of it is a
- * function of the log: pages, streams and waiting requests read the same sequence.
+ * The blocks that the chain applied and took back, for clients that read them: from any place of the log on, matched by the
+ * filters of chainhooks, with the texts of deliveries. Everything is a function of the log, so the same change always follows
+ * a place: pages, streams and waiting requests read the same sequence.
  *
- * Each change is read from a snapshot of its own, so that a reader holds nothing between two of them, however slow it is. What
- * readers of the same place have in common is cached: decoded blocks, and texts.
+ * Each change is read from a separate snapshot, so that a slow reader doesn't hold a snapshot between two changes. Readers of the
+ * same place share cached blocks and texts.
  */
 import { lruCache } from '../../base/cache.ts';
 import type { Block } from '../../chain/block.ts';
@@ -25,11 +25,11 @@ const CACHED_CHARACTERS = 8_000_000;
 /** Id of a matcher's only hook. */
 const SELF = 0;
 
-/** What a reader wants to know of the changes. */
+/** The parts of the changes that a reader requests. */
 export interface Wanted {
   /** Matches a block; null for all its transactions. */
   readonly matcher: Matcher | null;
-  /** Keys of the blocks that may match; null where any may. */
+  /** Keys of the blocks that may match; null if any block may match. */
   readonly keys: readonly IndexKey[] | null;
   readonly options: Options;
   /** Whether the transactions are included. */
@@ -72,7 +72,7 @@ export type Changes = ReturnType<typeof chainChanges>;
 /** Reads the changes of the chain. */
 export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
   const blocks = lruCache<string, Block>(CACHED_EVENTS);
-  /** Texts of changes by what is wanted; empty where a block doesn't match. */
+  /** Texts of changes by requested parts, kind and block; empty if the block doesn't match. */
   const texts = lruCache<string, string>(CACHED_CHARACTERS);
 
   function blockOf(read: Reader, hash: Uint8Array): Block {
@@ -84,7 +84,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
     return block;
   }
 
-  /** The text of a change; empty where the block doesn't match. */
+  /** Returns the text of a change; empty if the block doesn't match. */
   function textOf(read: Reader, { change, hash }: BlockChange, wanted: Wanted): string {
     const { matcher, options } = wanted;
     const key = `${wanted.key}/${change}/${hash.toHex()}`;
@@ -105,7 +105,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
   }
 
   function walk(read: Reader, from: ChangePlace, wanted: Wanted, most: number): Walked | null {
-    // Of several hosts that share a log, another may be further.
+    // The place may be from another host of the cluster that is further ahead.
     if (from.step > read.steps.tipHeight()) return null;
     let [place, passed] = [from, 0];
     if (wanted.keys !== null) {

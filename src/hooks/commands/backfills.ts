@@ -12,7 +12,7 @@ import { type MatchedBlock, payloadText } from '../evaluation/payload.ts';
 import { scanner } from '../matching/scan.ts';
 import { HookProblem, unknownHook } from '../problem.ts';
 
-/** Identifies a backfill by its hook's id and its own uuid. */
+/** Identifies a backfill by the id of its hook and its uuid. */
 interface BackfillName {
   hook: number;
   job: string;
@@ -33,7 +33,7 @@ interface NewBackfill extends BackfillName {
   most: number;
 }
 
-/** A task that advances. `most`: maximum deliveries that may wait; the task goes on when some are delivered. */
+/** A task that advances. `most`: maximum deliveries that may wait; the task continues when some are delivered. */
 export type Task = { of: 'catch_up'; hook: number; most: number } | { of: 'backfill'; backfill: number; most: number };
 
 export function backfillCommands(engine: HookEngine) {
@@ -86,7 +86,7 @@ export function backfillCommands(engine: HookEngine) {
 
   return {
     'backfill.start'({ hook, job, from, to, dryRun, most }: NewBackfill, at: number): void {
-      // Another entry may have deleted the hook meanwhile.
+      // An earlier entry may have deleted the hook.
       if (records.get(hook) === undefined) throw unknownHook();
       if (backfills.openOf(hook) >= most) {
         throw new HookProblem(429, `${most} backfills of the chainhook are already waiting; try again later`);

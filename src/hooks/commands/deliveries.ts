@@ -13,7 +13,7 @@ import { scanner } from '../matching/scan.ts';
 import { HookProblem } from '../problem.ts';
 import { type OwnHook, ownHook } from './hooks.ts';
 
-/** Row ids of deliveries whose requests are under way. */
+/** Row ids of deliveries with running requests. */
 interface UnderWay {
   underWay: readonly number[];
 }
@@ -45,7 +45,7 @@ interface Evaluation extends OwnHook {
   most: number;
 }
 
-/** The result of an attempt, and what follows for the delivery. */
+/** The result of an attempt, and its consequence for the delivery. */
 export type DeliveryResult = {
   /** Row id of the delivery. */
   delivery: number;
@@ -58,9 +58,9 @@ export type DeliveryResult = {
   | { outcome: 'failed'; attempt: Attempt; nextAt: number }
   /** `reason`: why the hook is interrupted, if the delivery is a live one. */
   | { outcome: 'dead'; attempt: Attempt; reason: string }
-  /** The delivery has no body, so it can't be sent. */
+  /** The delivery can't be sent, since its body is missing. */
   | { outcome: 'lost' }
-  /** The delivery waits for a readable secret; its budget starts anew then. */
+  /** The delivery waits for a readable secret; its budget then starts over. */
   | { outcome: 'paused' }
 );
 
@@ -80,7 +80,7 @@ export function deliveryCommands(engine: HookEngine) {
 
   /** Queues a delivery again, with the same id and body. */
   function requeue(record: HookRecord, one: Delivery): void {
-    // A failed delivery in its own queue stays at its place: it must not overtake those before it.
+    // A failed delivery in its own queue stays at its place: it must not overtake earlier deliveries.
     if (one.state === 'failed') deliveries.dueNow(one.id);
     else deliveries.requeue(one.id, 'redelivery', 'redelivery');
     engine.queued(record.id, one.state === 'failed' ? one.queue : 'redelivery');
@@ -96,7 +96,7 @@ export function deliveryCommands(engine: HookEngine) {
     if (delivery.queue === 'live') engine.interrupt(record, reason, stuck);
   }
 
-  /** @returns whether the result counts; false if the delivery was cancelled or its hook deleted meanwhile */
+  /** Stores a result. @returns whether the result counts; false if the delivery has been cancelled or its hook deleted */
   function noteResult(result: DeliveryResult, at: number): boolean {
     const delivery = deliveries.get(result.delivery);
     if (delivery?.webhookId !== result.webhookId || delivery.attempts !== result.attempts || !isOpen(delivery))
@@ -175,7 +175,7 @@ export function deliveryCommands(engine: HookEngine) {
       engine.queued(record.id, 'live');
     },
 
-    /** Queues a delivery if the hook matches the block. @throws HookProblem 429 where too many evaluations wait */
+    /** Queues a delivery if the hook matches the block. @throws HookProblem 429 if too many evaluations wait */
     'delivery.evaluate'({ block, request, most, ...own }: Evaluation): void {
       const record = ownHook(store, own);
       if (deliveries.openUpTo(record.id, 'evaluate', most) === most) {
@@ -192,7 +192,7 @@ export function deliveryCommands(engine: HookEngine) {
       queueRequested(engine, hook.id, { queue: 'evaluate', source, matched, body, backfillId: null });
     },
 
-    /** @returns for each result whether it counts; results of an older lease don't count after those of a newer one */
+    /** Stores results. @returns for each result whether it counts. Results of an older lease don't count after newer leases. */
     'delivery.mark'({ epoch, marks: results }: DeliveryResults, at: number): boolean[] {
       const newest = records.epoch();
       if (epoch < newest) return results.map(() => false);

@@ -1,5 +1,5 @@
 /**
- * Commands by which consumers manage their hooks and their signing secret, with the rules for each change.
+ * Commands of consumers for their hooks and their signing secret, with the rules for each change.
  */
 import type { HookRecord } from '../../store/hooks/model.ts';
 import { isEnabled, isPaused } from '../../store/hooks/records.ts';
@@ -15,7 +15,7 @@ export interface OwnHook {
   uuid: string;
 }
 
-/** Where an enabled hook resumes: at the tip, after its last evaluated block, or at a height. */
+/** The start of a re-enabled hook: the tip, the block after its last evaluated block, or a height. */
 export type ResumeFrom = 'tip' | 'last_evaluated' | number;
 
 /** Which hooks a bulk change concerns; a hook must match all given filters. */
@@ -23,7 +23,7 @@ export interface BulkFilters {
   uuids?: readonly string[];
   webhook_url?: string;
   statuses?: readonly HookRecord['status'][];
-  /** Those that a restore to an earlier point paused. One that was disabled before stays disabled. */
+  /** Only hooks that a restore to an earlier point paused. A hook that was already disabled stays disabled. */
   paused?: true;
 }
 
@@ -34,7 +34,7 @@ export function ownHook({ records }: Pick<HookReads, 'records'>, { consumer, uui
   return record;
 }
 
-/** The commands that register, change and delete hooks, and those of secrets. */
+/** Creates the commands that register, change and delete hooks, and the commands of secrets. */
 export function hookCommands(engine: HookEngine) {
   const { store, history } = engine;
   const { records, deliveries, ledger, backfills, secrets } = store;
@@ -97,7 +97,7 @@ export function hookCommands(engine: HookEngine) {
   }
 
   return {
-    /** @returns the hook's record; enabled if its options say so */
+    /** Registers a hook. @returns the hook's record; it is enabled if its options enable it */
     'hook.register'({ uuid, consumer, definition }: OwnHook & { definition: HookDefinition }, at: number): HookRecord {
       const { url } = definition.action;
       const id = records.add({ uuid, consumer, createdAt: at, definition: JSON.stringify(definition), url });

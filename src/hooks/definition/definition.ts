@@ -75,7 +75,7 @@ export interface HookDefinition {
   action: { type: 'http_post'; url: string };
 }
 
-/** Keys of the earlier version of chainhooks, and what replaces them. */
+/** Keys of the earlier version of chainhooks, and their replacements. */
 const formerKeys: Readonly<Record<string, string>> = {
   if_this: 'filters.events',
   then_that: 'action',
@@ -228,7 +228,7 @@ export function patchedDefinition(stored: HookDefinition, body: unknown, network
   return readDefinition({ ...stored, ...body }, network);
 }
 
-/** The conditions that the matcher compares with: those of all filters. */
+/** Returns the conditions of all filters, for the matcher. */
 export const conditionsOfDefinition = ({ filters }: Pick<HookDefinition, 'filters'>): Condition[] =>
   filters.events.flatMap(conditionsOf);
 

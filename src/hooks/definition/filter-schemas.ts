@@ -55,7 +55,7 @@ const amount = { min_amount: optional(Amount) };
 const ft = { asset_identifier: optional(Asset) };
 const nft = { asset_identifier: optional(Asset), value: optional(NftValue) };
 
-/** @param matches what the filter matches, where its name doesn't say it */
+/** @param matches describes the matches of the filter, if its name isn't clear */
 const filter = <const T extends string, P extends TProperties>(type: T, parameters: P, matches?: string) =>
   Type.Object(
     { type: Type.Literal(type), ...parameters },

@@ -11,13 +11,13 @@ import type { Filter } from './filter-schemas.ts';
 /** Returns the interface of a contract that is deployed at the tip, as JSON; null if there is none. */
 export type InterfaceOf = (contractId: string) => string | null;
 
-/** A parameter, and what is wrong with it. */
+/** A parameter and its problem. */
 type Warning = readonly [parameter: string, problem: string];
 
 const VERSIONS: Readonly<Record<Network['kind'], readonly number[]>> = { mainnet: [22, 20], testnet: [26, 21] };
 const PRINCIPALS = new Set(['principal', 'sender', 'receiver', 'recipient', 'contract_identifier', 'asset_identifier']);
 const DEPLOYED_NAME = new RegExp(`^${DEPLOYED_NAME_PATTERN}$`);
-/** The only topic with which a contract can log. */
+/** The only topic of contract events. */
 const PRINT = 'print';
 const MAX_AMOUNT = 2n ** 128n - 1n;
 const NEVER = 'the filter never matches';
@@ -32,7 +32,7 @@ function* principalWarnings(filter: Filter, network: Network['kind']): Iterable<
   }
 }
 
-/** Finds values that no transaction or event can have, whatever contracts there are. */
+/** Finds values that no transaction or event can ever have, independently of the deployed contracts. */
 function* impossibleValues(filter: Filter): Iterable<Warning> {
   const { type } = filter;
   if (type === 'contract_call' || type === 'contract_deploy' || type === 'contract_log') {

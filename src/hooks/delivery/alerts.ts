@@ -1,6 +1,6 @@
 /**
  * Alerts: a POST to the operator's URL for each hook that ended. Alerts are sent one at a time, apart from the deliveries, so
- * that nothing waits for them. They are best effort, since the log and the hook's status say the same.
+ * that deliveries don't wait for alerts. Alerts are best effort, since the log and the hook's status show the same.
  */
 import type { Chance } from '../../base/chance.ts';
 import { pause } from '../../base/clock.ts';

@@ -25,9 +25,9 @@ export interface DeliveryRules {
   timeoutMs: number;
   /** Part of the timeout until the connection is open, in milliseconds. */
   connectTimeoutMs: number;
-  /** Milliseconds for which a delivery is tried before its hook is interrupted. */
+  /** Milliseconds of retries before a failing delivery interrupts its hook. */
   budgetMs: number;
-  /** Maximum wait between two attempts in milliseconds, unless the receiver asks for a longer one. */
+  /** Maximum wait between two attempts in milliseconds, unless the receiver requests a longer one. */
   retryCapMs: number;
   /** Maximum requests under way. */
   concurrency: number;
@@ -82,7 +82,7 @@ interface Sending {
   signal: AbortSignal;
 }
 
-/** Statuses whose Retry-After is honoured. */
+/** Statuses with a Retry-After that is honoured. */
 const ASKS_TO_WAIT = new Set([429, 502, 503, 504]);
 
 const PAYLOAD_TOO_LARGE = 413;

@@ -1,7 +1,7 @@
 /**
  * The dispatcher sends the deliveries of the outbox. Each queue of each hook goes in order, with one request at a time; queues
- * take turns, so that a slow or unreachable receiver delays only its own hooks. A queue goes on once the result of its
- * delivery is written. No state is in memory alone: after a crash, deliveries under way are sent again, with the same id.
+ * take turns, so that a slow or unreachable receiver delays only its own hooks. A queue continues once the result of its
+ * delivery is written. All state is stored: after a crash, unfinished deliveries are sent again, with the same id.
  */
 import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -58,9 +58,9 @@ export function dispatcher(options: DispatcherOptions) {
   const { store, rules, timers, log, clock, chance, request, results, roomMade, isHeld, canSign } = options;
   const { records, deliveries } = store;
   const queues = hookQueues(clock, pump);
-  /** The delivery of each queue whose request is under way, or whose result is being written. */
+  /** The delivery of each queue that is being sent, or that waits until its result is written. */
   const underWay = new Map<QueueState, Delivery>();
-  /** The deliveries of `underWay` whose requests have not ended. */
+  /** The deliveries of `underWay` with running requests. */
   const requests = new Set<Delivery>();
   let retrying = 0;
   let running = false;
@@ -157,14 +157,14 @@ export function dispatcher(options: DispatcherOptions) {
   /** @param signal aborted when the dispatcher stops */
   async function deliver(head: Delivery, signal: AbortSignal): Promise<void> {
     const delivery = deliveries.get(head.id);
-    // The hook may have been changed, disabled or deleted meanwhile.
+    // The hook may have been changed, disabled or deleted since.
     const hook = records.get(head.hookId);
-    // The delivery was cancelled meanwhile.
+    // The delivery has been cancelled.
     if (delivery === undefined || delivery.hookId !== head.hookId || !isOpen(delivery)) return;
     if (hook === undefined || !isSendable(hook, delivery.queue) || !canSign(hook.consumer)) return;
     if (!isHeld() || signal.aborted) return;
     const result = await requested(hook, delivery, signal);
-    // We ended the request and don't know whether it arrived: the delivery is sent again at the next start.
+    // We ended the request, and it may have arrived or not: the delivery is sent again at the next start.
     if (signal.aborted) return;
     if (result === null) {
       await results.bodyLost(delivery);
@@ -176,7 +176,7 @@ export function dispatcher(options: DispatcherOptions) {
     if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
   }
 
-  /** A function of its own, so that the body is freed while the result waits to be written. @returns null if the body is lost */
+  /** Sends a delivery, in a separate function so that the body is freed afterwards. @returns null if the body is lost */
   async function requested(hook: HookRecord, delivery: Delivery, signal: AbortSignal): Promise<AttemptResult | null> {
     const text = deliveries.body(delivery.id);
     return text === undefined ? null : request(hook, delivery, text, signal);
@@ -198,7 +198,7 @@ export function dispatcher(options: DispatcherOptions) {
     wake,
     /** Wakes every queue that has deliveries. */
     wakeAll,
-    /** Row ids of deliveries whose requests are under way, or whose results are being written. */
+    /** Returns the row ids of deliveries that are being sent, or that wait until their results are written. */
     underWay: (): number[] => Array.from(underWay.values(), ({ id }) => id),
     /** Whether requests are under way, and results will follow. */
     hasRequests: (): boolean => requests.size > 0,

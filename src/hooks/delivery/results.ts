@@ -22,7 +22,7 @@ const RETRY_MS = 500;
 interface ResultWriterOptions {
   /** Writes all results or none. @returns for each whether it counts */
   write: (results: DeliveryResults) => Promise<boolean[]>;
-  /** Whether requests are under way, whose results may share a command with the waiting ones. */
+  /** Whether requests are running. Their results may share a command with the waiting ones. */
   areMoreComing: () => boolean;
   clock: Clock;
 }
@@ -36,15 +36,15 @@ interface Waiting {
 type ResultWriter = ReturnType<typeof resultWriter>;
 
 /**
- * Writes delivery results in order, many in a command: {@link MOST}, those of {@link LONGEST_MS}, or all if no request is under
- * way. Writes nothing before `start`.
+ * Writes delivery results in order, many in a command: {@link MOST}, the results of {@link LONGEST_MS}, or all if no request
+ * is running. Writes only after `start`.
  */
 export function resultWriter({ write, areMoreComing, clock }: ResultWriterOptions) {
   const waiting: Waiting[] = [];
   let epoch = 0;
   let stopping = new AbortController();
   let working: Promise<void> | null = null;
-  /** Ends the wait for more results; null while there is no wait. */
+  /** Ends the wait for more results; null without a wait. */
   let cancel: (() => void) | null = null;
   /** How many of the waiting results are written each by itself, after a command with them failed. */
   let alone = 0;
@@ -108,7 +108,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
 
     /**
      * Writes a result.
-     * @returns whether it counts; false if the delivery was cancelled or its hook deleted meanwhile, or if the log was
+     * @returns whether the result counts; false if the delivery has been cancelled or its hook deleted, or if the log was
      *   unavailable until the lease ended
      */
     write: (result: DeliveryResult): Promise<boolean> =>
@@ -119,7 +119,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
         else cancel ??= clock.after(LONGEST_MS, begin);
       }),
 
-    /** Resolves when all results are written; each is tried once more if the log is unavailable. */
+    /** Resolves when all results are written; each is retried once if the log is unavailable. */
     async stop(): Promise<void> {
       stopping.abort();
       if (waiting.length > 0) begin();
@@ -153,7 +153,7 @@ const subjectOf = ({ id, webhookId, attempts }: Delivery) => ({ delivery: id, we
 
 export type Results = ReturnType<typeof deliveryResults>;
 
-/** Writes the result of each attempt, with what follows for the delivery and its hook. */
+/** Writes the result of each attempt, with the consequence for the delivery and its hook. */
 export function deliveryResults({ writer, rules, counters, log, clock, chance }: ResultOptions) {
   function failureResult(delivery: Delivery, attempts: number, result: AttemptResult): DeliveryResult {
     const { webhookId, triedSince } = delivery;
@@ -193,7 +193,7 @@ export function deliveryResults({ writer, rules, counters, log, clock, chance }:
       await writer.write({ ...subjectOf(delivery), outcome: 'paused' });
     },
 
-    /** The delivery has no body, so it can't be sent, and its hook is interrupted as after a failed delivery. */
+    /** Interrupts the hook as after a failed delivery, since the delivery lacks a body and can't be sent. */
     async bodyLost(delivery: Delivery): Promise<void> {
       await writer.write({ ...subjectOf(delivery), outcome: 'lost' });
     },

@@ -1,6 +1,6 @@
 /**
  * Signing secrets are stored encrypted ("sealed"), in commands and in tables: AES-256-GCM with a key that HKDF (RFC 5869,
- * SHA-256) derives from a line of a key file. A single host has its own file; all hosts of a cluster have the same. The key
+ * SHA-256) derives from a line of a key file. A single host has a separate file; all hosts of a cluster have the same. The key
  * of the first line seals, and all keys open, so that a key can be replaced. A sealed secret is the id of its key (8 bytes),
  * the nonce (12), the tag (16) and the ciphertext; the consumer's name is authenticated with it.
  */
@@ -23,7 +23,7 @@ const CIPHER = 'aes-256-gcm';
 export interface Sealing {
   /** @throws HookProblem 409 without a key */
   seal(consumer: string, secret: Uint8Array): Uint8Array;
-  /** @returns null where no key opens it */
+  /** Opens a sealed secret. @returns null if no key opens it */
   open(consumer: string, sealed: Uint8Array): Uint8Array | null;
 }
 
@@ -54,7 +54,7 @@ function openedWith({ key }: Key, consumer: string, sealed: Buffer): Uint8Array 
   try {
     return Buffer.concat([opened, decipher.final()]);
   } catch {
-    // Node's error has no type or code here. The bytes were not sealed for this consumer.
+    // Node's error lacks a type and a code here. The bytes were not sealed for this consumer.
     return null;
   }
 }
@@ -92,7 +92,7 @@ export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, l
   /** Consumers that the log has named. */
   let reported = new Set<string>();
 
-  /** Whether deliveries of a consumer can be signed, or need no signature. */
+  /** Returns whether the deliveries of a consumer can be sent: with a signature, or without a secret. */
   function isReadable(consumer: string): boolean {
     const found = stored.find(consumer);
     if (found !== undefined && open(consumer, found.secret) === null) return false;
@@ -100,11 +100,11 @@ export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, l
     return true;
   }
 
-  /** The consumers whose secret can't be opened. */
+  /** Returns the consumers with a secret that can't be opened. */
   const unreadable = (): string[] =>
     stored.all().flatMap(({ consumer, secret }) => (open(consumer, secret) === null ? [consumer] : []));
 
-  /** Logs the consumers whose secrets can't be opened, unless the log has named all of them. */
+  /** Logs the consumers with secrets that can't be opened, unless the log has named all of them. */
   function report(): void {
     const now = unreadable();
     const isNews = now.some((consumer) => !reported.has(consumer));
@@ -163,9 +163,9 @@ export interface KeyLocation {
 }
 
 /**
- * The sealing with the key file of a data directory, or with the file that the operator named; null if the directory has no such
- * file.
- * @throws OperatorError if the file can't be read, every user may read the named file, or it holds no key
+ * Returns the sealing with the key file of a data directory, or with the file that the operator named; null if the directory
+ * lacks such a file.
+ * @throws OperatorError if the file can't be read, if every user may read the named file, or if it lacks a key
  */
 export function storedSealing({ data, clusterKey }: KeyLocation): Sealing | null {
   if (clusterKey !== null) return sealingOf(clusterKey, secretFileText(clusterKey, '--cluster-key'));

@@ -4,7 +4,7 @@ import type { Secrets } from '../../store/hooks/model.ts';
 
 /** Bytes of a signing secret. */
 const SECRET_BYTES = 32;
-/** Milliseconds for which a replaced secret signs beside the new one. */
+/** Milliseconds in which both a replaced secret and the new one sign. */
 const OVERLAP_MS = 24 * 3600 * 1000;
 
 /** A new signing secret of random bytes. */

@@ -176,7 +176,7 @@ export class Notifications {
 
   /**
    * Cancels backfill deliveries of a block whose rollback is being queued. Queues don't wait for each other, and nothing would
-   * roll back a delivery that arrives after the rollback. Deliveries under way stay cancelled, whatever the response.
+   * roll back a delivery that arrives after the rollback. Deliveries that are being sent stay cancelled after any response.
    */
   #cancelBackfilled(hookId: number, block: Block): void {
     const { deliveries, backfills } = this.engine.store;
@@ -191,10 +191,10 @@ export class Notifications {
   }
 }
 
-/** A requested delivery: one block that a hook matches, in a queue beside the live one. */
+/** A requested delivery: one block that a hook matches, in a separate queue. */
 interface RequestedDelivery {
   queue: 'backfill' | 'evaluate';
-  /** What the delivery belongs to; part of its id ({@link webhookId}). */
+  /** The hook and the backfill or request of the delivery; part of its id ({@link webhookId}). */
   source: string;
   matched: MatchedBlock;
   /** JSON text. */

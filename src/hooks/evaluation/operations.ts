@@ -1,6 +1,6 @@
 /**
- * The operations of a transaction in a payload: its own first, then those of its events. Function arguments get their names
- * from the contract's interface as it was at the call.
+ * The operations of a transaction in a payload: the transaction's operations first, then the operations of its events. The
+ * names of function arguments are from the contract's interface at the time of the call.
  */
 
 import { poisonMicroblockFields, tenureChangeFields } from '../../api/shared/transaction-parts.ts';
@@ -15,7 +15,7 @@ import type { HookCandidates } from '../../store/hooks/candidates.ts';
 import type { Options } from '../definition/definition.ts';
 
 const STX = { symbol: 'STX', decimals: 6 } as const;
-/** The chain has no symbols and decimals of tokens; the metadata service has them. */
+/** Returns a token's currency. Its symbol and decimals aren't part of the chain; the metadata service has them. */
 const ftCurrency = (asset: string) => ({
   symbol: '',
   decimals: 0,
@@ -30,7 +30,7 @@ const nftCurrency = (asset: string, value: Uint8Array) => ({
 /** Finds the declaration of a called function; undefined if unknown. */
 export type FindFunction = (contractId: string, functionName: string) => AbiFunction | undefined;
 
-/** What operations need besides the transaction. */
+/** Dependencies of operations, in addition to the transaction. */
 interface Detail {
   options: Options;
   findFunction: FindFunction;
@@ -47,7 +47,7 @@ export function serializedValue(bytes: Uint8Array, { decode_clarity_values: deco
 }
 
 /**
- * Serializes a memo by the options: as hex, or as text without the padding (null if empty) beside the hex, since
+ * Serializes a memo by the options: as hex, or as text without the padding (null if empty) together with the hex, since
  * not all memos are text.
  */
 function serializedMemo(memo: Uint8Array, { decode_clarity_values: decode }: Options) {
@@ -59,10 +59,10 @@ function serializedMemo(memo: Uint8Array, { decode_clarity_values: decode }: Opt
 
 const account = (address: string) => ({ account: { address } });
 
-/** @param units micro-STX with a sign; minus for what is taken */
+/** @param units micro-STX with a sign; minus for a withdrawal */
 const stx = (units: string) => ({ amount: { value: units, currency: STX } });
 
-/** Zero has no sign. */
+/** Negates an amount. Zero stays without a sign. */
 const negative = (units: string): string => (/^0*$/.test(units) ? '0' : `-${units}`);
 
 function feeOperation({ fee, sender, sponsor }: ChainTransaction): Operation {
@@ -105,7 +105,7 @@ function payloadOperations(transaction: ChainTransaction, { options, findFunctio
         contract_identifier: `${sender.address}.${payload.contractName}`,
         clarity_version: payload.clarityVersion,
         ...(options.include_contract_source_code === true ? { source_code: payload.source } : {}),
-        // A failed deployment has no interface, or the text `null`.
+        // The interface of a failed deployment is missing, or the text `null`.
         ...(options.include_contract_abi === true && abi !== null && abi !== 'null' ? { abi } : {}),
       };
       return [feeOperation(transaction), { type: 'contract_deploy', ...origin, metadata }];
@@ -170,7 +170,7 @@ function eventOperations(event: ChainEvent, detail: Detail): Operation[] {
   }
 }
 
-/** All operations of a transaction, numbered from 0, whatever the filters match. */
+/** Returns all operations of a transaction, numbered from 0, including operations that the filters don't match. */
 export function operationsOf(transaction: ChainTransaction, detail: Detail) {
   const operations = payloadOperations(transaction, detail);
   const isTransfer = transaction.payload.type === 'token_transfer';

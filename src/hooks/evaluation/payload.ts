@@ -25,7 +25,7 @@ export interface PayloadHook {
   options: Options;
 }
 
-/** What the text of a block depends on besides the block. */
+/** Everything that the text of a block depends on, except the block. */
 interface View {
   options: Options;
   /** False for blocks that leave the chain. */
@@ -38,7 +38,7 @@ const identifier = (index: number, hash: Uint8Array) => ({ index, hash: toHex(ha
 
 const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0);
 
-/** Transaction type as in payloads, where the REST API says `smart_contract`. */
+/** Returns the transaction type of payloads: `contract_deploy` is `smart_contract` in the REST API. */
 const typeOf = ({ payload }: ChainTransaction): string =>
   payload.type === 'smart_contract' ? 'contract_deploy' : payload.type;
 
@@ -109,7 +109,7 @@ function blockMetadata(block: Block, options: Options, canonical: boolean) {
 interface MatchedBlocks {
   /** Ascending. */
   apply: readonly MatchedBlock[];
-  /** Descending, the order in which receivers undo them. */
+  /** Highest block first, as receivers undo them. */
   rollback: readonly MatchedBlock[];
 }
 
@@ -205,11 +205,11 @@ export function payloadText(hook: PayloadHook, network: Network, event: MatchedB
 }
 
 /**
- * The id of a delivery: `evt_` and 32 hex digits. A delivery that is made again gets the same id; different bodies get different
- * ids. So do different logs: a server that was restored to an earlier point may number another delivery as the old one did.
+ * The id of a delivery: `evt_` and 32 hex digits. A delivery that is made again has the same id; other bodies have other ids. Other
+ * logs also have other ids, since a server that was restored to an earlier point may reuse the numbers of deliveries.
  *
  * @param log identity of the log, in hex
- * @param source what the delivery belongs to, such as the hook's uuid and the delivery's sequence number
+ * @param source identifies the delivery, such as the hook's uuid and the delivery's sequence number
  * @param body the JSON text that is sent
  */
 export function webhookId(log: string, source: string, body: string | DeliveryBody): string {

@@ -54,7 +54,7 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
   function branchOf({ height, hash }: Cursor, tipHeight: number): Pick<Branch, 'forkHeight' | 'hashes' | 'lowest'> {
     const bottom = history.bottom();
     const without = (forkHeight: number) => ({ forkHeight, hashes: [], lowest: forkHeight + 1 });
-    // A cursor below the first block has the hash of a parent that isn't known, or none.
+    // A cursor below the first block has the hash of a parent that the index lacks, or no hash.
     if (height <= bottom && !history.isKnown(hash)) return without(bottom);
     try {
       return history.branchOf(hash);
@@ -101,7 +101,7 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
 
 /**
  * The live hooks and their progress, cached in memory. A transaction changes cache and tables together; after a rollback, what
- * may have changed is read again. That is mostly the progress: when hosts share a log, all but one of them roll back
+ * may have changed is read again. That is mostly the progress: when hosts share a log, all hosts except one roll back
  * a block that arrives at several.
  */
 export function liveHooks(records: HookStore['records']) {
@@ -166,7 +166,7 @@ export function liveHooks(records: HookStore['records']) {
       changed.hooks = false;
       changed.progress = false;
     },
-    /** Most rollbacks are of events that were known already, and change no hooks. */
+    /** Marks changed data to be read again. Most rollbacks are of repeated events, which don't change hooks. */
     undone(): void {
       if (changed.hooks) known.hooks = false;
       if (changed.progress) known.progress = false;

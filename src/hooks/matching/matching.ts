@@ -1,6 +1,6 @@
 /**
- * Finds the hooks that match a block. The filters of all hooks are in one index, in which each transaction and event is looked
- * up by its values. So the cost of a block grows with its events and with its matches, not with the number of hooks. A filter
+ * Finds the hooks that match a block. The filters of all hooks are in one index. Each transaction and event is looked up in the
+ * index by its values. So the cost of a block grows with its events and with its matches, not with the number of hooks. A filter
  * becomes one or several conditions.
  */
 import type { Block, ChainEvent, ChainTransaction, TransactionStatus } from '../../chain/block.ts';
@@ -16,7 +16,7 @@ type Residual = (transaction: ChainTransaction, event: ChainEvent | null) => boo
 
 /**
  * A filter as it is matched: one event or transaction must have all `exact` values and pass the residual. A filter may
- * become several conditions, of which one must match.
+ * become several conditions; one of them must match.
  */
 export interface Condition {
   type: FilterType;
@@ -28,7 +28,7 @@ export interface Condition {
 /** The serialized values, in hex, that an NFT filter's `value` may mean. */
 const nftValues = (value: number | string): string[] => serializedForms(literalOf(String(value))).map(toHex);
 
-/** `extended` matches every kind of extension: the published schema has no words for the others. */
+/** `extended` matches every kind of extension: the published schema doesn't name the others. */
 const causesOf = (cause: string): readonly string[] => (cause === 'extended' ? tenureChangeCauses.slice(1) : [cause]);
 
 const amountOf = (event: ChainEvent | null): bigint =>
@@ -83,7 +83,7 @@ export function conditionsOf(filter: Filter): Condition[] {
 }
 
 /**
- * The index key by which blocks that may match are found: a principal that every match of the condition involves. Null if
+ * Returns the index key that finds blocks that may match: a principal that every match of the condition involves. Null if
  * any block may match. Contract logs involve a principal only as their emitter.
  */
 export function indexKeyOf({ type, exact }: Condition): IndexKey | null {
@@ -116,7 +116,7 @@ interface Subject {
 /** Occurs in no value. */
 const SEPARATOR = '\n';
 
-/** The transactions of a block itself. Block 1 also lists those of block 0, of which hooks are not notified. */
+/** Returns the transactions of a block. Block 1 also lists those of block 0, which hooks don't receive. */
 export const ownTransactions = (block: Block): readonly ChainTransaction[] =>
   block.height === 1 ? block.transactions.filter(({ genesis }) => genesis === null) : block.transactions;
 
@@ -266,7 +266,7 @@ const ofAction = {
   nft: { transfer: 'nft_transfer', mint: 'nft_mint', burn: 'nft_burn' },
 } as const;
 
-/** Adds the hooks of which a condition matches the transaction, each once. */
+/** Adds the hooks with a condition that matches the transaction, each once. */
 function note(hit: Residuals, { transaction, txIndex, event }: Subject, matches: Matches): void {
   for (const [hook, residuals] of hit) {
     const txIndexes = matches.get(hook);

@@ -85,7 +85,7 @@ export function scanner(
 export const MOST_BLOCKS = 1_000;
 /** Transactions after which a search for the newest match ends; blocks are read whole, however large. */
 const MOST_TRANSACTIONS = 20_000;
-/** Maximum waiting searches of a consumer, besides the one under way. */
+/** Maximum waiting searches of a consumer, in addition to the running one. */
 const MOST_WAITING = 16;
 /** Length of a turn in milliseconds. */
 const TURN_MS = 10;

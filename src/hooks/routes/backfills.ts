@@ -24,7 +24,7 @@ interface BackfillRange {
 
 export type Backfills = ReturnType<typeof hookBackfills>;
 
-/** Every function takes the consumer, who sees only its own hooks. */
+/** Manages backfills. Every function takes the consumer and finds only this consumer's hooks. */
 export function hookBackfills({ commands, chance }: Pick<Chainhooks, 'commands' | 'chance'>, read: ReadHooks) {
   /** The id of a hook of the consumer. @throws HookProblem 404 */
   const idOf = ({ hooks }: HookReader, consumer: string, uuid: string): number => ownHook(hooks, { consumer, uuid }).id;
@@ -41,7 +41,7 @@ export function hookBackfills({ commands, chance }: Pick<Chainhooks, 'commands' 
       return { ...page, items: page.items.map(serializedBackfill) };
     },
 
-    /** @throws HookProblem 400 for the range, 404 for an unknown hook, 429 where too many backfills wait */
+    /** @throws HookProblem 400 for the range, 404 for an unknown hook, 429 if too many backfills wait */
     async start(consumer: string, uuid: string, { from, to: upTo, dryRun }: BackfillRange) {
       const { hook, tip } = read((now) => ({ hook: idOf(now, consumer, uuid), tip: now.height() }));
       const to = upTo ?? tip;

@@ -1,6 +1,6 @@
 /**
- * The changes of the chain as pages, as server-sent events, and for requests that wait. A cursor is a place of the log, whatever
- * the filters.
+ * The changes of the chain as pages, as server-sent events, and for requests that wait. A cursor is a place of the log and
+ * doesn't depend on the filters.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import type { Clock } from '../../base/clock.ts';
@@ -40,9 +40,9 @@ const MOST_PAGES = 16;
 export const MOST_READERS = 1_000;
 /** Longest wait of a request, in seconds. */
 const LONGEST_WAIT = 30;
-/** Milliseconds after which a stream without changes says that it is alive. */
+/** Milliseconds after which a stream without changes sends a sign of life. */
 const ALIVE_MS = 15_000;
-/** Milliseconds after which a client connects again. */
+/** Milliseconds after which a client reconnects. */
 const RETRY_MS = 1_000;
 
 /** The option of chainhooks that each word of `include` stands for. */
@@ -149,7 +149,7 @@ const query = {
   }),
 };
 
-/** What of the query says which changes, and where they begin. */
+/** The parts of the query that choose the changes and their start. */
 interface Asked {
   after?: string;
   from_height?: number;
@@ -206,7 +206,7 @@ function here(cursor: string, changes: Changes): ChangePlace {
   return changes.place((steps) => steps.here(place));
 }
 
-/** The place at which a request begins. @throws ParameterError, UnknownPlaceError */
+/** Returns the place that a request starts from. @throws ParameterError, UnknownPlaceError */
 function placeIn({ after, from_height: from }: Asked, changes: Changes): ChangePlace {
   if (from === undefined) {
     if (after === undefined) return changes.place((steps) => steps.first());
@@ -242,7 +242,7 @@ export interface ChangeMetrics {
 
 const uncounted: ChangeMetrics = { opened() {}, closed() {}, sent() {} };
 
-/** What of the server its readers need; nothing of it in tests. */
+/** Parts of the server that readers of changes need. Tests may omit them. */
 export interface ChangeServing {
   metrics?: ChangeMetrics;
   /** Aborts when the server stops, which ends all streams and waits. */
@@ -255,7 +255,7 @@ interface ChangeRouteOptions extends ChangeServing {
   turns: Turns;
 }
 
-/** What the handlers share. */
+/** The dependencies that the handlers share. */
 interface Serving extends Pick<ChangeRouteOptions, 'clock' | 'turns'> {
   changes: Changes;
   room: WaitingRoom;
@@ -273,7 +273,7 @@ const tooManyReaders = (): ApiError =>
     },
   );
 
-/** Makes a page. What it holds is a function of the log, unless it reaches its end. */
+/** Makes a page. Its content is a function of the log, unless it reaches the log's end. */
 async function pageOf(
   { changes, turns }: Pick<Serving, 'changes' | 'turns'>,
   from: ChangePlace,
@@ -326,9 +326,9 @@ async function waitedPage(
 }
 
 /**
- * The events of a stream; a part is empty where changes were passed. A reader at the end of the log gets the next change before
- * those that read older ones, who wait behind others before each part.
- * @param first what was read before the stream began; null for the end of the log
+ * Yields the events of a stream; a part is empty if changes didn't match. A reader at the end of the log receives the next change
+ * before readers of older changes, which wait for a turn before each part.
+ * @param first the step that was read before the stream started; null at the end of the log
  */
 async function* events(
   { clock, changes, room, metrics, turns }: Serving,

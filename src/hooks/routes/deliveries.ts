@@ -67,7 +67,7 @@ export function deliveryLog(
       return read((now) => serialized(now, deliveryOf(now.hooks, ownHook(now.hooks, { consumer, uuid }).id, id)));
     },
 
-    /** Redelivers in the original order, without those that have no body or are under way. @returns how many were queued */
+    /** Redelivers in the original order, except deliveries without a body and running ones. @returns the number of deliveries */
     async redeliverMany(consumer: string, uuid: string, filter: Partial<DeliveryFilter>): Promise<number> {
       const which = { ...everyDelivery, states: ['failed', 'delivered', 'dead'] as const, ...filter };
       let queued = 0;

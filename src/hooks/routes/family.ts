@@ -1,4 +1,4 @@
-/** What all chainhook routes share: access, and the shape of errors. */
+/** Shared parts of all chainhook routes: access, and the shape of errors. */
 import { Type } from '@sinclair/typebox';
 import { type ErrorShape, ParameterError } from '../../http/errors.ts';
 import type { Access as RouteAccess } from '../../http/route.ts';
@@ -56,7 +56,7 @@ export const notHere = (): HookProblem =>
 
 const ONLY_THE_OPERATOR = 'This request needs the admin key';
 
-/** The consumer for whom a request acts, and the API that answers it. */
+/** The consumer of a request, and the API that answers it. */
 interface HookCaller<Api> {
   consumer: string;
   api: Api;
@@ -76,7 +76,7 @@ const accessTo =
     };
   };
 
-/** Allows only the operator. @param api null if this process doesn't write, and so has no keys */
+/** Allows only the operator. @param api null if this process doesn't write, and so lacks keys */
 export const operatorAccess =
   (api: HookCallers | null): RouteAccess<object, undefined> =>
   (request, clientAddress) => {
@@ -99,8 +99,8 @@ const refusals = {
 };
 
 /**
- * Common declarations of the routes under a prefix: those that read, from one snapshot like all routes, and those that send
- * commands or wait, without a snapshot.
+ * Common declarations of the routes under a prefix: one set for routes that read from one snapshot, one for routes that
+ * send commands or wait, without a snapshot.
  * @param api null if this process doesn't write
  */
 export function hookFamily<Api extends HookCallers>(at: (typeof PREFIXES)[number], api: Api | null) {

@@ -45,7 +45,7 @@ function interfacesOf({ hooks, height }: HookReader): InterfaceOf {
 
 type Management = ReturnType<typeof management>;
 
-/** Manages the hooks of consumers. Every function takes the consumer, who sees only its own hooks. */
+/** Manages the hooks of consumers. Every function takes the consumer and finds only this consumer's hooks. */
 export function management(
   hooks: Pick<Chainhooks, 'store' | 'history' | 'commands' | 'guard' | 'network' | 'chance' | 'pausedReason'>,
   read: ReadHooks,
@@ -124,8 +124,9 @@ export function management(
       commands.run('hook.set_many_enabled', { consumer, enabled, filters }),
 
     /**
-     * Sends the matches of a block to the hook's receiver, beside its live deliveries. Counters, status and budgets don't change.
-     * @throws HookProblem 404 for the hook, 404 or 400 for the block, 429 where too many evaluations wait
+     * Sends the matches of a block to the hook's receiver, independently of its live deliveries. Counters, status and
+     * budgets don't change.
+     * @throws HookProblem 404 for the hook, 404 or 400 for the block, 429 if too many evaluations wait
      */
     async evaluate(consumer: string, uuid: string, choice: BlockChoice): Promise<void> {
       const record = read((now) => ownHook(now.hooks, { consumer, uuid }));
@@ -300,7 +301,7 @@ export interface HookApi extends HookCallers {
   backfills: Backfills;
 }
 
-/** Needs no key. */
+/** Creates the status route, which works without a key. */
 const status = (at: string, hidden: boolean, version: string): Route =>
   route({
     path: at,

@@ -58,7 +58,7 @@ interface ShownHook {
   record: HookRecord;
   definition: HookDefinition;
   waiting: Waiting;
-  /** Null where the last attempt succeeded. */
+  /** Null if the last attempt succeeded. */
   failing: Failing | null;
   /** Blocks from the hook's cursor to the tip. */
   lag: number;
@@ -356,7 +356,7 @@ export const TestBody = Type.Object(
   { $id: 'ChainhookTestRequest', ...closed },
 );
 
-/** `filters` and `options` are read like those of a definition. */
+/** `filters` and `options` are read as in a definition. */
 export const PreviewBody = Type.Object(
   {
     filters: Type.Optional(Type.Unknown()),

@@ -1,4 +1,4 @@
-/** Routes by which a browser signs in and out; {@link ../access/sessions.ts} has their contract. */
+/** Routes that sign a browser in and out; {@link ../access/sessions.ts} has their contract. */
 import { type Static, Type } from '@sinclair/typebox';
 import { Redirect, type Route, type Access as RouteAccess, route } from '../../http/route.ts';
 import type { Access } from '../access/access.ts';

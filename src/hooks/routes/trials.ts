@@ -14,7 +14,7 @@ import type { Chainhooks } from '../service.ts';
 import type { HookFamily, ReadHooks } from './family.ts';
 import { PreviewBody, PreviewResponse, TestBody, TestResponse, Uuid } from './schemas.ts';
 
-/** What trials need: the committed chain, and requests to receivers. */
+/** Dependencies of trials: the committed chain, and requests to receivers. */
 type Tried = Pick<Chainhooks, 'store' | 'history' | 'request' | 'network' | 'clock' | 'chance'>;
 
 /** Maximum payloads of a preview. */
@@ -103,7 +103,7 @@ interface TestChoice {
   before_height?: number;
 }
 
-/** Nothing was sent. @param searchedFrom the lowest height that was searched; null if there was no block to search */
+/** Creates the error for a trial without a match. @param searchedFrom the lowest searched height; null if no block was searched */
 const nothingMatches = (searchedFrom: number | null): HookProblem =>
   new HookProblem(
     404,
@@ -164,7 +164,7 @@ function testDeliveries({ store, history, request, network, chance }: Tried, sea
 
 export type Trials = ReturnType<typeof trials>;
 
-/** Every function takes the consumer, who sees only its own hooks. */
+/** Tries hooks out. Every function takes the consumer and finds only this consumer's hooks. */
 export function trials(hooks: Tried, read: ReadHooks) {
   const searches = search(hooks.clock);
   const preview = previews(hooks, searches, read);
@@ -180,7 +180,7 @@ export function trials(hooks: Tried, read: ReadHooks) {
   };
 }
 
-/** Reads a range in `block_height` or beside it. */
+/** Reads a range from `block_height` or from the other fields of the body. */
 function rangeOf({ block_height: height, ...rest }: (typeof PreviewBody)['static']): PreviewRange {
   const { index_block_hash, from_height, to_height } = rest;
   return {
