@@ -1,4 +1,4 @@
-/** A data directory that is an archive. */
+/** Commands reject an archive as their data directory. */
 import { expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ function commandsOf(made: Command, words: readonly string[] = []): { words: read
   return [{ words, needed }, ...below];
 }
 
-test('every command with a data directory refuses an archive with two lines, and writes nothing into it', async () => {
+test('every command with a data directory rejects an archive in two lines and writes nothing into it', async () => {
   const commands = commandsOf(createProgram());
   const named = commands.map(({ words }) => words.join(' '));
   expect(named).toEqual(expect.arrayContaining(['serve', 'demo', 'import', 'rebuild', 'restore', 'archive key']));

@@ -1,4 +1,4 @@
-/** Questions to a server: how often, how long, how much, and what of it is repeated. */
+/** Requests to a server: rate, waits, size limits and retries. */
 import { afterAll, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { PassingError } from '../../src/base/errors.ts';
@@ -57,7 +57,7 @@ const refusal = async (asking: Promise<unknown>): Promise<PassingError> => {
   throw new Error('it is no passing error', { cause: error });
 };
 
-test('requests are apart as the rate says, name the program, and have the key', async () => {
+test('requests keep to the rate and send the program name and the API key', async () => {
   const clock = quickClock();
   const { url, requests } = serverOf(() => Response.json({ a: 1 }));
   const server = asked(url, clock, { rate: 4, key: 'the key' });
@@ -69,7 +69,7 @@ test('requests are apart as the rate says, name the program, and have the key', 
   );
 });
 
-test('429 and 503 are waited out as they ask, and a long wait ends the command', async () => {
+test('waits as long as 429 and 503 responses require, but a long wait stops the command', async () => {
   const clock = quickClock();
   const busy = serverOf((_, number) =>
     number === 1
@@ -93,7 +93,7 @@ test('429 and 503 are waited out as they ask, and a long wait ends the command',
   expect(never.requests.length).toBe(4);
 });
 
-test('a 500 that passes is none, and one that stays is an answer', async () => {
+test('retries a 500, and returns a 502 that stays after the retries', async () => {
   const passing = serverOf((_, number) => (number === 1 ? new Response('', { status: 500 }) : Response.json(1)));
   expect(await asked(passing.url, quickClock()).ask('/')).toMatchObject({ status: 200 });
   const staying = serverOf(() => new Response('no', { status: 502 }));
@@ -101,13 +101,13 @@ test('a 500 that passes is none, and one that stays is an answer', async () => {
   expect(staying.requests.length).toBe(4);
 });
 
-test('a Stackside that lacks older blocks is not asked again', async () => {
+test('does not retry a server that returns HISTORY_INCOMPLETE', async () => {
   const { url, requests } = serverOf(() => Response.json({ code: 'HISTORY_INCOMPLETE' }, { status: 503 }));
   expect(await asked(url, quickClock()).ask('/')).toMatchObject({ status: 503 });
   expect(requests.length).toBe(1);
 });
 
-test('an endless body is not read to its end, nor asked for again; five in a row end the command', async () => {
+test('stops reading an endless body without a retry; five in a row stop the command', async () => {
   const chunk = new Uint8Array(1_000_000);
   const { url, requests } = serverOf(
     () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(chunk) })),
@@ -120,7 +120,7 @@ test('an endless body is not read to its end, nor asked for again; five in a row
   expect(requests.length).toBe(5);
 });
 
-test('a slow answer is given up', async () => {
+test('gives up on a response after 30 seconds', async () => {
   const clock = heldClock([ANSWER_MS]);
   const { url, requests } = serverOf(() => new Promise<Response>(() => {}));
   const answer = asked(url, clock).ask('/');
@@ -129,7 +129,7 @@ test('a slow answer is given up', async () => {
   expect(await answer).toEqual(new NoAnswer('no complete answer in 30 seconds'));
 });
 
-test('an answer that breaks off is asked for again, once the server has answered at all', async () => {
+test('retries a response that breaks off, if the server has responded before', async () => {
   let requests = 0;
   const half = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf';
   const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\n1';
@@ -149,12 +149,12 @@ test('an answer that breaks off is asked for again, once the server has answered
   expect(requests).toBe(3);
 });
 
-test('nobody there ends the command', async () => {
+test('a refused connection stops the command', async () => {
   const error = await refusal(asked('http://127.0.0.1:1', quickClock()).ask('/'));
   expect(error.message).toBe("http://127.0.0.1:1 can't be reached: the connection failed.");
 });
 
-test('redirects are followed on the same host alone, and not for ever', async () => {
+test('follows redirects only on the same host, and at most three', async () => {
   const elsewhere = serverOf(() => Response.json('elsewhere'));
   const { url, requests } = serverOf((request) => {
     const { pathname } = new URL(request.url);
@@ -173,7 +173,7 @@ test('redirects are followed on the same host alone, and not for ever', async ()
   expect(requests.length - before).toBe(4);
 });
 
-test('numbers keep their digits, and what is no JSON is a text', async () => {
+test('large numbers keep their digits, and a body that is not JSON is returned as text', async () => {
   const bodies = ['{"a":12345678901234567890}', '{"a":12345678901234567891}', 'nonsense', '['.repeat(100_000)];
   const { url } = serverOf((_, number) => new Response(bodies[number - 1]));
   const server = asked(url, quickClock());

@@ -1,4 +1,4 @@
-/** `stackside check --node`: its report, and the errors that it ends with. */
+/** `stackside check --node`: its report and its errors. */
 import { afterAll, expect, test } from 'bun:test';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
 import { checkAgainstNode } from '../../src/commands/data/check-node.ts';
@@ -29,7 +29,7 @@ async function refusal(rpc: NodeRpc): Promise<OperatorError> {
   throw new Error('it is no error for the operator', { cause: error });
 }
 
-test('where both agree, each kind of facts has a line without a problem, and the last names the block', async () => {
+test('if index and node agree, each kind of data has a line without a problem, and the last line names the block', async () => {
   const { agrees, found } = await checked(rpcOf(node));
   expect(agrees).toBe(true);
   expect(found.flatMap(({ problems }) => problems)).toEqual([]);
@@ -38,7 +38,7 @@ test('where both agree, each kind of facts has a line without a problem, and the
   expect(found.at(-1)?.name).toBe(`compared at block 12 (${chain.tip.indexBlockHash})`);
 });
 
-test('a difference names what both say, and the block from which on they differ', async () => {
+test('a difference names both values and the first block where they differ', async () => {
   const [account] = chain.tip.transactions.map(({ origin }) => origin.account.address);
   const lie: Lie = async (url, answer) => {
     const tip = chain.block(`0x${url.searchParams.get('tip')}`);
@@ -55,7 +55,7 @@ test('a difference names what both say, and the block from which on they differ'
   );
 });
 
-test('a node that is unavailable, and one that is behind, are asked again later; one of another chain is not', async () => {
+test('the check can be repeated if the node is unavailable or behind, but not if it follows another chain', async () => {
   const away = { ...rpcOf(node), info: () => Promise.reject(new NodeUnreachableError("it can't be reached")) };
   expect(await refusal(away)).toMatchObject({
     exitCode: EXIT.again,
@@ -77,7 +77,7 @@ test('a node that is unavailable, and one that is behind, are asked again later;
   expect(await refusal(rpcOf(node, undefined, { chainId: 1 }))).toMatchObject({ exitCode: EXIT.operator });
 });
 
-test('an index above the node is compared where both are, and the report says so', async () => {
+test('an index above the node is compared up to the last shared block, and the report shows the rest', async () => {
   const left: Lie = (url, answer) => {
     const height = chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? 0;
     return height > 10 ? new Response('No such chain tip', { status: 404 }) : answer;

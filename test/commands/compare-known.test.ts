@@ -1,4 +1,4 @@
-/** What the comparison of two servers knows: every parameter of every route, and reasons that hide nothing else. */
+/** Comparison of two servers: every parameter has values, and known reasons hide no other difference. */
 import { expect, test } from 'bun:test';
 import { type Difference, differencesOf } from '../../src/commands/compare/differences.ts';
 import {
@@ -30,7 +30,7 @@ const one = new Proxy(
   },
 ) as Subjects;
 
-test('every parameter of every route that is compared has values', () => {
+test('every parameter of every compared route has values', () => {
   expect(plans.length).toBeGreaterThan(115);
   for (const plan of plans) {
     for (let seed = 0; seed < 20; seed++) {
@@ -45,18 +45,18 @@ test('every parameter of every route that is compared has values', () => {
   }
 });
 
-test('a parameter that nothing knows is an error', () => {
+test('a parameter without values is an error', () => {
   const [known] = resources('stackside v0', () => 0, noFaucets).flat();
   const parameters = [{ name: 'whatever', in: 'path', required: true, schema: { type: 'string' } }];
   const route = { ...known!, method: 'GET', path: '/extended/v9/{whatever}', hidden: false, detail: { parameters } };
   expect(() => plansOf([route as never])).toThrow('/extended/v9/{whatever}: no values for whatever');
 });
 
-test('docs/migration.md has the known differences; test/support/generate/known-differences.ts writes them', async () => {
+test('docs/migration.md lists the known differences that the generator writes', async () => {
   expect(await pageWithKnownDifferences()).toBe(await Bun.file(migrationPage).text());
 });
 
-test('differences have the path of the field, and are as few as what differs', () => {
+test('each difference has the path of its field, and equal parts are not reported', () => {
   const paths = (ours: unknown, theirs: unknown) => differencesOf(ours, theirs).map(({ at }) => at);
   expect(paths({ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1 })).toEqual([]);
   expect(paths({ a: 1, gone: null }, { a: 2, come: 0 })).toEqual(['a', 'gone', 'come']);
@@ -94,7 +94,7 @@ test('differences have the path of the field, and are as few as what differs', (
   ).toBe(200);
 });
 
-test('cursors, versions and times of receipt are compared by whether there are any', () => {
+test('cursors, versions and receipt times are compared only by presence and type', () => {
   const counts = (path: string, ours: unknown, theirs: unknown, route = '/extended/v3/transactions') =>
     isCompared({ path, at: path, ours, theirs, isOrder: false }, route);
   expect(counts('cursor.next', 'a', 'b')).toBe(false);
@@ -360,7 +360,7 @@ function reasonOf([route, path, ours, theirs, within = {}]: Case): KnownReason |
   return reasonFor(referenceReasons, difference, { route, target: route, ours: {}, theirs: {}, ...found });
 }
 
-test('each known reason fits what it is for, and nothing near it', () => {
+test('each known reason matches its difference and not a similar one', () => {
   expect(cases.length).toBe(referenceReasons.length);
   for (const [index, reason] of referenceReasons.entries()) {
     const [known, other] = cases[index]!;

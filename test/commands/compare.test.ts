@@ -1,4 +1,4 @@
-/** The same questions to two servers over generated chains: equal ones, and each kind of difference. */
+/** Comparisons of two servers over generated chains: equal servers, and each kind of difference. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';
@@ -117,7 +117,7 @@ function reference(answer: (target: string, body: unknown, status: number) => Re
   return { url: `http://127.0.0.1:${made.port}`, requests };
 }
 
-test('two Stacksides over the same chain differ in nothing, and most routes are asked', async () => {
+test('two Stackside servers with the same chain have no differences, and most routes are requested', async () => {
   const { tally, end } = await compared(twin.api);
   expect(found(tally)).toEqual([]);
   expect(found(tally, true)).toEqual([]);
@@ -137,7 +137,7 @@ test('two Stacksides over the same chain differ in nothing, and most routes are 
 
 const plansFor = (routes: RegExp) => plans.filter(({ path }) => routes.test(path));
 
-test('a changed row is named by route and path, with both values', async () => {
+test('a changed row is reported with its route, its path and both values', async () => {
   const other = await changed('UPDATE blocks SET cost_runtime = cost_runtime + 1 WHERE height = 20');
   const { tally } = await compared(other.api, {
     plans: plansFor(/^\/extended\/v[12]\/(burn-)?blocks?\b/),
@@ -152,7 +152,7 @@ test('a changed row is named by route and path, with both values', async () => {
   expect(example?.at).toMatch(/^results\[\d+\]\.execution_cost_runtime$/);
 });
 
-test('a server that is behind is said to be, and what depends on the tip is not settled', async () => {
+test('a server that is behind is reported, and results that depend on the tip stay open', async () => {
   const behind = kept(ingestOf(events.slice(0, Math.floor(events.length / 2))));
   const other = kept(await serving({}, behind.path));
   const { tally, end } = await compared(other.api, { requests: 200 });
@@ -165,7 +165,7 @@ test('a server that is behind is said to be, and what depends on the tip is not 
   expect(found(turned)).toEqual([]);
 });
 
-test('a server on another fork is said to be; rows are of the blocks that both have', async () => {
+test('a server on another fork is reported, and only rows of shared blocks are compared', async () => {
   const chain = new SimulatedChain({ seed: 9, accounts: 6, transactionsPerBlock: 3 });
   const common = [chain.genesis()];
   const mine = (into: NodeEvent[], parent: string, blocks: number): string => {
@@ -192,7 +192,7 @@ test('a server on another fork is said to be; rows are of the blocks that both h
   expect(found(tally)).toEqual([]);
 });
 
-test('a server of another chain is refused at once', async () => {
+test('a server of another chain is rejected immediately', async () => {
   const other = kept(ingestOf([...devnetEvents({ seed: 3, blocks: 3, accounts: 4 })].map(received)));
   const of = kept(await serving({}, other.path));
   const error = await refusal(compared(of.api));
@@ -200,7 +200,7 @@ test('a server of another chain is refused at once', async () => {
   expect(error.message).toContain(`${of.api} is of another chain: its block 1 is 0x`);
 });
 
-test('a server without an API of a chain is refused, and one without blocks may get some', async () => {
+test('a server without a chain API is rejected, and a server without blocks may receive some later', async () => {
   const none = reference(() => new Response('hello'));
   expect((await refusal(compared(none.url))).message).toContain('is no status of a Stacks API: it answers 200');
   const empty = kept(await serving());
@@ -219,7 +219,7 @@ const asReference = (target: string, body: unknown): object | null => {
     : null;
 };
 
-test('known differences are told apart from others, but not between two Stacksides', async () => {
+test('known differences are listed apart from others, but not between two Stackside servers', async () => {
   const other = reference(asReference);
   const some = plansFor(/^\/extended\/(v2\/burn-blocks|v3\/(mempool|principals|tokens))/);
   const { tally, end } = await compared(other.url, { plans: some, requests: 60 });
@@ -248,7 +248,7 @@ test('known differences are told apart from others, but not between two Stacksid
   expect(found(ofStacksides.tally)).toContain('/extended/v2/burn-blocks total');
 });
 
-test('answers that differ while blocks arrive are asked again, and count as moved if that has no end', async () => {
+test('differing responses are requested again while blocks arrive, and count as moved if they keep differing', async () => {
   let lists = 0;
   const later = reference((target, body) => {
     if (!target.startsWith('/extended/v2/blocks?') && target !== '/extended/v2/blocks') return null;
@@ -285,7 +285,7 @@ test('answers that differ while blocks arrive are asked again, and count as move
   expect(found(standing.tally)).toEqual(['/extended/v2/blocks total']);
 });
 
-test('statuses, types of bodies and nonsense are differences', async () => {
+test('different statuses, content types and invalid bodies are differences', async () => {
   const other = reference((target) => {
     if (target.startsWith('/extended/v1/stx_supply')) return new Response('{}', { status: 500 });
     if (target.startsWith('/extended/v2/mempool/fees'))
@@ -309,7 +309,7 @@ test('statuses, types of bodies and nonsense are differences', async () => {
   );
 });
 
-test('a run that was killed goes on where its file ends, and finds what it would have found', async () => {
+test('a killed run resumes from its file and finds the same differences as a full run', async () => {
   using directory = dataDirectory();
   const file = join(directory.path, 'compare.json');
   const at = { url: twin.api, api: server.api, seed: 5 };
@@ -344,7 +344,7 @@ test('a run that was killed goes on where its file ends, and finds what it would
   expect(readTally(join(directory.path, 'none.json'), at)).toBeNull();
 });
 
-test('a question is the same for the same seed', async () => {
+test('the same seed produces the same requests', async () => {
   const [first, again, other] = [reference(() => null), reference(() => null), reference(() => null)];
   await compared(first.url, { requests: 100, seed: 7 });
   await compared(again.url, { requests: 100, seed: 7 });

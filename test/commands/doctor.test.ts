@@ -1,4 +1,4 @@
-/** `stackside doctor`: the checks over facts, and the facts of a real server. */
+/** `stackside doctor`: its checks over given facts, and the facts of a real server. */
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -162,13 +162,13 @@ test.each<[string, Partial<Facts>, string, string]>([
     'A newer version of Stackside wrote /srv.',
     'Install that version, or a later one.',
   ],
-])('the check of %s names the problem and the remedy of %p', (name, facts, message, remedy) => {
+])('the check of %s reports the problem and the remedy for %p', (name, facts, message, remedy) => {
   const all = found(facts);
   expect(all[name]).toMatchObject({ state: 'problem', message, remedy });
 });
 
 test.each(['starting', 'catching_up'] as const)(
-  'a server that is %s has no problem, however far the node is',
+  'a server that is %s has no problem, however far ahead the node is',
   (state) => {
     const node = { ...WELL.node!, height: 1_200 };
     expect(found({ node, ...server({ state, reason: 'Wait.' }) }).sync).toMatchObject({
@@ -178,13 +178,13 @@ test.each(['starting', 'catching_up'] as const)(
   },
 );
 
-test('checks without a server are skipped, and those of the files and the node are not', () => {
+test('without a server, its checks are skipped, but the checks of files and node still run', () => {
   const all = found({ server: null });
   const skipped = Object.entries(all).flatMap(([name, { state }]) => (state === 'skipped' ? [name] : []));
   expect(skipped).toEqual(['sync', 'events', 'blocks', 'server', 'archive']);
 });
 
-test('gathers the facts of a running server, its node, the configuration and the token', async () => {
+test('collects facts from a running server, its node, the configuration and the token', async () => {
   using node = standInNode();
   node.answer('/v2/info', () => Response.json({ ...TESTNET_INFO, stacks_tip_height: 3, is_fully_synced: true }));
   node.answer(
@@ -208,7 +208,7 @@ test('gathers the facts of a running server, its node, the configuration and the
   expect(wrong.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual(['observer', 'token']);
 });
 
-test('without a server, a port that another program uses is named', async () => {
+test('without a server, reports a port that another program uses', async () => {
   using directory = dataDirectory();
   using other = standInNode();
   const { port } = new URL(other.url);

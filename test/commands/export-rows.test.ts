@@ -1,4 +1,4 @@
-/** `stackside export` of rows: files read back by another implementation, and consecutive exports. */
+/** `stackside export` of rows: another implementation reads the files back, and exports continue each other. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
@@ -77,7 +77,7 @@ function outputOf(encode: Encode, name: string, heights: AskedHeights = { from: 
   return Buffer.concat([...inLargeParts(encode(result.columns, result.rows()))]);
 }
 
-test('a Parquet file of each view has its rows, with types', async () => {
+test('a Parquet file of each view contains its rows with their types', async () => {
   for (const { name, columns } of views) {
     const expected = db.query<Record<string, unknown>, []>(`SELECT * FROM ${name}`).all();
     const { rows } = await parquetRows(outputOf(parquet, name));
@@ -87,7 +87,7 @@ test('a Parquet file of each view has its rows, with types', async () => {
   }
 });
 
-test('a Clarity value is exported as JSON, too', () => {
+test('a Clarity value is also exported as JSON', () => {
   const [head, ...lines] = outputOf(encoderOf('ndjson', false), 'v1_contract_logs').toString().trim().split('\n');
   const rows = [head ?? '', ...lines].map((line) => JSON.parse(line));
   expect(rows.length).toBeGreaterThan(5);
@@ -111,7 +111,7 @@ test('a Clarity value is exported as JSON, too', () => {
   expect(clarityJson(Uint8Array.of(0xff))).toBe(null);
 });
 
-test('what follows by height is the whole, of each view whose rows belong to blocks', () => {
+test('two exports by height contain the same rows as one full export, for each view with blocks', () => {
   const csv = encoderOf('csv', false);
   const ranged = views.filter(({ range }) => range !== null);
   expect(ranged.length).toBeGreaterThan(7);
@@ -125,7 +125,7 @@ test('what follows by height is the whole, of each view whose rows belong to blo
   }
 });
 
-test('an export says which blocks it is of, and where the next one begins', async () => {
+test('an export prints its blocks and the height to continue from', async () => {
   const first = await exported('first.csv', { table: 'events', toHeight: 20 });
   expect(first.said).toMatch(/ rows of blocks 1 to 20 \(0x[0-9a-f]{64}\); continue with --from-height 21\n$/);
   expect(first.bytes).toEqual(outputOf(encoderOf('csv', false), 'v1_events', { from: 0, to: 20 }));
@@ -134,13 +134,13 @@ test('an export says which blocks it is of, and where the next one begins', asyn
   expect(second.bytes).toEqual(outputOf(parquet, 'events', { from: 21, to: 40 }));
 });
 
-test('the end of the name chooses format and compression', async () => {
+test('the file extension selects format and compression', async () => {
   const { bytes } = await exported('named.ndjson.zst', { query: 'SELECT 1 AS one' });
   expect(Bun.zstdDecompressSync(bytes).toString()).toBe('{"one":1}\n');
   expect((await exported('named', { query: 'SELECT 1 AS one' })).bytes.toString()).toBe('one\r\n1\r\n');
 });
 
-test('a query has the types of its values, which running the query shows', async () => {
+test("a query's column types come from the values in its result", async () => {
   const query = `
     SELECT n, iif(n > 60, n / 2.0, NULL) AS late, iif(n = 70, 'x', n) AS mixed, NULL AS empty, x'0a' AS same, 'text' AS same
       FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 70) SELECT n FROM c);`;
@@ -153,7 +153,7 @@ test('a query has the types of its values, which running the query shows', async
   expect(last).toEqual({ n: 70n, late: 35, mixed: 'x', empty: null, same: null, 'same:6': 'text' });
 });
 
-test('a query that finds values of other types the second time is refused', () => {
+test('a query whose values change type on the second run is rejected', () => {
   using connection = openForQueries(directory.path);
   const { columns, rows } = withForms(connection, "SELECT iif(cache_size = 7, 'seven', 1) AS n FROM pragma_cache_size");
   expect([...rows()]).toEqual([[1n]]);
@@ -161,7 +161,7 @@ test('a query that finds values of other types the second time is refused', () =
   expect(() => [...parquet(columns, rows())]).toThrow('its column n had values of other types the second time');
 });
 
-test('a row group ends by its rows or its bytes', async () => {
+test('a row group ends at its row limit or its byte limit', async () => {
   const texts: SqlValue[][] = ['a', 'b', 'x'.repeat(50), 'c', 'd', 'e'].map((text) => [text]);
   const parts = [...parquet([{ name: 'text', form: 'text' }], texts, { rows: 3, bytes: 50 })];
   const { metadata, rows } = await parquetRows(Buffer.concat(parts));
@@ -184,12 +184,12 @@ test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
     { query: 'SELECT abs(height - 9223372036854775807 - 2) FROM blocks' },
     'integer overflow',
   ],
-])('%s: nothing is written', async (_, options, problem) => {
+])('%s: the export fails and writes nothing', async (_, options, problem) => {
   await expect(exported('refused.csv', options)).rejects.toThrow(problem);
   expect([existsSync(at('refused.csv')), existsSync(at('refused.csv.partial'))]).toEqual([false, false]);
 });
 
-test('the options of rows are refused where the journal is exported, and a view and a query together', async () => {
+test('a journal export rejects the options for rows, and --table rejects --query', async () => {
   const run = (...args: string[]) =>
     createProgram().parseAsync(['node', 'stackside', 'export', '--data', directory.path, ...args]);
   await expect(run('--format', 'csv')).rejects.toThrow('the journal is exported without --table or --query');

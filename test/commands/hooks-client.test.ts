@@ -1,4 +1,4 @@
-/** Which key `stackside hooks` sends to which server. */
+/** The key that `stackside hooks` sends to a server. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const keyFor = (
 const HERE = 'http://127.0.0.1:3999';
 const ELSEWHERE = 'https://stacks.example.org';
 
-test('the admin key of the usual directory goes to servers of this machine alone', () => {
+test('the admin key of the default directory is sent only to servers on this machine', () => {
   const environment = { STACKSIDE_DATA: directory.path };
   for (const url of [HERE, 'http://localhost:3999', 'http://[::1]:3999', 'http://127.1:80']) {
     expect(keyFor({ url }, environment)).toBe(key);
@@ -39,14 +39,14 @@ test('the admin key of the usual directory goes to servers of this machine alone
   expect(keyFor({ url: HERE }, { STACKSIDE_DATA: empty.path })).toBeNull();
 });
 
-test('that of a directory that was named goes where the directory says, and must be there', () => {
+test('the admin key of a given directory is sent to any server, and a missing key is an error', () => {
   expect(keyFor({ url: ELSEWHERE, data: directory.path }, {})).toBe(key);
   const missing = () => keyFor({ url: HERE, data: empty.path }, {});
   expect(missing).toThrow(OperatorError);
   expect(missing).toThrow('There is no admin key at');
 });
 
-test('that of a named file is used instead, and sent to another machine only by the flag', () => {
+test('the key of a given file is used first, and is sent to another machine only if the flag names the file', () => {
   const file = join(empty.path, 'shared.key');
   const shared = 'ab'.repeat(32);
   writeFileSync(file, shared, { mode: 0o600 });
@@ -59,14 +59,14 @@ test('that of a named file is used instead, and sent to another machine only by 
   expect(() => keyFor({ url: HERE, adminKey: missing }, {})).toThrow("nowhere.key can't be read");
 });
 
-test('a key of the variable comes first', () => {
+test('the key in STACKSIDE_HOOK_KEY comes first', () => {
   const environment = { STACKSIDE_HOOK_KEY: 'of-a-consumer', STACKSIDE_DATA: directory.path };
   expect(keyFor({ url: ELSEWHERE }, environment)).toBe('of-a-consumer');
   expect(keyFor({ url: HERE, data: directory.path }, environment)).toBe('of-a-consumer');
   expect(keyFor({ url: HERE }, { ...environment, STACKSIDE_HOOK_KEY: '' })).toBe(key);
 });
 
-test('a key follows no redirect, and what is no answer of a Stackside is said', async () => {
+test('a request with a key follows no redirect, and the redirect is an error', async () => {
   const asked: string[] = [];
   using server = Bun.serve({
     port: 0,
@@ -82,7 +82,7 @@ test('a key follows no redirect, and what is no answer of a Stackside is said', 
   expect(new Set(asked)).toEqual(new Set([`/chainhooks/me ${key} alice`]));
 });
 
-test('another server than a Stackside is said to be one, whatever it answers', async () => {
+test('an unknown response from another kind of server is an error', async () => {
   const bodies = ['<html>', '{"path":', '{"path":7}'];
   using server = Bun.serve({
     port: 0,

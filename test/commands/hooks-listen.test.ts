@@ -1,4 +1,4 @@
-/** The receiver for a developer's terminal. */
+/** The webhook receiver that runs in a developer's terminal. */
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
@@ -39,7 +39,7 @@ const shown = (signature: string, status = 204) =>
   `12:30:05  mine?[2J  rollback 11, apply 11-12, 4 transactions  ${Buffer.byteLength(BODY)} bytes  ${signature}  evt_1  answered ${status}`;
 
 describe('a delivery', () => {
-  test('is shown with its blocks, its size and whether its signature is good', async () => {
+  test('is shown with its blocks, its size and the result of the signature check', async () => {
     expect(await delivered({}, { body: BODY, headers: signed(SECRET) })).toEqual({
       status: 204,
       lines: [shown('signature good')],
@@ -60,7 +60,7 @@ describe('a delivery', () => {
     expect((await delivered({}, { body: BODY, headers: two })).lines).toEqual([shown('signature good')]);
   });
 
-  test('is answered as a bad receiver would, after a delay of the clock', async () => {
+  test('receives the given error status after the given delay', async () => {
     const waits: number[] = [];
     const after: typeof systemClock.after = (milliseconds, call) => {
       waits.push(milliseconds);
@@ -76,7 +76,7 @@ describe('a delivery', () => {
     expect(waits).toEqual([3_000]);
   });
 
-  test('may be anything', async () => {
+  test('may have any body', async () => {
     for (const body of ['', 'text', 'null', '[]', '{"event":{"apply":[null,1,{"transactions":3}]}}', '{"event":7}']) {
       expect([body, (await delivered({ secret: null }, { body })).status]).toEqual([body, 204]);
     }
@@ -84,7 +84,7 @@ describe('a delivery', () => {
   });
 });
 
-test('a secret comes from a file or a variable, and is whsec_ with base64, or hex', () => {
+test('a secret comes from a file or a variable, as whsec_ with base64 or as hex', () => {
   using directory = dataDirectory();
   const file = join(directory.path, 'secret');
   expect(parseSecret(`${signingSecret(SECRET)}\n`, 'it')).toEqual(SECRET);

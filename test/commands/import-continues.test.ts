@@ -1,4 +1,4 @@
-/** Imports into a directory with events. The recording must begin with the directory's log, entry by entry. */
+/** Imports into a directory with events. The recording must start with the journal's entries, one by one. */
 import { expect, spyOn, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -88,19 +88,22 @@ function expectWhole({ path }: DataDirectory): void {
   expect(tables(path)).toEqual(expected.tables);
 }
 
-test.each([0, 2])('a log that is the beginning of a recording goes on with it, read by %i threads', async (threads) => {
-  for (const length of [1, HALF, events.length]) {
-    using directory = ingestOf(events.slice(0, length));
-    const { error, said } = await importRows(directory.path, events, { threads });
-    expect(error).toBeNull();
-    expect(said).toContain(
-      ` ${events.length} rows, ${events.length - length} applied, ${length} known already, 0 bad; `,
-    );
-    expectWhole(directory);
-    // The import noted how far it came.
-    expect((await importRows(directory.path, events, { threads })).said).toContain(' 0 applied, 0 known already, ');
-  }
-});
+test.each([0, 2])(
+  'a journal that is the start of a recording continues with the rest, read by %i threads',
+  async (threads) => {
+    for (const length of [1, HALF, events.length]) {
+      using directory = ingestOf(events.slice(0, length));
+      const { error, said } = await importRows(directory.path, events, { threads });
+      expect(error).toBeNull();
+      expect(said).toContain(
+        ` ${events.length} rows, ${events.length - length} applied, ${length} known already, 0 bad; `,
+      );
+      expectWhole(directory);
+      // The import noted how far it came.
+      expect((await importRows(directory.path, events, { threads })).said).toContain(' 0 applied, 0 known already, ');
+    }
+  },
+);
 
 const otherText = (event: ReceivedEvent): ReceivedEvent => ({ ...event, text: `${event.text} ` });
 const last = HALF - 1;
@@ -122,13 +125,13 @@ test.each<[string, number, Row[]]>([
   }
 });
 
-test('a recording that ends before the log does is refused', async () => {
+test('a recording that ends before the journal does is rejected', async () => {
   using directory = ingestOf(events.slice(0, HALF));
   await expectRefused(directory, events.slice(0, last), new RegExp(`: it ends before entry ${HALF + 1} `));
   await expectRefused(directory, events.slice(0, 1), /: it ends before entry 3 /);
 });
 
-test('a broken-off import continues, but not after the log got other events', async () => {
+test('an interrupted import continues, but not if the journal received other events since', async () => {
   using directory = dataDirectory();
   // Rows that an import leaves out: repeated events, events that no log has, and bad rows.
   const first = [...events.slice(0, 20), events[3]!, events[12]!, { ...events[0]!, path: '/mined_block' }, 'no row'];
@@ -149,7 +152,7 @@ test('a broken-off import continues, but not after the log got other events', as
   await expectRefused(another, rows, new RegExp(`: row ${HALF + 1} differs from entry \\d+ `), { skipBad: true });
 });
 
-test('rows that repeat a row, and events that no log has, are left out of the comparison', async () => {
+test('repeated rows, and events that no journal stores, are left out of the comparison', async () => {
   using directory = ingestOf(events.slice(0, HALF));
   const noise = [events[9]!, events[9]!, { ...events[0]!, path: '/mined_nakamoto_block' }, ''];
   expect((await importRows(directory.path, [...events.slice(0, 10), ...noise, ...events.slice(10)])).error).toBeNull();
@@ -157,7 +160,7 @@ test('rows that repeat a row, and events that no log has, are left out of the co
   await expectRefused(directory, [events[9]!, ...events], /: row 1 differs from entry 2 /);
 });
 
-test('a bad row ends an import while it compares, and --skip-bad counts it', async () => {
+test('a bad row stops an import during the comparison, and --skip-bad counts the row', async () => {
   using directory = ingestOf(events.slice(0, HALF));
   const before = everything(directory.path);
   const rows = events.toSpliced(5, 0, { ...events[0]!, path: '/new_block', text: '{}' });
@@ -169,7 +172,7 @@ test('a bad row ends an import while it compares, and --skip-bad counts it', asy
   expectWhole(directory);
 });
 
-test('recordings that are given together are one recording in parts', async () => {
+test('recordings given together are parts of one recording', async () => {
   using directory = ingestOf(events.slice(0, HALF));
   const cuts = [0, 12, HALF + 7, events.length];
   const files = cuts.slice(1).map((end, at) => {
@@ -193,7 +196,7 @@ test('a recording out of order is compared in the order of its ids', async () =>
   expectWhole(directory);
 });
 
-test('a partial history continues with its own recording, which lacks commands and withheld entries', async () => {
+test('a partial history continues with its own recording, without commands and withheld entries', async () => {
   const straight = [...devnetEvents({ seed: 3, blocks: 12, accounts: 10, transactionsPerBlock: 2, forkEvery: 0 })];
   const own = beginnings(straight)
     .find(({ height }) => height === 5)!

@@ -37,7 +37,7 @@ async function importAs(
 
 const events = devnet(1);
 
-test('the same recording, grown, is imported from where it ended', async () => {
+test('an import of a longer recording continues at the end of the shorter one', async () => {
   using directory = dataDirectory();
   await importAs(directory.path, 'one.tsv', events.slice(0, 10));
   await importAs(directory.path, 'one.tsv', events);
@@ -52,7 +52,7 @@ const errorOf = (importing: Promise<void>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test('a recording of another chain than --network is refused with two lines, and nothing of it is stored', async () => {
+test('a recording of a chain other than --network is rejected in two lines, and nothing is stored', async () => {
   using directory = dataDirectory();
   // The rows before its first block are rolled back, too, however many.
   const [blocks, others] = [
@@ -70,7 +70,7 @@ test('a recording of another chain than --network is refused with two lines, and
   expect(everything(directory.path).journal).toEqual([]);
 });
 
-test('a recording that goes on with another chain of the same chain id is refused at the first block of it', async () => {
+test("a recording that continues with another chain of the same chain id is rejected at that chain's first block", async () => {
   using directory = dataDirectory();
   const refused = await errorOf(importAs(directory.path, 'both.tsv', [...events, ...devnet(2)]));
   expect((refused as OperatorError).message).toContain(
@@ -78,7 +78,7 @@ test('a recording that goes on with another chain of the same chain id is refuse
   );
 });
 
-test('a row that is skipped takes nothing of the rows before it along', async () => {
+test('a skipped row does not undo the rows before it', async () => {
   const block = events.findLast(({ path }) => path === '/new_block')!;
   const orphan: ReceivedEvent = {
     ...block,
@@ -98,7 +98,7 @@ test('a row that is skipped takes nothing of the rows before it along', async ()
   }
 });
 
-test('a signal ends an import at once while its last indexes are made, since no handler would run before they are', async () => {
+test('an import has no signal handlers while it creates indexes, so a signal stops it immediately', async () => {
   using directory = dataDirectory();
   const { run } = Database.prototype;
   const handlers = (): number => process.listenerCount('SIGTERM') + process.listenerCount('SIGINT');

@@ -1,4 +1,4 @@
-/** Files of recordings: compressed, misnamed, truncated, or of another kind. */
+/** Recording files: compressed, misnamed, truncated, or in another format. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,24 +32,24 @@ for (const [name, content] of [
   ['gzip-named.zst', packed.gzip],
   ['zstd-named.gz', packed.zstd],
 ] as const) {
-  test(`${name} is read by what it holds`, async () => {
+  test(`reads ${name} by its content, not its extension`, async () => {
     expect(await read(name, content)).toEqual(lines);
   });
 }
 
-test('gzip and zstd in several parts are read to the end of the last', async () => {
+test('reads all parts of a gzip or zstd file', async () => {
   const half = text.indexOf('\n', text.length / 2) + 1;
   const parts = [text.subarray(0, half), text.subarray(half)];
   for (const pack of [gzipSync, (part: Uint8Array) => Bun.zstdCompressSync(part)])
     expect(await read('parts', Buffer.concat(parts.map((part) => pack(part))))).toEqual(lines);
 });
 
-test('an empty file, and one shorter than any mark, are read as they are', async () => {
+test('reads an empty file and a file too short for a signature', async () => {
   expect(await read('empty.gz', new Uint8Array())).toEqual([]);
   expect(await read('short', Buffer.from('a'))).toEqual(['a']);
 });
 
-describe('what is not whole is refused with two lines:', () => {
+describe('a damaged file is rejected in two lines:', () => {
   for (const [compression, content] of Object.entries(packed)) {
     for (const [what, broken] of [
       ['cut off in the middle', content.subarray(0, content.length >> 1)],
@@ -73,14 +73,14 @@ for (const [what, begins] of [
   ['an SQLite database', 'SQLite format 3\0'],
   ["a dump of PostgreSQL's own format", 'PGDMP'],
 ] as const) {
-  test(`a file that is ${what} is called that`, async () => {
+  test(`an error names the format of a file that is ${what}`, async () => {
     await expect(read('other.gz', Buffer.from(`${begins} and more of it`, 'latin1'))).rejects.toThrow(
       `other.gz is ${what}.`,
     );
   });
 }
 
-test('a directory and a file that is not there are refused by name', () => {
+test("errors name a directory, and a file that doesn't exist", () => {
   expect(() => openInput(directory.path)).toThrow(`${directory.path} is a directory.`);
   expect(() => openInput(at('none'))).toThrow(`File does not exist: ${at('none')}`);
 });
@@ -111,37 +111,37 @@ async function payloadsOf(columns: readonly string[], again = true, format: Reco
   return texts;
 }
 
-test('a row far below decides how one is read that can be read in two ways', async () => {
+test('a later row decides the format of an ambiguous row', async () => {
   const plain = Array.from({ length: 50 }, (_, n) => `{"n":${n}}`);
   expect(await payloadsOf([EITHER, ...plain, QUOTED])).toEqual([EITHER, ...plain, QUOTED]);
   expect(await payloadsOf([EITHER, ...plain, QUOTED_COPY])).toEqual([WITH_LINE_END, ...plain, QUOTED]);
 });
 
-test('rows that can be read in two ways, and none that decides, are refused with the number of the first', async () => {
+test('ambiguous rows without a row that decides are rejected with the number of the first', async () => {
   const refused = payloadsOf(['{}', EITHER, EITHER]);
   await expect(refused).rejects.toThrow(OperatorError);
   await expect(refused).rejects.toThrow(/^Row 2 of .+ can be read in two ways, and no row shows which is meant\.$/);
   await expect(refused).rejects.toMatchObject({ remedy: expect.stringContaining('--format copy') });
 });
 
-test('what can be read once only is not looked through', async () => {
+test('an ambiguous row uses only earlier rows if the input can be read only once', async () => {
   await expect(payloadsOf([EITHER, QUOTED], false)).rejects.toThrow('no row before it shows which is meant');
   expect(await payloadsOf([QUOTED, EITHER], false)).toEqual([QUOTED, EITHER]);
 });
 
-test('the operator decides', async () => {
+test('the --format option decides the format of an ambiguous row', async () => {
   expect(await payloadsOf([EITHER], true, 'raw')).toEqual([EITHER]);
   expect(await payloadsOf([EITHER], false, 'copy')).toEqual([WITH_LINE_END]);
 });
 
-test('rows of both formats are refused with both numbers', async () => {
+test('a recording with rows in both formats is rejected with both row numbers', async () => {
   const refused = payloadsOf([EITHER, QUOTED_COPY, QUOTED]);
   await expect(refused).rejects.toThrow(OperatorError);
   await expect(refused).rejects.toThrow('Row 3 of');
   await expect(refused).rejects.toThrow('the format that row 2 shows, copy');
 });
 
-test('a row that is not UTF-8 is refused', async () => {
+test('a row that is not UTF-8 is rejected', async () => {
   const readRow = rowReader('unused', false, null);
   const bytes = Buffer.concat([Buffer.from('1\t2022-09-13 00:12:27+00\t/p\t"'), Buffer.from([0xff]), Buffer.from('"')]);
   await expect(readRow(bytes, 1)).rejects.toThrow(RowError);

@@ -16,7 +16,7 @@ function commandsOf(made: Command, words: readonly string[] = []): [words: strin
 const commands = commandsOf(createProgram());
 const takesJson = ({ options }: Command): boolean => options.some(({ long }) => long === '--json');
 
-test('every command that prints data takes --json, and no other does', () => {
+test('--json exists on every command that prints data, and on no other command', () => {
   const without = commands.filter(([, made]) => !takesJson(made)).map(([words]) => words);
   expect(without).toEqual([
     ...['serve', 'demo', 'console', 'import', 'restore', 'backup', 'export', 'rebuild', 'cluster init'],
@@ -37,7 +37,7 @@ test.each(['status', 'status --tables', 'status --upgrade', 'check'])(
   },
 );
 
-test('a command without data rejects --json, and --json rejects another --format', async () => {
+test('a command without data rejects --json, and --json conflicts with another --format', async () => {
   const [rebuild, both] = await Promise.all([
     stackside('rebuild', '--json'),
     stackside('check', '--json', '--format', 'text'),
@@ -47,7 +47,7 @@ test('a command without data rejects --json, and --json rejects another --format
   expect(both).toMatchObject({ code: 1, stdout: '', stderr: 'Both --json and --format text are given.\nOmit one.\n' });
 });
 
-test('serve --help shows the dozen settings that most people need, and --help-all shows all', async () => {
+test('serve --help shows the most common settings, and --help-all shows all of them', async () => {
   const [short, whole] = await Promise.all([stackside('serve', '--help'), stackside('serve', '--help-all')]);
   const flagsIn = (text: string) => text.match(/^ {2}--[a-z-]+/gm)?.map((flag) => flag.trim()) ?? [];
   expect([short.code, whole.code]).toEqual([0, 0]);

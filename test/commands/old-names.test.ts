@@ -1,4 +1,4 @@
-/** The export of names from before Stacks 2.0: imported once, whole or not at all, and valid until the chain changes a name. */
+/** The export of names from before Stacks 2.0: imported once and completely, valid until the chain changes a name. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -89,18 +89,18 @@ async function read<T>(ask: (names: Reader['names']) => T | Promise<T>): Promise
   }
 }
 
-test('is imported once', async () => {
+test('the export of old names is imported once', async () => {
   expect(await importNames()).toEqual([{ event: 'old_names_imported', rows: 7 }]);
   expect(await importNames()).toEqual([]);
 });
 
-test('without the setting nothing is looked for', async () => {
+test('without the setting, no old names are imported', async () => {
   const said: LogEvent[] = [];
   await imported(readSettings({ data: data.path }, {}), (event) => said.push(event));
   expect(said).toEqual([]);
 });
 
-test('its names, namespaces and subdomains are answered as of the chain’s first block', async () => {
+test('old names, namespaces and subdomains are returned as registered in the chain’s first block', async () => {
   await importNames();
   const first = transfer(alice, 0, 1);
   using open = openAt(data.path);
@@ -144,13 +144,13 @@ test('its names, namespaces and subdomains are answered as of the chain’s firs
   expect(await read((names) => names.ofOwner(stacksOwner))).toEqual(['joe.zumrai.id']);
 });
 
-test('in an index that doesn’t begin with the chain, they have no transaction', async () => {
+test('old names have no transaction in an index that doesn’t start at genesis', async () => {
   await importNames();
   openAt(data.path)[Symbol.dispose]();
   expect(await read((names) => names.find('zumrai.id'))).toMatchObject({ txId: null, expireBlock: 52_596 });
 });
 
-describe('is refused, and nothing of it is imported, where', () => {
+describe('an export of old names is rejected completely if', () => {
   test.each<[string, () => void, RegExp]>([
     [
       'a hash is another',

@@ -18,7 +18,7 @@ afterEach(() => directory[Symbol.dispose]());
 
 const names = (): string[] => readdirSync(directory.path).sort();
 
-test('a file that is there stays as it is until the new one is whole', async () => {
+test("an existing file doesn't change until the new one is complete", async () => {
   writeFileSync(file, 'old\n');
   function* lines() {
     for (let n = 0; n < 50_000; n++) yield `line ${n}`;
@@ -30,7 +30,7 @@ test('a file that is there stays as it is until the new one is whole', async () 
   expect(names()).toEqual(['out.tsv']);
 });
 
-test('what fails halfway leaves what was there, and nothing beside it', async () => {
+test('a failed write keeps the existing file and leaves no other file', async () => {
   function* lines() {
     yield 'new';
     throw new Error('halfway');
@@ -43,7 +43,7 @@ test('what fails halfway leaves what was there, and nothing beside it', async ()
   expect(readFileSync(file, 'utf8')).toBe('old\n');
 });
 
-test('a file that is there is replaced only where that is wanted', async () => {
+test('an existing file is replaced only with the option to overwrite', async () => {
   writeFileSync(file, 'old\n');
   await expect(writeLines(file, ['new'], false)).rejects.toMatchObject({
     remedy: 'Add --overwrite to replace the file.',
@@ -51,7 +51,7 @@ test('a file that is there is replaced only where that is wanted', async () => {
   expect(readFileSync(file, 'utf8')).toBe('old\n');
 });
 
-test('a name that ends in .gz or .zst is compressed, and zstd has a checksum', async () => {
+test('a file name with .gz or .zst is compressed, and zstd has a checksum', async () => {
   await writeLines(`${file}.gz`, ['a', 'b'], false);
   await writeLines(`${file}.zst`, ['a', 'b'], false);
   expect(gunzipSync(readFileSync(`${file}.gz`)).toString()).toBe('a\nb\n');
@@ -61,7 +61,7 @@ test('a name that ends in .gz or .zst is compressed, and zstd has a checksum', a
   expect(zstd.readUInt8(4) & CHECKSUM_FLAG).toBe(CHECKSUM_FLAG);
 });
 
-test('what a killed process left beside is replaced, and a link is followed', async () => {
+test('the partial file of a killed process is replaced, and a symbolic link is followed', async () => {
   writeFileSync(`${file}.partial`, 'left behind');
   await writeLines(file, ['new'], false);
   const link = join(directory.path, 'link.tsv');
@@ -71,7 +71,7 @@ test('what a killed process left beside is replaced, and a link is followed', as
   expect(names()).toEqual(['link.tsv', 'out.tsv']);
 });
 
-test('of two that write the same file only one stays, and neither replaces the other', () => {
+test('if two processes write the same file, only one file remains, and neither overwrites the other', () => {
   const [first, second] = [wholeFile(file), wholeFile(file)];
   writeFileSync(second.partial, 'second');
   expect(() => first.commit()).toThrow(OperatorError);
@@ -85,7 +85,7 @@ test.skipIf(!existsSync('/dev/full'))('a device is written to and not replaced',
   expect(existsSync('/dev/full.partial')).toBe(false);
 });
 
-test('a directory, and a path in none, are refused by name', async () => {
+test("an error names a directory, and a path whose parent doesn't exist", async () => {
   const into = join(directory.path, 'folder');
   mkdirSync(into);
   await expect(writeLines(into, ['a'], true)).rejects.toThrow(`${into} is a directory.`);
@@ -93,7 +93,7 @@ test('a directory, and a path in none, are refused by name', async () => {
   await expect(writeLines(join(none, 'a'), ['a'], true)).rejects.toThrow(`There is no directory ${none}.`);
 });
 
-test.skipIf(process.getuid?.() === 0)('a directory that may not be written is refused by name', async () => {
+test.skipIf(process.getuid?.() === 0)('an error names a directory without write permission', async () => {
   chmodSync(directory.path, 0o500);
   await expect(writeLines(file, ['a'], true)).rejects.toThrow('may not be read or written');
   chmodSync(directory.path, 0o700);
@@ -115,7 +115,7 @@ function narrowPipe() {
   };
 }
 
-test('all of a text is written to a pipe that is full now and then', () => {
+test('the complete text is written to a pipe that is sometimes full', () => {
   const pipe = narrowPipe();
   writeNow('zwölf Bytes\n', pipe);
   expect([pipe.text(), pipe.waits()]).toEqual(['zwölf Bytes\n', 5]);
@@ -134,7 +134,7 @@ test.each([
   else expect(written()).toBeUndefined();
 });
 
-test('an error that quotes a text from elsewhere has no control characters', () => {
+test('an error that quotes external text contains no control characters', () => {
   const written: string[] = [];
   const exitCode = process.exitCode;
   const stderr = spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);

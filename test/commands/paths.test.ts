@@ -1,4 +1,4 @@
-/** Paths that a command refuses before it begins, since its work there would fail late or remove files. */
+/** Paths that a command rejects before it starts, since it would fail late or delete files. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -26,7 +26,7 @@ afterAll(() => {
 
 const files = (): string[] => readdirSync(data.path).filter((name) => !/-(shm|wal)$/.test(name));
 
-test('a backup inside the data directory, whatever names it', async () => {
+test('backup and restore reject a location inside the data directory, however the path is written', async () => {
   const inside = [
     data.path,
     relative('.', data.path),
@@ -45,13 +45,13 @@ test('a backup inside the data directory, whatever names it', async () => {
   expect(files()).toEqual(before);
 });
 
-test('a backup is where its path leads, though a name before `..` does not exist', async () => {
+test('a backup resolves `..` in its path even if the name before it does not exist', async () => {
   await backupOf(data.path, `${around.path}/missing/../made`);
   expect(existsSync(join(around.path, 'made', 'archive.json'))).toBe(true);
   expect(readdirSync(around.path).sort()).toEqual(['link', 'made']);
 });
 
-test('an export over a database, even with --overwrite', async () => {
+test('an export rejects a database file, even with --overwrite', async () => {
   const [index, journal] = [join(link, 'index.db'), `${around.path}/missing/../link/journal.db`];
   const before = readFileSync(index);
   const exporting = exportRows(data.path, { table: 'v1_blocks', output: index, overwrite: true });

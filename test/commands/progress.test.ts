@@ -24,7 +24,7 @@ function written(milliseconds: number, isTTY: boolean, size: number | null): str
   return lines;
 }
 
-test('on a terminal one line is drawn again, with rate, height, share and time left', () => {
+test('on a terminal, one line is redrawn with rate, height, share and time left', () => {
   expect(written(2_000, true, 1000)).toEqual([
     '\r\u001b[Ka.tsv: 500 rows, 250 rows/s, height 12, 25.0%, ETA 00:00:06',
     '\n',
@@ -32,12 +32,12 @@ test('on a terminal one line is drawn again, with rate, height, share and time l
   expect(written(199, true, 1000)).toEqual([]);
 });
 
-test('elsewhere a line is written every five seconds', () => {
+test('without a terminal, a line is written every five seconds', () => {
   expect(written(4_999, false, null)).toEqual([]);
   expect(written(5_000, false, null)).toEqual(['a.tsv: 500 rows, 100 rows/s, height 12\n']);
 });
 
-test('each step that can draw nothing until it ends has a line', () => {
+test('each step without progress has its own line', () => {
   let now = 0;
   const written: string[] = [];
   const lines = progressLines({ write: (text) => written.push(text) }, () => now);
@@ -45,7 +45,7 @@ test('each step that can draw nothing until it ends has a line', () => {
   expect(written).toEqual(['step at 1\n', 'step at 2\n']);
 });
 
-test('the indexes of a small file are made without a word, those of a large one are named', () => {
+test('progress names only the indexes of large files', () => {
   const written: string[] = [];
   const { making } = secondaryIndexReport(progressLines({ write: (text) => written.push(text) }));
   const step = { index: 'transactions_by_fee', number: 8, of: 34 } as const;
@@ -94,7 +94,7 @@ describe('on a terminal, a restore', () => {
 
   const events = [...devnetEvents({ seed: 4, blocks: 6, transactionsPerBlock: 1, forkEvery: 0 })].map(received);
 
-  test('ends its line when it is done', async () => {
+  test('ends its progress line when it finishes', async () => {
     using data = ingestOf(events);
     using places = dataDirectory();
     const at = join(places.path, 'archive');
@@ -104,7 +104,7 @@ describe('on a terminal, a restore', () => {
     expect(written).toMatch(/: entry \d+ of \d+, .*, ETA [0-9:]+\n$/);
   });
 
-  test('ends its line before its error is printed', async () => {
+  test('ends its progress line before it prints an error', async () => {
     using data = ingestOf(events);
     using places = dataDirectory();
     const at = join(places.path, 'archive');

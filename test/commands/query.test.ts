@@ -26,12 +26,12 @@ const rows: Rows = [
   [-7n, '-12', '\u001b[2J'],
 ];
 
-test('CSV has quotes where they are needed, hex for bytes, and no formula', () => {
+test('CSV quotes values if necessary, prints bytes as hex and escapes formulas', () => {
   const lines = ['n,text,n', '9007199254740993,"a ""quoted"", text\n",0xab', ",'=1+1,1.5", '-7,-12,\u001b[2J', ''];
   expect(encoded('csv', rows)).toBe(lines.join('\r\n'));
 });
 
-test('JSON keeps every digit, and both columns of one name', () => {
+test('JSON keeps every digit, and both columns with the same name', () => {
   const objects = [
     '{"n":9007199254740993,"text":"a \\"quoted\\", text\\n","n:3":"0xab"}',
     '{"n":null,"text":"=1+1","n:3":1.5}',
@@ -42,7 +42,7 @@ test('JSON keeps every digit, and both columns of one name', () => {
   expect(encoded('json', [])).toBe('[]\n');
 });
 
-test('a table has the widths of its first rows, and never more than a line for a row', () => {
+test('a table takes its widths from its first rows and prints one line per row', () => {
   const many = Array.from({ length: 500 }, (_, i) => [BigInt(i), 'x', null]);
   const lines = encoded('table', [[1n, 'long\ntext', null], ...many]).split('\n');
   expect(lines.slice(0, 4)).toEqual(['n    text       n', '---  ---------  -', '  1  long text', '  0  x']);
@@ -50,7 +50,7 @@ test('a table has the widths of its first rows, and never more than a line for a
   expect(encoded('table', [[1n, 'x'.repeat(100), null]])).toContain(`${'x'.repeat(83)}…`);
 });
 
-test('a terminal gets no control characters', () => {
+test('control characters are replaced on a terminal', () => {
   expect(encoded('csv', rows, true)).toContain('?[2J');
   expect(encoded('table', rows, true)).toContain('?[2J');
 });
@@ -68,13 +68,13 @@ async function outputOf(of: QueryStart) {
   return { text: Buffer.concat(parts).toString(), end };
 }
 
-test('a query runs on a thread and hands on its output in parts', async () => {
+test('a query runs on a thread and returns its output in parts', async () => {
   const { text, end } = await outputOf(start(`${ENDLESS} LIMIT 30000`, { maxRows: 30_000 }));
   expect(text.split('\r\n').length).toBe(30_002);
   expect(end).toEqual({ rows: 30_000, cut: false, blocks: null });
 });
 
-test('a result is cut after the most rows, and says so', async () => {
+test('a result stops at the row limit and is marked as cut', async () => {
   const { text, end } = await outputOf(start(ENDLESS, { maxRows: 3 }));
   expect(text).toBe('n\r\n1\r\n2\r\n3\r\n');
   expect(end).toEqual({ rows: 3, cut: true, blocks: null });
@@ -85,7 +85,7 @@ test("the main thread reports the thread's errors", async () => {
   await expect(outputOf(start('SELECT 1', { directory: '/nowhere' }))).rejects.toThrow('There is no index');
 });
 
-test('a query is cancelled after its time, and above its memory', async () => {
+test('a query is cancelled after its time limit and above its memory limit', async () => {
   const { every, tick } = manualClock();
   let memory = 0;
   let timeIsUp = () => {};
@@ -112,7 +112,7 @@ test('a query is cancelled after its time, and above its memory', async () => {
   await expect(greedy).rejects.toThrow('The query needs more than 200 MB of memory and was cancelled.');
 });
 
-test('a time that no timer can wait for is refused', async () => {
+test('a time too long for a timer is rejected', async () => {
   const run = (...args: string[]) => createProgram().parseAsync(['node', 'stackside', ...args]);
   await expect(run('sql', '--timeout', '3000000', 'SELECT 1')).rejects.toMatchObject({
     remedy: 'It must be a whole number from 1 to 86400.',

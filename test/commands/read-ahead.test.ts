@@ -1,4 +1,4 @@
-/** Imports and rebuilds whose events other threads read ahead, beside those of one thread. */
+/** Imports and rebuilds that read ahead on threads produce the same data as with one thread. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
@@ -66,20 +66,20 @@ const whole = recording('whole.tsv', rows);
 const alone = await importOf(whole, 0);
 afterAll(() => alone[Symbol.dispose]());
 
-describe('an import that threads read ahead', () => {
-  test.each([1, 3])('by %i makes the same journal and the same tables', async (threads) => {
+describe('an import that reads ahead on threads', () => {
+  test.each([1, 3])('produces the same journal and tables with %i threads', async (threads) => {
     using directory = await importOf(whole, threads);
     expect(everything(directory.path)).toEqual(everything(alone.path));
   });
 
-  test('goes on where a shorter one ended', async () => {
+  test('continues at the end of a shorter recording', async () => {
     using directory = await importOf(recording('grown.tsv', rows.slice(0, 300)), 1);
     await imported(directory.path, recording('grown.tsv', rows), 2);
     expect(everything(directory.path).journal).toEqual(everything(alone.path).journal);
     expect(everything(directory.path).index).toEqual(everything(alone.path).index);
   });
 
-  test('skips the same rows, and takes back nothing of those before them', async () => {
+  test('skips the same bad rows without undoing the rows before them', async () => {
     const block = events.findLast(({ path }) => path === '/new_block')!;
     const orphan = JSON.parse(block.text);
     orphan.index_block_hash = `0x${'ab'.repeat(32)}`;
@@ -118,7 +118,7 @@ describe('an import that threads read ahead', () => {
         ),
       ],
     ],
-  ])('refuses %s in the same words', async (_, lines) => {
+  ])('rejects %s with the same error as without threads', async (_, lines) => {
     const file = recording('refused.tsv', lines);
     const problems: unknown[] = [];
     for (const threads of [0, 1]) {
@@ -131,7 +131,7 @@ describe('an import that threads read ahead', () => {
     expect(problems[1]).toEqual(problems[0]);
   });
 
-  test('ends with the error of a file that is cut off', async () => {
+  test('fails with the error of a truncated file', async () => {
     const file = join(folder.path, 'cut.tsv.gz');
     const packed = Bun.gzipSync(rows.join('\n'));
     writeFileSync(file, packed.subarray(0, packed.length - 500));
@@ -139,7 +139,7 @@ describe('an import that threads read ahead', () => {
     await expect(imported(directory.path, file, 1)).rejects.toThrow('cut.tsv.gz is truncated or damaged');
   });
 
-  test('of which a thread ends is an error that repeating may mend, and repeating does', async () => {
+  test('fails with a temporary error if a thread dies, and succeeds when repeated', async () => {
     const dying = new URL('../support/data/dying-thread.ts', import.meta.url);
     const source = { file: whole, format: null, prepareFrom: 0 };
     const batches = readAhead({ source, chainId: null }, 2, dying);
@@ -163,8 +163,8 @@ async function rebuilt(directory: string, threads: number) {
   return everything(directory);
 }
 
-describe('a rebuild that threads read ahead', () => {
-  test('makes the same tables', async () => {
+describe('a rebuild that reads ahead on threads', () => {
+  test('produces the same tables', async () => {
     using directory = await importOf(whole, 0);
     const expected = await rebuilt(directory.path, 0);
     expect(await rebuilt(directory.path, 3)).toEqual(expected);
@@ -174,7 +174,7 @@ describe('a rebuild that threads read ahead', () => {
     ['is damaged', 'UPDATE events SET payload = zeroblob(4) WHERE id = 200'],
     ['has another text', 'UPDATE events SET payload = (SELECT payload FROM events WHERE id = 199) WHERE id = 200'],
     ['is missing', 'DELETE FROM events WHERE id = 200'],
-  ])('names an entry that %s in the same words, and leaves the index', async (_, damage) => {
+  ])('reports an entry that %s with the same error as without threads, and keeps the index', async (_, damage) => {
     using directory = await importOf(whole, 0);
     const before = contentOf(indexPath(directory.path));
     {
@@ -187,7 +187,7 @@ describe('a rebuild that threads read ahead', () => {
     expect(contentOf(indexPath(directory.path))).toEqual(before);
   });
 
-  test('a share has every n-th batch, and all shares together all entries once and in order', () => {
+  test('gives each thread every n-th batch, and all threads together every entry once, in order', () => {
     const of = 3;
     const source = { directory: alone.path, upTo: events.length - 20 };
     const shares = Array.from({ length: of }, (_, index) => [

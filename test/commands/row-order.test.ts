@@ -1,4 +1,4 @@
-/** The order of a recording's rows, and imports of recordings whose rows have another order. */
+/** The order of a recording's rows, and imports of recordings with rows in another order. */
 import { expect, spyOn, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ const [parent, child] = ((): [number, number] => {
   return [at, blocks.findIndex((one) => one.parent_index_block_hash === blocks[at].index_block_hash)];
 })();
 
-test('an id is new once, in whatever order ids come', () => {
+test('an id is new only once, whatever the order of ids', () => {
   const seen = new Seen({ 'known ids': 100 });
   assertProperty(
     fc.property(fc.array(fc.nat({ max: 40 }), { maxLength: 120, size: 'max' }), (ids) => {
@@ -47,14 +47,14 @@ test('an id is new once, in whatever order ids come', () => {
   );
 });
 
-test('a million ids in order take no more room than one', () => {
+test('a million consecutive ids need only one range', () => {
   const seen = new SeenIds();
   for (let id = 1; id <= 1_000_000; id++) seen.add(id);
   expect(seen.ranges).toBe(1);
   expect(seen.add(500_000)).toBe(false);
 });
 
-test('a copy of ids does not change with the original, and knows gaps and the greatest id', () => {
+test('a copy of ids does not change with the original, and has its own gaps and highest id', () => {
   const ids = new SeenIds();
   expect([ids.highest, ids.hasGaps]).toEqual([-1, false]);
   ids.add(1);
@@ -72,7 +72,7 @@ const written = (directory: DataDirectory, rows: readonly string[], name = 'reco
   return file;
 };
 
-test('the first row that is out of order is found, and rows that repeat earlier ids are in order', async () => {
+test('finds the first row out of order, and accepts rows that repeat earlier ids', async () => {
   using directory = dataDirectory();
   const rows = (...ids: (number | string)[]) => ids.map((id) => `${id}\tx\ty\tz`);
   expect(await disorderIn(written(directory, rows(3, 4, 8, 4, 9, 8, 3, 20)))).toBeNull();
@@ -134,7 +134,7 @@ test.each<[string, string[]]>([
   }
 });
 
-test('a compressed recording that is out of order names the rows and the command that sorts it, and nothing is stored', async () => {
+test('a compressed recording out of order is rejected with its rows and the command that sorts it, and nothing is stored', async () => {
   for (const [compress, unpack] of [
     [gzipSync, 'gzip -dc'],
     [zstdCompressSync, 'zstd -dc'],
@@ -151,7 +151,7 @@ test('a compressed recording that is out of order names the rows and the command
   }
 });
 
-test('a pipe, which can be read once, gets the hint to sort its rows', async () => {
+test('a recording out of order from a pipe is rejected with a hint to sort its rows', async () => {
   using directory = dataDirectory();
   const [file, pipe] = [written(directory, asText), join(directory.path, 'pipe')];
   Bun.spawnSync(['mkfifo', pipe]);
@@ -163,7 +163,7 @@ test('a pipe, which can be read once, gets the hint to sort its rows', async () 
   await writing.exited;
 });
 
-test('a recording in order whose block has no parent is still blamed by its row', async () => {
+test('an error about a block without its parent names the row of a sorted recording', async () => {
   using directory = dataDirectory();
   const file = written(directory, inOrder.toSpliced(parent, 1));
   const { error } = await imported(directory.path, file);
@@ -172,7 +172,7 @@ test('a recording in order whose block has no parent is still blamed by its row'
   expect(remedy).toContain('--skip-bad');
 });
 
-test('a bad row of a recording that is out of order is named by its number in the file', async () => {
+test('an error about a bad row in an unsorted recording names its row number in the file', async () => {
   using directory = dataDirectory();
   const last = inOrder.length;
   const rows = [...asText.filter((row) => !row.startsWith(`${last}\t`)), `${last}\tno time\t/x\t{}`];
@@ -186,7 +186,7 @@ const durableBatch = (firstId: number): string[] => {
   return Array.from({ length: BATCH_ROWS }, (_, at) => recordingRow({ id: firstId + at, ...announced }));
 };
 
-test('rows that were durable before the disorder are not imported twice', async () => {
+test('rows stored before the first row out of order are not imported twice', async () => {
   const half = events.findIndex(({ path, text }) => path === '/new_block' && text.includes('"block_height":6,'));
   const rows = [
     ...events.slice(0, half).map((event, at) => recordingRow({ id: at + 1, ...event })),
@@ -205,7 +205,7 @@ test('rows that were durable before the disorder are not imported twice', async 
   expect(everything(directory.path)).toEqual(everything(ordered.path));
 });
 
-test('a recording of which later rows are durable already is refused by both ids', async () => {
+test('a recording whose later rows are already stored is rejected with both ids', async () => {
   const late = durableBatch(inOrder.length + 1);
   const rows = [...inOrder.slice(0, parent), ...late, inOrder[child]!, inOrder[parent]!];
   using directory = dataDirectory();

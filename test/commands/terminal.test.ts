@@ -32,7 +32,7 @@ describe('a log for people', () => {
   const at = Date.UTC(2026, 0, 1, 12, 30, 5);
   const line = (event: LogEvent, colored = false) => prettyLine(event, at, colored);
 
-  test('has the time, the level, the event and its values', () => {
+  test('contains the time, the level, the event and its values', () => {
     expect(line({ event: 'block_applied', height: 7, transactions: 2 })).toBe(
       '12:30:05 info  block_applied height=7 transactions=2',
     );
@@ -41,7 +41,7 @@ describe('a log for people', () => {
     );
   });
 
-  test('lets no text draw on the terminal, and shows the stack of an error', () => {
+  test('escapes control characters and shows the stack of an error', () => {
     expect(line({ event: 'drop_reason_unknown', reason: '\u001b[2J\nx' })).toEndWith('reason="\\u001b[2J\\nx"');
     const cause = new Error('broken\u001b[2J\u009b');
     cause.stack = `${cause.message}\n    at here`;
@@ -62,7 +62,7 @@ const state = (given: Partial<Readiness>): Readiness => ({
   ...given,
 });
 
-test('addresses that no browser asks are shown as the loopback', () => {
+test('wildcard addresses are printed as loopback addresses', () => {
   expect(['http://0.0.0.0:1', 'http://[::]:1', 'http://127.0.0.1:1'].map(browserUrl)).toEqual([
     'http://127.0.0.1:1',
     'http://[::1]:1',
@@ -108,7 +108,7 @@ const APPLIED: LogEvent = { event: 'block_applied', height: 101, transactions: 3
 
 describe('serve', () => {
   test.each<Given>([{ stderrIsTTY: false }, { logFormat: 'json' }, { stderrIsTTY: false, stdoutIsTTY: false }])(
-    'speaks JSON: %p',
+    'prints JSON: %p',
     async (given) => {
       const { presenter, out, err, logged } = presented(given);
       await presenter.ready(running());
@@ -119,7 +119,7 @@ describe('serve', () => {
     },
   );
 
-  test('writes lines for people where it is set to, and the line that programs wait for', async () => {
+  test('prints readable log lines if --log-format is pretty, and the ready line for programs', async () => {
     const { presenter, out, err } = presented({ logFormat: 'pretty', stderrIsTTY: false, stdoutIsTTY: false });
     await presenter.ready(running());
     presenter.environment.createLog('info')(APPLIED);
@@ -155,7 +155,7 @@ describe('serve', () => {
     expect(out).toEqual([]);
   });
 
-  test('prints a change of the state as words, with the next step and the section below', () => {
+  test('prints a state change with the reason, the next step and the observer section', () => {
     const at = Date.UTC(2026, 0, 1, 12, 30, 5);
     const change = { state: 'stuck', reason: 'Block 7 is missing.', next: 'Fill it.' };
     expect(prettyLine({ event: 'state_degraded', ...change }, at, false)).toBe(
@@ -169,7 +169,7 @@ describe('serve', () => {
     );
   });
 
-  test('says nothing of the configuration once there is a block, and tells programs behind stdout that it listens', async () => {
+  test('omits the observer section once a block has arrived, and prints the ready line if stdout is not a terminal', async () => {
     const { presenter, out, err } = presented({ stdoutIsTTY: false });
     await presenter.ready(running({ signInPath: () => '/' }));
     expect(err[0]).not.toContain('events_observer');
@@ -179,7 +179,7 @@ describe('serve', () => {
   });
 });
 
-test('demo draws the progress of its history, then prints a banner with two commands, then each block', async () => {
+test('demo shows the progress of its history, then a banner with two commands, then each block', async () => {
   const make: typeof servePresenter = (options) => demoPresenter(options, { interval: 5, pastBlocks: 100 });
   const { presenter, out, err, time } = presented({ make, logLevel: 'error' });
   time.tick(1_000);
@@ -202,7 +202,7 @@ test('demo draws the progress of its history, then prints a banner with two comm
   expect(out).toEqual([]);
 });
 
-test('demo draws its progress again after a log line', () => {
+test('demo shows its progress again after a log line', () => {
   const make: typeof servePresenter = (options) => demoPresenter(options, { interval: 5, pastBlocks: 100 });
   const { presenter, err, time } = presented({ make });
   const progress = (height: number) => presenter.log({ event: 'block_applied', height, transactions: 3 });
