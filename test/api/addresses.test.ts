@@ -17,7 +17,7 @@ let directory: DataDirectory;
 let snapshots: Snapshots;
 let app: ReturnType<typeof createApp>;
 const logged: ApiEvent[] = [];
-/** Of the chain: who did most, who only sponsored, and what a principal owns. */
+/** The busiest account of the chain, an account that only sponsored, and the assets of an owner. */
 let busy: string;
 let sponsored: { address: string; txId: string };
 let owner: { address: string; asset: string; value: string };

@@ -41,7 +41,7 @@ test('the answer for several transactions uses the ids as the client wrote them'
 });
 
 test('the mempool part of an STX balance is null only if nothing is pending', async () => {
-  // Neither pays a fee: what is pending moves no STX of those who made it.
+  // Both pay a fee of 0, so that pending transactions don't change their senders' balances.
   const free = deployment(alice, 0, 0);
   const sponsored = transfer(bob, 0, 0, { account: sponsor, nonce: 0 }, carol);
   const { json } = testApp(memoryIndex([block(null, 'first').event, announcement([free, sponsored])]));

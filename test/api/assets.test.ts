@@ -14,7 +14,7 @@ interface List {
   results: unknown[];
 }
 
-/** An empty page has no neighbours, and a cursor of its own. */
+/** An empty page has only a cursor to itself. */
 const EMPTY =
   /^\{"total":0,"limit":20,"cursor":\{"next":null,"previous":null,"current":"[A-Za-z0-9_-]+"\},"results":\[\]\}$/;
 const TX_ID_RULE = `must be ${RULES.txId}`;

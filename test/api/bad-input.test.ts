@@ -54,7 +54,7 @@ function exampleOf({ name, schema }: Parameter): string {
   return schema.enum?.[0] ?? schema.anyOf?.[0]?.const ?? 'x';
 }
 
-/** What a parameter doesn't take, each with why. */
+/** Invalid values of a parameter, each with the reason. */
 function refused({ type, anyOf, items, minimum, maximum, pattern, ...schema }: Schema): string[] {
   if (type === 'array') return items === undefined ? [] : refused(items);
   if (type === 'integer') {
@@ -161,11 +161,11 @@ describe('for any parameter value', () => {
       for (const parameter of route.parameters) {
         await assertProperty(
           fc.asyncProperty(junk, async (value) => {
-            // Dots alone are other paths.
+            // Only dots would make another path.
             fc.pre(parameter.in === 'query' || !/^\.{1,2}$/.test(value));
             const response = await ask(url(route, { [parameter.name]: value }));
             const text = await response.text();
-            // Chainhooks are managed where events are accepted, which is not here.
+            // Chainhooks are managed by a server that accepts events, unlike this one.
             const elsewhere = response.status === 503 && route.path.startsWith('/chainhooks');
             expect([response.status < 500 || elsewhere, text]).toEqual([true, text]);
           }),

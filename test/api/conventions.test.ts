@@ -27,7 +27,7 @@ const UNKNOWN_TX = `/extended/v3/transactions/${hash(0x99)}`;
 const BALANCE = `/extended/v3/principals/${ADDRESS}/balances/stx`;
 const REVALIDATE = 'public, no-cache, must-revalidate';
 
-/** Routes whose answers depend on the time, and so have no tag. */
+/** Routes whose answers depend on the time, so that they lack an ETag. */
 const UNTAGGED = ['/extended/v2/blocks/average-times'];
 
 const routes = sampleRoutes.filter((one) => !isOfStaking(one) && !UNTAGGED.includes(one.path));

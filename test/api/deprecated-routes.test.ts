@@ -79,13 +79,13 @@ const V1: Table = {
   'GET /extended/v1/info/network_block_times': ['/extended/v2/blocks/average-times'],
   'GET /extended/v1/info/network_block_time/{network}': ['/extended/v2/blocks/average-times'],
   'GET /extended/v1/faucets/btc/{address}': [],
-  // Microblocks are no more.
+  // Microblocks no longer exist.
   'GET /extended/v1/microblock': [],
   'GET /extended/v1/microblock/{hash}': [],
   'GET /extended/v1/microblock/unanchored/txs': [],
 };
 
-/** What answers something else that may help, where no route replaces one. */
+/** Related routes of the deprecated routes without a successor. */
 const RELATED: Readonly<Record<string, string>> = {
   'GET /extended/v1/burnchain/rewards': '/extended/v3/staking/bonds',
 };
@@ -103,7 +103,7 @@ const NAMES: Table = {
   'GET /v2/prices/namespaces/{tld}': [],
 };
 
-/** What the node itself serves; its RPC is reached through the same port. */
+/** Routes of the node's RPC, which is reachable through the same port. */
 const OF_THE_NODE = ['/v2/fees/transaction', '/v3/transaction/{}'];
 
 /** A path without the names of its parameters, which are ours to choose, and without its query. */

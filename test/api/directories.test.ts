@@ -50,7 +50,7 @@ function interfaceOf(trait: Trait | null): object {
   };
 }
 
-/** What a transaction does. */
+/** An action of a transaction. */
 type Action =
   | { does: 'call'; contract: number }
   | { does: 'deploy'; succeeds: boolean; trait: Trait | null }
@@ -100,7 +100,7 @@ const steps = fc.array(
 
 const userAt = (at: number | null): string | null => (at === null ? null : users[at]!);
 
-/** The node's event of a movement of a token; null where nobody takes part in it. */
+/** The node's event of a token movement; null if it has no parties. */
 function eventOf(one: Action): readonly [type: string, body: object] | null {
   if (one.does !== 'ft' && one.does !== 'nft') return null;
   const [sender, recipient] = [userAt(one.from), userAt(one.to)];
@@ -125,7 +125,7 @@ function transactionOf(one: Action) {
 interface Made {
   block: MadeBlock;
   time: number;
-  /** With the names of what was deployed. */
+  /** With the names of deployed contracts. */
   actions: readonly (Action & { name: string })[];
 }
 
@@ -217,7 +217,7 @@ function expectRanked(shown: readonly Item[], expected: readonly Item[], by: (it
 
 const increase = <K>(counts: Map<K, number>, key: K): Map<K, number> => counts.set(key, (counts.get(key) ?? 0) + 1);
 
-/** What a chain comes to, counted block by block. */
+/** The model of a chain, counted block by block. */
 function modelOf(chain: readonly Made[], day: number) {
   const calls = new Map<string, number>();
   const callsOfDay = new Map<string, number>();
@@ -277,7 +277,7 @@ function modelOf(chain: readonly Made[], day: number) {
   return { deployed, called, fts, nfts };
 }
 
-/** An item without what the model doesn't know. */
+/** An item without the fields that the model lacks. */
 const known = ({ contract_id, asset_identifier, deployment: at, ...rest }: Item): Item => {
   const { name, symbol, decimals, image, ...counts } = rest as Item & Record<string, unknown>;
   expect([name, symbol, decimals, image].filter(Boolean)).toEqual([]);
@@ -452,7 +452,7 @@ test('names have owners and leases, except for leases in a namespace without a l
     expected_time: tip.time + (tenure - tip.tenure) * 600,
   });
   const [alices, berts] = [
-    // The block that registered it names no tenure: it is one of its own.
+    // The block that registered it contains no tenure, so it counts as a tenure.
     {
       name: 'alice.btc',
       owner: bob.address,

@@ -74,7 +74,7 @@ const text = await (await testApp().request('/docs/json')).text();
 /** The document as it is served. */
 const whole = JSON.parse(text) as Document;
 const { schemas } = whole.components;
-/** The operations with the answers and parameters to which they refer, without headers. */
+/** The operations with their referenced answers and parameters, without headers. */
 const operations = Object.entries(whole.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => {
     const parameters = operation.parameters.map((one) => resolved(whole, one)).filter((one) => one.in !== 'header');
@@ -135,7 +135,7 @@ test('every operation has a unique id, a summary, a tag and an answer', () => {
   }
 });
 
-/** Whole sentences that say what the operation does: `Returns …`. */
+/** Whole sentences that describe the operation: `Returns …`. */
 const SENTENCES = /^[A-Z][a-z]+s .*[.]$/;
 
 test("every operation's description consists of sentences", () => {
@@ -188,7 +188,7 @@ test('an operation of non-fungible tokens has a non-fungible token as its exampl
 });
 
 test('an operation lists the statuses that it rejects requests with', () => {
-  // Each operation that reads the index says that it can't be read.
+  // Each operation that reads the index documents the error of an unreadable index.
   const isOfIndex = ([status, { description }]: [string, Body]) =>
     status === '503' && description.includes('min-height');
   const statuses = new Map(
@@ -292,7 +292,7 @@ test('the examples equal the answers of the simulated chain (test/support/genera
   expect(Object.keys(answers).sort()).toEqual(current.map(({ detail }) => detail.operationId).sort());
   for (const [operationId, recorded] of Object.entries(recordedAnswers as Record<string, RecordedExample>)) {
     const answered = answers[operationId];
-    // Times of deliveries are those of the moment.
+    // Delivery times depend on the current time.
     if (!hooks.includes(routes.get(operationId)!)) expect([operationId, answered]).toEqual([operationId, recorded]);
     else expect([operationId, shapeOf(answered?.answer)]).toEqual([operationId, shapeOf(recorded.answer)]);
   }

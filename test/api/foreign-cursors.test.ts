@@ -20,7 +20,7 @@ import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { hashOf } from '../support/events/handmade.ts';
 
 const cursor: Cursor = { side: 'after', key: ['1'] };
-/** A page without items, of a list that goes on. */
+/** A page without items, of a list with further pages. */
 const page = { items: [], total: 2, current: cursor, next: cursor, previous: null, day: 0 };
 
 /** Answers whatever is asked with the page, but for what is given by name. */
@@ -50,7 +50,7 @@ const app = createApp({
 });
 
 const [one, other] = accounts('cursors', 'user', 2, networks.testnet).map(({ address }) => address) as [string, string];
-/** Two values of each parameter that says which list it is. */
+/** Two values of each parameter that selects the list. */
 const values: Readonly<Record<string, readonly [string, string]>> = {
   principal: [one, other],
   contract_id: [`${one}.token`, `${other}.token`],
@@ -98,7 +98,7 @@ const principalOnly = /signers|stakers/;
 const isLeftOut = (name: string, changed: string | null): boolean =>
   changed === 'deployer' ? name === 'contract_id' : name === 'deployer';
 
-/** Lists whose items have names that are accepted in place of cursors. */
+/** Lists that accept an item's name instead of a cursor. */
 const takesNames = ({ parameters }: GetRoute): boolean => parameters.some(({ name }) => name === 'offset');
 
 async function routesWithCursors(): Promise<GetRoute[]> {
@@ -106,7 +106,7 @@ async function routesWithCursors(): Promise<GetRoute[]> {
   return getRoutes(await answer.json()).filter(({ parameters }) => parameters.some(({ name }) => name === 'cursor'));
 }
 
-/** Of each parameter its first value, but for the one that is given. */
+/** The first value of each parameter, except for the given one. */
 function url({ path, parameters }: GetRoute, changed: string | null, cursor: string | null): string {
   const query = new URLSearchParams({ limit: '1' });
   let filled = path;

@@ -112,7 +112,7 @@ class Server implements Disposable {
   }
 }
 
-/** The height of the block that a row or an answer is of; undefined where it names none. */
+/** Height of the block of a row or an answer; undefined if it contains none. */
 // biome-ignore lint/suspicious/noExplicitAny: rows of every list are looked into
 function heightOf(row: any, { heights }: Pick<Both, 'heights'>): number | undefined {
   if (typeof row !== 'object' || row === null) return undefined;
@@ -121,7 +121,7 @@ function heightOf(row: any, { heights }: Pick<Both, 'heights'>): number | undefi
   return parts.find((height) => height !== undefined) ?? heights.get(row.tx_id);
 }
 
-/** The rows of an answer; undefined where it is no list. */
+/** The rows of an answer; undefined if it is not a list. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into
 const rowsOf = (body: any): unknown[] | undefined =>
   Array.isArray(body) ? body : (body.results ?? body.events ?? body.days ?? body.blocks);
@@ -169,11 +169,11 @@ const DAYS = '/stackside/v1/blocks/days';
 
 type Verdict = 'refused' | 'not found' | 'equal' | 'account' | 'cut';
 
-/** A lock that was made below the first block has no transaction: the node says its amount and its end. */
+/** A lock from before the first block lacks a transaction: the node returns its amount and end. */
 const withoutMaking = (locked: object | null) =>
   locked && { ...locked, pox_version: null, lock_tx_id: null, stacks_lock_height: null, burn_lock_height: null };
 
-/** Compares the answers of both servers to a request. @returns what the begun one did */
+/** Compares the answers of both servers to a request. @returns the outcome on the server with partial history */
 function compare(route: Route, both: Both, whole: Answer, since: Answer): Verdict {
   const { history } = route;
   const { from } = both;

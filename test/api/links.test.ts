@@ -27,10 +27,10 @@ const ask: Ask = async (target) => {
 const deprecated = resources('stackside v0.0.0 (test:test)', systemClock.now, noFaucets)
   .flat()
   .filter((route) => route.deprecated !== null && route.method === 'GET');
-/** Simulated nodes have no microblocks and give no coins, and these routes have no successors. */
+/** Routes without successors: simulated nodes have neither microblocks nor faucets. */
 const asked = deprecated.filter(({ path }) => !/\/(microblock|faucets)\b/.test(path));
 
-/** The node answers these, and has no snapshot of the chain here. */
+/** Routes that the node answers; it has no snapshot of the chain here. */
 const OF_THE_NODE = /^\/v3\/transaction\/[0-9a-f]{64}$/;
 
 interface Link {
@@ -43,7 +43,7 @@ const linksOf = ({ headers }: Response): Link[] =>
     rel,
   }));
 
-/** What answers name things by: hashes, principals and asset identifiers. */
+/** Identifiers in answers: hashes, principals and asset identifiers. */
 const identifiers = (body: unknown): Set<string> =>
   new Set(JSON.stringify(body).match(/\b(0x[0-9a-f]{40,}|S[TN][0-9A-Z]{28,41}(\.[a-z][\w-]*(::[\w-]+)?)?)\b/g));
 
@@ -83,14 +83,14 @@ test('every link of a deprecated route returns the same object', async () => {
   for (const route of asked) {
     const { links } = await follow(route);
     const { replacement, related } = route.deprecated!;
-    // Rewards went to Bitcoin addresses, of which no principal is known.
+    // Rewards went to Bitcoin addresses without a known principal.
     const expected = route.path.startsWith('/extended/v1/burnchain/rewards/') ? 0 : [replacement ?? []].flat().length;
     expect([route.path, links.filter(({ rel }) => rel === 'successor-version').length]).toEqual([route.path, expected]);
     expect([route.path, links.find(({ rel }) => rel === 'related')?.target]).toEqual([route.path, related]);
   }
 });
 
-/** The targets of the links of a request, each of which answers with something. */
+/** The targets of a request's links, after checking that each of them answers. */
 async function successors(target: string): Promise<string[]> {
   const targets = linksOf(await request(target)).map((link) => link.target);
   for (const linked of targets) {

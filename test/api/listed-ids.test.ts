@@ -104,7 +104,7 @@ function collect(part: unknown, path: readonly string[], shown: Map<string, Kind
 const { json, request } = testApp(memoryIndex(chainEvents()));
 let document: { components: { schemas: Record<string, Schema> }; paths: Record<string, Record<string, object>> };
 let routes: GetRoute[];
-/** What the API shows, with the kind of each. */
+/** The identifiers that the API shows, with their kinds. */
 const shown = new Map<string, Kind>();
 
 /** The URL of a route about the usual identifiers. @param given a parameter with its value */

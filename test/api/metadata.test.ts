@@ -75,7 +75,7 @@ const interfaces = {
 type Family = keyof typeof interfaces;
 const families = Object.keys(interfaces) as Family[];
 
-/** An index with contracts of tokens, about which the test says what the node answered. */
+/** An index with token contracts, for which the test sets the node's answers. */
 function tokenChain() {
   const open: OpenIngest = openNew({ chainId: TESTNET_CHAIN_ID });
   const { run, runBatches } = commandsOf<TokenCommands>(open.ingest.commander({ ...systemClock, now: () => time }));
@@ -136,7 +136,7 @@ function tokenChain() {
       time += 1_000;
       expect(await run('tokens.answer', { answers: [answer] })).toBe(1);
     },
-    /** What the node says of a token. */
+    /** The node's answer about a token. */
     async facts(id: string, token: string, answer: TokenFacts | FailedTry): Promise<void> {
       await chain.say({ work: 'facts', contract: id, token, tip: tip!.hash, answer });
     },
@@ -255,7 +255,7 @@ describe.each(families)('one token of %s', (family) => {
     expect((await chain.get(at(id, '?locale='))).text).toBe(answer.text);
     expect(await chain.get(at(id, '?locale=en'))).toMatchObject({ status: 422, body: { error: 'Locale not found' } });
     await chain.refresh(id);
-    // What is known stays while it is read again.
+    // The metadata stays available during the next lookup.
     expect((await chain.get(at(id))).text).toBe(answer.text);
   });
 
@@ -315,7 +315,7 @@ describe('the list of fungible tokens', () => {
       names: body.results.map((one: { contract_principal: string }) => ids.get(one.contract_principal)),
     };
   };
-  /** Two tokens alike are in the order of their contracts' identifiers. */
+  /** Two equal tokens are ordered by contract identifier. */
   const alike = () => ['a', 'same'].sort((one, other) => (made[one]! < made[other]! ? -1 : 1));
 
   test('is sorted by name without regard to case, then by contract, with unnamed tokens last', async () => {

@@ -33,7 +33,7 @@ const registered = {
 const first = nameBlock(null, 'first', launched(52_595), launched(0, 'id'), ...Object.values(registered));
 const ANN = `ann TXT "owner=${OWNER}" "zf0=YQ=="\n`;
 const BAD_ZONEFILE = `${ANN}_resolver URI 10 1 "javascript:alert(1)//"\n`;
-/** The zonefiles of three names: one with a resolver, one without, and one whose resolver is no URL of HTTP. */
+/** The zonefiles of three names: one with a resolver, one without, and one with a resolver that is not an HTTP URL. */
 const updates = {
   bob: operated({ op: 'name-update', zonefile: ANN, name: 'bob' }),
   alice: operated({ op: 'name-update', zonefile: ZONEFILE }),
@@ -227,7 +227,7 @@ describe('prices', () => {
     ['a', 40_960_000n],
     // Without a vowel, divided by 5.
     ['z', 8_192_000n],
-    // A digit divides by 2, and the greater discount alone counts.
+    // A digit divides by 2, and only the greater discount counts.
     ['a1', (250n * 4n ** 6n * 10n) / 2n],
     ['z1', ((250n * 4n ** 6n) / 5n) * 10n],
     ['a'.repeat(48), 10_000n],

@@ -31,15 +31,15 @@ function byIndex(rows: readonly string[]): string[] {
 
 /** The rows that a page should have. */
 function partOf({ name, route }: OffsetList, whole: readonly string[], limit: number, offset: number): string[] {
-  // Of one block that list is not paged.
+  // That list of a single block is not paged.
   if (name === `${WITH_TRANSFERS} height`) return [...whole];
   const part = whole.slice(offset, offset + limit);
   return route === WITH_TRANSFERS ? byIndex(part) : part;
 }
 
-/** The whole list, by its longest pages; null where there is none. */
+/** The whole list, read with the largest pages; null if it doesn't exist. */
 async function wholeOf(world: WalkedWorld, list: OffsetList): Promise<string[] | null> {
-  // By single rows where pages are in another order than their list.
+  // Reads single rows if pages are in another order than the list.
   const most = list.route === WITH_TRANSFERS && !list.name.endsWith(' height') ? 1 : list.limit.maximum;
   const rows: string[] = [];
   for (;;) {
@@ -64,7 +64,7 @@ async function readAll(chain: GrowingChain, blocks: number, below: (limit: numbe
       const offset = Math.min(offsets.maximum, far);
       // Past the end of a list there may be no page.
       const page = (await world.offsetPage(list, limit, offset)) ?? { items: [] };
-      // A limit of 0 asks for the total alone, or stands for the usual one.
+      // A limit of 0 returns only the total, or means the default.
       const shown = page.limit ?? (limit === 0 ? limits.usual : limit);
       expect([limit, ...(limit === 0 ? [limits.usual] : [])]).toContain(shown);
       expect({ target, limit, ...page }).toEqual({

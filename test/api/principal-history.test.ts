@@ -23,7 +23,7 @@ const posted = (body: object): RequestInit => ({
   body: JSON.stringify(body),
 });
 
-/** What the movements add up to, by asset; each balance is checked on the way. */
+/** The sums of the movements by asset; each balance in between is checked. */
 function sumsOf({ movements }: Pick<Body, 'movements'>, before = new Map<string, bigint>()): Map<string, bigint> {
   const sums = new Map(before);
   for (const { asset, amount, balance } of movements) {

@@ -11,7 +11,7 @@ import { emptyIndex } from './test-app.ts';
 
 const page = await Bun.file(new URL('../../docs/api.md', import.meta.url)).text();
 
-/** Segments of a path; what callers fill in is `{}`, whatever it is called. */
+/** Segments of a path, with `{}` for every parameter. */
 const segmentsOf = (path: string): string[] =>
   path
     .split('/')

@@ -31,7 +31,7 @@ interface List {
   results: Record<string, unknown>[];
 }
 
-/** The lists of v3 that are walked by cursors, of which the sample chain has items. */
+/** The lists of v3 with cursors that contain items of the sample chain. */
 const lists = sampleRoutes
   .filter((one) => one.path.startsWith('/extended/v3/') && !isOfStaking(one))
   .filter(({ route }) => route.detail.parameters.some(({ name }) => name === 'cursor'))

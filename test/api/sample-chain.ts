@@ -22,7 +22,7 @@ import {
 export const ADDRESS = alice.address;
 /** The other side of every transfer. */
 export const HOLDER = bob.address;
-/** Somebody of whom the chain knows nothing. */
+/** An address that never appears on the chain. */
 export const OTHER = 'ST29V10QEA7BRZBTWRFC4M70NJ4J6RJB5P1C6EE84';
 /** One character of `ADDRESS` mistyped. */
 export const MISTYPED = ADDRESS.slice(0, -1) + (ADDRESS.endsWith('S') ? 'R' : 'S');
@@ -37,7 +37,7 @@ export const hash = (value: number, length = 32) => toHex(bytes(value, length));
 /** The value u3, u4 or u5, serialized, with 0x. */
 const uint = (value: number) => `0x01${value.toString(16).padStart(32, '0')}`;
 
-/** What the STX supply is after the first block, and stays. */
+/** The STX supply after the first block, which stays constant. */
 export const SUPPLY = '1000050';
 
 type Event = readonly [type: string, body: object];
@@ -91,7 +91,7 @@ function transactionAt(height: number, txIndex: number): Transaction {
 /** The id of a transaction of the chain: `0x31` repeated is the second of block 3. */
 export const idAt = (height: number, txIndex: number): string => hash(height * 16 + txIndex);
 
-/** What differs between two branches: the first byte of the blocks' own hashes. */
+/** The difference between two branches: the first byte of the block hashes. */
 export interface Branch {
   hashes: number;
   indexHashes: number;
@@ -102,7 +102,7 @@ const MICROSECONDS = 1_000_000;
 /** When a block is made and comes, in Unix seconds. */
 const secondsAt = (height: number) => height * 1000;
 
-/** Block 3 begins a tenure of its own, on a Bitcoin block of its own. */
+/** Block 3 starts a new tenure, on a new Bitcoin block. */
 const tenureOf = (height: number) => (height >= 3 ? { tenure: 8, burn: 103 } : { tenure: 7, burn: 102 });
 
 /** A block on another; blocks 1 to 3 have two transactions, those above them none. @param fields of the payload that differ */
@@ -160,7 +160,7 @@ export const waiting: readonly [Transaction, Transaction] = [
   transfer(alice, 7, 75, undefined, bob),
 ];
 
-/** The events that make the chain, and the announcements of what waits. */
+/** The events that make the chain, and announce its pending transactions. */
 export const sampleEvents = (branch: Branch = MAIN): readonly ReceivedEvent[] => [
   ...chainBlocks(branch).map(({ event }) => event),
   announcement([waiting[0]], secondsAt(3) + 1),

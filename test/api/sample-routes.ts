@@ -49,11 +49,11 @@ function pathOf({ path }: Route): string {
 const hasRequiredQuery = ({ detail }: Route): boolean =>
   detail.parameters.some((parameter) => parameter.in === 'query' && parameter.required === true);
 
-/** All GET routes of v2 and v3 that aren't deprecated and need no query. */
+/** All current GET routes of v2 and v3 that don't need a query. */
 export const sampleRoutes: readonly SampleRoute[] = resources(VERSION, systemClock.now, noFaucets)
   .flat()
   .filter((route) => isOfV2OrV3(route) && !hasRequiredQuery(route))
   .map((route) => ({ route, path: pathOf(route) }));
 
-/** Whether the sample chain has nothing for a route: it has no bonds, stakers, signers or reward cycles. */
+/** Whether the sample chain lacks a route's data: it has no bonds, stakers, signers or reward cycles. */
 export const isOfStaking = ({ route }: SampleRoute): boolean => /\/staking\b|\/pox\/cycles\//.test(route.path);

@@ -79,7 +79,7 @@ export const stxTransfer = (id: number, eventIndex: number): StxTransfer => ({
   memo: hexBytes('6869'),
 });
 
-/** Of each kind of asset one. */
+/** One of each kind of asset. */
 export const changesOf = (txId: Uint8Array): BalanceChange[] => [
   { txId, asset: { type: 'stx' }, sent: 175n, received: 0n },
   { txId, asset: { type: 'ft', identifier: TOKEN }, sent: 0n, received: 8n },

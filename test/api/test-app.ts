@@ -1,4 +1,4 @@
-/** The application over the sample chain, or over whatever a test gives it, without a server. */
+/** The application over the sample chain or over a test's index, without a server. */
 import { systemClock } from '../../src/base/clock.ts';
 import { TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
@@ -9,7 +9,7 @@ import { memoryIndex } from '../support/data/memory-index.ts';
 import { snapshotsBy } from '../support/data/snapshots-by.ts';
 import { sampleEvents } from './sample-chain.ts';
 
-/** What the clock says, in Unix milliseconds. */
+/** Time of the clock, in Unix milliseconds. */
 export const NOW = 1_800_000_000_000;
 export const VERSION = versionText('1.2.3', 'main', 'abc1234');
 
@@ -21,16 +21,16 @@ export function sampleIndex(): Snapshots {
   return sample;
 }
 
-/** An index of a known chain that has no block yet. */
+/** An index of a configured chain without blocks. */
 export const emptyIndex = (): Snapshots => memoryIndex([], {}, TESTNET_CHAIN_ID);
 
-/** Snapshots that fail with an error whatever they are asked for. */
+/** Snapshots that fail every read with an error. */
 export const failingIndex = (error: Error): Snapshots =>
   snapshotsBy(() => {
     throw error;
   });
 
-/** The application over an index, and what it logged. */
+/** The application over an index, and its log. */
 export function testApp(snapshots: Snapshots = sampleIndex()) {
   const logged: ApiEvent[] = [];
   const app = createApp({

@@ -179,7 +179,7 @@ describe('blocks', () => {
     } as never);
   });
 
-  // The query, its heights, and those of the newer and the older page.
+  // The query, the expected heights, and those of the newer and the older page.
   test.each([
     ['', [3, 2, 1], null, null],
     ['limit=0', [3, 2, 1], null, null],
@@ -222,7 +222,7 @@ describe('blocks', () => {
     const three = chainBlock(two, ago(600));
     const { json } = testApp(memoryIndex([one.event, two.event, three.event]));
     const { body } = await json('/extended/v2/blocks/average-times');
-    // Two blocks of the last day, whose intervals begin with the block before them.
+    // Two blocks of the last day, each with the interval since the block before it.
     const daily = (90_000 - 600) / 2;
     expect(body).toEqual({ last_1h: 5000 - 600, last_24h: daily, last_7d: daily, last_30d: daily } as never);
   });

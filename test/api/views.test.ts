@@ -22,7 +22,7 @@ type Answer = any;
 let directory: DataDirectory;
 let db: Database;
 let api: OpenApi;
-/** Every transaction of the chain as v3 answers it alone, newest first. */
+/** Every transaction of the chain as returned by v3's single-transaction route, newest first. */
 let transactions: Answer[];
 
 beforeAll(async () => {
@@ -78,7 +78,7 @@ async function paged(path: string, limit: number, from = api): Promise<Answer[]>
 const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString();
 const isoOrNull = (seconds: number | null): string | null => (seconds === null ? null : isoTime(seconds));
 
-/** Holds the rows of a view against what the API says. @param least how many there are */
+/** Compares the rows of a view to the API's answer. @param least minimum number of rows */
 function same(found: Row[], expected: Row[], least = 3): void {
   expect(found.length).toBeGreaterThanOrEqual(least);
   const sorted = (list: Row[]) => list.map((row) => JSON.stringify(row)).sort();
@@ -132,7 +132,7 @@ test('v1_blocks equals the API', async () => {
   same(columnsOf('v1_blocks', Object.keys(expected[0]!).join(', ')), expected);
 });
 
-/** What the type of a transaction adds. */
+/** The columns that a transaction's type adds. */
 const bodyOf = (one: Answer) => ({
   recipient: one.token_transfer?.recipient ?? one.coinbase?.alt_recipient ?? null,
   amount: one.token_transfer?.amount ?? null,
@@ -166,7 +166,7 @@ test('v1_transactions equals the API', () => {
     tenure_change_cause: one.tenure_change?.cause ?? null,
     event_count: one.event_count,
   }));
-  // The API shows 0 where an operation made on Bitcoin has no nonce.
+  // The API shows 0 for the missing nonce of a Bitcoin operation.
   const names = Object.keys(expected[0]!).map((name) => (name === 'nonce' ? 'coalesce(nonce, 0) AS nonce' : name));
   same(columnsOf('v1_transactions', names.join(', ')), expected, 120);
 });
@@ -224,7 +224,7 @@ test('v1_orphaned_blocks equals the API', async () => {
   }
 });
 
-/** An event of v3 with the transaction that it is of. */
+/** An event of v3 with its transaction. */
 interface Happened {
   transaction: Answer;
   event: Answer;
@@ -463,7 +463,7 @@ test('the staking views equal the API', async () => {
     WHERE g.cycle = s.cycle AND g.signer_key_bytes = s.signer_key_bytes)`;
   same(found(ofSigners, 'cycle, signer_key, stacker, locked'), stackers, 0);
 
-  // On mainnet the cycles are those of the network, whatever bonds say.
+  // On mainnet the network sets the cycles, regardless of bonds.
   file.run('BEGIN; UPDATE progress SET chain_id = 1');
   expect(found('v1_reward_cycles', heights)[0]).toMatchObject({
     first: 666_050 + 11 * 2_100,

@@ -15,7 +15,7 @@ import {
 } from '../support/api/walked-lists.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
-/** What chance decides. */
+/** Random choices. */
 interface Chance {
   below(limit: number): number;
 }
@@ -24,7 +24,7 @@ interface Chance {
 const isUncounted = (target: string): boolean =>
   /^\/stackside\/v1\/(tokens\/ft\/[^/]+\/transfers|transactions|contracts|tokens\/n?ft|names|forks)\?/.test(target);
 
-/** A list that is being walked, and what was shown since the walk last turned. */
+/** A list during a walk, and the rows that were shown since the walk last turned. */
 class Walk {
   towards: 'next' | 'previous';
   /** Whether the walk has turned already. */
@@ -47,7 +47,7 @@ class Walk {
     this.#begin();
   }
 
-  /** Begins some pages behind the head of a list; null where the list is gone. */
+  /** Starts a few pages after the start of a list; null if the list no longer exists. */
   static async begin(world: WalkedWorld, list: WalkedList, chance: Chance): Promise<Walk | null> {
     const rows = await world.rows(list);
     let page = await world.page(list, 1 + chance.below(6), null);
@@ -71,7 +71,7 @@ class Walk {
     const all = this.#rows.length;
     expect({ target, total }).toEqual({ target, total: isUncounted(target) ? null : all });
     if (items.length === 0) {
-      // Where a page has lost its rows, one of its neighbours leads to those that are left.
+      // If a page has lost its rows, the previous or next page leads to the remaining ones.
       expect({ target, isDeadEnd: next === null && previous === null }).toEqual({ target, isDeadEnd: all === 0 });
       return this.towards === 'next' ? [all, all] : [0, 0];
     }
@@ -101,7 +101,7 @@ class Walk {
     return page[this.towards] !== null || this.#turn();
   }
 
-  /** The end of the walk there, or of the walk back. @returns whether it goes on */
+  /** Ends a walk forward or back. @returns whether the walk continues */
   #turn(): boolean {
     this.#check();
     if (this.turned) return false;
@@ -111,7 +111,7 @@ class Walk {
     return true;
   }
 
-  /** Looks at the list again, after the chain went on. @returns false where the list is gone */
+  /** Reads the list again after the chain has changed. @returns false if the list no longer exists */
   async lookAgain(world: WalkedWorld): Promise<boolean> {
     const rows = await world.rows(this.list);
     if (rows === null) return false;
@@ -177,7 +177,7 @@ test('a walk there and back shows each remaining row once and in order, while bl
   );
 });
 
-/** Keys of so many bytes that somebody may make up: numbers, texts and bytes, and what is no key. */
+/** Made-up keys of a given number of bytes: numbers, texts, bytes and invalid keys. */
 const madeUpKeys = (bytes: number): string[] =>
   [
     ['[', '9', ']'],
@@ -224,7 +224,7 @@ test('a made-up key returns a page or is rejected with the name of the parameter
   expect(refusals).toBeGreaterThan(100);
 });
 
-/** A key of as many bytes that has a part less, or where there is one alone, a part of another type. */
+/** A key of equal length with one part less, or, for a single part, with a part of another type. */
 function ofAnotherForm(json: string): string {
   const [first, ...others]: (number | string)[] = JSON.parse(json);
   if (others.length > 0) return JSON.stringify([first, ...others.slice(0, -1)]).padEnd(json.length);

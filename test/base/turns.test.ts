@@ -10,7 +10,7 @@ import { liveMetrics } from '../../src/metrics/live.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { until } from '../support/time/until.ts';
 
-/** A clock whose turns end when the test says. */
+/** A clock with turns that end when the test decides. */
 class TurnClock {
   #waiting: (() => void)[] = [];
   #now = 0;
@@ -20,7 +20,7 @@ class TurnClock {
     turn: () => new Promise((resolve) => this.#waiting.push(resolve)),
   };
 
-  /** What is handled takes so many milliseconds. */
+  /** Handling a message takes this many milliseconds. */
   works(milliseconds: number): void {
     this.#now += milliseconds;
   }
@@ -42,7 +42,7 @@ class TurnClock {
   }
 }
 
-/** Clients whose messages take a given part of a turn each. @returns the order in which they were handled */
+/** Clients whose messages each take a given part of a turn. @returns the order in which they were handled */
 function clients(part: number) {
   const time = new TurnClock();
   const turns = new Turns(time.clock);
@@ -231,7 +231,7 @@ const local = {
   log: noAnswer,
 };
 
-/** Turns that count how often one was asked for. */
+/** Turns that count the requests for one. */
 class CountedTurns extends Turns {
   asked = 0;
 
@@ -283,7 +283,7 @@ test('a realtime client that sends faster than its messages are handled is disco
   const turns = new Turns(time.clock);
   const logged: RealtimeEvent[] = [];
   const realtime = startRealtime({
-    // Nobody subscribes, so nothing is read but where the index begins.
+    // Without subscribers, the feed reads only the start of the index.
     snapshots: memoryIndex([]),
     metrics: liveMetrics(new Registry()),
     pingIntervalMs: 1_000_000,
@@ -302,12 +302,12 @@ test('a realtime client that sends faster than its messages are handled is disco
   };
   const calm = await connect('extended/v1/ws');
   const floods = [await connect('extended/v1/ws'), await connect('socket.io/?EIO=4&transport=websocket')];
-  // From here on, whoever asks waits.
+  // From here on, every request waits.
   time.works(TURN_MS);
   calm.socket.send('{"jsonrpc":"2.0","id":1,"method":"none"}');
   for (const { socket } of floods) for (let n = 0; n < 10; n++) socket.send('x'.repeat(MAX_TEXT));
   await until(() => floods.every(({ closed }) => closed()), 'the end of both connections');
-  // Beside the greeting of Socket.IO.
+  // In addition to the greeting of Socket.IO.
   expect(floods.flatMap(({ answers }) => answers).filter((text) => !text.startsWith('0{'))).toEqual([]);
   const reason = 'a client must NOT send messages faster than they are handled';
   expect(logged).toHaveLength(2);

@@ -160,7 +160,7 @@ test.each(['pox', 'pox-2', 'pox-3'])(
   (name) => {
     const hash = new Uint8Array(20).fill(7);
     const stacker = stacksAddress(20, hash);
-    // On a network whose cycles have 20 blocks, what was locked doesn't show how many were asked for.
+    // On a network with 20 blocks per cycle, the lock doesn't show the number of requested cycles.
     const result = locked(BURN_HEIGHT + 60);
     expect(make({ operation: earlier(hash, ''), events: [lock(stacker, name)], result })).toMatchObject({
       payload: {

@@ -50,7 +50,7 @@ const nothing: Involvement = {
   sent: 0n,
   received: 0n,
 };
-/** Of who pays the fee, or is in an STX event. */
+/** For a principal that pays the fee or is in an STX event. */
 const moved: Involvement = { ...nothing, stx: true, stxMoved: true };
 const of = (changes: Partial<ChainTransaction>) =>
   Object.fromEntries([...involvementsOf(transaction(changes))].flatMap((portion) => [...portion]));

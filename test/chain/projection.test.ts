@@ -44,7 +44,7 @@ const candidateOf = ({ sender, nonce, sponsor, fee, reads, bytes, receivedAt }: 
   spends: [{ account: sender, nonce }, ...(sponsor === null || sponsor.account === sender ? [] : [sponsor])],
 });
 
-/** Pending transactions of which no two spend the same nonce, as a node keeps them. */
+/** Pending transactions without two for the same nonce, as in a node's mempool. */
 const withoutRivals = (all: readonly Candidate[]): Candidate[] => {
   const spent = new Set<string>();
   return all.filter(({ spends }) => {

@@ -11,7 +11,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { startTour, type Tour } from './tour.ts';
 import { programOf } from './type-check.ts';
 
-/** What is done with both clients. */
+/** Code that uses both clients. */
 const USE = `
 import { client } from './client/client.gen';
 import { getTransaction, getTransactions } from './client/sdk.gen';

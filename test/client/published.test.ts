@@ -293,7 +293,7 @@ test('the published client reads stacking data', async () => {
   }
 });
 
-/** Of the routes that the package declares, those that other tests ask for. */
+/** Routes of the package that other tests call. */
 const askedElsewhere = [
   /^\/extended\/v3\//, // the tour of the generated client
   /\/plain$/, // no JSON
@@ -317,7 +317,7 @@ test('these tests call every v1 and v2 route of the package', async () => {
 test('every answer has the type that the package declares', () => {
   const bodies = [...answers].flatMap(([key, given]) => {
     const [method, path] = key.split(' ');
-    // Of these the package declares no answer.
+    // The package declares no answer for these.
     if (path?.includes('{pox}')) return [];
     const type = `Answer<paths['${path}']['${method}']>`;
     return given.map((body): Typed => ({ type, body }));

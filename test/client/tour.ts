@@ -1,4 +1,4 @@
-/** What the tours of the clients share: a simulated chain behind the API, and what was asked for. */
+/** Shared parts of the client tests: a simulated chain behind the API, and the called paths. */
 import createClient from 'openapi-fetch';
 import { systemClock } from '../../src/base/clock.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
@@ -25,7 +25,7 @@ export async function startTour() {
   const document = (await answer.json()) as { paths: Record<string, { get?: { deprecated?: boolean } }> };
   const fetch = (request: Request): Promise<Response> => Promise.resolve(app.handle(request));
   const client = createClient<paths>({ baseUrl: 'http://localhost', fetch });
-  /** Paths that were asked for, as the document names them. */
+  /** Called paths, as the document names them. */
   const visited = new Set<string>();
   client.use({
     onRequest: ({ schemaPath }) => {
@@ -45,7 +45,7 @@ export async function startTour() {
 }
 export type Tour = Awaited<ReturnType<typeof startTour>>;
 
-/** What an answer holds; an error ends the test with its text. */
+/** Body of an answer; an error fails the test with its text. */
 export async function data<T>(answer: Promise<{ data?: T; error?: unknown }>): Promise<T> {
   const { data: body, error } = await answer;
   if (body === undefined) throw new Error(JSON.stringify(error));

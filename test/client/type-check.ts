@@ -1,4 +1,4 @@
-/** What the compiler says of files, and whether JSON bodies are of types that a package declares. */
+/** Compiler errors of files, and checks of JSON bodies against the types of a package. */
 import ts from 'typescript';
 
 export interface Typed {

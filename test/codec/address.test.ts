@@ -62,7 +62,7 @@ test('addresses with the same cache slot are not mixed up', () => {
   }
 });
 
-/** What a process of its own prints: bytes that are held after addresses were parsed out of so many long texts. */
+/** Runs in a separate process and prints the bytes in memory after addresses were parsed out of many long texts. */
 const heldBytes = `
   import { heapStats } from 'bun:jsc';
   import { parseStacksAddress, stacksAddress } from '${import.meta.dir}/../../src/codec/address.ts';
@@ -79,7 +79,7 @@ const heldBytes = `
 `;
 
 test("a cached address doesn't keep the longer text in memory", () => {
-  // In this process other tests hold and free memory at their own times.
+  // Other tests in this process allocate and free memory at any time.
   const { stdout, stderr, exitCode } = Bun.spawnSync([process.execPath, '--eval', heldBytes]);
   expect([exitCode, stderr.toString()]).toEqual([0, '']);
   // All texts would be 20 MB; the collector may take some values on the stack for texts.

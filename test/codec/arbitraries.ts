@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { stacksAddress } from '../../src/codec/address.ts';
 import { character } from '../support/property.ts';
 
-/** A value of the library and what must be said of it, composed from the rules of the text form. */
+/** A value of the library and its expected text, composed from the rules of the text form. */
 export interface ValueCase {
   value: LibraryValue;
   repr: string;

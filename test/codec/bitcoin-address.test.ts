@@ -42,7 +42,7 @@ test('a Stacks version that no network uses converts as it is', () => {
   expect(stacksToBitcoin('SO2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKPVKG2CE')).toBe('1FzTxL9Mxnm2fdmnQEArfhzJHevwbvcH6d');
 });
 
-// From BIP-173 and BIP-350 where they have the address.
+// From BIP-173 and BIP-350 if they contain the address.
 const addresses: [text: string, version: number, hash: string][] = [
   ['1FzTxL9Mxnm2fdmnQEArfhzJHevwbvcH6d', 0, 'a46ff88886c2ef9762d970b4d2c63678835bd39d'],
   ['mvWRFPELmpCHSkFQ7o9EVdCd9eXeUTa9T8', 0, 'a46ff88886c2ef9762d970b4d2c63678835bd39d'],
@@ -112,7 +112,7 @@ describe('PoX addresses', () => {
       fc.property(poxAddress(), fc.constantFrom('mainnet', 'testnet', 'regtest'), (address, network) => {
         const expected = address.version === 2 || address.version === 3 ? 1 : address.version;
         const text = poxAddressText(address, network)!;
-        // Half of all 32 bytes are no key that a taproot output can have.
+        // Half of all 32-byte values are not a valid key of a taproot output.
         if (address.version !== 6) expect(isBitcoinAddress(text)).toBe(true);
         const parsed = parseBitcoinAddress(text)!;
         expect({ version: parsed.version, hashBytes: parsed.hashBytes.toHex() }).toEqual({

@@ -20,7 +20,7 @@ const decode = (bytes: Uint8Array): ClarityValue => {
   return value.value;
 };
 
-/** A decoded value written again with our own encoder. */
+/** A decoded value, encoded again with Stackside's encoder. */
 const encode = (value: ClarityValue): Uint8Array => {
   switch (value.type) {
     case 'int':

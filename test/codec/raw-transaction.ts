@@ -19,7 +19,7 @@ export const nonceAndFee = '0000000000000007' + '00000000000000b4';
 /** P2PKH, compressed, nonce 7, fee 180, a signature of zeros. */
 export const singleCondition = `00${hash160}${nonceAndFee}00${'00'.repeat(65)}`;
 
-/** A transfer of one micro-STX to its own sender. */
+/** A transfer of one micro-STX from an account to itself. */
 export const transferPayload = `000516${hash160}0000000000000001${'00'.repeat(34)}`;
 
 const fields: RawFields = {

@@ -16,7 +16,7 @@ import { closeBrowser, drawn, follow, type Look, loaded, look, overflow, visit }
 import { CONTRACT, deployed, failed, hostileBlock, sent } from './hostile-chain.ts';
 import { listed, pathsOfOddities, pathsOfPages, waitingHook } from './pages.ts';
 
-/** Widths in CSS pixels: that of 320 is also a window of 640 at a zoom of 200 %. */
+/** Widths in CSS pixels: 320 also stands for a window of 640 at a zoom of 200 %. */
 const WIDTHS = [320, 390, 900, 1440];
 
 const LOOKS: readonly (Look & { name: string })[] = (['light', 'dark'] as const).flatMap((colorScheme) =>
@@ -63,7 +63,7 @@ async function ofDemo(): Promise<void> {
   });
 }
 
-/** The pages of a server whose node is away. */
+/** The pages of a server with an unreachable node. */
 async function ofStale(): Promise<void> {
   await using server = await serving({ hookAccess: 'open', hookTargets: '127.0.0.0/8' });
   const events = [...devnetEvents({ seed: 11, blocks: 90, forkEvery: 9 })];

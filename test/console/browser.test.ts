@@ -76,7 +76,7 @@ beforeAll(async () => {
   server = await serving(OPEN);
   upcoming = devnetEvents({ seed: 9, blocks: Number.POSITIVE_INFINITY, forkEvery: 0 })[Symbol.iterator]();
   await postBlocks(server, BLOCKS);
-  // What the next block will hold.
+  // Contents of the next block.
   await postUpTo(server, ({ path }) => path === '/new_mempool_tx');
   await postEvents([posted(announcement([waiting]))], server.events);
   hostile = await serving();
@@ -249,7 +249,7 @@ browserTest('the search finds a Bitcoin address and its account, and shows its B
   await rewards.getByRole('link', { name: '102' }).waitFor();
   expect(await overflow(page)).toBe(0);
   expect(complaints).toEqual([]);
-  // The API has no Bitcoin block on which no Stacks block was built, but its payments.
+  // The API lacks Bitcoin blocks without a Stacks block, but returns their payments.
   await rewards.getByRole('link', { name: '102' }).click();
   await page.getByText('has no Stacks block that was built on this Bitcoin block').waitFor();
   await page.getByRole('table', { name: 'Payments to stackers' }).getByRole('link', { name: bitcoin }).waitFor();
@@ -277,7 +277,7 @@ browserTest('an orphaned block stays on the overview, struck out, with a link to
   expect(await page.evaluate(decorations)).toEqual(['3 none', '2 none', '2 line-through', '1 none']);
   // The node stated no tenures.
   expect(await table.getByText('–', { exact: true }).count()).toBe(4);
-  // The page of its height is that of the other block.
+  // The page of its height shows the other block.
   expect(await table.getByRole('link', { name: '2', exact: true }).count()).toBe(1);
   await table.getByRole('link', { name: 'replaced by a fork' }).click();
   const branches = page.getByRole('table', { name: 'Branches by height' });
@@ -448,7 +448,7 @@ browserTest('transactions are filtered by a form, a link and chips, and an inval
     server,
     '/stackside/v1/transactions?type=contract_call&status=abort_by_response,abort_by_post_condition,problematic_skipped&limit=50',
   );
-  // The list of before stays until that of the new address is there.
+  // The previous list stays until the list of the new URL is there.
   const isFound = () => until(async () => (await rows.count()) === found.length, 'the list of the address');
   await isFound();
   await page.getByRole('link', { name: 'Remove the filter Status: Failed, for any reason' }).click();
@@ -988,7 +988,7 @@ browserTest('the API reference page loads its styles and operations under its Co
   await using visited = await visit(`${server.api}/docs`);
   const { page, complaints } = visited;
   await page.getByRole('heading', { level: 1, name: 'Stackside' }).waitFor();
-  // A part of the page is drawn once it is asked for.
+  // A part of the page is rendered when it is opened.
   await page.getByRole('link', { name: 'Mempool', exact: true }).click();
   await page.getByText('/extended/v3/mempool/transactions', { exact: true }).first().waitFor();
   const sheets = await page.evaluate('[...document.styleSheets].map(({ cssRules }) => cssRules.length)');

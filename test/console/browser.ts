@@ -1,4 +1,4 @@
-/** A real Chromium for the tests of the console: one for each file, and none is needed where there is none. */
+/** A real Chromium for the console's tests: one for each file. Tests are skipped without Chromium. */
 
 import { afterAll, expect, test } from 'bun:test';
 import axe from 'axe-core/axe.min.js' with { type: 'text' };
@@ -35,13 +35,13 @@ function browser(): Promise<Browser> {
 
 let skipped = 0;
 
-/** A test in the browser; skipped, and counted, where no browser is found. */
+/** A test in the browser; skipped and counted if no browser is found. */
 export function browserTest(name: string, body: () => Promise<void>): void {
   if (executablePath === null) skipped += 1;
   test.skipIf(executablePath === null)(name, body);
 }
 
-/** Ends the browser after the tests of a file, and says how many were skipped. Called once, after the tests. */
+/** Closes the browser after the tests of a file, and prints the number of skipped tests. Called once, after the tests. */
 export function endBrowser(): void {
   if (skipped > 0) process.stderr.write(`No Chromium was found: ${skipped} tests of the console are skipped.\n`);
   skipped = 0;
@@ -66,7 +66,7 @@ export const WIDE: Look = { viewport: { width: 1440, height: 900 }, colorScheme:
 /** The narrowest window that pages must fit (WCAG 2.2, 1.4.10), as one of 640 pixels is at a zoom of 200 %. */
 export const NARROW: Look = { viewport: { width: 320, height: 812 }, colorScheme: 'dark' };
 
-/** Gives the page a size, and the system a color scheme. What was loaded stays, and styles and charts follow. */
+/** Sets the window's size and the system's color scheme. Loaded data stays, and styles and charts follow. */
 export async function look(page: Page, { viewport, colorScheme }: Look): Promise<void> {
   await page.setViewportSize(viewport);
   await page.emulateMedia({ colorScheme });
@@ -74,7 +74,7 @@ export async function look(page: Page, { viewport, colorScheme }: Look): Promise
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 }
 
-/** A page of the browser with what it complained of. */
+/** A browser page and its errors. */
 export interface Visit extends AsyncDisposable {
   page: Page;
   /** Errors of the console and uncaught ones, and violations of the Content-Security-Policy. */
@@ -85,12 +85,12 @@ export interface Visit extends AsyncDisposable {
 async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await (await browser()).newContext({ reducedMotion: 'reduce', ...options });
   const page = await context.newPage();
-  // Waits end with what is waited for; the end of a test that hangs is the runner's.
+  // Waits end with their condition; the test runner stops a test that hangs.
   page.setDefaultTimeout(0);
   return page;
 }
 
-/** Opens a URL in a window of its own, with an empty cache. A window costs two seconds of processor time. */
+/** Opens a URL in a new window with an empty cache. A window costs two seconds of processor time. */
 export async function visitAfresh(url: string, options: BrowserContextOptions = {}): Promise<Visit> {
   const page = await newPage(options);
   return await opened(page, url, () => page.context().close());
@@ -98,7 +98,7 @@ export async function visitAfresh(url: string, options: BrowserContextOptions = 
 
 const sharedPage = lazy(newPage);
 
-/** Opens a URL in the window that all tests share, one after the other, wide and light. What a visit stores goes with it. */
+/** Opens a URL in the window that all tests share, wide and light. Data stored by a visit is deleted afterwards. */
 export async function visit(url: string): Promise<Visit> {
   const page = await sharedPage();
   await look(page, WIDE);
@@ -130,7 +130,7 @@ async function opened(page: Page, url: string, end: () => Promise<void>): Promis
   };
 }
 
-/** Waits until a page has its title and everything that it asked for. */
+/** Waits until a page has its title and all its requests are answered. */
 export async function loaded(page: Page): Promise<void> {
   await page.waitForSelector('h1');
   const busy = page.locator('[aria-busy]');
@@ -165,12 +165,12 @@ const RULES = {
 /** Rows and lines that are like those before them: to check each would take most of the time. */
 const REPEATED = ['tbody tr:nth-child(n + 4)', 'pre :nth-child(n + 30)'];
 
-/** What stands around every page. */
+/** The frame around every page. */
 const SHELL = ['header.bar', 'nav.nav', 'dialog.keys'];
 
 /**
- * Checks a page for what keeps people from using it.
- * @param withShell false where the shell was checked in this look
+ * Checks a page for accessibility problems.
+ * @param withShell false if the shell was already checked in this look
  */
 export async function expectAccessible(page: Page, rules: keyof typeof RULES = 'all', withShell = true): Promise<void> {
   if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(axe);
@@ -181,7 +181,7 @@ export async function expectAccessible(page: Page, rules: keyof typeof RULES = '
   expect([page.url(), ...found]).toEqual([page.url()]);
 }
 
-/** How much wider than the window a page is, or a table than its place, in pixels: 0 where nothing is cut off. */
+/** Pixels by which a page exceeds the window, or a table its container: 0 if nothing is cut off. */
 export const overflow = (page: Page): Promise<number> =>
   page.evaluate(`Math.max(...[document.documentElement, ...document.querySelectorAll('.table-frame')]
     .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))`);

@@ -415,7 +415,7 @@ describe('formats', () => {
     ['0.0000001', 'STX has 6 decimals, and this number has more.'],
   ])('rejects the amount %s and keeps the typed text', (typed, mistake) => {
     expect([amountMistake(typed, 6, 'STX'), smallestOf(typed, 6), typedOf(typed, 6)]).toEqual([mistake, typed, typed]);
-    // The definition refuses it, too.
+    // The definition's schema also rejects it.
     const filters = { events: [{ type: 'stx_transfer', min_amount: typed }] };
     expect(mistakesOf({ ...newDraft('testnet'), filters }).map(({ path }) => path)).toContain(
       'filters.events.0.min_amount',

@@ -1,4 +1,4 @@
-/** The things that docs/console.md says one finds, and how many clicks away they are. */
+/** The things to find in docs/console.md, and their number of clicks. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pagePaths } from '../../src/console/page-paths.ts';
@@ -30,7 +30,7 @@ function patternOf(path: string): string | null {
   return found ?? null;
 }
 
-/** Whether a link leads to what a row names: a page of its pattern, with the parameters of its query, and no other tab. */
+/** Whether a link leads to a row's page: the same pattern, the same query parameters, and no other tab. */
 function leadsTo(link: string, { page }: Thing): boolean {
   const [pattern = '', wanted = ''] = page.split('?');
   const { pathname, searchParams } = new URL(link, 'http://console');
@@ -54,7 +54,7 @@ const FOUND_BY_SEARCH: readonly string[] = [
 
 /**
  * How many clicks each thing is away from where its row begins; infinite where no link leads to it.
- * @param links those of each page that was looked at, by its path
+ * @param links the links of each visited page, by path
  */
 export function clicksTo(things: readonly Thing[], links: ReadonlyMap<string, readonly string[]>): number[] {
   /** A page is that of another path if both show the same: links to objects are followed where one of the kind was looked at. */

@@ -34,7 +34,7 @@ async function looksGood(page: Page): Promise<void> {
   }
 }
 
-/** What the page says of the transaction that it sent. */
+/** The page's message about the transaction that it sent. */
 const outcome = (page: Page) => page.getByRole('region', { name: 'Result' });
 
 interface State {
@@ -45,7 +45,7 @@ interface State {
 
 const state = (of: Demo) => of.json<State>('/stackside/v1/devnet');
 
-/** The source of a contract whose functions are simulated. */
+/** Source of a contract with simulated functions. */
 async function sourceOf(name: string): Promise<string> {
   const { contracts } = await server.json<{ contracts: { name: string; source: string }[] }>(
     '/stackside/v1/devnet/contracts',

@@ -1,4 +1,4 @@
-/** A small chain on which every text that somebody can choose is an attack on who reads it. */
+/** A small chain in which every text that users can choose is an attack on its readers. */
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
@@ -9,7 +9,7 @@ import { alice, block, bob, receipt, type Transaction } from '../support/events/
 const SCRIPT = '<script>window.attacked=1</script><img src=x onerror="window.attacked=1">';
 const OVERRIDE = '\u202e\u2066evil\u2069';
 
-/** What fits into a memo, which has 34 bytes. */
+/** Text that fits into the 34 bytes of a memo. */
 export const MEMO = `<img src=x onerror=attacked=1>${OVERRIDE.slice(0, 1)}`;
 
 /** A source of more than 100 KB with markup, a link that runs a script and characters that change its direction. */
@@ -34,7 +34,7 @@ export const sent = signed(tokenTransfer(bob.address, 5n, MEMO), 1);
 export const failed = signed(tokenTransfer(bob.address, 5n, ''), 2);
 
 export const CONTRACT = `${alice.address}.hostile`;
-/** Clarity has no such name, but a node could post it. */
+/** Not a valid Clarity name, but a node could send it. */
 const TOKEN = `${CONTRACT}::<b>coin</b>`;
 
 /** A string of Clarity, serialized. */

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { liveQuery, onlyLast } from '../../src/console/app/api/order.ts';
 
-/** A live query whose requests the test answers. */
+/** A live query with requests that the test answers. */
 function asking() {
   const requests: (PromiseWithResolvers<string> & { signal: AbortSignal })[] = [];
   const seen: string[] = [];

@@ -1,6 +1,6 @@
 /** The pages of the console, each with something on it, for the tests in the browser and for pictures of all of them. */
 
-/** A server whose API is asked. */
+/** The server whose API is called. */
 interface Asked {
   get(path: string, init?: RequestInit): Promise<Response>;
 }
@@ -21,7 +21,7 @@ const answerOf = async <T>(server: Asked, path: string): Promise<T> => (await (a
 export const listed = async (server: Asked, path: string): Promise<Listed[]> =>
   (await answerOf<{ results: Listed[] }>(server, path)).results;
 
-/** Registers a chainhook that waits: nothing listens where it would deliver. @returns its id */
+/** Registers a chainhook with waiting deliveries: nothing listens at its URL. @returns its id */
 export async function waitingHook(on: Asked, headers: Record<string, string> = {}): Promise<string> {
   const definition = {
     name: '<b>a hook</b>',
@@ -69,7 +69,7 @@ export async function pathsOfPages(
   const [minted] = (await answerOf<{ results: { value: { hex: string } }[] }>(server, mints)).results;
   const [name] = await answerOf<string[]>(server, '/v1/names');
   const { chain_tip: tip } = await answerOf<{ chain_tip: { block_height: number } }>(server, '/extended');
-  // A Bitcoin block without a Stacks block has no page.
+  // A Bitcoin block without a Stacks block lacks a page.
   const bitcoin = await answerOf<{ results: { burn_block_height: number }[] }>(server, '/extended/v2/burn-blocks');
   const rewards = await answerOf<{ results: { reward_recipient: string }[] }>(server, '/extended/v1/burnchain/rewards');
   return {

@@ -18,11 +18,11 @@ interface Picture {
   name: string;
   path: (chain: Chain) => string;
   look: { viewport: { width: number; height: number }; colorScheme: 'light' | 'dark' };
-  /** What is typed into the search. */
+  /** Text to type into the search. */
   searched?: string;
 }
 
-/** What of the chain pictures show. */
+/** Objects of the chain for the pictures. */
 interface Chain {
   /** The id of a transfer of tokens by a contract. */
   call: string;

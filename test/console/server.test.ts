@@ -103,7 +103,7 @@ test('a page has its navigation without JavaScript, and asks for JavaScript', as
   expect(text).toContain('<noscript>');
 });
 
-/** Bytes, compressed, of what the console of a node may load, and of what that of a simulated chain loads besides. */
+/** Compressed size limits of the console's bundle, and of the additional bundle for a simulated chain, in bytes. */
 const BUDGET = 150_000;
 const DEVNET_BUDGET = 10_000;
 
@@ -136,7 +136,7 @@ test('the pages and the style sheets use the same classes', async () => {
   expect([...styled].filter((name) => !words.has(name) && !name.startsWith('u-'))).toEqual([]);
 });
 
-/** What makes markup, scripts or styles of a text. */
+/** Code that turns a text into markup, scripts or styles. */
 const FORBIDDEN =
   /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc/;
 
@@ -146,7 +146,7 @@ test('no code turns text into HTML', async () => {
   }
 });
 
-/** The routes of the name system, and of the rewards of a Bitcoin address: the API has no others. */
+/** The routes of the name system and of Bitcoin rewards, which have no successor in the API. */
 const WITHOUT_OTHERS = [
   '/extended/v1/burnchain/rewards/{address}',
   '/extended/v1/burnchain/rewards/{address}/total',

@@ -204,7 +204,7 @@ describe('wrong keys', () => {
     // Nobody guesses these: they are looked at wherever they come from, such as a proxy.
     expect([status(keyed, ADMIN, '192.0.2.1'), status(keyed, 'b'.repeat(32), '192.0.2.1')]).toEqual([200, 200]);
     expect(status(keyed, 'c'.repeat(32), '192.0.2.1')).toBe(429);
-    // Requests without a key are no guesses.
+    // Requests without a key don't count as guesses.
     expect(refused(() => keyed.callerOf(asks({}), '192.0.2.1'))?.status).toBe(401);
     keyed.clock.now += 6_000;
     expect(guess(keyed, '192.0.2.1', 2)).toEqual([401, 429]);

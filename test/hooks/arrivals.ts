@@ -14,8 +14,8 @@ export interface Arrival {
 /**
  * Checks that deliveries came in order: each for the first time once the one before it was accepted, and again only until the
  * next one came, as it was.
- * @param hook names the receiver where the law is broken
- * @returns what was accepted, in order, and how many requests repeated what was accepted
+ * @param hook name of the receiver, for the error message
+ * @returns the accepted requests in order, and the number of requests that repeated one
  */
 export function acceptedInOrder<A extends Arrival>(
   hook: unknown,

@@ -151,7 +151,7 @@ test(
 test('orphaned blocks from block 1 on are rolled back as delivered, with contract names from block 0', async () => {
   let named = 0;
   for (const seed of [0, 1, 2, 3]) {
-    // Two blocks, then one beside the first that wins.
+    // Two blocks, then a rival of the first block, which wins.
     const steps = [
       { ...mined, blocks: 0 },
       { ...mined, blocks: 0 },

@@ -234,7 +234,7 @@ test('the next matching block answers a long poll and is sent to streams', async
   expect(results).toEqual(all.slice(0, results.length));
   await until(() => stream.changes.length >= all.length);
   expect(stream.changes).toEqual(all);
-  // Blocks that don't match move the cursor, too.
+  // Blocks that don't match also move the cursor.
   const end = (await (await get(`${PATH}?after=tip`)).json()) as Change;
   await until(() => stream.id === end.next);
   stream.leave();
@@ -244,7 +244,7 @@ test('a long poll is answered only when its time ends or a block arrives', async
   using directory = ingestOf(chain.slice(0, -30).map(received));
   const snapshots = openSnapshots(directory.path);
   let [now, looks] = [0, 0];
-  // Each wait is over with the next turn, whatever its length.
+  // Each wait ends in the next turn, whatever its length.
   const after: Clock['after'] = (_, call) => {
     let isCancelled = false;
     void systemClock.turn().then(() => {

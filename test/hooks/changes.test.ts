@@ -195,7 +195,7 @@ test(
         expect(reader.hashes).toEqual(canonical(open).slice(height - 1));
         for (const event of events.slice(before)) open.ingest.receive(event);
         const later = await changesAfter(api, first.next);
-        // A fork from below the height takes back what the reader never had.
+        // A fork from below the height rolls back blocks that the reader never received.
         const below = later.findIndex(
           ({ change, block }) => change === 'rollback' && block.block_identifier.index < height,
         );

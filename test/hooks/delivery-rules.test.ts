@@ -25,7 +25,7 @@ const mined = { mine: 'back' as const, tenure: 'same' as const, transactions: 4 
 const grow = { ...mined, blocks: 0 };
 
 const straight = eventsOf({ seed: 3, steps: Array.from({ length: 8 }, () => grow) }).map(received);
-/** Three blocks; then one beside the second, on which two more follow that win. */
+/** Three blocks, then a rival of the second block with two more blocks, which wins. */
 const forked = eventsOf({
   seed: 3,
   steps: [grow, grow, grow, { ...mined, blocks: 2 }, { ...mined, mine: 'overtake', end: 1 }],
@@ -40,7 +40,7 @@ const states = (direct: DirectHooks, uuid: string) => direct.made(uuid).map(({ s
 const bodies = ({ hooks }: DirectHooks, made: readonly { id: number }[]) =>
   made.map(({ id }) => JSON.parse(hooks.store.deliveries.body(id) ?? 'null'));
 
-/** A receiver that answers when the test says so. */
+/** A receiver that answers only if the test tells it to. */
 function holding() {
   const target = receiver();
   const held: ((response: Response) => void)[] = [];
@@ -95,7 +95,7 @@ describe('Retry-After', () => {
 
 describe('a clock that is set back', () => {
   const MINUTE = 60_000;
-  /** Hooks whose waits for a retry end when the test says so. The receiver refuses the first request. */
+  /** Hooks whose retries wait until the test continues. The receiver rejects the first request. */
   const withRetries = (directory: string, time: number, target: ReturnType<typeof receiver>) => {
     const waits: { ms: number; end: () => void }[] = [];
     const after: typeof systemClock.after = (ms, call) => {
@@ -251,7 +251,7 @@ test('a backfill continues after a dead delivery, and its hook stays enabled', a
   expect(job()).toMatchObject({ state: 'completed', deliveries: { queued: 8, delivered: 7, dead: 1 } });
   expect(direct.record(uuid)).toMatchObject({ stage: 'live', status: 'streaming', interruptedReason: null });
   expect(direct.said.filter(({ event }) => event === 'hook_interrupted')).toEqual([]);
-  // What is sent again, with whatever outcome, counts no more.
+  // Redeliveries don't change the counts, whatever their outcome.
   for (const status of [200, 410]) {
     target.answer = () => new Response('', { status });
     const before = direct.made(uuid).reduce((sum, { attempts }) => sum + attempts, 0);
@@ -336,7 +336,7 @@ test('receivers that hang during retries leave room for first attempts', async (
   feed(direct, straight.slice(one));
   await until(() => direct.made(good).length > 0 && states(direct, good).every((state) => state === 'delivered'));
   expect(hanging.waiting()).toBe(3);
-  // Those that had to wait come when there is room.
+  // The waiting deliveries are sent once there is room.
   await until(() => {
     hanging.answer(200);
     return bad.every((uuid) => states(direct, uuid)[0] === 'delivered');
@@ -397,7 +397,7 @@ test('a delivery without its body interrupts its hook with a reason', async () =
 
 describe('an answer', () => {
   const guard = targetGuard({ allowed: loopback, plainHttp: false });
-  /** Sends the text to whoever connects and says something, and leaves the connection as it is. */
+  /** Sends the text to every client that sends something, and leaves the connection open. */
   async function saying(text: string, more?: (socket: net.Socket) => void) {
     const sockets = new Set<net.Socket>();
     const server = net.createServer((socket) => {

@@ -36,10 +36,10 @@ const status = async (server: HookServer, uuid: string) =>
 const drained = (server: HookServer, uuid: string) =>
   until(async () => (await status(server, uuid)).pending_deliveries === 0, 'the end of the queue');
 const sequences = (list: readonly Received[]) => list.map(({ headers }) => Number(headers['x-chainhook-sequence']));
-/** After whatever happens here: Unix milliseconds. */
+/** A time after everything in this test, in Unix milliseconds. */
 const LAST = Date.parse('9999-12-31T00:00:00Z');
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
-/** Those that were answered with success. */
+/** The deliveries that were answered with success. */
 const log = async (server: HookServer, uuid: string, query = '') =>
   (await server.request('GET', `/chainhooks/me/${uuid}/deliveries?limit=50${query}`)).body;
 
@@ -185,7 +185,7 @@ test('when the retry budget ends, the hook is interrupted, keeps its queue, and 
   expect(server.said.filter(({ event }) => event === 'hook_interrupted')).toHaveLength(1);
   const [dead] = (await log(server, uuid, '&state=dead')).results;
   expect(dead).toMatchObject({ sequence: 3, state: 'dead' });
-  // Whatever was to be sent was sent by the time another hook has all of its deliveries.
+  // When another hook has all of its deliveries, everything else was sent, too.
   await drained(server, other);
   expect(sequences(target.received).at(-1)).toBe(3);
 
@@ -304,7 +304,7 @@ test('a retry waits for Retry-After', async () => {
   await until(async () => (await status(server, uuid)).consecutive_failures === 1);
   const [oldest] = (await log(server, uuid, '&state=failed')).results;
   expect(oldest.next_attempt_at - oldest.last_attempt.at).toBeGreaterThanOrEqual(119);
-  // Whoever knows better sends it now.
+  // A user can redeliver it now.
   target.answer = () => new Response('');
   const again = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${oldest.id}/redeliver`);
   expect([again.status, again.body.state]).toEqual([202, 'failed']);
@@ -442,7 +442,7 @@ test("a payload that can't be built interrupts only that hook, before the block"
 });
 
 describe("the operator's alert for an ended hook", () => {
-  /** When whatever happens here happens: Unix milliseconds. */
+  /** Time of everything in this test, in Unix milliseconds. */
   const now = Date.parse('2027-01-15T08:00:00Z');
   const alerting = async (answer: () => Response) => {
     const operator = receiver();

@@ -28,7 +28,7 @@ import { openedHooks } from './opened.ts';
 
 export const CONSUMER = 'default';
 
-/** Time that moves where the test moves it. */
+/** Time that only the test moves. */
 interface MovedTime {
   /** Unix milliseconds. */
   time: number;
@@ -156,7 +156,7 @@ export function directHooks(given: Given = {}) {
 }
 export type DirectHooks = ReturnType<typeof directHooks>;
 
-/** What the driver throws where another process holds the database. */
+/** The driver's error while another process locks the database. */
 export function busyError(): SQLiteError {
   using directory = dataDirectory();
   using holder = new Database(join(directory.path, 'busy.db'));

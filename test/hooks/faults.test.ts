@@ -20,7 +20,7 @@ const feed = ({ ingest }: Pick<DirectHooks, 'ingest'>) => {
   for (const event of events) ingest.receive(event);
 };
 
-/** A resolver that answers when the test says so, in the order of its questions. */
+/** A resolver that answers when the test decides, in the order of the requests. */
 function slowGuard() {
   const waiting: (() => void)[] = [];
   const guard: TargetGuard = {
@@ -146,7 +146,7 @@ test('a database error during deliveries stops neither the process nor a queue',
   await until(() => faults().length === 1);
   expect(target.received).toEqual([]);
   deliveries.head = head;
-  // What came of an attempt can't be written down: it is made again, under the same id.
+  // The result of an attempt can't be stored, so the delivery is sent again with the same id.
   records.delivered = () => {
     throw busy;
   };

@@ -29,7 +29,7 @@ test('the types and docs list the current filters (test/support/generate/filter-
   expect(await Bun.file(chainhooksPage).text()).toBe(await pageWithFilters());
 });
 
-/** Every filter with all that it may say. */
+/** Every filter with all its parameters. */
 const full: { [T in FilterType]: Extract<Filter, { type: T }> } = {
   balance_change: { type: 'balance_change', principal: A },
   stx_event: { type: 'stx_event' },

@@ -11,7 +11,7 @@ import { winningChain } from '../support/events/winning-chain.ts';
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
 type Payload = any;
 
-/** A block as it is delivered, without what says whether it is canonical. */
+/** A block of a payload, without the fields about being canonical. */
 export const withoutCanonical = (block: unknown): unknown =>
   JSON.parse(JSON.stringify(block), (key, value) => (key === 'canonical' ? undefined : value));
 

@@ -101,7 +101,7 @@ test(
             matched.add(block_identifier.hash);
           }
         }
-        // Blocks in which nothing matches are left out.
+        // Blocks without a match are omitted.
         expect(held).toEqual(canonicalHashes(direct.ingest).filter((hash) => matched.has(hash)));
         seen.add('held', held.length);
       }),

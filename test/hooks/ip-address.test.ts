@@ -7,7 +7,7 @@ import { isLoopback, parseAddress, parseNetwork } from '../../src/http/hosts.ts'
 import { notPublic } from '../../src/http/outgoing.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
-/** The registry of IPv4 once more, in the words of Node's own lists. */
+/** The IPv4 registry, written with Node's block lists. */
 const registry = new BlockList();
 for (const text of [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
@@ -19,7 +19,7 @@ for (const text of [
 }
 
 const specialStarts = [0, 10, 100, 127, 168, 169, 172, 192, 198, 203, 224, 240, 255];
-/** Any IPv4 address; more of those near what is special. */
+/** Any IPv4 address, with more addresses near the special ranges. */
 const ipv4 = fc
   .tuple(
     fc.oneof(fc.constantFrom(...specialStarts), fc.nat(255)),
@@ -124,7 +124,7 @@ describe('special addresses', () => {
       fc.property(groups, (numbers) => {
         fc.pre((numbers[0] ?? 0) >> 13 !== 1);
         const text = hex(numbers);
-        // But for what leads to a public IPv4 address.
+        // Except for addresses that lead to a public IPv4 address.
         fc.pre(!text.startsWith('64:ff9b:0:0:0:0:') && !text.startsWith('0:0:0:0:0:ffff:'));
         expect(isSpecial(text)).toBe(true);
       }),

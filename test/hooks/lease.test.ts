@@ -58,7 +58,7 @@ function givenLease() {
   };
 }
 
-/** A network on which requests wait for their answers. */
+/** A network with requests that wait for the test's answers. */
 function heldPost() {
   const asked: { headers: Record<string, string>; signal: AbortSignal; answer: (status?: number) => void }[] = [];
   return {
@@ -89,7 +89,7 @@ test('a host sends nothing without the lease, everything in order with it, and u
   await until(() => asked.length === 2);
   await lose();
   expect([asked[1]!.signal.aborted, direct.hooks.dispatcher.underWay()]).toEqual([true, []]);
-  // What is queued meanwhile waits for the next gain.
+  // Deliveries that are queued in between wait until the lease is gained again.
   for (const event of events.slice(upTo(2).length)) direct.ingest.receive(event);
   gain(2);
   for (let request = 2; request <= made().length; request++) {

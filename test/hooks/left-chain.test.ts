@@ -11,7 +11,7 @@ const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_cha
 }));
 const mined = { mine: 'back' as const, tenure: 'same' as const, transactions: 4 };
 const grow = { ...mined, blocks: 0 };
-/** Three blocks; then one beside the second, on which two more follow that win. */
+/** Three blocks, then a rival of the second block with two more blocks, which wins. */
 const forked = eventsOf({
   seed: 3,
   steps: [grow, grow, grow, { ...mined, blocks: 2 }, { ...mined, mine: 'overtake', end: 1 }],
@@ -38,7 +38,7 @@ test("a backfill's pending deliveries of an orphaned block are cancelled, and th
   await using direct = directHooks();
   using target = receiver();
   const [uuid = ''] = await liveAtThree(direct, target.url);
-  // No more than two wait, so that it goes on only when there is room.
+  // At most two deliveries wait, so that the backfill continues only if there is room.
   const { deliveries } = direct.own;
   const { openOfBackfill } = deliveries;
   deliveries.openOfBackfill = (id) => (openOfBackfill(id) < 2 ? 0 : 1_000);

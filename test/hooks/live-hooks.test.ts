@@ -4,7 +4,7 @@ import type { Block } from '../../src/chain/block.ts';
 import { liveHooks } from '../../src/hooks/evaluation/steps.ts';
 import type { HookProgress } from '../../src/store/hooks/model.ts';
 
-/** Live hooks over tables without hooks, in which nothing is committed. */
+/** Live hooks over tables without hooks and without commits. */
 function opened() {
   const stored: HookProgress = { evaluated: 7, cursor: { height: 3, hash: new Uint8Array(32) }, evaluatedAt: 1 };
   let reads = 0;

@@ -58,7 +58,7 @@ const TX = '.event.apply.transactions.metadata';
 const OPERATIONS = '.event.apply.transactions.operations';
 const BLOCK = '.event.apply.metadata: absent to object';
 
-/** By option, every path at which a payload with it alone differs from one with none. */
+/** For each option, the paths where a payload with only that option differs from a payload without options. */
 const effects: Record<keyof Options, readonly string[]> = {
   decode_clarity_values: [
     `${TX}.result: string to object`,
@@ -88,7 +88,7 @@ describe('each option changes only the documented part of the payload', () => {
       const value = name.startsWith('expire') ? 3 : true;
       const made = payload({ [name]: value });
       const found = [...new Set(differences(plain, made))].sort();
-      // A memo of zeros alone has no text.
+      // A memo of zeros gives an empty text.
       expect(found.filter((path) => !path.endsWith('.memo: string to null'))).toEqual([...expected].sort());
       for (const none of [null, name.startsWith('expire') ? 0 : false]) {
         expect(differences(plain, payload({ [name]: none }))).toEqual([]);
@@ -243,7 +243,7 @@ describe('operations', () => {
   });
 });
 
-/** Compiles where two types take the same values. */
+/** Compiles only if two types accept the same values. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
 const optionsAreTyped: Same<HookOptions, Options> = true;
 

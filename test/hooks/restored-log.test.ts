@@ -25,7 +25,7 @@ const chain = (seed: number) =>
     .filter(({ path }) => path === '/new_block');
 const blocks = chain(3);
 
-/** A lease that begins when the test says so. */
+/** A lease that starts when the test decides. */
 function laterLease(): { lease: Lease; gain: () => void } {
   let work: LeasedWork | null = null;
   let isHeld = false;
@@ -44,7 +44,7 @@ function laterLease(): { lease: Lease; gain: () => void } {
   };
 }
 
-/** A network that answers at once, and what was sent. */
+/** A network that answers at once, and its requests. */
 function answering() {
   const sent: { id: string; hook: string; heights: number[] }[] = [];
   const answer: Answer = { status: 200, headers: {}, body: Buffer.alloc(0) };
@@ -129,7 +129,7 @@ test('an expired hook sends its queue once it is disabled, and evaluates nothing
 });
 
 test("a waiting delivery keeps its webhook id, and new deliveries get ids that the old log didn't have", async () => {
-  /** The deliveries of one hook, which two of its hosts would number alike. */
+  /** The deliveries of one hook, which two of its hosts would number equally. */
   async function deliveriesOf(isRestored: boolean): Promise<string[]> {
     const { lease, gain } = laterLease();
     await using direct = directHooks({ lease, send: answering().send });

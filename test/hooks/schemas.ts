@@ -42,7 +42,7 @@ function mend(schema: unknown): unknown {
 const event = mend(published.ChainhookEventSchema) as TSchema;
 export const mendedNodes = mended;
 
-/** What a payload has against the published schema, null where nothing. */
+/** The payload's violation of the published schema, or null. */
 export function payloadMistake(payload: unknown): string | null {
   const error = Value.Errors(event, payload).First();
   return error === undefined ? null : `${error.path}: ${error.message} ${JSON.stringify(error.value)?.slice(0, 300)}`;

@@ -57,7 +57,7 @@ const drained = (server: HookServer, uuid: string): Promise<void> =>
 const newSecret = async (server: HookServer, consumer = 'default'): Promise<string> =>
   (await server.request('POST', SECRET, undefined, { 'x-chainhook-consumer': consumer })).body.secret;
 const unreadable = ({ said }: HookServer) => said.filter(({ event }) => event === 'hook_secrets_unreadable');
-/** What `stackside hooks list` prints. */
+/** Output of `stackside hooks list`. */
 async function listed({ url }: HookServer): Promise<string> {
   using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
   await list({ url, key: null }, { json: false });
@@ -93,7 +93,7 @@ test('commands, tables and files contain a secret only encrypted, with a key tha
   expect(unreadable(again)).toEqual([]);
 });
 
-/** What may become of the key's file; `canMake` where a new secret can be made then. */
+/** Damages of the key file; `canMake` if a new secret can still be created. */
 const DAMAGES: Readonly<Record<string, { damage: (file: string) => void; named?: true; canMake: boolean }>> = {
   'is gone': { damage: (file) => rmSync(file), canMake: true },
   "is another host's": { damage: (file) => writeFileSync(file, `${B}\n`), canMake: true },
@@ -208,7 +208,7 @@ test('a replaced key takes effect at the next start, and the old key can be rest
       feed(other, 3, 3);
       expect(await statusOf(other, uuid)).toMatchObject({ paused_reason: 'secret_unreadable', pending_deliveries: 1 });
     }
-    // With both keys, whatever either sealed is opened.
+    // With both keys, all secrets can be decrypted.
     writeFileSync(file, both);
   }
   await using back = await hookServer({}, directory.path);

@@ -80,7 +80,7 @@ describe('sessions', () => {
 
   test("a caller's many links and sessions end no other caller's", () => {
     const { link, redeem, begin, find } = sessionsAt();
-    // The consumer of the operator's own hooks, too, is another caller than the operator.
+    // The consumer of the operator's hooks is also a different caller than the operator.
     const others = [
       { consumer: 'alice', isOperator: false },
       { consumer: 'default', isOperator: false },
@@ -164,7 +164,7 @@ describe('a request with the cookie', () => {
   });
 });
 
-/** What a browser does with cookies, as far as needed here. */
+/** The part of a browser's cookie handling that these tests need. */
 function browser(server: Serving) {
   let cookie = '';
   const origin = { 'sec-fetch-site': 'same-origin' };

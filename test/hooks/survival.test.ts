@@ -156,7 +156,7 @@ test('past blocks are not delivered to a new hook, even after a replay', async (
   rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine });
   await using server = await hookServer({}, directory.path);
   const [hook] = (await server.request('GET', '/chainhooks/me')).body.results;
-  // It has nothing to catch up with, nothing is queued, and what is being sent ends with the server.
+  // It has nothing to catch up with and an empty queue, and running requests end with the server.
   expect((await server.request('GET', `/chainhooks/me/${hook.uuid}/deliveries`)).body.total).toBe(0);
   await server.stop();
   expect(target.received).toHaveLength(0);

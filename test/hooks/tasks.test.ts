@@ -5,7 +5,7 @@ import { hookTasks } from '../../src/hooks/tasks.ts';
 import { until } from '../support/time/until.ts';
 
 type Options = Parameters<typeof hookTasks>[0];
-/** What a turn works on: a hook that catches up, or a backfill. */
+/** The work of a turn: a hook that catches up, or a backfill. */
 type Turn = { of: 'catch_up'; hook: number } | { of: 'backfill'; backfill: number };
 
 /** Tasks whose turns wait until the test ends one. The turns after it end at once, so that a wrong one is seen. */

@@ -14,7 +14,7 @@ test("only trusted proxies can name a client, which is the last address that isn
     ['127.0.0.1', none, '127.0.0.1'],
     ['127.0.0.1', by('198.51.100.1'), '198.51.100.1'],
     ['::ffff:127.0.0.1', by('198.51.100.1'), '198.51.100.1'],
-    // What the client itself sent comes first.
+    // The address that the client sent comes first.
     ['127.0.0.1', by('192.0.2.66, 198.51.100.1'), '198.51.100.1'],
     ['127.0.0.1', by('192.0.2.66, 198.51.100.1, 10.1.2.3'), '198.51.100.1'],
     ['127.0.0.1', by('10.9.9.9, 10.1.2.3'), '10.9.9.9'],

@@ -25,7 +25,7 @@ import { assertProperty, Seen, timeout } from '../support/property.ts';
 const LIST = '/extended/v3/transactions';
 const MEMPOOL = '/extended/v3/mempool/transactions';
 
-/** What a client gets that shows its copy of an earlier answer. */
+/** Response to a client that sends the ETag of an earlier answer. */
 async function again(directory: string, path: string, tag: string | null, version?: string) {
   using api = openApi(directory, version);
   const response = await api.get(path, { 'if-none-match': tag ?? '' });
@@ -54,7 +54,7 @@ test('an orphaned block that arrives without a new tip changes only the ETags of
   const same = [LIST, MEMPOOL, '/extended/v2/blocks'];
   const before = new Map<string, Awaited<ReturnType<typeof again>>>();
   for (const path of [...changed, ...same]) {
-    // Made, kept, and taken from what is kept.
+    // Computed, cached, and read from the cache.
     for (let times = 0; times < 3; times++) before.set(path, await again(open.directory, path, null));
     expect({ path, ...before.get(path) }).toMatchObject({ path, status: 200, tag: expect.any(String) });
   }
@@ -140,7 +140,7 @@ test('imported old names change the ETags of names', async () => {
   expect((await again(directory.path, '/v1/names', tag)).status).toBe(200);
 });
 
-/** What answers may depend on; 0 and an empty text are nothing. */
+/** The data that answers may depend on; 0 and an empty text mean none. */
 const STATE = {
   tip: 1,
   burnHeight: 100,
@@ -185,9 +185,9 @@ type Kind = keyof typeof kinds;
 interface Depends {
   tag: Kind;
   of?: Partial<State>;
-  /** What changes the tag. */
+  /** The parts that change the ETag. */
   on: readonly Part[];
-  /** Without any of these there is no tag. */
+  /** Without any of these parts the ETag is null. */
   needs: readonly Part[];
 }
 const TIP = ['tip', 'completions'] as const;
@@ -265,7 +265,7 @@ async function targetsOf(events: readonly NodeEvent[], prng: Prng): Promise<stri
   });
 }
 
-/** Events after which each target is asked for. */
+/** Number of events after which each target is requested. */
 const LOOKS = 15;
 
 test(
@@ -284,7 +284,7 @@ test(
         for (const [index, event] of events.entries()) {
           open.ingest.receive(received(event));
           if (index < events.length - LOOKS) continue;
-          // Another program has no answers in memory.
+          // Another program starts with an empty cache.
           using api = openApi(directory.path, undefined, { checkResponses: false });
           for (const target of targets) {
             const response = await api.get(target);

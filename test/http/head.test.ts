@@ -47,7 +47,7 @@ afterAll(async () => {
   closing.dispose();
 });
 
-/** Status and headers of an answer, without those of the time, the connection, or a random number. */
+/** Status and headers of an answer, without headers for the time, the connection or a random number. */
 async function answerOf(method: string, url: string, headers: Readonly<Record<string, string>>) {
   const answer = await fetch(server.url + url, { method, headers, redirect: 'manual', decompress: false });
   const named = Object.fromEntries(answer.headers);
@@ -62,7 +62,7 @@ const policyOf = ({ headers }: Response) => headers.get('content-security-policy
 /** What HEAD has no length of: a history, and an answer of so many bytes, which are sent in parts. */
 const isInParts = (url: string, bytes: number): boolean => /\/principals\/.*\/history\b/.test(url) || bytes > 250_000;
 
-/** Asks HEAD and GET. @returns the status, and whether GET sends the body in parts */
+/** Sends HEAD and GET. @returns the status, and whether GET sends the body in chunks */
 async function asGet(url: string, headers: Readonly<Record<string, string>> = {}) {
   const [get, head] = [await answerOf('GET', url, headers), await answerOf('HEAD', url, headers)];
   expect(head.head).toEqual(get.head);

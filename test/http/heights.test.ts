@@ -23,7 +23,7 @@ const rest = [...events];
 
 let open: OpenIngest;
 let snapshots: Snapshots;
-/** Why nothing can be read; null where all is well. */
+/** The error of every read; null if reads succeed. */
 let unreadable: Error | null = null;
 let clock: HeldClock;
 let app: AnyElysia;

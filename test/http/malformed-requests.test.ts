@@ -45,7 +45,7 @@ const paths = [
   '/nothing',
 ];
 
-/** What can't be a host, and what two say. */
+/** Invalid Host headers, and two Host headers. */
 const badHosts = ['a b', 'x:99999', '[::', 'x/y?z#w', 'user:pw@h', '\xff\xfe', 'a^b', 'a%zz', '%00', 'x\r\nHost: y'];
 
 const requests: [name: string, request: (path: string) => string][] = [
@@ -167,7 +167,7 @@ const encoded = (text: string): string =>
     return `%${at % 2 === 0 ? hex : hex.toUpperCase()}`;
   });
 
-/** Paths whose answers differ from one moment to the next. */
+/** Paths whose answers change from one moment to the next. */
 const FIGURES = new Set(['/metrics', '/stackside/v1/status']);
 
 describe('a percent-encoded path', () => {

@@ -39,7 +39,7 @@ function isNft(value: unknown): boolean {
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked at member by member.
 type Json = any;
-/** What was pushed to a client, by topic. */
+/** The messages pushed to a client, by topic. */
 type Heard = Record<string, Json[]>;
 
 interface Listener {
@@ -163,13 +163,13 @@ async function newBlocks(): Promise<Json[]> {
 
 /** Between two questions to a client whether it is there. */
 const PING_MS = 1_000;
-/** WebSockets are asked by it, Socket.IO clients by a timer of their own. */
+/** The server pings WebSockets with it, and Socket.IO clients with a separate timer. */
 const clock = heldClock([PING_MS]);
 let server: Serving;
 const heardBy = new Map<string, Heard>();
 const ends: (() => void)[] = [];
 let wanted: Wanted;
-/** Paths of what was pushed and could not be read at that moment. */
+/** Paths of pushed objects that could not be read at that moment. */
 const unreadable: string[] = [];
 
 const get = async (path: string): Promise<Json> => (await server.get(path)).json();
@@ -185,7 +185,7 @@ async function postHistory(): Promise<void> {
   first.webSocket.close();
 }
 
-/** One more client, that asks for what is pushed to it at once. */
+/** Another client, which requests each object as soon as it is pushed. */
 async function listenAndRead(): Promise<{ heard: Heard; checks: Promise<void>[] }> {
   const reader = await connect();
   const heard = nothing();
@@ -264,7 +264,7 @@ test('every push has the type that the package declares', () => {
     for (const [topic, [rpc, socketIo = rpc]] of Object.entries(declaredTypes)) {
       expect([name, topic, heard[topic]!.length > 0]).toEqual([name, topic, true]);
       for (const pushed of heard[topic]!) {
-        // Socket.IO gives the address beside the object.
+        // Socket.IO sends the address as a separate argument.
         const { address: _, ...object } = pushed;
         const push = name === 'connectWebSocketClient' ? { type: rpc, body: pushed } : { type: socketIo, body: object };
         pushes.set(JSON.stringify(push), push);

@@ -17,7 +17,7 @@ import { until } from '../support/time/until.ts';
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
 /** Between two questions to a client whether it is there. */
 const PING_MS = 1_000;
-/** WebSockets are asked by it, Socket.IO clients by a timer of their own. */
+/** The server pings WebSockets with it, and Socket.IO clients with a separate timer. */
 const clock = heldClock([PING_MS]);
 let server: Serving;
 let wsUrl: string;
@@ -36,7 +36,7 @@ async function metric(name: string, of = server): Promise<number> {
   return Number(line?.split(' ').at(-1) ?? Number.NaN);
 }
 
-/** A raw connection whose client answers no ping and reads nothing once it has to stop. */
+/** A raw connection whose client answers no pings and stops reading when told to. */
 async function rawWebSocket(path: string, to = server) {
   const { hostname, port } = new URL(to.api);
   const head = Promise.withResolvers<string>();
@@ -121,7 +121,7 @@ describe('/extended/v1/ws', () => {
         live.onclose = reject;
         live.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'microblock' } }));
       });
-    // Messages count as a sign of life, too: it sends none between the questions.
+    // Messages also count as a sign of life; this client sends none between pings.
     using pongs = spyOn(RpcConnection.prototype, 'heard');
     clock.pass(PING_MS);
     await until(() => pongs.mock.calls.length === 1, 'the pong');
@@ -147,7 +147,7 @@ describe('Socket.IO', () => {
     const frames: string[] = [];
     let asked = 0;
     const socket = new WebSocket(`${wsUrl}/socket.io/?EIO=4&transport=websocket&subscriptions=block,mempool`);
-    // The server asks whether the client is there by a timer of its own, so that may come between any two frames.
+    // The server pings with a separate timer, so a ping may arrive between any two frames.
     socket.onmessage = ({ data }) => {
       if (data === '2') asked++;
       else frames.push(String(data));
@@ -231,7 +231,7 @@ describe('Socket.IO', () => {
     const pushed = new Promise((resolve) => other.once('mempool', resolve));
     await post(announcement([transfer(alice, 1, 300)]));
     await pushed;
-    // Whatever was sent to it came before this answer.
+    // Everything sent to the client arrived before this answer.
     await socket.emitWithAck('subscribe', 'microblock');
     expect(heard).toEqual([]);
     for (const one of [socket, other]) one.disconnect();
@@ -391,7 +391,7 @@ test('a client that stops polling is disconnected at the backlog limit', async (
   expect(await ask(`${query}&sid=${sid}`)).toBe('430[null]');
   await post(announcement(Array.from({ length: 200 }, (_, nonce) => transfer(alice, nonce, 400))), patient);
   await until(async () => (await metric('socket_io_cut_off_total', patient)) === 1);
-  // It may still fetch what waited then; that is the end.
+  // The client may still fetch the waiting messages, and then the connection ends.
   const rest = await ask(`${query}&sid=${sid}`);
   expect(rest.length).toBeGreaterThan(10_000);
   expect(rest.length).toBeLessThan(2 * 65_536);

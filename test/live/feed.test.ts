@@ -35,7 +35,7 @@ const observed = (snapshots: Snapshots, readFile: (file: number) => void): Snaps
 });
 
 test('a replaced index pushes only its later changes, even if it has fewer changes than the old one', async () => {
-  // Changes are only of what was received; an import leaves none.
+  // Only received events leave changes; an import leaves none.
   using old = ingestOf([]);
   {
     using open = openAt(old.path);
@@ -242,7 +242,7 @@ test('a slow poll ends after the current change, and the next poll continues', a
   });
   await done.promise;
   await stop();
-  // The first poll looks where the changes stand.
+  // The first poll reads the position of the newest change.
   expect(askedBefore.slice(0, 5)).toEqual([0, 0, 1, 2, 3]);
 });
 

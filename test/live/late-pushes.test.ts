@@ -58,7 +58,7 @@ function countOf(texts: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** What was pushed more often than it happened. */
+/** Messages that were pushed more often than the change happened. */
 function surplus(pushed: readonly string[], happened: readonly string[]): string[] {
   const most = countOf(happened);
   return [...countOf(pushed)].flatMap(([text, count]) => (count > (most.get(text) ?? 0) ? [text] : []));

@@ -26,7 +26,7 @@ function shared(clock = systemClock) {
   return { counted, options: { subscriptions: subscriptions(), metrics, guard, maxBacklog: MAX_BACKLOG, clock } };
 }
 
-/** A connection, and what was done to it. */
+/** A connection, and the calls it received. */
 function connection({ query = '', clock = systemClock } = {}) {
   const { counted, options } = shared(clock);
   const done: string[] = [];
