@@ -1,6 +1,6 @@
 /**
  * Fills a new index with the rows of a base, part by part. Each part is one transaction with the count of the parts that were loaded, so
- * that an interrupted load goes on with the next one. Indexes are made at the end, from sorted entries.
+ * that an interrupted load continues with the next one. Indexes are made at the end, from sorted entries.
  */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { indexPath, oneRowTables, openWriter } from '../files/database.ts';
@@ -10,7 +10,7 @@ import type { Head } from '../log/entry.ts';
 import { listInserter } from '../rows/table.ts';
 import { type BaseColumn, type BaseTable, baseTables } from './tables.ts';
 
-/** Rows don't fit their table. The message says why, as the end of a sentence that begins with their part. */
+/** Thrown if rows don't fit their table. The message is the end of a sentence that starts with the name of their part. */
 export class BaseRowError extends Error {
   override readonly name = 'BaseRowError';
 }

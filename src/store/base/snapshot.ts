@@ -1,4 +1,4 @@
-/** A snapshot of an index for a base: where it stands, and its rows as lines of JSON. */
+/** Reads a snapshot of an index for a base: its position, and its rows as lines of JSON. */
 import type { Database } from 'bun:sqlite';
 import { openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
@@ -15,21 +15,21 @@ export interface RowLine {
   line: string;
 }
 
-/** Where an index stands. */
+/** The position of an index in the journal and the chain. */
 export interface BaseState {
   /** Version of its schema. */
   schema: number;
   position: Head;
   chainId: number;
   tip: { height: number; indexBlockHash: Uint8Array };
-  /** Height of the highest block that is known, canonical or not. */
+  /** Height of the highest block, canonical or not. */
   highest: number;
-  /** How often known blocks were completed without a change of the tip. */
+  /** Number of times that existing blocks were completed without a change of the tip. */
   completions: number;
 }
 
 export interface BaseSnapshot extends Disposable {
-  /** Null before the first block, and where only a rebuild fills what an upgrade added. */
+  /** Null before the first block, and if only a rebuild can fill data that an upgrade added. */
   readonly state: BaseState | null;
   readonly tables: readonly BaseTable[];
   /** Whether a block is canonical. */
@@ -38,7 +38,7 @@ export interface BaseSnapshot extends Disposable {
   rows(table: BaseTable, after: number | null): Generator<RowLine>;
 }
 
-/** Transactions whose rows are sorted at a time, where the key of a table that grows begins with another column. */
+/** Number of transactions whose rows are sorted at a time, if the key of a growing table starts with another column. */
 const SORTED_TOGETHER = 200_000;
 
 /** SQL of a value: numbers that JSON would round are texts. */
@@ -59,7 +59,7 @@ const orderOf = ({ order }: BaseTable): string => order.map((term) => `t.${term}
 
 /**
  * Statements that read a table from its beginning, from a place on, and between two places by each principal.
- * @param isPublic whether they leave out what private commands wrote
+ * @param isPublic whether they omit rows that private commands wrote
  */
 export function rowStatements(table: BaseTable, isPublic: boolean) {
   const { name, grows } = table;
@@ -84,7 +84,7 @@ const HIGHEST = 2 ** 32;
 export const lastAt = (column: 'position' | 'height', height: number): number =>
   column === 'height' ? height : (height + 1) * PLACES - 1;
 
-/** The heights at which the rows of about so many transactions end, and one above all blocks. */
+/** Yields the heights that split the rows into groups of about SORTED_TOGETHER transactions, and a height above all blocks. */
 function* heightsBetween(db: Database, from: number): Generator<number> {
   const preceding = db.query<{ transactions: number }, [number]>(
     'SELECT preceding_transactions AS transactions FROM blocks WHERE height > ?1 ORDER BY height LIMIT 1',
@@ -96,7 +96,7 @@ function* heightsBetween(db: Database, from: number): Generator<number> {
   for (let found = preceding.get(below); found !== null; found = preceding.get(below)) {
     const next = blockOf.get(found.transactions + SORTED_TOGETHER);
     if (next === null) break;
-    // The block itself is read with those that follow, unless it follows at once.
+    // The block itself is read with the next group, unless it is the first block above `below`.
     below = Math.max(below + 1, next.height - 1);
     yield below;
   }
@@ -135,9 +135,9 @@ function stateOf(db: Database): BaseState | null {
 }
 
 /**
- * Takes a snapshot of the index of a directory, while the writer may go on. The write-ahead log can't be emptied before the snapshot
+ * Takes a snapshot of the index of a directory, while the writer may continue. The write-ahead log can't be emptied before the snapshot
  * is closed.
- * @param isPublic whether the base is for everybody: then it has what a journal makes that withholds private commands
+ * @param isPublic whether the base is public: then it has the rows of a journal without private commands
  * @throws OperatorError if there is no index, or one of another version
  */
 export function snapshotForBase(directory: string, isPublic: boolean): BaseSnapshot {

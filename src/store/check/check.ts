@@ -35,7 +35,7 @@ export interface CheckOptions {
 }
 
 /**
- * Checks a data directory, while the writer may go on. Files that are too damaged to be read are not checked further.
+ * Checks a data directory, while the writer may continue. Files that are too damaged to be read are not checked further.
  * @throws OperatorError if there is no index, or its version is another
  */
 export function checkDirectory(directory: string, { deep, watch }: CheckOptions = {}): CheckResult[] {

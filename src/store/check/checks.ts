@@ -4,13 +4,13 @@ import { OperatorError } from '../../base/errors.ts';
 import { unavailable } from '../../base/store-failure.ts';
 
 export interface CheckResult {
-  /** What was checked, as shown to the operator. */
+  /** Name of the check that the operator sees. */
   name: string;
   /** Problems, at most {@link MOST_SHOWN} and a count of the others; empty if there are none. */
   problems: string[];
 }
 
-/** Whether an error is no finding: a file of another kind, or a failure of reading other than damage. */
+/** Whether an error means that the check itself failed: another kind of file, or a read error other than damage. */
 export const isNoFinding = (error: Error): boolean =>
   (error instanceof SQLiteError && error.code === 'SQLITE_NOTADB') ||
   (unavailable(error)?.failure ?? 'damaged') !== 'damaged';
@@ -61,7 +61,7 @@ export class CheckRun {
   private begun = 0;
   private name = '';
 
-  /** @param of number of the checks that are known so far */
+  /** @param of number of checks so far */
   constructor(
     private of: number,
     private readonly watch: CheckWatch = unwatched,

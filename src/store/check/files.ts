@@ -75,7 +75,7 @@ const schemaOfNew = memoize((made) => {
 
 /**
  * @param made the statements that create a new file
- * @param besides names that other checks are about
+ * @param besides names that other checks cover
  */
 function differingSchema(db: Database, made: string, besides: readonly string[] = []): string[] {
   const [found, expected] = [schemaOf(db), schemaOfNew(made)];
@@ -87,7 +87,7 @@ function differingSchema(db: Database, made: string, besides: readonly string[] 
 /**
  * Runs SQLite's check of all pages. Further checks of a damaged file mean nothing.
  * @returns whether it found nothing
- * @throws OperatorError if the file can't be read, or is no database
+ * @throws OperatorError if the file can't be read, or isn't a database
  */
 export const checkPages = (run: CheckRun, path: string, what: string): boolean =>
   onFile(path, () =>

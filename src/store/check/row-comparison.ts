@@ -87,7 +87,7 @@ const MAX_VALUE_LENGTH = 80;
 const shortened = (text: string): string =>
   text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
 
-/** Makes a function that shows a value of a key. @param dictionaries indexes that know principals and assets, the best first */
+/** Makes a function that shows a value of a key. @param dictionaries indexes with principals and assets, best first */
 function keyTexts(dictionaries: readonly Database[]) {
   const find = (sql: string) => {
     const queries = dictionaries.map((db) => db.query<{ text: string }, [bigint]>(sql));

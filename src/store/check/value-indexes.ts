@@ -1,4 +1,4 @@
-/** Checks the indexes of decoded values, which are no function of the journal. */
+/** Checks the indexes of decoded values, which don't follow from the journal. */
 import type { Database } from 'bun:sqlite';
 import { positionText } from '../../chain/position.ts';
 import { fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';

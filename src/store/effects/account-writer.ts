@@ -59,7 +59,7 @@ const movedBy = (account: Account, effect: EffectOf<'account'>): Account => {
 };
 
 /**
- * Marks the accounts that blocks touch in an index that begins at a block, so that the node is asked what each had there. Block
+ * Marks the accounts that blocks touch in an index that starts at a block, so that Stackside requests their state from the node. Block
  * after block marks an account once, and a fork that takes its last trace away takes the mark away.
  */
 export function touchMarks(db: Database, { accounts }: HotRows) {
@@ -204,7 +204,7 @@ export function hotRows(db: Database) {
     store(): void {
       for (const rows of Object.values(tables)) rows.store();
     },
-    /** Discards all rows, because what was written since the last commit is rolled back. */
+    /** Discards all rows, because all writes since the last commit are rolled back. */
     forget(): void {
       for (const rows of Object.values(tables)) rows.forget();
     },

@@ -17,7 +17,7 @@ import type { Dictionaries } from './dictionary.ts';
 
 type EventColumns = Omit<NewRow<typeof eventsTable>, 'position' | 'event_index'>;
 
-/** All columns as null, for those that a kind of event doesn't use. */
+/** All columns as null, for the columns that a kind of event doesn't use. */
 const UNUSED = {
   sender_id: null,
   recipient_id: null,

@@ -1,4 +1,4 @@
-/** Writes the parts of names by which contracts and tokens are found. */
+/** Writes the parts of names that searches use to find contracts and tokens. */
 import type { Database } from 'bun:sqlite';
 import type { NamePartKind } from '../rows/enums.ts';
 import { assetNameOf, contractNameOf, nameParts } from '../rows/name-parts.ts';
@@ -25,7 +25,7 @@ export function namePartWriter(db: Database) {
     asset: (sign: 1 | -1, kind: 'ft' | 'nft', id: number, asset: string): void =>
       move(sign, kind, id, assetNameOf(asset), asset),
 
-    /** Replaces what a fungible token is called. @param before null if it wasn't known @param now null if it isn't */
+    /** Replaces the name or symbol of a fungible token. @param before @param now null if unknown */
     token(kind: 'token_name' | 'token_symbol', contractId: number, before: string | null, now: string | null): void {
       if (before === now) return;
       if (before !== null) move(-1, kind, contractId, before, null);

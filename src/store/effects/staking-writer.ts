@@ -175,7 +175,7 @@ function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTota
 /** The new values of a position that an exit or a withdrawal reduces. */
 interface Rest {
   btcLocked: string;
-  /** Sats that go on earning rewards. */
+  /** Sats that continue to earn rewards. */
   weight: string;
   earlyExit: boolean;
   active: boolean;
@@ -248,7 +248,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
   ): void {
     const key = { staker_id: principals.id(staker), bond_index: bond };
     const known = positions.current(key);
-    // Without a registration there is no position to reduce or to restore.
+    // A staker without a registration has no position to reduce or restore.
     if (known === null) return;
     counted(key, 0, () => {
       if (sign === -1) {
@@ -379,7 +379,7 @@ const LAST_CYCLE = Number.MAX_SAFE_INTEGER;
 
 /**
  * Writes the rewards that stakers accrue and claim, in sats. The contract gives every unit of a reward cycle the same reward.
- * What a calculation gives is summed exactly, as sats times 10^18, for each staker, bond or stake, signer and cycle; the whole
+ * Results of a calculation are summed exactly, as sats times 10^18, for each staker, bond or stake, signer and cycle; the whole
  * sats of each such share are accrued. So nobody can claim more than accrued, which sums of rounded parts would allow.
  */
 function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
@@ -428,7 +428,7 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
     move(staker, bond, after / PRECISION - before / PRECISION, 0n);
   }
 
-  /** The stakes that hold in a cycle, without those of signers below the minimum of the cycle. */
+  /** The active stakes of a cycle, except those of signers below the cycle's minimum. */
   function stakesOf(cycle: number, staked: bigint): Weight[] {
     const newest = new Map<number, StakeRow>();
     for (const row of stakeWeights.iterate(cycle)) newest.set(row.staker_id, row);
@@ -516,7 +516,7 @@ interface At {
 type PositionColumn = 'position' | 'event_index';
 type HistoryShape = TableShape<{ position: 'integer'; event_index: 'integer'; current: 'integer' }>;
 
-/** The key columns that identify whose states the rows are. */
+/** The key columns that identify the owner of the rows' states. */
 type OwnerOf<S extends TableShape> = Omit<KeyOf<S>, PositionColumn>;
 
 /** Writes a table with the states of something after each of its events; the last state is marked `current`. */

@@ -57,7 +57,7 @@ export function tokenRows(db: Database) {
   const setQueueing = db.prepare<null, [number, string | null, number]>(
     'UPDATE token_contracts SET queued_up_to = ?2, is_forced = ?3 WHERE contract_id = ?1',
   );
-  // Of the notifications about one token, or about all of a contract, from a place on.
+  // Finds notifications about one token, or about all tokens of a contract, from a position on.
   const frozen = db.prepare<Notification, [number, string, number]>(
     `SELECT position, kind, ttl FROM token_events INDEXED BY token_events_frozen
       WHERE contract_id = ?1 AND token_id = ?2 AND position >= ?3 AND kind = ${TOKEN_EVENT.frozen} ORDER BY position LIMIT 1`,
@@ -111,7 +111,7 @@ export function tokenRows(db: Database) {
     countTokens,
     queue,
 
-    /** Adds a token and queues what is asked of it. @returns whether it is new */
+    /** Adds a token and queues its metadata lookups. @returns whether the token is new */
     addToken({ contract_id, family }: TokenContractRow, tokenId: string, position: number): boolean {
       const facts = { written_at: null, name: null, symbol: null, decimals: null, supply: null, uri: null };
       if (insertToken({ contract_id, token_id: tokenId, position, ...facts }) === null) return false;
@@ -138,7 +138,7 @@ export function tokenRows(db: Database) {
 
     /**
      * The notification that holds for a token: the one that froze it, else the newest; null without one. One about all tokens
-     * is about those that the contract had then.
+     * only covers the tokens that the contract had at that time.
      */
     notification(contractId: number, tokenId: string, began: number): Notification | null {
       const both = [tokenId, ALL_TOKENS];
@@ -227,7 +227,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     rows.countTokens(row.family, -1, -tokens);
   }
 
-  /** Takes a mint back. The token goes with its first one, even where the node had named it before. */
+  /** Reverts a mint. If it was the token's only mint, deletes the token, even if the node returned the token before. */
   function unmint(row: TokenContractRow, tokenId: string, position: number, index: number): void {
     if (dropEvent.run(row.contract_id, tokenId, position, index).changes === 0) return;
     if (rows.lastMint(row.contract_id, tokenId) !== null) return;
@@ -304,7 +304,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
       else unupdate(effect, row);
     },
 
-    /** Moves the supply that the node said of a fungible token. */
+    /** Adds to or subtracts from the supply that the node returned for a fungible token. */
     moveSupply({ sign, asset, supply }: EffectOf<'ft_token'>): void {
       if (supply === 0n) return;
       const contract = ofAsset.get(assets.id(asset));
@@ -313,7 +313,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
       setSupply.run(contract.contract_id, ONLY, String(BigInt(before) + BigInt(sign) * supply));
     },
 
-    /** Queues what was asked at a block that leaves the chain, or above it: the answers may be of that fork alone. */
+    /** Queues lookups again that were made at an orphaned block or above: the answers may only be true on that fork. */
     askedAt(height: number): void {
       for (const row of askedSince.all(height)) {
         const again = { state: JOB_STATE.pending, tries: 0, not_before: null, asked_height: null };
@@ -323,7 +323,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   };
 }
 
-/** Height of the newest block that says something of a token; what the node said at an earlier one is no answer. */
+/** Returns the height of the newest block with a mint or notification of a token. Lookups at earlier blocks are stale. */
 export function newsHeight(rows: TokenRows, token: Pick<Stored<'tokens'>, 'contract_id' | 'token_id' | 'position'>) {
   const { contract_id, token_id, position } = token;
   const mint = rows.lastMint(contract_id, token_id) ?? 0;

@@ -80,7 +80,7 @@ export function transactionWriter(db: Database, { principals }: Dictionaries) {
       WHERE c.contract_id = ?1 AND t.status = ${STATUS.success} LIMIT 1`,
   );
 
-  /** Adds or removes what a contract is found by; called while no row says that its deployment succeeded. */
+  /** Adds or removes the name parts of a contract. Call it while the row of this deployment is not stored. */
   function find(sign: Sign, contract: string, { status }: ChainTransaction): void {
     const id = principals.id(contract);
     if (status === 'success' && succeeded.get(id) === null) parts.contract(sign, id, contract);

@@ -8,7 +8,7 @@ import { syncDirectory } from '../../base/files.ts';
 import { StoreUnavailableError } from '../../base/store-failure.ts';
 import { makePrivateFile } from './private-files.ts';
 
-/** Whether the database itself failed, so that nothing is known about the requested read or write. */
+/** Whether the database itself failed, so that the requested read or write has no result. */
 export const isStorageError = (error: unknown): boolean =>
   error instanceof StoreUnavailableError || error instanceof SQLiteError;
 
@@ -41,7 +41,7 @@ export class Connection extends Database {
 
   /**
    * Ends all iterations. A statement that was left in the middle of its rows keeps its snapshot beyond the end of the
-   * transaction: later reads of the connection would be of that snapshot, and the write-ahead log could not be emptied.
+   * transaction: later reads of the connection would use that snapshot, and the write-ahead log could not be emptied.
    */
   endReads(): void {
     for (const rows of this.#iterated.values()) rows.return?.();
@@ -54,7 +54,7 @@ export class Connection extends Database {
   }
 }
 
-/** Whether no file can be created beside one, for lack of room or of inodes. */
+/** Whether no file can be created next to a file, for lack of space or inodes. */
 function isDiskFull(path: string): boolean {
   const directory = dirname(path);
   if (!existsSync(directory)) return false;
@@ -94,7 +94,7 @@ export function prepared(db: Connection, prepare: (db: Connection) => void): Con
 }
 
 /**
- * Opens a file to write to it while others read; creates it with rights for its owner alone.
+ * Opens a file to write to it while others read; creates it with rights for its owner only.
  * @param synchronous `FULL`: commits survive a loss of power. `NORMAL`: the last commits may not
  */
 export function openToWrite(path: string, synchronous: 'FULL' | 'NORMAL'): Connection {
@@ -166,7 +166,7 @@ export function setPatience(db: Database, milliseconds: number): void {
 
 /**
  * Does work for which SQLite may have to sort much, with its temporary files in a directory: the usual directories, /var/tmp
- * and /tmp, may be small, in memory, or missing. The setting holds for the process: no other thread may use SQLite meanwhile.
+ * and /tmp, may be small, in memory, or missing. The setting applies to the process, so no other thread may use SQLite at that time.
  */
 export function sortingIn(directory: string, db: Database, work: () => void): void {
   db.run(`PRAGMA temp_store_directory = '${directory.replaceAll("'", "''")}'`);
@@ -194,7 +194,7 @@ export function openToRead(path: string, exact = false): Connection {
 }
 
 /**
- * Opens an existing file to read it without a trace: SQLite makes no files beside it, and takes no lock. If a write-ahead log
+ * Opens an existing file to read it without a trace: SQLite makes no other files, and takes no lock. If a write-ahead log
  * has content, the file is opened as by {@link openToRead}, with the log.
  */
 export function openWithoutTrace(path: string): Connection {

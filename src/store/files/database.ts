@@ -31,7 +31,7 @@ const FIRST_VERSION = 2;
 /** Upgrades from the first version on: SQL that changes the schema to the next version. Their result is schema.sql. */
 const upgrades: readonly string[] = [];
 
-/** Versions count the changes of schema.sql; a file has its own as PRAGMA user_version. */
+/** Versions count the changes of schema.sql; PRAGMA user_version has a file's version. */
 const versionAfter = (steps: readonly string[]): number => FIRST_VERSION + steps.length;
 export const SCHEMA_VERSION = versionAfter(upgrades);
 
@@ -89,7 +89,7 @@ function bringUpToDate(
 }
 
 /**
- * Removes what ANALYZE recorded. Every statement is written for the plan that SQLite makes without statistics; statistics of
+ * Removes the statistics of ANALYZE. Every statement is written for the plan that SQLite makes without statistics; statistics of
  * a chain that was small once turn such plans into scans of tables that have become large.
  * @returns whether there was any
  */
@@ -102,7 +102,7 @@ function forgetStatistics(db: Database): boolean {
 }
 
 /**
- * What a writer writes: `events` one by one, or `bulk`: a long chain at once, while no reader is served. A file that `bulk`
+ * How a writer stores data: `events` one by one, or `bulk`: a long chain at once, while no reader is served. A file that `bulk`
  * creates lacks the secondary indexes, which are made at the end of the load (secondary-indexes.ts).
  */
 export type Load = 'events' | 'bulk';
@@ -121,7 +121,7 @@ interface WriterOptions {
   mostBytes?: number;
   /** Upgrades that tests use in place of the program's. */
   steps?: readonly string[];
-  /** False for a file that nobody queries: it gets no views, and each connection to it is opened in half the time. */
+  /** False for a file without queries: it gets no views, and each connection to it opens in half the time. */
   views?: boolean;
 }
 
@@ -145,7 +145,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
     });
   const db = open();
   if (!hadStatistics) return db;
-  // The connection has read the statistics, and would go on planning with them.
+  // The connection has read the statistics, and would still plan with them.
   db.close();
   return open();
 }

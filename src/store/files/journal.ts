@@ -1,5 +1,5 @@
 /**
- * The journal: every accepted event of the node, and every command, compressed, in a file of its own. A node never sends an
+ * The journal: every accepted event of the node, and every command, compressed, in a separate file. A node never sends an
  * event again that was answered with 200, so the index is rebuilt from the journal. Every entry is verified when it is read.
  */
 import type { Database } from 'bun:sqlite';
@@ -51,7 +51,7 @@ const IMPORTS_TABLE = `
     digest TEXT NOT NULL     -- of those rows, each hashed onto those before it
   ) STRICT;`;
 
-// Chain values have a table of their own, since SQLite reads a row's payload to reach a column after it. Few or no entries
+// Chain values have a separate table, since SQLite reads a row's payload to reach a column after it. Few or no entries
 // are withheld: with the index the journal needn't be searched for them.
 export const JOURNAL_SCHEMA = `
   ${IMPORTS_TABLE}
@@ -67,7 +67,7 @@ export const JOURNAL_SCHEMA = `
     value BLOB NOT NULL
   ) STRICT;`;
 
-/** @throws OperatorError if the file is no journal, or not of the present version */
+/** @throws OperatorError if the file isn't a journal, or not of the present version */
 export function requirePresentVersion(db: Database, file: string): void {
   requireKind(db, file, JOURNAL);
   const version = versionOf(db);
@@ -82,7 +82,7 @@ export function requirePresentVersion(db: Database, file: string): void {
   throw new OperatorError(`${file} is a journal of version ${version}.`, 'Run the newer Stackside that wrote it.');
 }
 
-/** Creates the tables of an empty file. @throws OperatorError if it is no journal, or not of the present version */
+/** Creates the tables of an empty file. @throws OperatorError if it isn't a journal, or not of the present version */
 function makeIfEmpty(db: Database, file: string): void {
   if (kindOf(db, JOURNAL) === 'empty') {
     db.transaction(() => {
@@ -241,7 +241,7 @@ function journalReads(db: Database, file: string) {
     'SELECT path, count(*) AS entries FROM events WHERE id > ?1 GROUP BY path',
   );
   const withheld = db.prepare<{ id: number | null }, []>("SELECT max(id) AS id FROM events WHERE path = ''");
-  // SQLite reads the payload only where the path is equal: other rows cost their first page.
+  // SQLite reads the payload only if the path is equal: other rows cost their first page.
   const holds = db.prepare<unknown, [number, string, Uint8Array]>(
     'SELECT 1 FROM events WHERE id > ?1 AND path = ?2 AND payload = ?3 LIMIT 1',
   );
@@ -295,7 +295,7 @@ function journalReads(db: Database, file: string) {
     },
 
     /**
-     * All entries after `id`, oldest first, including those appended meanwhile.
+     * All entries after `id`, oldest first, including entries appended during the read.
      * @throws OperatorError at a missing or damaged entry, JournalDamagedError at one that can't be read
      */
     *after(id: number): Generator<Entry> {
@@ -391,13 +391,13 @@ export function openJournal(directory: string, { connect = openToWrite }: { conn
     imports: importProgress(db),
     begin: () => db.run('BEGIN IMMEDIATE'),
     commit: () => db.run('COMMIT'),
-    /** Does nothing where no transaction is open. */
+    /** Does nothing if no transaction is open. */
     rollback: () => rollBack(db),
     inTransaction: () => db.inTransaction,
     /** Writes a page without a change. */
     touch: () => touch(db),
     setPatience: (milliseconds: number) => setPatience(db, milliseconds),
-    /** @param text that of the entry, compressed */
+    /** @param text the entry's text, compressed */
     append({ id, receivedAt, path, chain }: Omit<Entry, 'text'>, text: Uint8Array): void {
       addEvent.run(id, receivedAt, path, text);
       addChain.run(id, chain);

@@ -71,6 +71,6 @@ export const lockUnfinished = (directory: string): Lock =>
     'Stop that process first, or run this one with another --data or with --mode read.',
   );
 
-/** Acquires the lock for a rebuild beside the present index, while another process may write. @throws LockHeldError */
+/** Acquires the lock for a rebuild, while another process may write the present index. @throws LockHeldError */
 export const lockRebuild = (directory: string): Lock =>
   lock(directory, 'rebuild.lock', `The index in ${directory} is being rebuilt.`, 'Wait for the end of that rebuild.');

@@ -1,5 +1,5 @@
 /**
- * A new index is made in a staging directory beside the present one. Once it is whole, one rename offers it, and the next
+ * A new index is made in a staging directory next to the present one. Once it is complete, one rename offers it, and the next
  * holder of the writer's lock installs it in place of the present one. It begins with the operator's indexes of decoded
  * values, which no entry of the log fills.
  */
@@ -81,10 +81,10 @@ function requireNoForeign(path: string): void {
 
 /**
  * Makes an index with the preserved rows, in the staging directory. Called with the rebuild's lock held; another process may
- * write to the present index meanwhile.
- * @param mayLoseSettings whether to go on without preserved rows that can't be read
+ * write to the present index at that time.
+ * @param mayLoseSettings whether to continue without preserved rows that can't be read
  * @returns the staging directory
- * @throws OperatorError if the present index can't be read, or is no index
+ * @throws OperatorError if the present index can't be read, or isn't an index
  */
 export function openStaging(directory: string, mayLoseSettings: boolean): string {
   clearStaging(directory);
@@ -165,7 +165,7 @@ export function isOffered(directory: string): boolean {
   }
 }
 
-/** Whether a new index belongs to the journal beside it. @throws OperatorError if the journal can't be read */
+/** Whether a new index belongs to the journal in its directory. @throws OperatorError if the journal can't be read */
 function isOfJournal(directory: string): boolean {
   if (!existsSync(journalPath(directory))) return false;
   using db = openWithoutTrace(newIndexPath(directory));

@@ -11,14 +11,14 @@ export interface EntryReader {
   read(id: number): { text: string } | undefined;
 }
 
-/** The error for a journal without the payload of a block that the index knows. */
+/** Returns the error for a journal without the payload of an indexed block. */
 export const missingPayload = (indexBlockHash: Uint8Array): OperatorError =>
   new OperatorError(
     `The journal doesn't have the payload of block ${toHex(indexBlockHash)}.`,
     'Run with the journal that this index was built from, or import the chain into another directory.',
   );
 
-/** Decodes the block of a payload. @throws OperatorError if the payload is that of another block */
+/** Decodes the block of a payload. @throws OperatorError if the payload belongs to another block */
 export function blockOfPayload(text: string, indexBlockHash: Uint8Array, network: Network): Block {
   const block = blockOfText(text, network);
   if (Buffer.compare(block.indexBlockHash, indexBlockHash) === 0) return block;

@@ -1,4 +1,4 @@
-/** Files and directories with rights for their owner alone: the data has keys, and the URLs of chainhooks. */
+/** Creates files and directories with rights for their owner only: the data includes keys and the URLs of chainhooks. */
 import { closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { hasCode } from '../../base/errors.ts';
@@ -8,7 +8,7 @@ export const FILE_MODE = 0o600;
 /** The permission bits of group and others. */
 const OTHERS = 0o077;
 
-/** Creates a directory with rights for its owner alone. Missing parent directories get the usual mode. */
+/** Creates a directory with rights for its owner only. Missing parent directories get the usual mode. */
 export function makePrivateDirectory(directory: string): void {
   mkdirSync(dirname(resolve(directory)), { recursive: true });
   mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
@@ -24,7 +24,7 @@ export function makePrivateFile(path: string): void {
     closeSync(openSync(path, 'ax', FILE_MODE));
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
-    // SQLite's error would only say that it can't open the file.
+    // SQLite's error would lack the reason why it can't open the file.
     if (statSync(path).isDirectory()) {
       throw Object.assign(new Error(`${path} is a directory`, { cause: error }), { code: 'EISDIR', path });
     }

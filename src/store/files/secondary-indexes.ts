@@ -66,7 +66,7 @@ export const secondaryIndexes = [
 
 type SecondaryIndex = (typeof secondaryIndexes)[number];
 
-/** Those of some indexes that a file lacks. */
+/** Returns the given indexes that a file lacks. */
 function missingOf<Name extends string>(db: Database, names: readonly Name[]): Name[] {
   const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'index'").all();
   const present = new Set(rows.map(({ name }) => name));
@@ -81,10 +81,10 @@ export function leaveOutSecondaryIndexes(db: Database): void {
   for (const name of secondaryIndexes) db.run(`DROP INDEX ${name}`);
 }
 
-/** Names of all indexes that are no constraint, in the order of schema.sql. */
+/** Names of all indexes that aren't constraints, in the order of schema.sql. */
 const allIndexes = [...schema.matchAll(/^CREATE INDEX (\w+) /gm)].map(([, name = '']) => name);
 
-/** The indexes that a writer needs, of those that are no constraint: all but the secondary ones. */
+/** The indexes that a writer needs: all but constraints and secondary indexes. */
 const writersIndexes = allIndexes.filter((name) => !(secondaryIndexes as readonly string[]).includes(name));
 
 /** Removes the indexes that a writer needs, from a new file that is filled with rows before it is written to. */
@@ -119,7 +119,7 @@ interface Pages {
 
 /**
  * Makes the secondary indexes that a file lacks, one after each value that it yields, outside any transaction. Each has a
- * commit of its own, so that an interrupted run continues with the next one. Entries are sorted in files beside the index.
+ * separate commit, so that an interrupted run continues with the next one. Entries are sorted in files next to the index.
  * @param path of the file
  */
 export function* makeSecondaryIndexes(db: Database, path: string): Generator<SecondaryIndexProgress> {

@@ -1,4 +1,4 @@
-/** The status of a data directory, and what this program does with files of another version. */
+/** Reads the status of a data directory, and decides how to treat files of another version. */
 
 import type { Database } from 'bun:sqlite';
 import { existsSync, statfsSync, statSync } from 'node:fs';
@@ -86,7 +86,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
     )
     .get();
   const totals = db.query<Stored<'totals', 'transactions'>, []>('SELECT transactions FROM totals').get();
-  // Block 0 is stored with the orphans, but is no orphan.
+  // Block 0 is stored with the orphans, but isn't an orphan.
   const orphans = db.query<{ n: number }, []>('SELECT count(*) AS n FROM orphaned_blocks WHERE height > 0').get();
   const missing = missingSecondaryIndexes(db).length;
   db.close();

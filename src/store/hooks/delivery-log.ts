@@ -51,7 +51,7 @@ export const deliveryOf = (row: DeliveryRow): Delivery => ({
 /** Maximum of stored attempts of a delivery. */
 export const MOST_ATTEMPTS = 50;
 
-/** Filter of a list of deliveries; heights are those of their blocks. */
+/** Filter of a list of deliveries; heights are their blocks' heights. */
 export interface DeliveryFilter {
   states: readonly DeliveryState[];
   reason: Reason | null;
@@ -71,7 +71,7 @@ export const everyDelivery: DeliveryFilter = {
   until: Number.MAX_SAFE_INTEGER,
 };
 
-/** Whether a filter has conditions besides the state. */
+/** Whether a filter has conditions other than the state. */
 const isNarrowed = ({ states: _, ...others }: DeliveryFilter): boolean =>
   Object.entries(others).some(([name, value]) => value !== everyDelivery[name as keyof DeliveryFilter]);
 
@@ -92,7 +92,7 @@ export const sql = {
   firstOfState: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id LIMIT 1`,
   lastOfState: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1`,
   total: `SELECT count(*) AS total FROM hook_deliveries WHERE ${narrowed} AND state = ?7`,
-  // The deliveries of a state are counted in the index alone.
+  // Deliveries of a state are counted using only the index.
   totalOfState: 'SELECT count(*) AS total FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2',
   attempts: `SELECT at, duration_ms AS durationMs, url_host AS urlHost, status_code AS statusCode, error, excerpt
                FROM hook_attempts WHERE delivery_id = ?1 ORDER BY attempt DESC LIMIT ?2`,

@@ -68,7 +68,7 @@ export interface NewDelivery {
   reason: Reason;
   sequence: number | null;
   blocks: NotifiedBlocks;
-  /** JSON text; null if it could not be made, and `problem` says why. */
+  /** JSON text; null if it could not be made; `problem` has the reason. */
   body: string | DeliveryBody | null;
   problem: string | null;
   backfillId: number | null;

@@ -267,7 +267,7 @@ function deliveryForgetting(db: Database) {
     },
     /** Removes finished deliveries made before a time, with attempts and bodies. @returns how many */
     forgetRows: (before: number, limit: number): number => forget(finishedBefore.all(before, limit)),
-    /** Removes deliveries of a hook, whatever their states. @returns how many */
+    /** Removes deliveries of a hook, in any state. @returns the number removed */
     forgetOf: (hookId: number, limit: number): number => forget(allOf.all(hookId, limit)),
     /** Removes the bodies of a hook's delivered deliveries, except the newest ones. @param after id of the last removed body */
     trimBodies(

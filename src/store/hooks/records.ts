@@ -46,7 +46,7 @@ const STREAMING = storedStatus.numberOf('streaming');
 const EXPIRED = storedStatus.numberOf('expired');
 const INTERRUPTED = storedStatus.numberOf('interrupted');
 
-/** What the index of failing hooks has. */
+/** The columns of the index of failing hooks. */
 const isFailed = `(h.status = ${INTERRUPTED} OR h.consecutive_failures > 0)`;
 /** Whether a hook fails: it was interrupted, or its last attempt failed and it still sends. */
 const isFailing = `${isFailed} AND (${isEnabledHook} OR h.status IN (${EXPIRED}, ${INTERRUPTED}))`;
@@ -100,7 +100,7 @@ export function recordReads(db: Database) {
   const count = (consumer: string): number => total.get(consumer)?.total ?? 0;
 
   return {
-    /** A hook of the consumer. @param deleted whether a deleted one is found, too */
+    /** A hook of the consumer. @param deleted whether to include a deleted hook */
     find: (uuid: string, consumer: string, deleted = false): HookRecord | undefined => {
       const row = byUuid.get(uuid, consumer, deleted ? 1 : 0);
       return row === null ? undefined : recordOf(row);
@@ -270,14 +270,14 @@ export function hookRecords(db: Database) {
     goLive: (id: number, expiresAt: number | null) => {
       join.run(id, expiresAt);
     },
-    /** The hook leaves the live hooks, with their cursor as its own. */
+    /** The hook leaves the live hooks, and gets their cursor. */
     leaveLive: (id: number) => {
       leave.run(id, IDLE);
     },
     catchUp: (id: number) => {
       leave.run(id, CATCHING_UP);
     },
-    /** Pauses a hook, which leaves the live hooks. @param wasEnabled whether it goes on as an enabled one */
+    /** Pauses a hook, which leaves the live hooks. @param wasEnabled whether it resumes as an enabled hook */
     pause: (id: number, wasEnabled: boolean) => {
       leave.run(id, wasEnabled ? PAUSED : PAUSED_IDLE);
     },

@@ -145,7 +145,7 @@ export interface Movement {
   time: number;
   /** Null for a reward, which has no transaction. */
   txId: Uint8Array | null;
-  /** Null for a fee or reward, which is no event. */
+  /** Null for a fee or reward, which isn't an event. */
   eventIndex: number | null;
   asset: MovedAsset;
   /** Serialized Clarity value of an instance; null for other assets. */
@@ -173,7 +173,7 @@ export interface HistoryPosition {
 /** A walk through the history of a principal on one chain. Each batch advances it. */
 export interface HistoryWalk {
   readonly principal: string;
-  /** Heights of the first and the last block; the last is at most that of the tip. */
+  /** Heights of the first and the last block; the last is at most the tip's height. */
   readonly first: number;
   readonly last: number;
   /** Index block hash of the last block, which identifies the chain of the walk. */

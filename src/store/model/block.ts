@@ -119,17 +119,17 @@ export interface PositionInBlock {
   txIndex: number;
 }
 
-/** A branch of orphaned blocks: those that follow from one whose parent is not orphaned. */
+/** A branch of orphaned blocks: an orphan with a canonical parent, and its descendants. */
 export interface Fork {
-  /** Of its first block. */
+  /** Index block hash of its first block. */
   indexHash: Uint8Array;
   height: number;
   /** The newest block on both branches. */
   parentIndexHash: Uint8Array;
   topHeight: number;
-  /** Number of its blocks, of which a bounded number is counted. */
+  /** Number of its blocks, counted up to a limit. */
   blocks: number;
-  /** Whether the chain was on it once; null if that is no longer known. */
+  /** Whether the branch was canonical once; null if no longer known. */
   wasCanonical: boolean | null;
   /** Unix seconds of the canonical block in the place of its first; null if there is none. */
   time: number | null;
@@ -140,11 +140,11 @@ export interface ForkBlock {
   indexHash: Uint8Array;
   hash: Uint8Array;
   burnHeight: number;
-  /** Whether it was on the chain once; null if that is no longer known. */
+  /** Whether the block was canonical once; null if no longer known. */
   wasCanonical: boolean | null;
 }
 
-/** What became of a transaction of an orphaned block: the height of the canonical block that has it, or its mempool status. */
+/** The later status of a transaction of an orphaned block: the height of its canonical block, or its mempool status. */
 export interface OrphanFate {
   fate: 'mined' | 'pending' | 'dropped' | 'lost';
   height: number | null;
@@ -154,7 +154,7 @@ export interface OrphanFate {
 export interface ForkDetail extends Fork {
   /** By height. */
   orphans: ForkBlock[];
-  /** The canonical blocks beside them, and the one above. */
+  /** Canonical blocks at the same heights, plus the next one. */
   canonical: ForkBlock[];
   transactions: (OrphanFate & {
     txId: Uint8Array;

@@ -48,20 +48,20 @@ export interface SmartContract extends TransactionPosition {
   raw: Uint8Array;
 }
 
-/** Which contracts a directory lists, and in which order. */
+/** Conditions and order of a directory of contracts. */
 export interface ContractsFilter {
   /** Newest deployment first, or most calls of a day first: those without any are left out. */
   order: 'newest' | 'calls';
-  /** The standard whose functions the contract has; null for any. */
+  /** The token standard that the contract implements; null for any. */
   family: TokenFamily | null;
 }
 
 /** A contract of the directory. */
 export interface ListedContract {
   contractId: string;
-  /** Null if no transaction of the known chain deployed it. */
+  /** Null if no indexed transaction deployed it. */
   deployment: { height: number; time: number; txId: Uint8Array } | null;
-  /** Of all time, as far as the chain is known. */
+  /** Number of calls in all indexed blocks. */
   calls: number;
   callsOfDay: number;
   family: TokenFamily | null;
@@ -69,7 +69,7 @@ export interface ListedContract {
 
 /** A field with its conditions. */
 export interface FieldFilter {
-  /** Path of the field; that of an argument begins with its function and its index. */
+  /** Path of the field. The path of an argument starts with its function and its index. */
   path: string;
   /** The parameter of the request. */
   named: string;
@@ -99,7 +99,7 @@ export interface FoundLog extends Omit<ContractLog, 'contractId'> {
   time: number;
 }
 
-/** Whose logs a list has: those of some contracts, or of all that a standard principal deployed. */
+/** The contracts of a list of logs: some contracts, or all contracts that a standard principal deployed. */
 export type LoggingContracts = { contracts: readonly string[] } | { deployer: string };
 
 /** Which logs of several contracts a list has. */
@@ -129,10 +129,10 @@ export interface FoundCall {
   result: Uint8Array;
 }
 
-/** What an index of decoded values covers. */
+/** The contents of an index of decoded values. */
 export type ValueSubject = 'logs' | 'calls';
 
-/** An index of decoded values that an operator asks for. */
+/** An index of decoded values that an operator configured. */
 export interface ValueIndexChoice {
   subject: ValueSubject;
   contract: string;
@@ -140,7 +140,7 @@ export interface ValueIndexChoice {
   scope: string;
 }
 
-/** Position of an event: that of its transaction, and its index there, which is 0 for a call. */
+/** Position of an event: its transaction's position, and its index in the transaction (0 for a call). */
 export interface EventPosition {
   position: number;
   eventIndex: number;
@@ -149,7 +149,7 @@ export interface EventPosition {
 /** An index of decoded values and its state. */
 export interface ValueIndex extends ValueIndexChoice {
   id: number;
-  /** Whether the operator still asks for it; else its entries are being removed. */
+  /** Whether it is still configured. If not, its entries are being removed. */
   wanted: boolean;
   /** The index has the entries of this position and of all after it. */
   from: EventPosition;
@@ -162,7 +162,7 @@ export const compared = (a: EventPosition, b: EventPosition): number =>
 /** Whether an index has all entries, from the first block on. */
 export const isWhole = ({ from }: ValueIndex): boolean => from.position === 0;
 
-/** The lowest height from which on an index has all entries. */
+/** Returns the lowest height from which the index has all entries, up to its newest. */
 export function lowestWholeHeight({ from: { position, eventIndex } }: ValueIndex): number {
   const height = heightOf(position);
   return eventIndex === 0 && position === positionsOf(height).first ? height : height + 1;

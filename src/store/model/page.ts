@@ -20,7 +20,7 @@ export interface Cursor {
   readonly key: CursorKey;
 }
 
-/** The first page, whatever the list contains when it is read. */
+/** The first page of the list as it is when it is read. */
 export const HEAD: Cursor = { side: 'from', key: [] };
 
 /** A page of a list. @template Total null for a list that isn't counted */

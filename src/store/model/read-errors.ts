@@ -11,7 +11,7 @@ export class UnreadableCursorError extends Error {
   override readonly name = 'UnreadableCursorError';
 }
 
-/** There is no readable index, as while it is replaced; the message says why. */
+/** Thrown if there is no readable index, for example while it is replaced. The message has the reason. */
 export class IndexUnavailableError extends NoSnapshotError {
   override readonly name = 'IndexUnavailableError';
 }
@@ -21,7 +21,7 @@ export class ChainReplacedError extends Error {
   override readonly name = 'ChainReplacedError';
 }
 
-/** The log has no block at which a place between changes stands: another log made it, or this one was restored to an earlier entry. */
+/** Thrown if the log lacks the block of a cursor: another log made the cursor, or this one was restored to an earlier entry. */
 export class UnknownPlaceError extends Error {
   override readonly name = 'UnknownPlaceError';
   constructor(readonly block: Uint8Array) {

@@ -1,7 +1,7 @@
-/** Models of what a search finds. */
+/** Models of search results. */
 import type { TransactionType } from '../../codec/transaction.ts';
 
-/** What a search finds, in the order in which equal matches are listed. */
+/** The kinds of search results, in the order in which equal matches are listed. */
 export const foundKinds = [
   'block',
   'burn_block',
@@ -20,7 +20,7 @@ export type Match = (typeof matches)[number];
 export type Found = { match: Match } & (
   | { kind: 'block'; indexHash: Uint8Array; hash: Uint8Array; height: number; canonical: boolean }
   | { kind: 'burn_block'; hash: Uint8Array; height: number }
-  /** Type and status are null for a transaction of orphaned blocks alone, the height for each that isn't canonical. */
+  /** Type and status are null for a transaction that only orphaned blocks have. The height is null unless it is canonical. */
   | {
       kind: 'transaction';
       txId: Uint8Array;
@@ -29,7 +29,7 @@ export type Found = { match: Match } & (
       height: number | null;
     }
   | { kind: 'bitcoin_address'; bitcoinAddress: string }
-  /** `bitcoinAddress` is what was searched for, where that was a Bitcoin address. */
+  /** `bitcoinAddress` is the text of the search, if it was a Bitcoin address. */
   | { kind: 'address'; address: string; bitcoinAddress: string | null }
   /** Name and symbol are null if the contract wasn't read. */
   | { kind: 'token'; asset: string; name: string | null; symbol: string | null }

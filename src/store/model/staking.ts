@@ -15,7 +15,7 @@ export interface StackingEvent {
 
 /** The heights of a list of delegations to a pool. */
 export interface DelegationsAt {
-  /** Height of the canonical block at which the delegations hold. */
+  /** Height of the canonical block at which the delegations are valid. */
   height: number;
   /** Only delegations made above this height. */
   afterHeight: number;
@@ -49,7 +49,7 @@ export interface StackingSigner extends CycleSigner {
   pooledStackers: number;
 }
 
-/** A signer with its cycle, of whose weight and stacked STX it has a share. */
+/** A signer with its cycle, and its share of the cycle's weight and stacked STX. */
 export interface CycleShare {
   signer: CycleSigner;
   cycle: RewardCycle;
@@ -173,7 +173,7 @@ export interface SignerStaker {
   btc: boolean;
 }
 
-/** A contract whose registered key signs in a reward cycle. */
+/** A contract with a registered key that signs in a reward cycle. */
 export interface SignerManager {
   signer: string;
   registered: { height: number; burnHeight: number; txId: Uint8Array };
@@ -188,15 +188,15 @@ export interface ManagedSigner extends CycleShare {
   managers: SignerManager[];
 }
 
-/** What a principal stacked or staked in a reward cycle, and what that earned. */
+/** STX that a principal stacked or staked in a reward cycle, and the rewards. */
 export interface StackedCycle {
   cycle: number;
   /** 1 for pox, up to 5 for pox-5. */
   poxVersion: number;
-  /** STX stacked alone or through a pool (pox to pox-4); STX staked without a bond, or a position in a bond (pox-5). */
+  /** STX stacked solo or through a pool (pox to pox-4); STX staked without a bond, or a position in a bond (pox-5). */
   kind: 'solo' | 'pooled' | 'stake' | 'bond';
   bond: number | null;
-  /** Who stacks pooled STX. */
+  /** The pool's principal, for pooled STX. */
   pool: string | null;
   /** Micro-STX. */
   stx: bigint;
@@ -205,7 +205,7 @@ export interface StackedCycle {
   /** The Bitcoin address that was named for rewards of pox to pox-4; null if it is unknown. */
   bitcoinAddress: string | null;
   /**
-   * In sats: what the Bitcoin blocks of the cycle paid to the address, whoever shares it; of pox-5 what the principal itself accrued.
+   * Sats that the cycle's Bitcoin blocks paid to the address, which others may share. For pox-5, sats that the principal accrued.
    * Null if it is unknown.
    */
   earned: bigint | null;

@@ -41,7 +41,7 @@ export interface StxTransfer extends Move {
   memo: Uint8Array | null;
 }
 
-/** An event of an instance. The transaction is null unless it was asked for. */
+/** An event of an instance. The transaction is null unless the request includes it. */
 export interface NftEvent extends PositionedEvent<Extract<AssetEvent, { kind: 'nft' }>> {
   transaction: TransactionDetail | null;
 }
@@ -51,22 +51,22 @@ export interface NftMint extends NftEvent {
   owner: string | null;
 }
 
-/** An instance with the transaction by which its owner received it. */
+/** An instance with the transaction that gave it to its owner. */
 export interface NftHolding extends NftInstance {
   txId: Uint8Array;
   blockHeight: number;
   transaction: TransactionDetail | null;
 }
 
-/** Holders, whose balances may be 0 or negative, and the sum of all balances. */
+/** Holders (their balances may be 0 or negative), and the sum of all balances. */
 export interface HolderPage extends OffsetPage<Holder> {
   supply: string;
 }
 
-/** The order of a directory of tokens: by holders, or by events of a day, where those without any are left out. */
+/** The order of a directory of tokens: by holders, or by events of a day. The latter omits tokens without events. */
 export type TokensOrder = 'holders' | 'transfers';
 
-/** What directories say of any token. Events are its transfers, mints and burns. */
+/** The directory fields of any token. Events are its transfers, mints and burns. */
 interface ListedToken {
   asset: string;
   holders: number;
@@ -76,9 +76,9 @@ interface ListedToken {
 
 /** A fungible token of the directory. */
 export interface FtListing extends ListedToken {
-  /** Base units, decimal; negative if the chain isn't known from its beginning. */
+  /** Base units, decimal; may be negative if the index lacks the start of the chain. */
   supply: string;
-  /** As the contract has it; null if unknown. */
+  /** As the contract returns it; null if unknown. */
   name: string | null;
   symbol: string | null;
   decimals: string | null;
@@ -95,7 +95,7 @@ export interface NftListing extends ListedToken {
 export interface TokenContractDetail {
   contractId: string;
   family: TokenFamily;
-  /** Of a fungible token: the identifier of the first asset that the contract declares. */
+  /** For a fungible token, the identifier of the first asset that the contract declares. */
   asset: string | null;
   /** The deployment. */
   txId: Uint8Array;
@@ -103,7 +103,7 @@ export interface TokenContractDetail {
   lastTokenId: TokenJobState | null;
 }
 
-/** What is known of a token by its contract's read-only functions; null for what isn't known. Texts are as the chain has them. */
+/** Metadata of a token from its contract's read-only functions; null if unknown. Texts are unchanged. */
 export interface TokenFacts {
   name: string | null;
   symbol: string | null;
@@ -121,7 +121,7 @@ export interface TokenDetail extends TokenFacts {
   facts: TokenJobState;
 }
 
-/** Of a list of fungible tokens; null for a condition that isn't given. */
+/** Conditions of a list of fungible tokens; null for a condition that isn't set. */
 export interface FtFilter {
   /** A part of the name, in any case. */
   name: string | null;
@@ -143,7 +143,7 @@ export interface ListedFt extends TokenFacts {
   txId: Uint8Array;
 }
 
-/** Numbers of contracts, tokens and jobs; none is listed of which there is none. */
+/** Numbers of contracts, tokens and jobs. Kinds with the number 0 are omitted. */
 export interface TokenCounts {
   families: { family: TokenFamily; contracts: number; tokens: number }[];
   jobs: { work: TokenWork; state: TokenJobState; jobs: number }[];
@@ -162,11 +162,11 @@ export interface TokenJobItem {
 
 /** The beginnings of the queue. */
 export interface TokenQueue {
-  /** The tip of the chain, to which the queue belongs; null before the first block. */
+  /** The tip of the chain that the queue belongs to; null before the first block. */
   tip: { height: number; indexBlockHash: Uint8Array } | null;
-  /** What was never tried, first what waits longest, and first what came last. */
+  /** Lookups that were never tried, oldest first and newest first. */
   oldest: TokenJobItem[];
   newest: TokenJobItem[];
-  /** What is tried again. */
+  /** Lookups to repeat. */
   again: TokenJobItem[];
 }

@@ -137,7 +137,7 @@ export interface TransactionPosition {
   block: { height: number; hash: Uint8Array; indexHash: Uint8Array; time: number };
 }
 
-/** Position of a transaction in a known block. */
+/** Position of a transaction in an indexed block. */
 export interface TransactionKey extends PositionInBlock {
   indexBlockHash: Uint8Array;
 }
@@ -194,18 +194,18 @@ export interface OfferedFee {
 export interface MempoolProjection extends Pick<Projection, 'blocks' | 'places'> {
   /** Number of pending transactions. */
   total: number;
-  /** Number of those that were read: all, or those with the highest fees. */
+  /** Number of pending transactions that were read: all, or the ones with the highest fees. */
   considered: number;
-  /** Of the considered ones, how many are in no block: since their fee or amount is more than their account has, or for their nonces. */
+  /** Numbers of considered transactions that fit no block, because the account lacks balance, or because of their nonces. */
   withoutBalance: number;
   withoutNonce: number;
-  /** How many of them are calls whose cost is estimated from earlier calls. */
+  /** Number of calls with a cost estimated from earlier calls. */
   estimated: number;
 }
 
-/** What a pending transaction waits for. Amounts are micro-STX. */
+/** The reason why a pending transaction waits. Amounts are micro-STX. */
 export type PendingAwaits =
-  /** A nonce that its account must use before: that of a pending transaction, or null if nobody sent one. */
+  /** A nonce that its account must use first; the transaction is null if none with the nonce is pending. */
   | { for: 'nonce'; principal: string; nonce: number; txId: Uint8Array | null }
   | { for: 'balance'; principal: string; needed: bigint; available: bigint };
 

@@ -12,7 +12,7 @@ import { type ChainCache, chainCache, sharedChain } from '../queries/chain-cache
 import { sharedProjection } from '../queries/mempool.ts';
 import { type Reader, readerOf, type WorkLimits } from './index-reader.ts';
 
-/** A connection with a snapshot of its own. */
+/** A connection with a separate snapshot. */
 export interface IndexConnection {
   readonly reader: Reader;
   readonly db: Connection;
@@ -58,7 +58,7 @@ function journalBeside(index: Connection, directory: string): JournalReader {
  * Opens the present files of a directory.
  * @param number distinguishes this file from others that are opened at the path
  * @param turns shares the thread among long queries and other work
- * @param limits of what one request may read; tests use others than the default
+ * @param limits limits for one request; tests set other values
  * @throws OperatorError if there is no index or no journal, one of another version, or one that is being loaded
  * @throws IndexUnavailableError while it is being replaced
  */
@@ -111,7 +111,7 @@ export function openIndexFile(
     },
     hasIdle: (): boolean => idle.length > 0,
 
-    /** Begins a snapshot. Each has a connection of its own while it lasts. */
+    /** Starts a snapshot. Each snapshot uses a separate connection until it ends. */
     begin(): IndexConnection {
       const connection = idle.pop() ?? connect();
       try {

@@ -1,4 +1,4 @@
-/** All reads of the API. Every function reads from the snapshot in which it is called. */
+/** Makes all reads of the API. Every function reads from its caller's snapshot. */
 import type { Database } from 'bun:sqlite';
 import { lazy } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -54,7 +54,7 @@ import { eventQueries } from '../queries/transactions/events.ts';
 import { transactionSearch } from '../queries/transactions/transaction-lists.ts';
 import { transactionQueries } from '../queries/transactions/transactions.ts';
 
-/** Limits of what one request may read where no index bounds a query; defaults apply where one is omitted. */
+/** Limits for one request if no index bounds a query. Omitted limits have defaults. */
 export interface WorkLimits {
   /** Limits of a search for transactions. */
   search?: SearchLimits;
@@ -64,7 +64,7 @@ export interface WorkLimits {
   deployments?: number;
   /** Number of transactions and events in a batch of a history. */
   historyBatch?: number;
-  /** Limits of what an account did in brief. */
+  /** Limits of an account's summary. */
   activity?: ActivityLimits;
   /** Maximum number of counted transactions with a higher fee. */
   feeRank?: number;
@@ -124,10 +124,10 @@ export function readerOf(
       chainId: () => chain.chainId(),
       /** Null before the first block. */
       tip: () => chain.tip(),
-      /** Where the index begins that knows nothing below a block; null for an index that has the chain from its beginning. */
+      /** The first block of an index that starts at a block; null for an index that has the whole chain. */
       start: () => chain.historyStart(),
       /**
-       * Height of the first block of a partial history, below which this index knows nothing; null for the whole chain. Synchronous, since every answer depends on it.
+       * Height of the first block of a partial history; null for the whole chain. Synchronous, since every answer needs it.
        */
       historyFrom: (): number | null => chain.historyStart()?.height ?? null,
       /** The canonical block's index block hash; undefined if there is no such block. */
@@ -195,7 +195,7 @@ export function readerOf(
     tokenLists: tokenListReader(db, details),
     principals: { ...principalQueries(db), ...startingAccountQueries(db), ...assetQueries.principals },
     /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
-    /** What accounts did, in brief. */
+    /** Summaries of accounts. */
     activity: accountActivityQueries(db, turns, limits.activity),
     history: principalHistoryQueries(db, file, limits.historyBatch),
     /** Events that moved a token, one row each, newest first. */
@@ -232,7 +232,7 @@ export function readerOf(
     directories: directoryQueries(db, limits.walkRows),
     /** The name system. Names include their namespace: `alice.btc`. */
     names,
-    /** What a text may mean, the best matches first. */
+    /** Matches for a text, best first. */
     search: searchQueries(db, (name) => names.findSubdomain(name) !== undefined, limits.foundRows),
     /** Chainhooks, for the main thread of a process that writes. */
     get hooks(): HookReads {

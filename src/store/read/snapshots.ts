@@ -46,13 +46,13 @@ interface SnapshotOptions {
   /** The clock, in milliseconds since any moment. */
   now?: () => number;
   every?: Every;
-  /** Called before each snapshot begins: commits what this process has acknowledged. */
+  /** Called before each snapshot starts: commits everything that this process has acknowledged. */
   before?: () => void;
-  /** If omitted, each request has a snapshot of its own. */
+  /** If omitted, each request has a separate snapshot. */
   sharing?: Sharing;
   /** Shares the thread among long queries and other work. */
   turns?: Turns;
-  /** Limits of what one request may read; tests use others than the default. */
+  /** Limits for one request; tests set other values. */
   limits?: WorkLimits;
 }
 
@@ -60,12 +60,12 @@ interface SnapshotOptions {
 const LOOK_MS = 1_000;
 
 /**
- * Maximum milliseconds that a snapshot may be in use. The write-ahead log can't be emptied meanwhile, and grows by all
+ * Maximum milliseconds that a snapshot may be in use. Until it ends, the write-ahead log can't be truncated, and grows by all
  * writes.
  */
 export const SNAPSHOT_LIMIT_MS = 30_000;
 
-/** Milliseconds for which further requests may join a snapshot. */
+/** Milliseconds in which more requests may join a snapshot. */
 const SHARED_MS = 1;
 
 interface InUse {
@@ -74,7 +74,7 @@ interface InUse {
   readonly since: number;
   /** Commits of this process before the snapshot began; null if the snapshot may or may not include the last one. */
   readonly commits: number | null;
-  /** Number of its requests, and one for the turn in which others may join. */
+  /** Number of its requests, plus one during the turn in which other requests may join. */
   holders: number;
   cutOff: boolean;
 }
@@ -141,7 +141,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   const shared = sharedSnapshot(sharing, now, end);
   let file: IndexFile | null = null;
   let filesOpened = 0;
-  /** Why there is no file; null if there is one. */
+  /** The reason why there is no file; null if there is one. */
   let unavailable: Error | null = null;
   let closed = false;
 

@@ -269,7 +269,7 @@ export const NO_BOND = -1;
 export const hookStatuses = ['new', 'streaming', 'expired', 'interrupted'] as const;
 export type HookStatus = (typeof hookStatuses)[number];
 export const storedStatus = enumNames('hooks', 'status', hookStatuses);
-/** `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: evaluated from its own cursor to the tip. */
+/** `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: evaluated from the hook's cursor to the tip. */
 /** `paused`: it was enabled when the log was restored to an earlier point; `paused_idle`: it was not, and had deliveries to send. */
 const stages = ['idle', 'live', 'catching_up', 'paused', 'paused_idle'] as const;
 export type Stage = (typeof stages)[number];
@@ -314,7 +314,7 @@ export const JOB_STATE = { pending: 0, done: 1, failed: 2, invalid: 3 } as const
 export type TokenJobState = keyof typeof JOB_STATE;
 export const storedJobState = enumNames('token_jobs', 'state', JOB_STATE);
 
-/** What a row of name_parts is a part of, and where in it the part begins. */
+/** The kinds of names in name_parts, and the places of a part in its name. */
 export const NAME_PART = { contract: 1, ft: 2, nft: 3, token_name: 4, token_symbol: 5 } as const;
 export type NamePartKind = keyof typeof NAME_PART;
 export const PART_PLACE = { start: 0, inside: 1, identifier: 2 } as const;

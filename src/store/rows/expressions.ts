@@ -22,7 +22,7 @@ const LIVE = storedStage.numberOf('live');
 const NEW = storedStatus.numberOf('new');
 const STREAMING = storedStatus.numberOf('streaming');
 
-// A live hook has these columns in hook_progress in place of its own row.
+// For a live hook, hook_progress has these columns instead of the hook's row.
 const SINCE = `(h.stage = ${LIVE} AND p.evaluated > h.joined)`;
 
 /** Whether a hook evaluates blocks. */
@@ -47,5 +47,5 @@ export const recordColumns = `h.id, h.uuid, h.consumer, h.created_at, h.definiti
        h.consecutive_failures, h.last_delivery_at, h.last_delivery_status`;
 export const fromHooks = 'FROM hooks h CROSS JOIN hook_progress p';
 
-/** Whether the index begins at a block, and knows nothing below: what it counts then is of its own blocks alone. */
+/** Whether the index starts at a block. Its counts then only include blocks from there on. */
 export const isBegun = 'EXISTS (SELECT 1 FROM history_start WHERE height > 0)';

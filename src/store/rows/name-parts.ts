@@ -1,8 +1,8 @@
-/** The parts by which names and identifiers are found (the table name_parts), for its writer, its check and the search. */
+/** Splits names and identifiers into searchable parts (the table name_parts), for its writer, its check and the search. */
 import { NAME_PART, type NamePartKind, PART_PLACE } from './enums.ts';
 import type { Stored } from './statement.ts';
 
-/** Characters from the beginning of a name by which it is found. Names of contracts have 40 at most. */
+/** Number of characters from the start of a name that searches match. Names of contracts have 40 at most. */
 export const LONGEST_PART = 64;
 
 /** A text as names are compared: case doesn't matter. */
@@ -12,7 +12,7 @@ export type NamePartRow = Stored<'name_parts'>;
 
 /**
  * The rows of a name: one for each of its characters.
- * @param identifier of the contract or asset, by whose beginning it is found as well; null for other names
+ * @param identifier of the contract or asset, whose start also matches; null for other names
  */
 export function nameParts(
   kind: NamePartKind,

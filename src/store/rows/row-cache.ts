@@ -85,7 +85,7 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, most = MO
     remove: (key: KeyOf<S>) => change(key, null),
     /** Writes the changed rows; called before each commit, and before others read the table in the open transaction. */
     store,
-    /** Discards all rows, because what was written since the last commit is rolled back. */
+    /** Discards all rows, because all writes since the last commit are rolled back. */
     forget,
   };
 }

@@ -16,7 +16,7 @@ export type Stored<Table extends keyof Rows, Name extends keyof Rows[Table] = ke
 /** Integer columns that a query reads as decimal text, since numbers are exact only below 2^53. */
 export type AsText<Row> = { [Name in keyof Row]: string | Extract<Row[Name], null> };
 
-/** An answer would cost more than one request may. The message says what to ask instead. */
+/** Thrown if an answer would cost more than one request may. The message suggests a cheaper request. */
 export class TooMuchWorkError extends Error {
   override readonly name = 'TooMuchWorkError';
 }
@@ -28,7 +28,7 @@ const OFFSET = /\bOFFSET \?(\d+)/;
 
 /**
  * Bounds the offset of a list to {@link MOST_ENTRIES}, since SQLite steps over the skipped entries one by one, in one turn.
- * Behind the end of a list there are no rows, however large the offset is.
+ * Any offset after the end of a list finds no rows.
  * @param index of the offset among the values
  */
 function boundOffset<Row>(statement: Statement<Row, SQLQueryBindings[]>, index: number): void {

@@ -57,14 +57,14 @@ const givenColumns = ({ columns }: TableShape): string[] =>
 
 /**
  * Makes a function that runs a statement with the values of some columns of a row, in order. A list of values is bound in a
- * third of the time of an object, and in three quarters of that of as many arguments.
+ * third of the time of an object, and in three quarters of the time of as many arguments.
  */
 function runner<Row extends object>(statement: Statement<null, Values>, columns: readonly string[]) {
   const names = columns as readonly (keyof Row)[];
   return (row: Row): Changes => {
     const values: Values = [];
     for (const name of names) values.push(row[name] as SQLQueryBindings);
-    // A statement binds an array as its list of values, which the type doesn't say.
+    // A statement binds an array as its list of values. The type lacks this.
     return statement.run(values as never);
   };
 }
@@ -107,7 +107,7 @@ export function inserterIfAbsent<S extends TableShape>(db: Database, shape: S): 
   };
 }
 
-/** What an upsert does to the columns of an existing row; other columns are unchanged. */
+/** The changes of an upsert to the columns of an existing row; other columns are unchanged. */
 interface RowChanges<Name> {
   /** Columns that get the new row's values. */
   replaced?: readonly Name[];

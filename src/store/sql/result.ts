@@ -28,7 +28,7 @@ export interface Result {
 }
 
 /**
- * Opens the index for queries, with the views of this program whatever the file's views are. SQLite sorts in memory, so that
+ * Opens the index for queries, with the views of this program, not the file's. SQLite sorts in memory, so that
  * no query fills a disk.
  * @throws OperatorError if there is no index, or one of another version
  */
@@ -52,7 +52,7 @@ function placeAt(sql: string, byte: number): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
-/** An error with SQLite's message, and the place at which the query is wrong. */
+/** An error with SQLite's message, and the position of the mistake in the query. */
 function refusal(error: SQLiteError, sql: string): OperatorError {
   const where = error.byteOffset < 0 ? '' : ` (${placeAt(sql, error.byteOffset)})`;
   return new OperatorError(`SQLite can't run the query: ${error.message}${where}.`, REMEDY, { cause: error });
@@ -104,17 +104,17 @@ function preparedQuery(db: Connection, sql: string) {
 const onlyViews = (cause?: unknown): OperatorError =>
   new OperatorError('Only the views, whose names begin with v1_, can be read here.', REMEDY, { cause });
 
-/** An empty database in which the views of this program are tables, and which has nothing else. */
+/** An empty database that only has the views of this program, as tables. */
 function viewsWithoutRows(): Database {
   const db = new Database(':memory:');
   for (const { name, columns } of views) db.run(`CREATE TABLE ${name} (${Object.keys(columns).join(', ')})`);
   return db;
 }
 
-/** The page at which SQLite keeps the schema of a file. */
+/** Number of the page in which SQLite stores a file's schema. */
 const SCHEMA_PAGE = 1;
 
-/** What SQLite opens to run a query on the views alone. @throws OperatorError if the query needs more than these */
+/** Returns the opcodes of a query, from SQLite's EXPLAIN. @throws OperatorError if the query needs more than the views */
 function openedBy(db: Database, sql: string, parameters: readonly SqlParameter[]) {
   try {
     return db.query<{ opcode: string; p2: number }, SqlParameter[]>(`EXPLAIN ${sql}`).all(...parameters);
@@ -126,7 +126,7 @@ function openedBy(db: Database, sql: string, parameters: readonly SqlParameter[]
 
 /**
  * Refuses a query that reads anything but the views: the tables behind them, SQLite's schema and table-valued functions.
- * SQLite itself says what a query reads, in a database that has the views alone.
+ * SQLite reports the tables that a query reads, in a database that only has the views.
  * @param text a query that {@link resultOf} takes
  * @throws OperatorError
  */
@@ -157,7 +157,7 @@ function requireParameters(count: number, values: readonly SqlParameter[]): void
  * Prepares a query. Rows are read as they are iterated.
  * @param text one SELECT, VALUES, WITH or EXPLAIN; a semicolon may end it
  * @param parameters values for its parameters
- * @throws OperatorError if the text is none of these; iterating throws it where the query fails
+ * @throws OperatorError if the text is none of these; iterating throws it if the query fails
  */
 export function resultOf(db: Connection, text: string, parameters: readonly SqlParameter[] = []): Result {
   const sql = text.replace(/[;\s]+$/, '');
@@ -211,7 +211,7 @@ function requireForms(columns: readonly ResultColumn[], row: readonly SqlValue[]
 /**
  * The result of a query with the forms of its columns, which takes a first run of the query: a column of SQLite may have
  * values of any type.
- * @param maxRows rows that are asked for; null for all
+ * @param maxRows number of requested rows; null for all
  * @throws OperatorError if the query or the file is at fault; iterating throws it for values of other forms
  */
 export function withForms(
@@ -226,7 +226,7 @@ export function withForms(
   const count = result.columns.length;
   const type = (i: number) => `nullif(typeof(c${i}), 'null')`;
   const looked = Array.from({ length: count }, (_, i) => `min(${type(i)}), max(${type(i)})`);
-  // One row more is read, to know whether the result is cut.
+  // Reads one more row, to detect a cut result.
   const read = maxRows === null ? 'result' : `(SELECT * FROM result LIMIT ${maxRows + 1})`;
   const statement = withUniqueNames(sql, count).replace(/\* FROM result$/, `${looked.join(', ')} FROM ${read}`);
   const types = onQuery(

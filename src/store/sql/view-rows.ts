@@ -1,4 +1,4 @@
-/** The rows of a view for an export: all of them, or those of a range of blocks. */
+/** Reads the rows of a view for an export: all of them, or the rows of a range of blocks. */
 import { OperatorError } from '../../base/errors.ts';
 import { positionsOf } from '../../chain/position.ts';
 import { clarityJson } from '../../codec/clarity-text.ts';
@@ -16,7 +16,7 @@ export interface ExportedBlocks {
   lastHash: Uint8Array;
 }
 
-/** Heights that an export asks for; null for the ends of the chain. */
+/** Heights of an export; null for the ends of the chain. */
 export interface AskedHeights {
   from: number | null;
   to: number | null;

@@ -1,7 +1,7 @@
 /**
  * The kit of the views for analysts. A column is declared with its type and its meaning; the statement that makes a view,
  * the types of an export and docs/sql.md derive from the declaration. Only functions of SQLite 3.38 and later are used, so
- * that other programs read the views, too.
+ * that other programs can also read the views.
  */
 import { PLACE_BITS } from '../../chain/position.ts';
 import { type EnumNames, PAYLOAD, payloadTypes, storedPayload, storedTransactionStatus } from '../rows/enums.ts';
@@ -33,7 +33,7 @@ export interface ViewColumn {
   help: string;
   /** Whether the value derives from another column, as an amount's forms for sums do. It is not exported. */
   isDerived?: boolean;
-  /** The forms of an amount for sums, where they don't follow from its text. */
+  /** The forms of an amount for sums, if they don't follow from its text. */
   forms?: SummableForms;
   /** Whether it is the hex of a serialized Clarity value, which an export also has as JSON. */
   isClarity?: boolean;
@@ -41,12 +41,12 @@ export interface ViewColumn {
 
 export interface View {
   name: string;
-  /** A sentence that says what a row is. */
+  /** A sentence that describes a row. */
   help: string;
   columns: Readonly<Record<string, ViewColumn>>;
   /** The clauses from FROM on; a list for a view of several SELECTs, each with the expressions of its columns. */
   from: string | readonly ViewPart[];
-  /** The columns that an index can search alone. */
+  /** The columns that an index can search without other conditions. */
   indexed: readonly string[];
   /** The columns that order the rows of an export, in the order of an index. */
   order: readonly string[];
@@ -71,12 +71,12 @@ const EXACT_DIGITS = LOW_DIGITS + 18;
 /**
  * An amount in forms that SQLite can sum: the nearest real number, and two integers, `high * 10^12 + low`, whose sums are
  * exact. SQLite's integers have 64 bits, so an amount of more than 30 digits has a real number as its upper part; a sum with
- * it is a real number, too, so that its type shows that it isn't exact.
+ * it is also a real number, so its type shows that it isn't exact.
  * @param sql an expression for decimal text
  */
 export function summableForms(sql: string): SummableForms {
   const digits = `ltrim(${sql}, '-')`;
-  // Without the lower digits; its sign stays, and a sign alone is 0.
+  // Without the lower digits. The sign stays; a sign without digits is 0.
   const upper = `substr(${sql}, 1, length(${sql}) - ${LOW_DIGITS})`;
   return {
     real: `CAST(${sql} AS REAL)`,
@@ -197,7 +197,7 @@ export const sortableAmount = (sql: string, help: string): ViewColumn => ({
   forms: sortableForms(sql),
 });
 
-/** An enum name whose column has a number. @param shown the name to show for others, where several numbers share one */
+/** An enum name whose column has a number. @param shown the name to show for others, if several numbers share one */
 export const word = <W extends string>(
   sql: string,
   stored: EnumNames<W>,
