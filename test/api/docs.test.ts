@@ -305,7 +305,7 @@ test('every tag has an introduction', () => {
     expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z].*[.]$/)]);
 });
 
-test('the document names the server that sent it', () => {
+test("the document's server URL is relative", () => {
   expect(whole.servers.map(({ url }) => url)).toEqual(['/']);
 });
 

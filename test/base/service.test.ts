@@ -45,7 +45,7 @@ const fail = (error: Error) => () => {
   throw error;
 };
 
-test("services stop in reverse order, and a failing one is named and doesn't stop the others from stopping", async () => {
+test('services stop in reverse order, even if one fails, and the error names it', async () => {
   const stopped: string[] = [];
   const services = new Services();
   for (const name of ['first', 'second', 'third']) {

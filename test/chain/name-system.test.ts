@@ -168,7 +168,7 @@ test("an attachment's metadata equals its print", () => {
   expect(attachmentMetadata(Uint8Array.of(3))).toBeNull();
 });
 
-test('a name and its token convert to each other', () => {
+test('a name converts to its token and back', () => {
   const label = fc.stringMatching(/^[a-z0-9_-]{1,20}$/);
   assertProperty(
     fc.property(label, label, (name, namespace) => {

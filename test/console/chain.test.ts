@@ -988,7 +988,7 @@ describe("the line of an error in a contract's source", () => {
   test.each(cases)('%s', (_, source, message, line) => expect(mistakeLine(source, message)).toBe(line));
 });
 
-test('a delivery lists the transactions of its blocks while its body is stored', () => {
+test('a delivery with a stored body contains the transactions of its blocks, and no others', () => {
   const blocks = (hash: string) => [{ transactions: [{ transaction_identifier: { hash } }] }];
   const payload = { event: { apply: blocks('0x1'), rollback: blocks('0x2') } };
   expect(['0x1', '0x2', '0x3'].map((id) => tellsOf(payload, id))).toEqual([true, true, false]);

@@ -431,7 +431,7 @@ describe('a server', () => {
     );
   };
 
-  test.each(['0', '1'])('with %s threads: every route needs a key', async (threads) => {
+  test.each(['0', '1'])('with %s threads: every route except the public status needs a key', async (threads) => {
     await using server = await serving({ threads });
     const admin = as(readAdminKey(server.directory) ?? '');
     const routes = await everyRoute(server.api);

@@ -265,7 +265,7 @@ async function targetsOf(events: readonly NodeEvent[], prng: Prng): Promise<stri
   });
 }
 
-/** Number of events after which each target is requested. */
+/** Number of last events, after each of which every target is requested. */
 const LOOKS = 15;
 
 test(
