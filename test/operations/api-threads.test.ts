@@ -1,4 +1,4 @@
-/** Requests of the main thread to its API threads. */
+/** Requests from the main thread to its API threads. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { apiThreadCount } from '../../src/commands/serve/api-threads.ts';
@@ -7,7 +7,7 @@ import { serving } from '../support/servers/serving.ts';
 /** Milliseconds that the metrics of a thread are waited for. */
 const WAIT = 2_000;
 
-test('what waits for the metrics of a thread ends with their arrival, so that it holds up no end of the process', async () => {
+test("a wait for a thread's metrics stops when they arrive, so that it can't delay the end of the process", async () => {
   let [begun, ended] = [0, 0];
   const { after } = systemClock;
   const counted: typeof after = (milliseconds, call) => {
@@ -26,7 +26,7 @@ test('what waits for the metrics of a thread ends with their arrival, so that it
   expect({ begun, ended }).toEqual({ begun: 1, ended: 1 });
 });
 
-test('by themselves, threads take no core that the writer needs', () => {
+test('by default, API threads leave a core for the writer', () => {
   const counts = [1, 2, 3, 4, 5, 6, 64].map((cores) => apiThreadCount('auto', cores));
   expect(counts).toEqual(process.platform === 'linux' ? [0, 0, 2, 3, 4, 4, 4] : [0, 0, 1, 1, 1, 1, 1]);
   expect([0, 1, 9].map((threads) => apiThreadCount(threads, 2))).toEqual([0, 1, 9]);

@@ -1,4 +1,4 @@
-/** `serve --archive`: rounds beside the server, what becomes of failures, and who archives. */
+/** `serve --archive`: rounds of the archiver, its failures, and the host that archives. */
 import { afterEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -81,7 +81,7 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
 
 const refused = new OperatorError('The bucket is full: place (QuotaExceeded).', 'Make room.');
 
-test('a round runs every few seconds, and metrics say what the archive has', async () => {
+test('archives every few seconds, and metrics show the state of the archive', async () => {
   const { world, pass, metric, rounds, stop, isStopped } = archiving();
   expect(await metric('entry')).toBe(0);
   world.last = 7;
@@ -97,7 +97,7 @@ test('a round runs every few seconds, and metrics say what the archive has', asy
   expect(isStopped()).toBe(true);
 });
 
-test('a failure is tried again for ever with growing waits, and logged once for each problem', async () => {
+test('retries a failure with growing waits, and logs each problem once', async () => {
   const { world, pass, metric, log, status, stop, rounds } = archiving();
   world.last = 3;
   await pass();
@@ -121,7 +121,7 @@ test('a failure is tried again for ever with growing waits, and logged once for 
   expect(rounds).toHaveLength(10);
 });
 
-test('a server that stops while its archive fails does not try once more', async () => {
+test('a server whose archive fails does not retry when it stops', async () => {
   const { world, pass, stop, rounds } = archiving();
   world.run = () => Promise.reject(refused);
   await pass(EVERY, 10_000);
@@ -148,7 +148,7 @@ test.each(['before', 'while'] as const)('a round that never ends is ended %s the
   expect(rounds).toHaveLength(1);
 });
 
-test('of several hosts, the one with the lease archives, under its epoch', async () => {
+test('in a cluster, only the host with the lease archives, under its epoch', async () => {
   const { world, pass, metric, rounds, status, stop } = archiving({ lease: () => null });
   world.last = 4;
   await pass();
@@ -170,7 +170,7 @@ test('of several hosts, the one with the lease archives, under its epoch', async
   await stop();
 });
 
-test('nothing is archived before the chain is known', async () => {
+test('archives nothing before the chain is known', async () => {
   const { world, pass, rounds, stop } = archiving({ chainId: null });
   await pass();
   expect(rounds).toEqual([]);
@@ -198,7 +198,7 @@ describe('a server', () => {
   const isArchived = async (server: Serving): Promise<boolean> =>
     (await series(server, 'behind_entries')) === 0 && (await series(server, 'entry')) > 0;
 
-  test('archives what its node posts, and the rest when it stops', async () => {
+  test('archives events from its node, and the rest when it stops', async () => {
     const path = join(folder.path, 'whole');
     const server = await started(path);
     using copy = dataDirectory();
@@ -212,7 +212,7 @@ describe('a server', () => {
     expect(journalRows(into)).toEqual(rows);
   });
 
-  test('goes on while its archive is of another log, and writes nothing there', async () => {
+  test('stays ready if another server wrote its archive, and writes nothing there', async () => {
     const path = join(folder.path, 'foreign');
     using other = ingestOf(events.map(received));
     await archive(other.path, directoryFiles(path), 'other');
@@ -228,7 +228,7 @@ describe('a server', () => {
     ['without credentials', {}],
     ['with a wrong key', { AWS_ACCESS_KEY_ID: 'ANOTHER' }],
     ['with a wrong secret', { AWS_SECRET_ACCESS_KEY: 'another' }],
-  ])('goes on %s for S3, and writes nothing', async (how, wrong) => {
+  ])('stays ready %s for S3, and writes nothing', async (how, wrong) => {
     using s3 = s3Server('bucket');
     const { AWS_ENDPOINT_URL } = s3.variables;
     Object.assign(process.env, how === 'without credentials' ? { AWS_ENDPOINT_URL } : s3.variables, wrong);
@@ -239,7 +239,7 @@ describe('a server', () => {
     expect(s3.objects.size).toBe(0);
   });
 
-  test('goes on while S3 refuses its clock, and archives once that is right', async () => {
+  test('stays ready while S3 rejects its clock, and archives when S3 accepts it', async () => {
     using s3 = s3Server('bucket');
     Object.assign(process.env, s3.variables);
     s3.fail = () => ({ status: 403, code: 'RequestTimeTooSkewed' });
@@ -251,7 +251,7 @@ describe('a server', () => {
     expect([...s3.objects.keys()]).toEqual([`bucket/archive/${IDENTITY}`, 'bucket/archive/open-one.zst']);
   });
 
-  test('stops though its archive never answers', async () => {
+  test('stops even if its archive never answers', async () => {
     using s3 = s3Server('bucket');
     Object.assign(process.env, s3.variables);
     s3.objects.set(`bucket/archive/${IDENTITY}`, new Uint8Array(1_000));
@@ -263,7 +263,7 @@ describe('a server', () => {
     expect([...s3.objects.keys()]).toEqual([`bucket/archive/${IDENTITY}`]);
   });
 
-  test('that only reads archives nothing', async () => {
+  test('in read mode archives nothing', async () => {
     using data = ingestOf(events.map(received), { views: true });
     const path = join(folder.path, 'read');
     await using server = await serving({ mode: 'read', archive: path }, data.path);
@@ -272,7 +272,7 @@ describe('a server', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test.skipIf(!canMount)('goes on while the disk of its archive is full, and archives when there is room', async () => {
+  test.skipIf(!canMount)("stays ready while the archive's disk is full, and archives when there is room", async () => {
     using disk = smallDisk(4_000_000)!;
     const path = join(disk.path, 'archive');
     disk.fill();
@@ -285,7 +285,7 @@ describe('a server', () => {
     expect(readdirSync(path)).toContain('open-one.zst');
   });
 
-  test('refuses an archive inside its data, and a location that is none', async () => {
+  test('rejects an archive inside its data directory, and an invalid location', async () => {
     const refusal = (given: Record<string, string>): Promise<unknown> =>
       startServing(readSettings({ data: join(folder.path, 'data'), apiPort: '0', eventPort: '0', ...given }, {})).then(
         () => null,

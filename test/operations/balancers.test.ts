@@ -1,4 +1,4 @@
-/** The configurations of load balancers that the documentation prints, each with a hostile reader beside another one. */
+/** The load balancer configurations in the documentation, each with a hostile client. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -134,7 +134,7 @@ describeWith('nginx', nginx !== null, () => {
     ].join('\n');
   const command = (file: string) => [nginx!, '-e', 'stderr', '-c', file];
 
-  test('the printed block of hosts: a reader takes none out, and a host that is down is passed over', async () => {
+  test("the documented block for hosts: a client can't take hosts out, and a host that is down is skipped", async () => {
     const [block] = printed('cluster.md', 'nginx');
     const port = freePort();
     const configuration = around(withHosts(block!).replace('listen 80;', `listen 127.0.0.1:${port};`));
@@ -146,7 +146,7 @@ describeWith('nginx', nginx !== null, () => {
     first!.api = cutProxy(Number(new URL(server.api).port));
   });
 
-  test('the printed block of one server', async () => {
+  test("the documented block for one server: a client can't take the server out", async () => {
     const [location] = printed('run.md', 'nginx');
     const port = freePort();
     const one = location!.replace('127.0.0.1:3999', new URL(server.api).host);
@@ -158,7 +158,7 @@ describeWith('nginx', nginx !== null, () => {
 const haproxy = programNamed('haproxy');
 
 describeWith('HAProxy', haproxy !== null, () => {
-  test('the printed block of hosts: a reader takes none out, and nodes reach a host', async () => {
+  test("the documented block for hosts: a client can't take hosts out, and nodes reach a host", async () => {
     const [block] = printed('cluster.md', 'haproxy');
     const [readers, nodes] = [freePort(), freePort()];
     const configuration = withHosts(block!)

@@ -1,4 +1,4 @@
-/** `serve --archive-base`: when bases are made, by whom, and what becomes of failures. */
+/** `serve --archive-base`: the times of bases, the host that makes them, and failures. */
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
@@ -86,7 +86,7 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
   };
 }
 
-test('a journal that cannot be read for a while ends nothing: it is said, and a base is made later', async () => {
+test("if the journal can't be read, the failure is logged and a base is made later", async () => {
   const started = bases();
   started.world.fault = Object.assign(new Error('full'), { name: 'SQLiteError', code: 'SQLITE_FULL', errno: 13 });
   await started.pass(LOOK, 10_000);
@@ -98,13 +98,13 @@ test('a journal that cannot be read for a while ends nothing: it is said, and a 
   await started.stop();
 });
 
-test('a base that is due is not begun after a stop', async () => {
+test('makes no base after a stop, even if one is due', async () => {
   const { runs, stop } = bases();
   await stop();
   expect(runs).toEqual([]);
 });
 
-test('the first base is made at once, and the next one when it is due', async () => {
+test('makes the first base immediately, and the next when it is due', async () => {
   const { world, pass, runs, advance, state, log, metric, stop } = bases();
   expect(state().entry).toBeNull();
   await pass();
@@ -124,7 +124,7 @@ test('the first base is made at once, and the next one when it is due', async ()
   await stop();
 });
 
-test('makes no base while the newest one has the last entry', async () => {
+test('makes no base while the newest one includes the last entry', async () => {
   const { world, pass, runs, advance, metric, stop } = bases();
   await pass();
   expect(runs).toEqual([false, true]);
@@ -149,7 +149,7 @@ test('retries with growing waits while the index is too old for a base', async (
   await stop();
 });
 
-test('a base of another host or an earlier start counts, also one of a clock that is ahead', async () => {
+test('counts bases from another host, an earlier start or a clock that is ahead', async () => {
   for (const hours of [-1, 23, 25, -30]) {
     const { pass, runs, stop } = bases({ newest: { entry: 4, height: 2, madeAt: NOW - hours * HOUR } });
     await pass();
@@ -158,7 +158,7 @@ test('a base of another host or an earlier start counts, also one of a clock tha
   }
 });
 
-test('none is made with 0 hours but one that the operator asks for', async () => {
+test('with 0 hours, makes a base only if the operator requests it', async () => {
   const { pass, request, runs, state, stop, advance } = bases({ hours: 0 });
   await pass();
   expect(runs).toEqual([false]);
@@ -171,7 +171,7 @@ test('none is made with 0 hours but one that the operator asks for', async () =>
   await stop();
 });
 
-test('none is made while the archive is behind, fails, or is written by another host', async () => {
+test('makes no base while the archive is behind, fails or belongs to another host', async () => {
   const { world, pass, runs, request, stop } = bases();
   for (const archive of [null, { entry: 0, behind_seconds: 0, failing: false }]) {
     world.archive = archive;
@@ -191,7 +191,7 @@ test('none is made while the archive is behind, fails, or is written by another 
   await stop();
 });
 
-test('a host that lost its lease ends its base, and looks anew once it has another', async () => {
+test('a host that loses its lease aborts its base, and reads the newest base when it has a lease again', async () => {
   let epoch: number | null = 1;
   const { world, pass, runs, state, stop } = bases({ lease: () => (epoch === null ? null : { epoch }) });
   let isAborted = false;
@@ -213,7 +213,7 @@ test('a host that lost its lease ends its base, and looks anew once it has anoth
   await stop();
 });
 
-test('a failure is tried again with growing waits, and logged once for each problem', async () => {
+test('retries a failed base with growing waits, and logs each problem once', async () => {
   const { world, pass, log, state, runs, stop } = bases();
   const full = new OperatorError('The bucket is full.', 'Make room.');
   world.run = () => Promise.reject(full);
@@ -238,7 +238,7 @@ test('a failure is tried again with growing waits, and logged once for each prob
 describe('a server', () => {
   const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 2 })];
 
-  test('makes a base when its operator asks for one, and a restore begins with it', async () => {
+  test('makes a base if the operator requests it, and a restore starts from that base', async () => {
     using folder = dataDirectory();
     const path = join(folder.path, 'archive');
     await using server = await serving({ archive: path, archiveBase: '0', hostName: 'one' });
@@ -267,7 +267,7 @@ describe('a server', () => {
     expect(wholeIndex(into)).toEqual(wholeIndex(server.directory));
   });
 
-  test('that writes no archive refuses to make a base', async () => {
+  test('without an archive refuses to make a base', async () => {
     await using server = await serving({});
     const answer = await fetch(new URL('/stackside/v1/archive/base', server.api), {
       method: 'POST',

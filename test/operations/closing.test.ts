@@ -1,4 +1,4 @@
-/** A server closes each part before the parts that it needs. */
+/** A server closes each part before the parts that it depends on. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
@@ -30,7 +30,7 @@ function watchedClosing(): { closed: string[]; environment: Partial<Environment>
   };
 }
 
-test('a server that stops accepts no requests first, then no events, then archives the rest, and closes its files last', async () => {
+test('a server stops its API first, then the event port, then archives the rest, and closes its files last', async () => {
   using place = dataDirectory();
   const { closed, environment } = watchedClosing();
   {
@@ -41,7 +41,7 @@ test('a server that stops accepts no requests first, then no events, then archiv
   expect(closed).toEqual(['The API', 'The event receiver', 'bases', 'archive', 'snapshots', 'journal.db', 'index.db']);
 });
 
-test('a server that fails to start closes what it had started', async () => {
+test('a server that fails to start closes the parts that it started', async () => {
   const { closed, environment } = watchedClosing();
   const { listen } = realEnvironment;
   const refused = new Error('no such port');

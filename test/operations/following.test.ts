@@ -1,4 +1,4 @@
-/** A server that follows an archive takes from it the events that its node doesn't send. */
+/** A server that follows an archive reads the events that its node doesn't send. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -129,13 +129,13 @@ test('a server whose node sends nothing catches up with the archive, and ignores
   expect(chainTables(made.at(-1)!.path)).toEqual(expected);
 });
 
-test('a server that begins to read far above the last block in common goes back as many segments as it takes', async () => {
+test('a server that starts to read far above the last shared block goes back as many segments as necessary', async () => {
   await using server = follower(events.slice(0, events.indexOf(blocks[8]!)), { startsAt: 1_000 });
   await server.look(SILENT_MS);
   expect([server.logged.map(({ event }) => event), tip(server)]).toEqual([['archive_followed'], 40]);
 });
 
-test('a partial history takes nothing from below its start, and ends where the archive does', async () => {
+test('a partial history reads nothing from below its start, and stops at the end of the archive', async () => {
   const start = events.indexOf(blocks.find((block) => heightOf(block) === 18)!);
   const known = events.slice(start, start + 8);
   await using server = follower(known);
@@ -145,7 +145,7 @@ test('a partial history takes nothing from below its start, and ends where the a
   expect(server.logged.map(({ event }) => event)).toEqual(['archive_followed']);
 });
 
-test('a server on a branch that the archive left finds the last block in common', async () => {
+test('a server on a branch that the archive left finds the last shared block', async () => {
   const orphan = blocks.findIndex((block, at) => at > 20 && heightOf(block) <= heightOf(blocks[at - 1]!));
   const lost = blocks[orphan - 1]!;
   const known = events.slice(0, events.indexOf(lost) + 1);
@@ -155,7 +155,7 @@ test('a server on a branch that the archive left finds the last block in common'
   expect(chainTables(server.directory.path)).toEqual(expected);
 });
 
-test('the archive is not applied above the tip of a node that posts blocks, until the node is silent for ten minutes', async () => {
+test("does not apply the archive above a posting node's tip until the node is silent for ten minutes", async () => {
   const known = events.slice(0, events.indexOf(blocks[10]!));
   await using server = follower(known);
   const later = blocks.find((block) => heightOf(block) === 25)!;
@@ -169,7 +169,7 @@ test('the archive is not applied above the tip of a node that posts blocks, unti
   expect(tip(server)).toBe(40);
 });
 
-test('a server that stops at any event continues there, and ends with the tables of the archive', async () => {
+test("a server that stops at any event continues there, and its tables equal the archive's", async () => {
   const directory = emptyDirectory();
   let known = events.slice(0, events.indexOf(blocks[3]!));
   for (let most = 1; ; most *= 3) {
@@ -186,7 +186,7 @@ test('a server that stops at any event continues there, and ends with the tables
   expect(chainTables(directory.path)).toEqual(expected);
 });
 
-test('a damaged archive is named once, and followed again when it is whole', async () => {
+test('logs a damaged archive once, and follows it again when it is repaired', async () => {
   const path = folder();
   cpSync(original, path, { recursive: true });
   const segments = readdirSync(path).filter((name) => name.startsWith('segment-'));
@@ -202,7 +202,7 @@ test('a damaged archive is named once, and followed again when it is whole', asy
   expect([tip(server), server.logged.at(-1)?.event]).toEqual([40, 'archive_followed']);
 });
 
-test('the first entry to read is found by the height of a block, from few segments', async () => {
+test('finds the first entry to read by block height, from few segments', async () => {
   const place = directoryFiles(original);
   let reads = 0;
   const counting: typeof place = {
@@ -220,7 +220,7 @@ test('the first entry to read is found by the height of a block, from few segmen
   expect(reads / 5).toBeLessThan(2 * Math.log2(segments) + 2);
 });
 
-test('data that were restored to an earlier point do not follow, and all others do', async () => {
+test('follows with all data except data restored to an earlier point', async () => {
   const [whole, earlier] = [folder(), folder()];
   await restoredFrom(directoryFiles(original), whole);
   await restoredFrom(directoryFiles(original), earlier, { until: { height: 12 } });

@@ -1,4 +1,4 @@
-/** A server with the node's token fills the gap below a block that it refuses. */
+/** A server with the node's token fills the gap below a block that it rejects. */
 import { expect, test } from 'bun:test';
 import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
 import { always, gapFilling, isChainFailure } from '../../src/commands/serve/gap-filling.ts';
@@ -52,11 +52,11 @@ function server(open: OpenIngest, { lie = honest, claim = async () => always as 
   };
 }
 
-test('a fork that is too deep is a reason to wait, and ends no server', () => {
+test('a fork that is too deep makes gap filling wait, and does not stop the server', () => {
   expect(isChainFailure(new DeepForkError(5, 2_000))).toBe(true);
 });
 
-test('the block after a gap is refused until the server has filled the gap, then accepted', async () => {
+test('the block after a gap is rejected until the server has filled the gap, then accepted', async () => {
   using open = openNew();
   await using it = server(open);
   for (const block of blocks.slice(0, 11)) await it.post(block);
@@ -79,7 +79,7 @@ test('a server that commits in groups fills each block of the gap once', async (
   expect(it.named('gap_filled')).toMatchObject([{ blocks: 14, height: 24 }]);
 });
 
-test('a node that does not tell a block is asked again later, and the reason is logged once', async () => {
+test("requests a block again if the node can't return it, and logs the reason once", async () => {
   using open = openNew();
   let isRefusing = true;
   let replays = 0;
@@ -105,7 +105,7 @@ test('a node that does not tell a block is asked again later, and the reason is 
   expect(it.named('gap_not_filled')).toHaveLength(1);
 });
 
-test('a log and an index that are away for a while are waited for', async () => {
+test('waits while the shared log or the index is unavailable', async () => {
   using open = openNew();
   let tries = 0;
   const claim = async () => {
@@ -123,7 +123,7 @@ test('a log and an index that are away for a while are waited for', async () => 
   expect(it.named('gap_not_filled')).toMatchObject([{ reason: 'the log is away' }, { reason: 'the index is away' }]);
 });
 
-test('a host fills only with the lease, and stops where it loses it', async () => {
+test('a host fills gaps only with the lease', async () => {
   using open = openNew();
   let asked = 0;
   const claim = async () => {
@@ -139,7 +139,7 @@ test('a host fills only with the lease, and stops where it loses it', async () =
   expect(asked).toBe(2);
 });
 
-test('a lease that can not be released is logged, and the server goes on', async () => {
+test("logs a lease that can't be released, and then accepts the next block", async () => {
   using open = openNew();
   let failing = true;
   const release = async () => {

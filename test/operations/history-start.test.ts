@@ -1,4 +1,4 @@
-/** Servers next to a node that has its chain already: their history starts at a block. */
+/** Servers next to a node that already has its chain: their history starts at a block. */
 import { afterAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -119,7 +119,7 @@ async function stateOf(directory: string) {
   }
 }
 
-test('without a token a history starts at the first posted block; accounts are asked for, also after the node was away', async () => {
+test('without a token, a history starts at the first posted block, and accounts are requested even after the node was down', async () => {
   using directory = dataDirectory();
   const first = chain.tip.height + 1;
   {
@@ -163,7 +163,7 @@ test('without a token a history starts at the first posted block; accounts are a
   ).rejects.toBeInstanceOf(PartialHistoryError);
 });
 
-test('with a token a history starts below the tip, and every block up to the tip is filled', async () => {
+test('with a token, a history starts below the tip, and every block up to the tip is filled', async () => {
   using directory = dataDirectory();
   using files = dataDirectory();
   const small = new SimulatedChain({ seed: 12, accounts: 6, operations: false, mempool: false });
@@ -184,7 +184,7 @@ test('with a token a history starts below the tip, and every block up to the tip
   expect((await stateOf(directory.path)).from).toBe(30);
 });
 
-test('with a token and a node that is away, a history starts at the first posted block', async () => {
+test('with a token but without a running node, a history starts at the first posted block', async () => {
   using directory = dataDirectory();
   using files = dataDirectory();
   const token = tokenIn(files.path);
@@ -195,7 +195,7 @@ test('with a token and a node that is away, a history starts at the first posted
   await until(async () => (await stateOf(directory.path)).from === first);
 });
 
-test('what a node says that cannot be is no answer, and ends nothing', async () => {
+test('rejects impossible account values from the node, and requests the accounts again', async () => {
   using directory = dataDirectory();
   await using server = await start(directory.path);
   const huge = `0x${'f'.repeat(64)}`;
@@ -218,7 +218,7 @@ test('what a node says that cannot be is no answer, and ends nothing', async () 
   expect(await server.metric('stackside_account_lookups_total')).toBeGreaterThan(3);
 });
 
-test('a server that needs the whole chain ends at another first block, which the node posts again', async () => {
+test('a server with --history full stops at a first block other than genesis, and the node keeps that block', async () => {
   using directory = dataDirectory();
   await using server = await start(directory.path, { history: 'full' });
   const [block] = blockOnly(all).slice(-1);
@@ -229,7 +229,7 @@ test('a server that needs the whole chain ends at another first block, which the
   expect((await stateOf(directory.path)).height).toBe(0);
 });
 
-test('a server that needs the whole chain starts with the genesis block, and its data starts again', async () => {
+test('a server with --history full starts with the genesis block, and restarts with its data', async () => {
   using directory = dataDirectory();
   for (const events of [all.slice(0, 20), all.slice(20)]) {
     await using server = await start(directory.path, { history: 'full' });
@@ -238,7 +238,7 @@ test('a server that needs the whole chain starts with the genesis block, and its
   expect((await stateOf(directory.path)).from).toBeNull();
 });
 
-test('a fork below the start does not end the server, and the longer branch becomes the chain', async () => {
+test('a fork below the start does not stop the server, and the longer branch becomes canonical', async () => {
   using directory = dataDirectory();
   await using server = await start(directory.path);
   const below = chain.tip;

@@ -1,4 +1,4 @@
-/** The samples of a server's activity pass on what they count, and begin at once. */
+/** Samples of a server's activity forward their counts and start immediately. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { DiskSpace, LastHour, RequestCounts } from '../../src/metrics/last-hour.ts';
@@ -10,7 +10,7 @@ function controlled() {
   return { manual, clock: { ...systemClock, now: manual.now, monotonic: manual.now, every: manual.every } };
 }
 
-test('the time of an attempt is passed to the metrics, and is in the sample of its interval', () => {
+test("the duration of an attempt is forwarded to the metrics and included in its interval's sample", () => {
   const { manual, clock } = controlled();
   const lastHour = new LastHour({ clock, requests: new RequestCounts() });
   const timed: number[] = [];
@@ -23,7 +23,7 @@ test('the time of an attempt is passed to the metrics, and is in the sample of i
   expect(lastHour.samples()).toMatchObject([{ time: 10, deliveryMs: 30, slowestDeliveryMs: 50 }]);
 });
 
-test('the growth of the data counts from the start, and is known after an hour', () => {
+test('the growth of the data is measured from the start and returned after an hour', () => {
   const { manual, clock } = controlled();
   const space = new DiskSpace(clock, () => 1_000_000 - manual.now() / 1_000);
   const stop = space.start();

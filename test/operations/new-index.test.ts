@@ -17,7 +17,7 @@ async function heightOf(server: Pick<Serving, 'get'>): Promise<number> {
   return ((await answer.json()) as { chain_tip: { block_height: number } }).chain_tip.block_height;
 }
 
-test('a server goes on at its addresses with an index that was rebuilt beside it', async () => {
+test('a server keeps its addresses when it switches to a rebuilt index', async () => {
   const said: LogEvent[] = [];
   const due = new Set<() => void>();
   const every: Clock['every'] = (_, call) => {

@@ -43,7 +43,7 @@ async function ready() {
   return { status: response.status, body: (await response.json()) as { node_height?: number | null } };
 }
 
-test('before the first event, /ready names the next step with the observer section, and /health is 200', async () => {
+test('before the first event, /ready returns the next step with the observer section, and /health is 200', async () => {
   const { host } = new URL(server.events);
   const standing = {
     ready: false,
@@ -59,7 +59,7 @@ test('before the first event, /ready names the next step with the observer secti
   expect((await metrics()).get('stacks_block_height')).toBe(0);
 });
 
-test('stackside status --alive and --ready ask them, and give the reason of a refusal', async () => {
+test('stackside status --alive and --ready query /health and /ready, and fail with the reason', async () => {
   expect(await askHealth(server.api, 'alive')).toBe('alive');
   const refused = {
     message: `${server.api} is not ready. The node is at block 0, and no event has arrived yet.`,
@@ -83,7 +83,7 @@ function explainedMetrics(): string[] {
     .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([a-z_]+\*?)/g)].map(([, name = '']) => name));
 }
 
-test('docs/logs.md explains every metric, and no other', async () => {
+test('docs/logs.md explains every metric, and no others', async () => {
   const ofOthers = new Registry();
   clusterMetrics(ofOthers, 'a host', () => {
     throw new Error('nobody collects them');
@@ -119,7 +119,7 @@ test('docs/logs.md explains every metric, and no other', async () => {
 describe('over a chain', () => {
   beforeAll(() => server.post(events));
 
-  test('/ready says how far it is behind its node', async () => {
+  test('/ready reports the heights of the index and of its node', async () => {
     const infoWith = (height: number) =>
       node.answer('/v2/info', () => Response.json({ ...TESTNET_INFO, stacks_tip_height: height }));
     infoWith(50);
@@ -140,11 +140,11 @@ describe('over a chain', () => {
     expect(await ready()).toMatchObject({ status: 200, body: { ready: true, reason: null, node_height: 13 } });
   });
 
-  test('stackside status --ready ends with 0 once it is', async () => {
+  test('stackside status --ready succeeds if the server is ready', async () => {
     expect(await askHealth(server.api, 'ready')).toBe('ready');
   });
 
-  test('/metrics has heights, events by path, pending transactions and sizes', async () => {
+  test('/metrics contains heights, events by path, pending transactions and sizes', async () => {
     const seen = await metrics();
     const blocks = events.filter(({ path }) => path === '/new_block').length;
     expect(seen.get('stacks_block_height')).toBe(12);
@@ -166,7 +166,7 @@ describe('over a chain', () => {
     expect(waiting.total).toBeGreaterThan(0);
   });
 
-  test('/metrics times requests by route and status, whatever their paths', async () => {
+  test('/metrics measures requests by route and status, not by path', async () => {
     const key = (status: number) =>
       `http_request_duration_seconds_count{method="GET",route="/extended/v3/transactions/{tx_id}",status_code="${status}"}`;
     const before = await metrics();
@@ -179,12 +179,12 @@ describe('over a chain', () => {
     expect([...(await metrics()).keys()].filter((name) => name.includes('/no/such'))).toEqual([]);
   });
 
-  test('an event that is refused is counted as such', async () => {
+  test('a rejected event is counted as rejected', async () => {
     await fetch(`${server.events}/new_block`, { method: 'POST', body: '{}' });
     expect((await metrics()).get('stackside_events_total{event="/new_block",outcome="rejected"}')).toBe(1);
   });
 
-  test('the event port answers the same, for where there is no API', async () => {
+  test('the event port also serves /metrics, /health and /ready', async () => {
     const seen = await metrics(server.events);
     expect(seen.get('stacks_block_height')).toBe(12);
     // Nobody posts an event: the request for the metrics itself is none.
@@ -249,7 +249,7 @@ test.each([
   expect(spanText(seconds)).toBe(text);
 });
 
-test('a server that stops answers what it took, and takes no more', async () => {
+test('a stopping server answers open requests, and accepts no new ones', async () => {
   using slow = standInNode();
   const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   slow.answer('/v2/slow', async () => {
@@ -269,7 +269,7 @@ test('a server that stops answers what it took, and takes no more', async () => 
   expect(fetch(`${stopping.api}/extended`)).rejects.toThrow();
 });
 
-test('a port that is in use is named', async () => {
+test('the error about a port in use names the port', async () => {
   const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } });
   const { port } = taken;
   await expect(serving({ apiPort: String(port) })).rejects.toThrow(
@@ -278,7 +278,7 @@ test('a port that is in use is named', async () => {
   taken.stop(true);
 });
 
-test('a server refuses a node of another chain before it makes files, and starts if the node does not answer', async () => {
+test('a server rejects a node of another chain before it creates files, and starts if the node does not answer', async () => {
   using directory = dataDirectory();
   const starting = (network: string, nodeRpc: string, path?: string) => serving({ network, nodeRpc }, path);
   node.answer('/v2/info', () => Response.json(TESTNET_INFO));
@@ -292,7 +292,7 @@ test('a server refuses a node of another chain before it makes files, and starts
   expect((await absent.get('/health')).status).toBe(200);
 });
 
-test('a server takes the chain of its node if neither data nor settings name one', async () => {
+test("a server uses its node's chain if neither data nor settings name one", async () => {
   node.answer('/v2/info', () => Response.json(TESTNET_INFO));
   using directory = dataDirectory();
   {

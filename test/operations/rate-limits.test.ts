@@ -1,4 +1,4 @@
-/** Limits of clients as a server has them: on routes, realtime connections and what is passed on, in one thread and in several. */
+/** Limits for clients: routes, realtime connections and forwarded requests, on one thread and on several. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ describe.each([
   /** A client behind the proxy on this machine. */
   const from = (address: string) => ({ 'x-forwarded-for': address });
 
-  test('what a client may ask is said with each answer, and what is more is refused with the time to wait', async () => {
+  test("each response shows the client's limit, and a request above the limit is rejected with the time to wait", async () => {
     const first = await ask('/extended/v2/blocks', from('192.0.2.1'));
     expect([first.status, first.headers.get('ratelimit')]).toEqual([200, `"address";r=${LIMIT - 1};t=5`]);
     const { allowed, last } = await untilRefused(() => ask('/extended/v2/blocks', from('192.0.2.1')));
@@ -85,7 +85,7 @@ describe.each([
     expect([own.status, own.headers.get('ratelimit-policy')]).toEqual([200, '"key";q=40;w=60']);
   });
 
-  test('an invented address gains nothing, and pages, health and errors of paths count for nothing', async () => {
+  test("an invented address doesn't raise the limit, and pages, health and unknown paths don't count", async () => {
     let n = 0;
     await untilRefused(() => ask('/extended/v1/status', from(`198.51.100.${++n % 250}, 192.0.2.3`)));
     for (const path of ['/health', '/metrics', '/docs/json', '/nowhere']) {
@@ -95,7 +95,7 @@ describe.each([
     expect(page.status).toBe(200);
   });
 
-  test('a dear route counts as several requests, and a missing body as one', async () => {
+  test('an expensive route counts as several requests, and a HEAD request counts as one', async () => {
     const headers = from('192.0.2.4');
     expect((await ask('/stackside/v1/forks', headers)).headers.get('ratelimit')).toStartWith('"address";r=2;');
     expect((await untilRefused(() => ask('/extended/v1/block', headers))).allowed).toBeLessThan(LIMIT);
@@ -103,7 +103,7 @@ describe.each([
     expect([head.status, head.headers.get('ratelimit')]).toEqual([200, expect.stringMatching(/r=[1-9];/)]);
   });
 
-  test('connections and messages count, and a client beyond its limit is disconnected', async () => {
+  test('connections and messages count, and a client above its limit is disconnected', async () => {
     const url = `${server.api.replace('http', 'ws')}/extended/v1/ws`;
     const headers = from('192.0.2.5');
     const socket = await opened(url, headers);
@@ -143,7 +143,7 @@ describe.each([
   });
 });
 
-test('without a key nothing is read where keys alone may read, and who manages chainhooks is not asked for one', async () => {
+test('if reading requires a key, requests without a key are rejected, except /health', async () => {
   await using server = await serving({ rateLimit: '0', readKeys: keys }, source.path);
   const ask = (path: string, headers: Record<string, string> = {}) => fetch(`${server.api}${path}`, { headers });
   const refused = await ask('/extended/v2/blocks');

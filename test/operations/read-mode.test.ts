@@ -1,4 +1,4 @@
-/** A process that only reads, beside one that comes, goes, and makes the index anew. */
+/** A server in read mode while another process starts, stops and rebuilds the index. */
 
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -30,7 +30,7 @@ async function readyWhen(server: Serving, is: (readiness: Readiness) => boolean)
 }
 
 for (const threads of ['0', '1']) {
-  test(`with --threads ${threads} it is ready while there is an index, and reads the one that is there`, async () => {
+  test(`with --threads ${threads}, a server in read mode is ready while an index exists, and switches to a new index`, async () => {
     using directory = dataDirectory();
     const missing = `There is no index at ${indexPath(directory.path)}.`;
     await using reader = await serving({ mode: 'read', threads }, directory.path);

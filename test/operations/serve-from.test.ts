@@ -1,4 +1,4 @@
-/** `serve --from`: what an empty data directory is made of, and what becomes of one with data. */
+/** `serve --from`: restores into an empty data directory, and starts with existing data. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ async function from(location: string, data: string, given: Record<string, unknow
 
 const names = (said: readonly LogEvent[]): string[] => said.map(({ event }) => event);
 
-test('an empty data directory is restored, and the same command leaves its data as they are ever after', async () => {
+test('restores into an empty data directory, and the same command leaves existing data unchanged', async () => {
   const data = folder();
   expect(await from(web.url, data)).toEqual([
     { event: 'restore_begun', place: web.url, chain: '0x80000000' },
@@ -63,7 +63,7 @@ test('an empty data directory is restored, and the same command leaves its data 
   expect(journalRows(data)).toEqual(before);
 });
 
-test('the log says how far it is', async () => {
+test('logs the progress of the restore', async () => {
   let now = 0;
   const said: LogEvent[] = [];
   const settings = readSettings({ data: folder(), from: web.url, archiveKey: signer.publicKey }, {});
@@ -80,7 +80,7 @@ test('the log says how far it is', async () => {
   });
 });
 
-test('a restore that was interrupted goes on', async () => {
+test('continues an interrupted restore', async () => {
   const data = folder();
   const [second = ''] = readdirSync(path)
     .filter((name) => name.startsWith('segment-'))
@@ -99,7 +99,7 @@ test('a restore that was interrupted goes on', async () => {
   expect(web.asked.slice(asked)).not.toContain(first);
 });
 
-test('without a key nothing is restored, unless that is said', async () => {
+test('restores nothing without a key, except with --archive-unsigned', async () => {
   const data = folder();
   expect(await refusal(from(web.url, data, {}))).toContain('is public, and no key is given');
   const said = await from(web.url, data, { archiveUnsigned: 'true' });
@@ -107,7 +107,7 @@ test('without a key nothing is restored, unless that is said', async () => {
   expect(said[0]).toMatchObject({ place: web.url, problem: expect.stringContaining('Nobody vouches') });
 });
 
-test('the last entries are said to be missing where the open part is', async () => {
+test('logs that the last entries are missing if the archive lacks its open part', async () => {
   const spoiled = folder();
   cpSync(path, spoiled, { recursive: true });
   rmSync(join(spoiled, 'open-one.zst'));
@@ -117,7 +117,7 @@ test('the last entries are said to be missing where the open part is', async () 
   ]);
 });
 
-test('a private archive of a directory needs no key', async () => {
+test('restores a private archive in a directory without a key', async () => {
   const at = folder();
   await archive(source, directoryFiles(at));
   const data = folder();
@@ -125,7 +125,7 @@ test('a private archive of a directory needs no key', async () => {
   expect(await from(at, data, {})).toEqual([]);
 });
 
-test('data of another chain are refused, and data of another log of the same chain are served', async () => {
+test('rejects data of another chain, and accepts other data of the same chain', async () => {
   const later = kept(ingestOf(events, { chance: OTHER_IDENTITY }));
   const before = journalRows(later);
   expect(await from(web.url, later)).toEqual([]);
@@ -139,7 +139,7 @@ test('data of another chain are refused, and data of another log of the same cha
   expect(journalRows(later)).toEqual(before);
 });
 
-test('data are served, too, where the archive can not be asked', async () => {
+test("accepts existing data even if the archive can't be reached", async () => {
   const data = folder();
   cpSync(source, data, { recursive: true });
   using away = webServer(path);
@@ -149,7 +149,7 @@ test('data are served, too, where the archive can not be asked', async () => {
   ]);
 });
 
-test('files without an entry are no reason to restore nothing', async () => {
+test('rejects a directory that contains files but no entries', async () => {
   const data = kept(emptyDirectory(true));
   openAt(data)[Symbol.dispose]();
   expect(await refusal(from(web.url, data))).toBe(
@@ -157,19 +157,19 @@ test('files without an entry are no reason to restore nothing', async () => {
   );
 });
 
-test('a process that only reads restores nothing', async () => {
+test('rejects --from in read mode', async () => {
   expect(await refusal(from(web.url, folder(), { archiveKey: signer.publicKey, mode: 'read' }))).toBe(
     '--from is given, and --mode is read.',
   );
 });
 
-test('a public archive without a location is refused', () => {
+test('rejects a public archive without a location', () => {
   const refused = (given: Record<string, string>) => () => requireArchivable(readSettings(given, {}));
   expect(refused({ archivePublic: 'true' })).toThrow('--archive-public is given, but no archive.');
   expect(refused({ archivePublic: 'true', archive: '/mnt/archive' })).not.toThrow();
 });
 
-test('a key that is none is refused by the setting', () => {
+test('rejects an invalid archive key with the name of the setting', () => {
   for (const archiveKey of ['ed25519:AAAA', signer.publicKey.slice(8), `${signer.publicKey}=`]) {
     expect(() => readSettings({ archiveKey }, {})).toThrow(
       `archiveKey is "${archiveKey}".`.replace('archiveKey', '--archive-key'),

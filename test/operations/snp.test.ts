@@ -1,4 +1,4 @@
-/** A server that takes its events from stacks-node-publisher. */
+/** A server that receives its events from stacks-node-publisher. */
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { received } from '../support/data/ingest.ts';
@@ -11,7 +11,7 @@ import { until } from '../support/time/until.ts';
 const events = [...devnetEvents({ seed: 5, blocks: 2, transactionsPerBlock: 1 })].map(received);
 
 describeWith('Redis', hasRedis, () => {
-  test('has no event port, is ready with the last block, and says why it is not while Redis is away', async () => {
+  test('has no event port, is ready with the last block, and reports the reason if Redis is down', async () => {
     await using redis = await startRedis();
     const broker = new SnpBroker(redis.url, 'mainnet:');
     await broker.start();
@@ -40,7 +40,7 @@ describeWith('Redis', hasRedis, () => {
     expect((await server.get('/extended/v2/blocks')).status).toBe(200);
   });
 
-  test('that serves no API has its event port for health and metrics', async () => {
+  test('without an API uses its event port for health and metrics', async () => {
     await using redis = await startRedis();
     await using server = await serving({ snp: redis.url, mode: 'write' });
     expect((await fetch(`${server.events}/health`)).status).toBe(200);

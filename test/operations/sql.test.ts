@@ -1,4 +1,4 @@
-/** SQL over HTTP: who may ask, what is refused, and the limits. Queries are processes of their own. */
+/** SQL over HTTP: access, rejected queries and limits. Each query runs in its own process. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type AskedQuery, SQL_LIMITS } from '../../src/api/stackside/sql.ts';
@@ -57,7 +57,7 @@ async function signedIn(): Promise<string> {
   return (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
 }
 
-test('the operator alone may ask, and a browser only from a page of this server', async () => {
+test('only the operator may run queries, and a browser only from a page of this server', async () => {
   const own = { cookie: await signedIn(), 'sec-fetch-site': 'same-origin' };
   const callers: [Record<string, string>, number][] = [
     [{}, 401],
@@ -79,7 +79,7 @@ test('the operator alone may ask, and a browser only from a page of this server'
   expect((await server.get(PATH)).status).toBe(401);
 });
 
-test('open access is for pages of this server and programs alone, and a process that reads answers none', async () => {
+test("open access is only for this server's pages and for programs, and a server in read mode runs no query", async () => {
   await using open = await serving({ hookAccess: 'open' }, undefined, {}, { startOwnProcess: () => answering([]) });
   const statusOf = async (headers: Record<string, string>) =>
     (await open.get(PATH, withBody({ query: 'SELECT 1' }, headers))).status;
@@ -94,7 +94,7 @@ test('open access is for pages of this server and programs alone, and a process 
   expect((await reading.get(PATH, withBody({ query: 'SELECT 1' }))).status).toBe(503);
 });
 
-test('a result has its columns, its values and whether it was cut, and each format is that of `stackside sql`', async () => {
+test('a result contains its columns and values and shows if it was cut; formats other than JSON reject a cut result', async () => {
   const query = "SELECT ?1 AS a, 9007199254740993 AS b, NULL AS c, x'00ff' AS a, -1.5 UNION ALL SELECT ?2, 1, 2, 3, 4";
   const parameters = ['ä', true];
   const answer = await ask(query, { parameters });
@@ -130,7 +130,7 @@ test.each([
   expect([answer.status, message]).toEqual([400, expect.stringContaining(words)]);
 });
 
-test('an endless query ends after its time, and one that needs much memory before it has it', async () => {
+test('a query is cancelled after its time limit and above its memory limit', async () => {
   for (const [query, words] of [
     [ENDLESS, 'took longer than 1 seconds'],
     ['SELECT length(randomblob(999999999))', 'more than 500 MB of memory'],
@@ -143,7 +143,7 @@ test('an endless query ends after its time, and one that needs much memory befor
   }
 });
 
-test('a result without an end is refused by the number of its rows, whatever its format', async () => {
+test('a result above the row limit is rejected in every format', async () => {
   for (const format of ['csv', 'ndjson', 'parquet']) {
     const answer = await ask(ENDLESS.replace('count(*)', 'n'), { format, max_rows: 3 });
     expect([format, answer.status, await answer.json()]).toEqual([
@@ -154,7 +154,7 @@ test('a result without an end is refused by the number of its rows, whatever its
   }
 });
 
-test('a client that goes away ends its query, and the server its queries when it stops', async () => {
+test('a query ends when its client disconnects or the server stops', async () => {
   const leaving = new AbortController();
   const before = started.length;
   const left = ask(ENDLESS, {}, leaving.signal).catch((error: unknown) => error);
@@ -186,7 +186,7 @@ const answering = (lines: readonly object[], ended: Promise<void> = Promise.reso
   kill: () => {},
 });
 
-test('few queries run at a time, and an answer has few bytes', async () => {
+test('limits the number of running queries and the bytes of a result', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { signal } = new AbortController();
   const waiting = queries({ directory: '', start: () => answering([], promise) });

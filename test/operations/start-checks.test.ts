@@ -18,7 +18,7 @@ test.each([
   expect(logged.map(({ event }) => event)).toEqual(Array(warnings).fill('event_port_open'));
 });
 
-test('a demo takes a free port if another program uses its default port, and names it; a given port stays', () => {
+test('a demo uses a free port if its default port is in use and logs it, but never replaces a given port', () => {
   using other = standInNode();
   const port = Number(new URL(other.url).port);
   const { settings } = readSettingsOf('demo', {}, {});

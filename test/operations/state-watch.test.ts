@@ -25,7 +25,7 @@ test('logs each change of the state once, with the next step and the observer se
   expect(logged[2]).not.toHaveProperty('observer');
 });
 
-test('asks about the observer section after three blocks of a node that sends nothing', async () => {
+test('suggests to check the observer section after three blocks of a node that sends nothing', async () => {
   const { world, after } = watching();
   world.nodeHeight = 100;
   expect((await after(1)).reason).toBe('The node is at block 100, and no event has arrived yet.');
@@ -33,7 +33,7 @@ test('asks about the observer section after three blocks of a node that sends no
   expect((await after(1)).reason).toBe('The node is at block 103 but sends nothing.');
 });
 
-test('asks about the observer section after two minutes without an event', async () => {
+test('suggests to check the observer section after two minutes without an event', async () => {
   const { world, after } = watching();
   world.nodeHeight = 100;
   expect((await after(119)).reason).toContain('no event has arrived yet');
@@ -71,7 +71,7 @@ test('without RPC, is stale half an hour after the last event, and live again wi
   expect((await after(1)).state).toBe('live');
 });
 
-test('a refused block makes the server stuck, and its filling makes it catch up', async () => {
+test('a rejected block makes the server stuck, and filling the gap makes it catch up', async () => {
   const gap = {
     ...({ why: 'gap', problem: 'blocks 101–104 are missing', remedy: 'Fill them.' } as const),
     missing: { from: 101, to: 104 },
@@ -86,7 +86,7 @@ test('a refused block makes the server stuck, and its filling makes it catch up'
   expect((await after(61)).state).toBe('stuck');
 });
 
-test('a server that could not fill the blocks below the tip is stuck before the node posts the next one', async () => {
+test("a server that can't fill the blocks below the tip is stuck before the node posts the next one", async () => {
   let filling = { failure: null as string | null, goal: 130 };
   const { world, after } = watching({ filling: () => filling });
   Object.assign(world, { height: 31, nodeHeight: 130, historyStart: 30 });
@@ -132,7 +132,7 @@ test.each([
   expect([first, second?.trim()]).toEqual([expect.stringContaining(`Stuck: ${reason}`), next]);
 });
 
-test('a node of another chain than the data is the wrong chain, whenever it is seen', async () => {
+test('a node of another chain sets the state to wrong chain, whenever it appears', async () => {
   const { world, after } = watching();
   Object.assign(world, { height: 100, nodeHeight: 100, lastEvent: 0 });
   expect((await after(1)).state).toBe('live');

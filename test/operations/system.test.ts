@@ -52,11 +52,11 @@ test.each([
   ['GET', '/stackside/v1/inspections'],
   ['POST', '/stackside/v1/inspections'],
   ['DELETE', '/stackside/v1/inspections'],
-])('%s %s is for the operator alone', async (method, path) => {
+])('%s %s is for the operator only', async (method, path) => {
   expect((await server.get(path, { method })).status).toBe(401);
 });
 
-test('settings are shown with their sources, and secrets are not', async () => {
+test('settings are shown with their sources, but without secrets', async () => {
   const { settings, listeners, journal, data } = await asked<SystemState>('/stackside/v1/system');
   const named = (name: string) => settings.find((one) => one.name === name);
   expect(named('data')).toMatchObject({ value: server.directory });
@@ -69,7 +69,7 @@ test('settings are shown with their sources, and secrets are not', async () => {
   expect(data.files.map(({ name }) => name)).toContain('index.db');
 });
 
-test('indexes of decoded values are shown as far as they are made, and the log says when they are complete', async () => {
+test('indexes of decoded values are shown with their progress, and the log contains an event when they are complete', async () => {
   const indexed = async () => (await asked<SystemState>('/stackside/v1/system')).value_indexes;
   await until(async () => (await indexed()).every(({ state }) => state === 'complete'));
   const contract_id = 'ST000000000000000000002AMW42H';
@@ -83,7 +83,7 @@ test('indexes of decoded values are shown as far as they are made, and the log s
   expect(kinds.find(({ event }) => event === 'value_index_complete')?.count).toBe(4);
 });
 
-test('the log has every kind of event with its number, and the last ones', async () => {
+test('the log contains the count of every kind of event, and the latest events', async () => {
   const { kinds, recent } = await asked<SystemLog>('/stackside/v1/log');
   expect(kinds.find(({ event }) => event === 'block_applied')?.count).toBe(12);
   // The log of this server prints nothing, and debug events are kept where they are printed alone.
@@ -91,7 +91,7 @@ test('the log has every kind of event with its number, and the last ones', async
   expect(recent.find(({ level }) => level === 'debug')).toBeUndefined();
 });
 
-test('a flood of events leaves the warnings, and long values are cut', () => {
+test("many info events don't push out warnings, and long values are cut", () => {
   const passed: string[] = [];
   let time = 0;
   const { log, read } = recentLog(
@@ -111,7 +111,7 @@ test('a flood of events leaves the warnings, and long values are cut', () => {
   expect(kinds.find(({ event }) => event === 'event_accepted')?.count).toBe(1);
 });
 
-test('events of one second are the newest first, too', () => {
+test('events of the same second are sorted newest first', () => {
   const { log, read } = recentLog(
     () => {},
     'info',
@@ -127,7 +127,7 @@ test('events of one second are the newest first, too', () => {
   ]);
 });
 
-test('the log has the events of all threads, but for one that does not answer', () => {
+test('the log contains the events of all threads that answer', () => {
   let time = 0;
   const thread = () =>
     recentLog(
@@ -155,7 +155,7 @@ test('the log has the events of all threads, but for one that does not answer', 
   expect(kinds.length).toBe(main.read().kinds.length);
 });
 
-test('the index is checked in another process, one inspection at a time', async () => {
+test('the index is checked in another process, with one inspection at a time', async () => {
   const path = '/stackside/v1/inspections';
   const begin = { method: 'POST', body: JSON.stringify({ kind: 'check' }) };
   expect((await asked<InspectionsState>(path, begin)).check?.state).toBe('running');
@@ -228,7 +228,7 @@ test.each([
   ['fails', 1, [], 'The index is not there.'],
   ['prints what is not known', 0, ['{"found":{"name":5}}'], 'does not know'],
   ['prints no JSON', 0, ['Segmentation fault'], 'does not know'],
-])('an inspection whose process %s says so', async (_, code, lines, problem) => {
+])('an inspection whose process %s shows the problem', async (_, code, lines, problem) => {
   const { child, made } = inspecting();
   made.start('check');
   for (const line of lines) child.print(line);
@@ -238,7 +238,7 @@ test.each([
   expect(made.start('check')).toBe(true);
 });
 
-test('the sizes of tables and indexes add up to the file', () => {
+test('the sizes of tables and indexes add up to at most the file and its WAL', () => {
   const sizes = [...tableSizes(server.directory, () => {})];
   const file = fileSizes(server.directory).get('index.db') ?? 0;
   const wal = fileSizes(server.directory).get('index.db-wal') ?? 0;
@@ -248,7 +248,7 @@ test('the sizes of tables and indexes add up to the file', () => {
   expect(sum).toBeLessThanOrEqual(file + wal);
 });
 
-test('events are counted by the paths that nodes post them to, and by no other', async () => {
+test('events are counted only by paths that nodes post to', async () => {
   const registry = new Registry();
   const { answered } = eventMetrics(registry, () => 0);
   for (const outcome of ['applied', 'repeated', 'applied'] as const) answered('/new_block', outcome, 3);
@@ -264,7 +264,7 @@ test('events are counted by the paths that nodes post them to, and by no other',
   expect(lines.filter((line) => /^stacks_last_event_timestamps[{]/.test(line)).length).toBe(2);
 });
 
-test('the time of requests that wait for long adds up', () => {
+test('the durations of slow requests add up exactly', () => {
   const counts = new RequestCounts();
   const counted = counts.around({ route: () => () => {} }).route('GET', '/');
   for (const milliseconds of [4_000_000.25, 1_000_000.5]) counted(200, milliseconds);
@@ -324,7 +324,7 @@ test('the last hour is recorded in intervals of ten seconds', () => {
   expect(hour.samples().at(-1)).toMatchObject({ eventsPerSecond: 0, requestMs: null, delivered: 0, deliveryMs: null });
 });
 
-test('the time until the disk is full follows from what it lost in a day, and is unknown before an hour', () => {
+test('the time until the disk is full follows from its loss in a day, and is null in the first hour', () => {
   let [seconds, free] = [0, 100_000_000_000 as number | null];
   const clock = { ...systemClock, monotonic: () => seconds * 1_000 };
   const space = new DiskSpace(clock, () => free);
@@ -351,7 +351,7 @@ test('the time until the disk is full follows from what it lost in a day, and is
   expect(space.growth()).toEqual({ seconds: 86_400, bytesPerDay: 0, fullInSeconds: null });
 });
 
-test('the latency of events is that of the last thousand', () => {
+test('the event latency covers the last thousand events', () => {
   const hour = new LastHour({ clock: systemClock, requests: new RequestCounts() });
   const { answered } = hour.aroundEvents({ answered: () => {} });
   expect(hour.eventTimes()).toBeNull();
@@ -360,7 +360,7 @@ test('the latency of events is that of the last thousand', () => {
   expect(hour.eventTimes()).toEqual({ events: 1_000, medianMs: 500, p99Ms: 990 });
 });
 
-test('the alerts are evaluated each minute over the metrics of the server', async () => {
+test("alerts are evaluated each minute over the server's metrics", async () => {
   let metrics = async () => 'stackside_store_writable 1';
   const failures: unknown[] = [];
   let seconds = 100;
