@@ -16,22 +16,22 @@ export interface Connection {
   url: string;
   /** Null for requests without a key. */
   key: string | null;
-  /** The consumer for whom the request acts; by default the consumer of the key. */
+  /** The consumer that the request acts for; default: the consumer of the key. */
   consumer?: string;
 }
 
 const Refusal = Type.Object({ error: Type.String(), details: Type.String() });
 
-/** Whether a host is this machine, to which the admin key is sent without a flag. */
+/** Whether a host is this machine. This machine receives the admin key without a flag. */
 const isOwnMachine = hostCheck({ names: [], addresses: 'loopback' });
 
 const isOnOwnMachine = (url: string): boolean => isOwnMachine(URL.parse(url)?.host ?? null);
 
 /**
- * The key to send: that of the variable, or else the admin key in the named file or the data directory. The admin key is sent
+ * The key to send: the variable's key, or else the admin key in the named file or the data directory. The admin key is sent
  * to another machine only if a flag names that file or the data directory.
  * @returns null without a key
- * @throws OperatorError if the place that a flag names has no key, or a damaged one
+ * @throws OperatorError if a flag names a file or directory without a valid key
  */
 export function keyFor({ settings: { url, data, adminKey, hookKey }, sources }: Reading<'hooks'>): string | null {
   if (hookKey !== null) return hookKey;
@@ -58,7 +58,7 @@ export interface Answer {
 }
 
 /**
- * Sends a request and reads its response, whatever the status.
+ * Sends a request and reads its response with any status.
  * @throws OperatorError if the server can't be reached
  */
 async function askServer(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
@@ -143,7 +143,7 @@ const Refused = Type.Object({ message: Type.String() });
 /**
  * `stackside devnet …`: steers the simulated node of a demo.
  * @returns its answer
- * @throws OperatorError if it refuses, or the server is no demo on this machine
+ * @throws OperatorError if it refuses, or the server isn't a demo on this machine
  */
 export async function steerNode(url: string, action: string, given: object): Promise<object> {
   const { status, body } = await askServer({ url, key: null }, 'POST', `/stackside/v1/devnet/${action}`, given);
@@ -180,7 +180,7 @@ const ServerStanding = Type.Object({
 /** The state of a server, as its `/ready` shows it. */
 export type ServerStanding = Static<typeof ServerStanding>;
 
-/** Asks a server for its state. @returns null if no Stackside answers */
+/** Requests the state of a server. @returns null if no Stackside answers */
 export async function askStanding(url: string): Promise<ServerStanding | null> {
   try {
     const { body } = await askServer({ url, key: null }, 'GET', '/ready');

@@ -20,9 +20,9 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
   logs?: boolean;
   /** Arguments such as `<file...>`, with their help. */
   arguments?: readonly (readonly [syntax: string, help?: string])[];
-  /** Options of this command alone; they have no variables. */
+  /** Options that only this command has. They have no variables. */
   options?: readonly Option[];
-  /** Settings that `--help` shows; `--help-all` shows the others, too. Missing for a command whose help has all. */
+  /** Settings that `--help` shows; `--help-all` shows all. Omitted if `--help` shows all. */
   mainSettings?: readonly SettingName[];
   /** Runs the command. The module that does the work is imported here, so that `--help` doesn't wait for it. */
   run(reading: Reading<C>, options: Options, ...given: Arguments): Promise<void> | void;

@@ -93,7 +93,7 @@ async function writeWhole(file: string, open: () => Content): Promise<void> {
   }
 }
 
-/** What exists at an output path. Pipes and devices are written to, not replaced. */
+/** Returns the kind of file at an output path. Pipes and devices are written to, not replaced. */
 function whatIsAt(file: string): 'nothing' | 'file' | 'device' {
   const found = onFile(file, () => statSync(file, { throwIfNoEntry: false }));
   if (found?.isDirectory()) throw new OperatorError(`${file} is a directory.`, 'Give the path of a file.');
@@ -159,14 +159,14 @@ export async function print(content: Content): Promise<void> {
   try {
     await pipeline(streamOf(content), process.stdout, { end: false });
   } catch (error) {
-    // A failure of stdout itself was reported before, where it is worth a report.
+    // A failure of stdout itself was reported before, if necessary.
     if (error !== ofStdout) throw error;
   } finally {
     process.stdout.off('error', note);
   }
 }
 
-/** Whether the process ignores SIGHUP, as one that `nohup` started does. Only Linux tells. */
+/** Whether the process ignores SIGHUP, as one that `nohup` started does. Only Linux reports this. */
 function ignoresHangup(): boolean {
   if (process.platform !== 'linux') return false;
   const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
@@ -183,7 +183,7 @@ export const stopSignals = (): NodeJS.Signals[] => [
 /**
  * Runs work, which a signal ends with the process.
  * @param leave cleans up files before the process ends; called after a signal only
- * @param code with which the process ends
+ * @param code exit code of the process
  * @throws the error of the work
  */
 export async function interruptible<T>(
@@ -206,8 +206,8 @@ export async function interruptible<T>(
 
 /** Text from other sources on a terminal. */
 
-/** Control characters, with which text from other sources could control the terminal. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Control characters. Text from other sources could use them to control the terminal. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for control characters
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /** Replaces control characters other than tabs and line ends. */

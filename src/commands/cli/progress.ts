@@ -6,7 +6,7 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 export interface Progress {
   rows: number;
   height: number;
-  /** Bytes read from the file; `size` has all of them, if known. */
+  /** Bytes read from the file; `size` is the total, or null if unknown. */
   read: number;
   size: number | null;
 }
@@ -113,7 +113,7 @@ export function secondaryIndexReport(lines: ProgressLines = progressLines(proces
 }
 
 /**
- * Makes the secondary indexes at the end of an import. Signals are not handled meanwhile: no handler could run while SQLite
+ * Makes the secondary indexes at the end of an import. Signals are not handled during this work: no handler could run while SQLite
  * works, and if the process is killed, each index is either complete or missing.
  * @throws SQLiteError
  */

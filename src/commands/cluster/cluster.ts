@@ -72,7 +72,7 @@ async function withJournal<T>(data: string, work: (journal: JournalReader | null
   }
 }
 
-/** Sets the log's chain to that of a data directory. @throws OperatorError if the log is of another chain */
+/** Sets the log's chain to that of a data directory. @throws OperatorError if the log belongs to another chain */
 async function requireChain(log: PostgresLog, data: string): Promise<void> {
   const chainId = existsSync(indexPath(data)) ? directoryStatus(data).chain_id : null;
   if (chainId === null) return;
@@ -176,7 +176,7 @@ function sharedKey(place: KeyLocation): string {
   return file;
 }
 
-/** Reports progress through the log on stderr. @param last number of the last entry @param what noun for the entries */
+/** Reports progress through the log on stderr. @param last number of the last entry @param what noun for entries */
 function filling(last: number, what = 'entries'): (id: number) => void {
   const lines = progressLines(process.stderr);
   let first: number | null = null;
@@ -235,7 +235,7 @@ function verificationLines({ verified, faults }: { verified: number; faults: rea
   ];
 }
 
-/** A line of the report, with the name in a column of its own. */
+/** A line of the report, with the name in a separate column. */
 const line = (name: string, text: string): string => `${name.padEnd(14)} ${text}`;
 
 const ago = (seconds: number): string => (seconds < 60 ? `${seconds.toFixed(1)} s ago` : `${duration(seconds)} ago`);

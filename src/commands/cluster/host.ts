@@ -28,7 +28,7 @@ import { serverVersion } from '../cli/this-program.ts';
 const REPORT_MS = 5_000;
 
 /**
- * Seconds without an answer of the log after which a host is not ready, since its lag is unknown. A host asks the log every few
+ * Seconds without an answer of the log until a host is not ready, since its lag is unknown. A host reads the log every few
  * seconds, but readers should not lose all hosts while a standby takes over.
  */
 const MOST_SILENT_SECONDS = 60;
@@ -83,14 +83,14 @@ export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'commander'
   stop(): Promise<void>;
 }
 
-/** Some work that this host alone does for now. */
+/** Work that only this host does for now. */
 export interface Claim {
   /** Keeps the work for longer. @returns false if another host has it by now */
   renew(): Promise<boolean>;
   release(): Promise<void>;
 }
 
-/** Seconds for which a claim lasts unless it is renewed. */
+/** Seconds until a claim expires if the host doesn't renew it. */
 const CLAIM_SECONDS = 30;
 
 /** Entries that a host may lag behind the log and still be ready. */
@@ -187,7 +187,7 @@ async function requireNothingWithheld(directory: string, log: SharedLog): Promis
 
 /**
  * Holds the host to the chain of the log. If the log is unavailable, the host checks before it reads or appends.
- * @throws OperatorError if the settings or the data are of another chain
+ * @throws OperatorError if the settings or the data belong to another chain
  */
 async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Promise<void> {
   try {

@@ -1,4 +1,4 @@
-/** A server that is asked questions: one at a time, not too many a second, and with bounds for what it may answer. */
+/** Sends questions to a server: one at a time, with a limited rate, and with limits for its answers. */
 import { type Clock, pause } from '../../base/clock.ts';
 import { PassingError } from '../../base/errors.ts';
 import { isTooDeep, MAX_FOREIGN_DEPTH } from '../../base/json.ts';
@@ -9,12 +9,12 @@ export interface Answer {
   status: number;
   /** Media type without its parameters, such as `application/json`; empty without one. */
   type: string;
-  /** The JSON value of the body, or its text if it is no JSON. */
+  /** The JSON value of the body, or its text if it isn't JSON. */
   body: unknown;
   headers: Headers;
 }
 
-/** Why a question has no answer that can be compared, in words. */
+/** The reason why a question has no comparable answer, as text. */
 export class NoAnswer {
   constructor(readonly reason: string) {}
 }
@@ -30,18 +30,18 @@ export interface AskedServerOptions {
   userAgent: string;
 }
 
-/** Milliseconds in which an answer must be complete. */
+/** Milliseconds until an answer must be complete. */
 export const ANSWER_MS = 30_000;
-/** Times that a request is repeated whose failure may pass. */
+/** Maximum number of retries after a temporary failure. */
 const RETRIES = 3;
 const FIRST_RETRY_MS = 1_000;
-/** Seconds that a server may ask to wait in `Retry-After`; for more, the command ends and says so. */
+/** Maximum seconds in `Retry-After`. If a server requests more, the command fails. */
 const LONGEST_WAIT = 300;
 const MOST_REDIRECTS = 3;
-/** Questions without an answer, one after the other, after which a server is not asked any more. */
+/** Number of consecutive questions without an answer until the command stops. */
 const MOST_FAILURES = 5;
 
-/** Statuses of a server that has no time now. */
+/** Statuses of a busy server. */
 const TOO_MANY = 429;
 const BUSY: ReadonlySet<number> = new Set([TOO_MANY, 503]);
 /** Statuses that a repeated request may not have. */
@@ -53,7 +53,7 @@ class Failed extends Error {
   override readonly name = 'Failed';
 }
 
-/** An answer that has no end, or takes too long. Asking again would cost the server as much. */
+/** An answer that is too long or takes too long. A retry would cost the server as much. */
 class TooMuch extends Error {
   override readonly name = 'TooMuch';
 }
@@ -77,7 +77,7 @@ const withExactNumbers = (_: string, value: unknown, { source }: { source?: stri
     ? `${source} (a number)`
     : value;
 
-/** The value of a JSON text; the text itself where it is no JSON. */
+/** The value of a JSON text; the text itself if it isn't JSON. */
 function bodyOf(text: string): unknown {
   if (isTooDeep(text, MAX_FOREIGN_DEPTH)) return text;
   try {
@@ -96,7 +96,7 @@ function secondsOf(retryAfter: string | null, now: number): number | null {
   return time === null ? null : Math.max(0, Math.ceil((time / 1_000 - now) / 1_000));
 }
 
-/** Where a redirect leads, if it stays on the server; a key is never sent to another one, nor from TLS to plain text. */
+/** Returns the target of a redirect that stays on the server. A key is never sent to another server, nor from TLS to plain text. */
 function onSameHost(from: URL, location: string | null): URL | null {
   const to = location === null ? null : URL.parse(location, from.href);
   if (to === null || to.hostname !== from.hostname) return null;
@@ -118,9 +118,9 @@ export class AskedServer {
   }
 
   /**
-   * Asks, again and again where a failure may pass.
+   * Sends a question, with retries after temporary failures.
    * @param target path and query
-   * @throws PassingError if the server can't be reached, or asks for a longer wait
+   * @throws PassingError if the server can't be reached, or requests a longer wait
    */
   async ask(target: string): Promise<Answer | NoAnswer> {
     for (let tried = 0; ; tried++) {
@@ -158,7 +158,7 @@ export class AskedServer {
   /** The seconds to wait before the request is repeated, 0 for any; null for an answer that stays. */
   #secondsAfter({ status, headers, body }: Answer): number | null {
     if (PASSING.has(status)) return 0;
-    // A Stackside says so where the question needs blocks that it doesn't have, for which no wait helps.
+    // A Stackside returns this if the question needs blocks that it lacks. Waiting doesn't help.
     if (!BUSY.has(status) || Object(body).code === 'HISTORY_INCOMPLETE') return null;
     return secondsOf(headers.get('retry-after'), this.options.clock.now()) ?? 0;
   }

@@ -1,4 +1,4 @@
-/** `stackside compare`: two servers are asked the same questions, and their answers are compared. */
+/** `stackside compare`: sends the same questions to two servers, and compares their answers. */
 import { type Clock, pause } from '../../base/clock.ts';
 import { Prng } from '../../devnet/prng.ts';
 import { HISTORY_HEADER } from '../../http/history.ts';
@@ -22,29 +22,29 @@ export interface CompareOptions {
   ours: AskedServer;
   theirs: AskedServer;
   clock: Clock;
-  /** How each route is asked. */
+  /** The questions for each route. */
   plans: readonly Plan[];
-  /** Requests to the other server, at most, with those of earlier runs. */
+  /** Maximum number of requests to the other server, including earlier runs. */
   requests: number;
   seed: number;
-  /** What an earlier run has found; null for none. */
+  /** The findings of an earlier run; null if there is none. */
   earlier: Tally | null;
-  /** Called once it is known how the servers stand. The tally is that of the whole run, which changes. */
+  /** Called once after both servers' tips were read. The run changes this tally. */
   begun: (standing: Standing, tally: Tally) => void;
   /** Called after each question. */
   asked: () => void;
 }
 
-/** A difference with its reason, and with what was asked. */
+/** A difference with its reason, and the path and query. */
 interface Located {
   difference: Difference;
   reason: KnownReason | null;
   target: string;
 }
 
-/** Times that a question is asked again whose answers differ while blocks arrive. */
+/** Maximum number of tries for a question, if the answers differ while blocks arrive. */
 const MOST_TRIES = 4;
-/** Milliseconds before it is asked again: the slower server may need them for a block. */
+/** Milliseconds between two tries: the slower server may need them for a block. */
 const SETTLE_MS = 3_000;
 
 const GONE = 410;
@@ -57,7 +57,7 @@ function unansweredReason(answer: Answer | NoAnswer, whose: string): string | nu
   return answer.status === GONE ? `${whose} has the route switched off` : null;
 }
 
-/** Where two answers differ in what is compared. */
+/** Returns the differences of two answers in the compared parts. */
 function answerDifferences(route: string, ours: Answer, theirs: Answer): Difference[] {
   const whole = (path: string, here: unknown, there: unknown): Difference[] => [
     { path, at: path, ours: here, theirs: there, isOrder: false },
@@ -81,17 +81,17 @@ const withCursor = (target: string, cursor: string): string =>
 
 const isSameTip = (a: Tip, b: Tip): boolean => a.hash === b.hash && a.burnHeight === b.burnHeight;
 
-/** What came of a question: differences, none of them for equal answers, or why there are none that count. */
+/** The result of a question: its differences (empty for equal answers), or the reason why there is no result. */
 type Outcome = Located[] | NoAnswer | 'moved';
 
-/** Asks one question after the other. */
+/** Sends one question after the other. */
 class Comparison {
   constructor(
     private readonly options: CompareOptions,
     private readonly reasons: readonly KnownReason[],
   ) {}
 
-  /** Asks both servers once, and for the second page, if there is one. */
+  /** Sends a question to both servers once, and requests the second page, if there is one. */
   async once({ route, target, goesOn }: Question): Promise<Located[] | NoAnswer> {
     const { ours, theirs } = this.options;
     const page = async (ourTarget: string, theirTarget: string) => {
@@ -116,7 +116,7 @@ class Comparison {
     return second instanceof NoAnswer ? second : [...first.located, ...second.located];
   }
 
-  /** Asks until the answers are equal, or differ while both servers stand still at the same block. */
+  /** Repeats a question until the answers are equal, or differ while both servers stay at the same block. */
   async outcomeOf(question: Question): Promise<Outcome> {
     const { ours, theirs, clock } = this.options;
     const isSettled = (found: Located[] | NoAnswer): boolean =>
@@ -151,14 +151,14 @@ function count(tally: Tally, question: Question, outcome: Outcome): void {
   }
 }
 
-/** Whether a route has been asked. */
+/** Whether a route has had a question. */
 const wasAsked = ({ equal, known, differing, moved, unanswered }: Tally['routes'][string]): boolean =>
   equal + known + differing + moved + Object.keys(unanswered).length > 0;
 
 /**
  * Compares until as many requests have been made as there may be.
  * @returns how the servers stand at the end
- * @throws OperatorError if the servers are of different chains; PassingError if one can't be reached
+ * @throws OperatorError if the servers have different chains; PassingError if one can't be reached
  */
 export async function compare(options: CompareOptions): Promise<Standing> {
   const { ours, theirs, plans, requests, seed, earlier, begun, asked } = options;

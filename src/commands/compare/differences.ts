@@ -1,4 +1,4 @@
-/** Where two JSON values differ, by path. */
+/** Finds the differences of two JSON values, by path. */
 
 export interface Difference {
   /** The place with `[*]` for indexes and for keys that are data, such as `results[*].tx_id`; empty for the whole value. */
@@ -19,7 +19,7 @@ const MOST = 200;
 const OWN_KEY = /^[a-z][a-z0-9_]*$/i;
 const LONGEST_OWN_KEY = 40;
 
-/** Fields by which an item of a list is the same one in both lists. */
+/** Fields that identify an item in both lists. */
 const IDENTITIES: readonly (readonly string[])[] = [
   ['tx_id'],
   ['tx', 'tx_id'],
@@ -64,7 +64,7 @@ function fieldOf(value: unknown, field: readonly string[]): unknown {
   return field.reduce((within, key) => (isObject(within) ? within[key] : undefined), value);
 }
 
-/** The identities of items by one field; null unless each item has one of its own. */
+/** The identities of items by one field; null unless each item has a different one. */
 function identitiesBy(items: readonly unknown[], field: readonly string[]): Map<string, number> | null {
   const places = new Map<string, number>();
   for (const [index, one] of items.entries()) {
@@ -81,7 +81,7 @@ interface Identified {
   there: ReadonlyMap<string, number>;
 }
 
-/** The indexes of two lists' items by identity; null if no field tells the items of both lists apart. */
+/** The indexes of two lists' items by identity; null if no field distinguishes the items of both lists. */
 function identified(ours: readonly unknown[], theirs: readonly unknown[]): Identified | null {
   for (const field of IDENTITIES) {
     const [here, there] = [identitiesBy(ours, field), identitiesBy(theirs, field)];
@@ -93,7 +93,7 @@ function identified(ours: readonly unknown[], theirs: readonly unknown[]): Ident
 const areEqual = (ours: unknown, theirs: unknown): boolean => differencesOf(ours, theirs, 1).length === 0;
 
 /**
- * Compares two values. Keys of objects have no order. Items of lists are compared by what identifies them, if they have that,
+ * Compares two values. Keys of objects have no order. Items of lists are compared by their identity, if they have one,
  * so that one item more is one difference; else by their index.
  */
 export function differencesOf(ours: unknown, theirs: unknown, most: number = MOST): Difference[] {
@@ -149,7 +149,7 @@ export function differencesOf(ours: unknown, theirs: unknown, most: number = MOS
     if (moved >= 0) differ(item(place, index), here[index], there[other], true);
   }
 
-  /** What begins and ends both lists is left out, so that a row more is one difference. */
+  /** The common start and end of both lists are omitted, so that one more row is one difference. */
   function compareByIndex(place: Place, here: readonly unknown[], there: readonly unknown[]): void {
     const shorter = Math.min(here.length, there.length);
     let start = 0;

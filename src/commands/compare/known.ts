@@ -1,13 +1,13 @@
 /**
- * Why two servers that both work may answer differently. A difference is known only if the route, the path and what each
- * server answers fit, so that no reason hides another difference. docs/migration.md has the list as a table.
+ * Reasons why two working servers may answer differently. A difference has a reason only if the route, the path and each
+ * server's answer match, so that no reason hides another difference. docs/migration.md has the list as a table.
  */
 import type { Difference } from './differences.ts';
 
-/** What a difference was found in. */
+/** The question and the answers of a difference. */
 export interface Found {
   route: string;
-  /** Path and query that were asked. */
+  /** Path and query of the question. */
   target: string;
   /** The whole bodies. */
   ours: unknown;
@@ -17,7 +17,7 @@ export interface Found {
 export interface KnownReason {
   /** The routes in words, for a reader. */
   where: string;
-  /** What each answers. */
+  /** The answer of each server, in words. */
   here: string;
   there: string;
   routes: RegExp;
@@ -26,7 +26,7 @@ export interface KnownReason {
   when: (difference: Difference, found: Found) => boolean;
 }
 
-/** The path by which statuses and types of bodies are compared. */
+/** The path for differences of statuses and types of bodies. */
 export const STATUS = '@status';
 export const CONTENT_TYPE = '@content-type';
 
@@ -49,13 +49,13 @@ const statuses =
 const isAsked = (target: string, name: string): boolean => new URLSearchParams(target.split('?')[1]).has(name);
 const lastOf = (target: string): string => target.split('?')[0]?.split('/').at(-1) ?? '';
 
-/** The row of a list that a difference is in; the whole body where it is in none. */
+/** The row of a list that a difference is in; the whole body if it is in none. */
 function rowOf(body: unknown, at: string): unknown {
   const index = /^results\[(\d+)\]/.exec(at)?.[1];
   return index === undefined ? body : rowsOf(body)[Number(index)];
 }
 
-/** The height of the block that a row is of, or is; null for a row without one. */
+/** The height of a row's block; null for a row without one. */
 function heightOf(row: unknown): number | null {
   const heights = [
     ['block_height'],
@@ -88,7 +88,7 @@ const V1_STX = /^\/extended\/v1\/address\/\{principal\}\/(stx|balances)$/;
 const ACCOUNT_LISTS =
   /\/(principals|address|addresses)\/\{principal\}\/|^\/extended\/v3\/transactions$|^\/extended\/v1\/tx$/;
 
-/** Where a Stackside differs from the API that it takes the place of. */
+/** Differences between a Stackside and the API that it replaces. */
 export const referenceReasons: readonly KnownReason[] = [
   {
     where: 'lists',
@@ -449,7 +449,7 @@ export const referenceReasons: readonly KnownReason[] = [
   },
 ];
 
-/** The mempool is a node's own: that of another node has other transactions, also between two Stacksides. */
+/** Each node has a different mempool, so two Stacksides also have different pending transactions. */
 const mempoolReason: KnownReason = {
   where: 'pending transactions and what is counted of them',
   here: 'what this node has in its mempool',
@@ -468,7 +468,7 @@ const mempoolReason: KnownReason = {
     route.includes('mempool') ? one.path !== 'results[*]' || one.isOrder || onlyOne(one) : true,
 };
 
-/** What differs between any two servers. */
+/** Differences between any two servers. */
 export const commonReasons: readonly KnownReason[] = [mempoolReason];
 
 /** Whether a path fits a pattern of a reason. */
@@ -489,7 +489,7 @@ interface NotCompared {
   orNull?: boolean;
 }
 
-/** What says nothing of the chain: versions, the inside of cursors, when a server heard of something, and ages by the clock. */
+/** Values that don't depend on the chain: versions, the contents of cursors, times of receipt, and ages by the clock. */
 const NOT_COMPARED: readonly NotCompared[] = [
   { routes: /./, path: /^server_version$/ },
   { routes: /./, path: /^(next_cursor|prev_cursor|cursor|cursor\.(next|previous|current))$/ },
@@ -500,7 +500,7 @@ const NOT_COMPARED: readonly NotCompared[] = [
 
 const isNumberOrNull = (value: unknown): boolean => typeof value === 'number' || value === null;
 
-/** Whether a difference counts. It doesn't where both servers have a value of the same type that is not compared. */
+/** Whether a difference counts. It doesn't if both servers have values of the same type at a path that isn't compared. */
 export const isCompared = ({ path, ours, theirs }: Difference, route: string): boolean =>
   !NOT_COMPARED.some(
     ({ routes, path: pattern, orNull = false }) =>

@@ -1,4 +1,4 @@
-/** The questions that two servers are asked: made from the declarations of the routes, and from rows of the own server. */
+/** Makes the questions for two servers from the declarations of the routes, and from rows of this server. */
 import { Prng } from '../../devnet/prng.ts';
 import type { Route } from '../../http/route.ts';
 import type { BlockSubject, Subjects } from './subjects.ts';
@@ -10,11 +10,11 @@ export interface Question {
   target: string;
   /** Whether it is about something well below both tips, so that no new block changes the answer. */
   isFixed: boolean;
-  /** Whether the second page is asked for, too, if there is one. */
+  /** Whether to also request the second page, if there is one. */
   goesOn: boolean;
 }
 
-/** A question that can't be asked, with the reason. */
+/** A question that can't be sent, with the reason. */
 export class NotAsked {
   constructor(readonly reason: string) {}
 }
@@ -40,7 +40,7 @@ interface Source {
   names: readonly string[];
   /** Routes that it is for; all by default. */
   routes?: RegExp;
-  /** Why a route isn't asked if there are no values. */
+  /** The reason why a route has no question if there are no values. */
   without: string;
   values: (subjects: Subjects) => readonly (readonly string[])[];
   /** Whether the values name something that later blocks leave as it is. */
@@ -253,19 +253,19 @@ const sizes = ({ minimum = 0, maximum = 50 }: Schema): string[][] =>
 const fits = (source: Source, path: string, left: ReadonlySet<string>): boolean =>
   (source.routes?.test(path) ?? true) && source.names.every((name) => left.has(name));
 
-/** @throws Error for a parameter that nothing here knows, which a new route may have */
+/** @throws Error for a parameter without a source, which a new route may have */
 function sourceFor(path: string, left: ReadonlySet<string>): Source {
   const found = SOURCES.find((source) => fits(source, path, left));
   if (found !== undefined) return found;
   throw new Error(`${path}: no values for ${[...left].join(', ')}; a new parameter needs a source in questions.ts`);
 }
 
-/** How a route is asked. */
+/** The parts of a route's questions. */
 export interface Plan {
   path: string;
-  /** For what the route requires. */
+  /** Sources of required parameters. */
   required: readonly Source[];
-  /** For what may be given. */
+  /** Sources of optional parameters. */
   optional: readonly Source[];
   size: Source | null;
   offset: Source | null;
@@ -307,14 +307,14 @@ function planOf({ path, detail }: Route): Plan {
   };
 }
 
-/** Routes that this server alone has, that another service answers elsewhere, or that read a Bitcoin node. */
+/** Routes that only this server has, that another service answers elsewhere, or that read a Bitcoin node. */
 const NOT_COMPARED = /^\/(stackside|metadata|chainhooks)\b|\/faucets\//;
 
-/** How each route is asked that both servers have. @throws Error for a parameter that nothing here knows */
+/** Returns the plans of the routes that both servers have. @throws Error for a parameter without a source */
 export const plansOf = (routes: readonly Route[]): Plan[] =>
   routes.filter(({ method, path, hidden }) => method === 'GET' && !hidden && !NOT_COMPARED.test(path)).map(planOf);
 
-/** Makes a question about subjects. @param seed what is drawn is a function of it */
+/** Makes a question about subjects. @param seed determines the random choices */
 export function questionOf(
   { path, required, optional, size, offset, hasPages, places }: Plan,
   subjects: Subjects,

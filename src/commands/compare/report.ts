@@ -95,7 +95,7 @@ function jsonReport(tally: Tally, standing: Standing): string[] {
   ].map((line) => JSON.stringify(line));
 }
 
-/** Prints what was found up to now. @param format JSON has a line for each route, and one for all */
+/** Prints the findings so far. @param format JSON has a line for each route, and one for all */
 export function printReport(tally: Tally, standing: Standing, format: OutputFormat): void {
   const lines = format === 'json' ? jsonReport(tally, standing) : textReport(tally, standing);
   writeNow(`${lines.map(printableText).join('\n')}\n`);

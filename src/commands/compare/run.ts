@@ -24,7 +24,7 @@ export interface CompareSettings {
 export interface CompareCommandOptions {
   rate: number;
   requests: number;
-  /** By default that of the earlier run, or else drawn. */
+  /** Default: the earlier run's seed, or else a random one. */
   seed?: number;
   resume?: string;
   format: OutputFormat;
@@ -57,8 +57,8 @@ function requireUrl(text: string, api: string): string {
 }
 
 /**
- * Compares, and prints what was found, also where the comparison breaks off.
- * @returns whether nothing differs but for known reasons
+ * Compares, and prints the findings, even if the comparison fails halfway.
+ * @returns whether all differences have known reasons
  * @throws OperatorError for bad input or another chain; PassingError if a server can't be reached, or the two are apart
  */
 export async function runCompare(
@@ -73,7 +73,7 @@ export async function runCompare(
   let now: { standing: Standing; tally: Tally } | null = null;
   let unwritten = 0;
 
-  /** Keeps what was found. */
+  /** Saves the findings. */
   const keep = (): void => {
     if (resume !== undefined && now !== null) writeTally(resume, now.tally);
     unwritten = 0;

@@ -1,4 +1,4 @@
-/** How two servers stand: of which chain they are, how far each is, and up to which block they agree. */
+/** Compares the chains of two servers: their identity, the tips, and the highest common block. */
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { type AskedServer, NoAnswer } from './asked-server.ts';
 
@@ -28,7 +28,7 @@ export interface Standing extends Tips {
   /** The lowest block of both, and the highest one that is the same block for both. */
   lowest: number;
   common: number;
-  /** Whether the other server is a Stackside, too. */
+  /** Whether the other server is also a Stackside. */
   isStackside: boolean;
 }
 
@@ -66,7 +66,7 @@ async function hashAt(server: Server, height: number): Promise<string | null> {
 
 /**
  * Looks at both servers.
- * @throws OperatorError if they are of different chains, or one is no API of a chain; PassingError if a server can't be
+ * @throws OperatorError if they have different chains, or one isn't a Stacks API; PassingError if a server can't be
  *   reached, has no block yet, or no block that the other one has
  */
 export async function standingOf(ours: Server, theirs: Server): Promise<Standing> {

@@ -1,4 +1,4 @@
-/** What questions are about: rows of the own server, drawn at random, well below the tips. */
+/** Draws subjects for questions: random rows of this server, well below the tips. */
 import { Prng } from '../../devnet/prng.ts';
 import { type AskedServer, NoAnswer } from './asked-server.ts';
 
@@ -46,7 +46,7 @@ export interface Subjects {
   registered: Pair[];
   /** Contracts of signers. */
   signers: string[];
-  /** Versions of pox, and what is about them. */
+  /** Versions of pox, and rows about them. */
   poxTransactions: Pair[];
   poxStackers: Pair[];
   poxPools: Pair[];
@@ -54,10 +54,10 @@ export interface Subjects {
 
 /** Blocks of a round. */
 const BLOCKS = 6;
-/** Transactions of a block, and of a round whose events are read. */
+/** Transactions of a block, and transactions of a round with events to read. */
 const OF_BLOCK = 4;
 const WITH_EVENTS = 10;
-/** Accounts whose tokens are read. */
+/** Accounts with tokens to read. */
 const HOLDERS = 6;
 /** Rows that are skipped in a list, at most: other rounds see other parts of it. */
 const DEEPEST = 400;
@@ -77,7 +77,7 @@ const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** The texts of fields in a list of objects, without repetition and without what lacks them. */
+/** The texts of fields in a list of objects, without duplicates; skips objects without them. */
 function columnOf(list: readonly unknown[], ...names: readonly string[]): string[] {
   return [...new Set(list.map((one) => textOf(fieldOf(one, ...names))).filter((text) => text !== null))];
 }

@@ -1,4 +1,4 @@
-/** What a comparison has asked and found, as a file keeps it from run to run. */
+/** The questions and findings of a comparison, which a file stores between runs. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -12,10 +12,10 @@ const Count = Type.Integer({ minimum: 0 });
 
 const Finding = Type.Object({
   path: Type.String(),
-  /** What each server answers where the difference is known; null if it is not. */
+  /** The answers of each server if the difference has a known reason; null if not. */
   reason: Type.Union([Type.Null(), Type.Object({ here: Type.String(), there: Type.String() })]),
   count: Count,
-  /** The first one: what was asked, where in the answer, and the values as shortened JSON. */
+  /** The first one: its path and query, its place in the answer, and the values as shortened JSON. */
   example: Type.Object({
     target: Type.String(),
     at: Type.String(),
@@ -27,14 +27,14 @@ export type Finding = Static<typeof Finding>;
 
 const RouteTally = Type.Object({
   equal: Count,
-  /** Questions with known differences alone, and with others. */
+  /** Questions that only have differences with known reasons, and questions with others. */
   known: Count,
   differing: Count,
   /** Questions whose answers differed each time, but so did the tips. */
   moved: Count,
   /** Questions without two answers that can be compared, by the reason. */
   unanswered: Type.Record(Type.String(), Count),
-  /** Why it couldn't be asked; null once it was. */
+  /** The reason why it has had no question; null after its first one. */
   notAsked: Type.Union([Type.Null(), Type.String()]),
   findings: Type.Array(Finding),
 });
@@ -57,7 +57,7 @@ const Tally = Type.Object({
 });
 export type Tally = Static<typeof Tally>;
 
-/** Paths of a route that are kept; whatever differs in more places says no more. */
+/** Maximum number of stored paths per route. More paths wouldn't help. */
 const MOST_FINDINGS = 50;
 /** Characters of a value that are kept. */
 const LONGEST = 160;
@@ -84,7 +84,7 @@ function shortened(value: unknown): string {
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`;
 }
 
-/** Adds a difference to the findings of a route. @param target what was asked */
+/** Adds a difference to the findings of a route. @param target path and query of the question */
 export function addFinding(
   { findings }: RouteTally,
   { path, at, ours, theirs }: Difference,
@@ -106,7 +106,7 @@ export function addFinding(
 /**
  * Reads the file of an earlier run.
  * @returns null if there is none
- * @throws OperatorError if it can't be read, or is of a comparison of other servers or of another seed
+ * @throws OperatorError if it can't be read, or belongs to a comparison of other servers or with another seed
  */
 export function readTally(
   file: string,

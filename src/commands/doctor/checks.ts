@@ -32,14 +32,14 @@ const number = (value: number): string => value.toLocaleString('en-US');
 
 /** Seconds by which the clocks of this machine and of the node may differ: webhooks are signed with the time. */
 const MAX_CLOCK_DIFFERENCE = 10;
-/** Free space and time until the disk is full below which the operator must act. */
+/** The operator must act if the free space, or the time until the disk is full, is lower. */
 const MIN_FREE_BYTES = 1e9;
 const MIN_SECONDS_LEFT = 7 * 86_400;
 /** Blocks that the index may lack: a node reports its own height before it has posted the block. */
 const BLOCKS_BEHIND = 2;
 const UNAUTHORIZED = [401, 403];
 
-/** Alerts about what another check reports. */
+/** Alerts that another check also reports. */
 const COVERED = new Set([
   'StacksideCannotWrite',
   'StacksideNoBlocks',

@@ -43,7 +43,7 @@ export interface Facts {
   node: (NodeInfo & { isSynced: boolean | null; secondsAhead: number | null }) | null;
   /** Null if no server runs. */
   server: ServerStatus | null;
-  /** Alerts of the server whose condition holds now. */
+  /** Alerts of the server that are active now. */
   alerts: readonly Alert[];
   /** The data directory; null if it has no index. */
   data: Known<{ chainId: number | null; height: number | null; upgrade: UpgradePlan }> | null;
@@ -51,7 +51,7 @@ export interface Facts {
   nodeConfig: Known<NodeConfig> | null;
   /** The node's answer to the token; null without a token or without an answer. */
   tokenStatus: number | null;
-  /** Null if no token is known. */
+  /** Null if there is no token. */
   token: Known<string> | null;
   /** Ports of the settings that another program uses. */
   takenPorts: readonly { flag: string; port: number }[];
@@ -68,7 +68,7 @@ function known<T>(read: () => T): Known<T> {
   }
 }
 
-/** Asks the node, or returns null if it doesn't answer. */
+/** Returns the node's answer, or null if the node doesn't answer. */
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;

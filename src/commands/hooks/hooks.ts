@@ -87,13 +87,13 @@ function stateOf(hook: ListedHook): string {
     status as string,
     ...(enabled ? [] : ['disabled']),
     ...(paused === null ? [] : ['paused']),
-    // An interrupted hook needs no second word for it.
+    // For an interrupted hook, the status is enough.
     ...(isFailing(hook) && status !== 'interrupted' ? ['failing'] : []),
   ];
   return words.join(', ');
 }
 
-/** What keeps deliveries of a hook from their receiver, as sentences. */
+/** Returns the problems that keep deliveries of a hook from their receiver, as sentences. */
 function problemsOf(hook: ListedHook): string[] {
   const { status } = hook;
   const problems: string[] = [];
@@ -106,10 +106,10 @@ function problemsOf(hook: ListedHook): string[] {
   return problems;
 }
 
-/** Chainhooks by consumer; a null consumer is that of the key. */
+/** Chainhooks by consumer; null is the consumer of the key. */
 type HookLists = readonly { consumer: string | null; hooks: readonly ListedHook[] }[];
 
-/** A table of hooks with headings; failing ones come first, and what is wrong with a hook is below it. */
+/** A table of hooks with headings; failing hooks come first, and a hook's problems are below it. */
 function printHooks(lists: HookLists): void {
   const rows = lists
     .flatMap(({ consumer, hooks }) => hooks.map((hook) => ({ consumer, hook, state: stateOf(hook) })))
@@ -128,14 +128,14 @@ function printHooks(lists: HookLists): void {
   }
 }
 
-/** All consumers with chainhooks; null if the key's or the named consumer alone is meant. */
+/** All consumers with chainhooks; null for only the key's or the named consumer. */
 async function consumersOf(connection: Connection): Promise<string[] | null> {
   if (connection.consumer !== undefined) return null;
   const { body } = await ask(connection, 'GET', '/consumers');
   return Value.Check(Consumers, body) ? body.results.map(({ consumer }) => consumer) : null;
 }
 
-/** Prints the hooks of the key's or the named consumer, or otherwise those of all consumers. */
+/** Prints the hooks of the key's or the named consumer, or otherwise of all consumers. */
 export async function list(connection: Connection, { json }: { json: boolean }): Promise<void> {
   const show = json ? (lists: HookLists) => printJson(lists) : printHooks;
   const consumers = await consumersOf(connection);
@@ -302,7 +302,7 @@ export async function show(connection: Connection, uuid: string): Promise<void> 
 
 const Updated = Type.Object({ updated_uuids: Type.Array(Type.String()) });
 
-/** Lets the paused chainhooks go on, of the key's or the named consumer or otherwise of all, and prints their ids. */
+/** Resumes the paused chainhooks of the key's or the named consumer, or otherwise of all, and prints their ids. */
 async function enablePaused(connection: Connection): Promise<void> {
   const consumers = await consumersOf(connection);
   const connections = consumers?.map((consumer) => ({ ...connection, consumer })) ?? [connection];
@@ -313,7 +313,7 @@ async function enablePaused(connection: Connection): Promise<void> {
   }
 }
 
-/** Enables a chainhook, or lets all paused ones go on. */
+/** Enables a chainhook, or resumes all paused ones. */
 export async function enable(connection: Connection, uuid: string | undefined, paused: boolean): Promise<void> {
   if (paused === (uuid !== undefined)) {
     throw new OperatorError(

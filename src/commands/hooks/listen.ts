@@ -17,7 +17,7 @@ export interface ListenChoice {
   /** Milliseconds before each answer. */
   delay: number;
   printBody: boolean;
-  /** File with the signing secret; by default that of the setting. */
+  /** File with the signing secret; default: the file of the setting. */
   secretFile?: string;
 }
 

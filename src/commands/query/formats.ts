@@ -99,7 +99,7 @@ const text: Kind = {
 };
 
 /**
- * The Parquet type of each form. Amounts are texts: those of tokens have up to 39 digits, and DECIMAL allows 38.
+ * The Parquet type of each form. Amounts are texts: token amounts have up to 39 digits, and DECIMAL allows 38.
  */
 const kinds: Readonly<Record<Form, Kind>> = {
   integer: { element: { type: 'INT64' }, convert: (value) => BigInt(value as bigint) },
@@ -229,11 +229,11 @@ function* json(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Ge
   yield before === '[' ? '[]\n' : '\n]\n';
 }
 
-/** An integer as JSON; a text where a program that reads JSON would round it. */
+/** An integer as JSON; a text if a program that reads JSON would round it. */
 const safeInteger = (value: CsvValue): CsvValue =>
   typeof value === 'bigint' && !Number.isSafeInteger(Number(value)) ? String(value) : value;
 
-/** The columns, and each row as an array: JSON of an object without its closing brace, for the API to go on. */
+/** The columns, and each row as an array: JSON of an object without its closing brace, so that the API can continue it. */
 function* rowArrays(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Generator<string> {
   yield `{"columns":${JSON.stringify(columns.map(({ name }) => name))},"rows":[`;
   let before = '\n';

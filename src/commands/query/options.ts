@@ -27,7 +27,7 @@ export interface ExportOptions {
   overwrite: boolean;
   table?: string;
   query?: string;
-  /** By default that of the file name's suffix. */
+  /** Default: the format of the file name's suffix. */
   format?: ExportFormat;
   fromHeight?: number;
   toHeight?: number;

@@ -43,7 +43,7 @@ function reasonOf(error: OperatorError): 'query' | 'limit' | 'passes' {
 /** Bytes of a line's part. */
 const PART_BYTES = 1 << 16;
 
-/** Runs the request on stdin, and ends the process, which is the only way to end a thread in which SQLite works. */
+/** Runs the request on stdin, and ends the process, since nothing else stops a thread that runs SQLite. */
 export async function runRequest(
   directory: string,
   { timeout, maxMemory, maxRows }: Pick<SqlOptions, 'timeout' | 'maxMemory' | 'maxRows'>,

@@ -8,7 +8,7 @@ import { queryThreadUrl } from '../../thread-urls.ts';
 import type { Encoding } from './formats.ts';
 import { BYTES_PER_MEGABYTE } from './options.ts';
 
-/** The rows to read: those of a query, or those of a view and a range of blocks. */
+/** The rows to read: rows of a query, or rows of a view in a range of blocks. */
 export type QuerySource =
   | {
       sql: string;
@@ -65,7 +65,7 @@ export interface Watched {
 
 const thisProcess: Watched = { clock: systemClock, memory: () => process.memoryUsage.rss() };
 
-/** Milliseconds between two checks of the memory, in which a query can allocate some tens of megabytes. */
+/** Milliseconds between two memory checks. A query can allocate some tens of megabytes in this time. */
 const LOOK_MS = 20;
 
 const tooLong = (seconds: number): QueryLimitError =>

@@ -27,7 +27,7 @@ async function queryOnce(directory: string, sql: string, options: SqlOptions): P
 }
 
 /**
- * Runs `stackside sql` and ends the process, which is the only way to end a thread in which SQLite works.
+ * Runs `stackside sql` and ends the process, since nothing else stops a thread that runs SQLite.
  * @param query undefined to read it from stdin
  * @throws OperatorError if there is no query, and stdin is a terminal
  */

@@ -57,7 +57,7 @@ export interface ApiServiceOptions {
   clientLimits?: Partial<ClientLimits>;
   /** Forwards requests to the main thread; only in API threads. */
   mainThread?: Forward;
-  /** A secret of this process, by which the main thread recognises requests of its own threads. */
+  /** A secret of this process. The main thread uses it to recognise requests of the API threads. */
   internalToken: string;
   /** Memory with the counts of clients' requests, which all threads share. */
   rates: SharedArrayBuffer;

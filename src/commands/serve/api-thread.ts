@@ -1,4 +1,4 @@
-/** An API thread. It reads snapshots of its own, and forwards requests that need the main thread. */
+/** Runs an API thread. It reads separate snapshots, and forwards requests that need the main thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
 import type { Readiness } from '../../api/operations.ts';

@@ -84,7 +84,7 @@ class Questions<Answer> {
     this.#clock = clock;
   }
 
-  /** Resolves with the answer, or null if it is late. @param send sends the request, whose number the answer repeats */
+  /** Resolves with the answer, or null if it is late. @param send sends the request; the answer repeats its number */
   async ask(send: (id: number) => void): Promise<Answer | null> {
     const id = ++this.#asked;
     const { promise, resolve } = Promise.withResolvers<Answer | null>();
@@ -178,9 +178,9 @@ class ApiThread {
 /** Whether the system distributes the connections of a port among threads. */
 const canShare = process.platform === 'linux';
 
-/** With fewer cores, threads would take from the writer what they give to readers. */
+/** With fewer cores, threads would slow the writer down as much as they help readers. */
 const CORES_FOR_THREADS = 3;
-/** More are worth their memory only where the operator knows it. */
+/** More threads need much memory, so the operator must set them. */
 const MOST_AUTOMATIC = 4;
 
 /** The number of API threads that a setting means on a machine. @param cores that the process may use */
@@ -216,7 +216,7 @@ export async function startApiThreads({
       'Run with --threads 1, or several processes with --mode read behind a proxy.',
     );
   }
-  // Other processes could share the port, too; listening without sharing shows that none uses it.
+  // Other processes could also share the port. Listening without sharing shows that none uses it.
   const probe = listenHttp({
     ...apiListener,
     hostname,

@@ -1,4 +1,4 @@
-/** The API of a server, on the main thread or on threads of its own. */
+/** Serves the API on the main thread or on separate threads. */
 import type { Steering } from '../../api/devnet/family.ts';
 import type { SystemApi } from '../../api/stackside/system.ts';
 import type { Faucets } from '../../faucets/faucets.ts';
@@ -11,7 +11,7 @@ import type { ServerReadings } from './app.ts';
 import type { Base } from './base.ts';
 import { crash } from './crash.ts';
 
-/** The address at which the main thread answers forwarded requests. */
+/** The main thread's address for forwarded requests. */
 const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
 
 interface ApiParts {

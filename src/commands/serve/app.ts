@@ -92,19 +92,19 @@ export interface ApiOptions {
   faucets?: Faucets;
   /** Forwards requests to the main thread; only in API threads. */
   mainThread?: Forward;
-  /** A secret of this process, by which requests of its own threads are recognised; only with several threads. */
+  /** A secret of this process that identifies requests of its threads; only with several threads. */
   internalToken?: string;
   /** Forwards requests to the node's RPC interface, if there is a node. */
   nodeProxy?: Forward;
-  /** Asks the node about untouched accounts; undefined if there is no node. */
+  /** Requests untouched accounts from the node; undefined if there is no node. */
   askAccount?: AskAccount;
   /** Path prefixes that other services answer. One below `/metadata` takes the place of the routes there. */
   prefixes?: readonly PrefixForward[];
-  /** Whether the server asks the node about tokens; default: true. */
+  /** Whether the server requests token metadata from the node; default: true. */
   asksAboutTokens?: boolean;
   /** Null or undefined if this process doesn't write. */
   hooks?: HookApi | null;
-  /** What readers of the chain's changes need of the server. */
+  /** The functions of the server that routes for chain changes need. */
   changes?: ChangeServing;
   /** Controls the simulated node, if the server was started with one. */
   steering?: Steering | null;
@@ -117,7 +117,7 @@ export interface ApiOptions {
   turns?: Turns;
   /** Counts the requests of clients; null or undefined if they have no limits. */
   limiter?: RateLimiter | null;
-  /** Tells the address of a client; default: that of the peer. */
+  /** Returns the address of a client; default: the peer's. */
   addressOf?: AddressOf;
 }
 

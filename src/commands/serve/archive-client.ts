@@ -1,4 +1,4 @@
-/** Asks a thread for work on the archive, one piece at a time. The thread is started when it is needed. */
+/** Sends work on the archive to a thread, one piece at a time. The thread is started when it is needed. */
 import { errorOfMessage, PassingError } from '../../base/errors.ts';
 import { startThread, type Thread } from '../../base/thread.ts';
 import { archiveThreadUrl } from '../../thread-urls.ts';
@@ -23,7 +23,7 @@ export function archiveClient(start: ArchiveThreadStart) {
   return {
     /**
      * Lets the thread do a piece of work.
-     * @param told called with each message of the thread
+     * @param told receives each message of the thread
      * @param signal ends the work early
      * @throws OperatorError
      */

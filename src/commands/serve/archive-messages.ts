@@ -3,7 +3,7 @@ import type { Round } from '../../archive/archiver.ts';
 import type { Retained } from '../../archive/retention.ts';
 import type { ErrorMessage } from '../../base/errors.ts';
 
-/** What such a thread is started with. */
+/** The parameters that such a thread starts with. */
 export interface ArchiveThreadStart {
   /** The data directory. */
   directory: string;
@@ -30,7 +30,7 @@ export interface BaseStep {
   sentBytes: number;
 }
 
-/** What a thread tells while it makes a base. */
+/** The messages of a thread while it makes a base. */
 export type BaseNews =
   | { kind: 'newest'; base: BaseSummary | null }
   | { kind: 'step'; step: BaseStep }

@@ -1,4 +1,4 @@
-/** The threads that archive: they read journal and index by connections of their own, so that no event waits for them. */
+/** The threads that archive: they read journal and index through separate connections, so that no event waits for them. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Archiver } from '../../archive/archiver.ts';
 import { type BaseManifest, newestBase } from '../../archive/base.ts';
@@ -58,7 +58,7 @@ export async function runBase(
   if (retained !== null) tell({ kind: 'retained', ...retained });
 }
 
-/** Runs rounds and bases as the main thread asks for them, until it ends the thread. An unknown error ends the thread, too. */
+/** Runs the rounds and bases that the main thread requests, until it ends the thread. An unknown error also ends the thread. */
 export function runArchiveThread(): void {
   const port = parentPort;
   if (port === null) throw new Error('this runs in a thread of its own');

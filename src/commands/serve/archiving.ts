@@ -1,4 +1,4 @@
-/** Archives the log beside the server: a round every few seconds, on a thread of its own. A failure is tried again forever. */
+/** Archives the log while the server runs: a round every few seconds, on a separate thread. Retries until it succeeds. */
 
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
@@ -16,7 +16,7 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 import { archiveClient } from './archive-client.ts';
 import type { ArchiveThreadStart } from './archive-messages.ts';
 
-/** Archives what the journal has. */
+/** Archives the entries of the journal. */
 export interface ArchiveRounds {
   /**
    * @param archived called with the last entry that the archive has
@@ -24,11 +24,11 @@ export interface ArchiveRounds {
    * @throws OperatorError
    */
   run(round: Round, archived: (entry: number) => void, signal: AbortSignal): Promise<void>;
-  /** Ends what is under way at once: an archive is sound whenever its writer ends. */
+  /** Stops the running round at once. The archive stays valid whenever its writer stops. */
   stop(): Promise<void>;
 }
 
-/** Rounds on a thread of their own, which is started again if it ends. */
+/** Runs rounds on a separate thread, which is restarted if it ends. */
 export function archiveThread(start: ArchiveThreadStart): ArchiveRounds {
   const { run, stop } = archiveClient(start);
   return {
@@ -38,7 +38,7 @@ export function archiveThread(start: ArchiveThreadStart): ArchiveRounds {
   };
 }
 
-/** Milliseconds for the last round of a server that stops; then what is under way ends. */
+/** Milliseconds for the last round of a server that stops. Then the round is cancelled. */
 const LAST_ROUND_MS = 2_000;
 /** Maximum milliseconds between two attempts while the archive fails. */
 const LONGEST_WAIT_MS = 60_000;
@@ -55,7 +55,7 @@ export interface ArchivingOptions {
   host: string;
   /** The lease now; null while another host archives. */
   lease: ArchiveLease;
-  /** Entry of the newest base, as far as it is known. */
+  /** Entry of the newest base, if known. */
   newestBase: () => number | null;
   rounds: ArchiveRounds;
   ingest: Pick<Ingest, 'chainId' | 'identity' | 'lastEntry'>;
@@ -79,7 +79,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   /** Aborted when the last round has had its time. */
   const ended = new AbortController();
   let isHeld = false;
-  /** The last entry that the archive has, as far as this is known. */
+  /** The last entry in the archive, if known. */
   let entry = 0;
   /** Milliseconds of the monotonic clock at which the archive last had every entry, or this host began to write it. */
   let levelAt = clock.monotonic();
@@ -104,7 +104,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     const began = clock.monotonic();
     if (held !== null && !isHeld) levelAt = began;
     isHeld = held !== null;
-    // An archive names its chain, which the first blocks tell, and its log.
+    // An archive names its log and its chain. The first blocks show the chain.
     if (held === null || chainId === null || identity === null) return;
     const { epoch } = held;
     const ending = new AbortController();

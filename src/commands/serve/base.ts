@@ -1,4 +1,4 @@
-/** What the services of a server have in common. */
+/** The objects that all services of a server share. */
 import type { Registry } from 'prom-client';
 import type { Operations } from '../../api/operations.ts';
 import type { Services } from '../../base/service.ts';

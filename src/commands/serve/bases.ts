@@ -1,6 +1,6 @@
 /**
- * Makes bases of the archive beside the server, every so many hours and when the operator asks, on a thread of its own: it may read one
- * snapshot of the index for minutes, while rounds go on. What it sent before a failure or a restart is found again by its content.
+ * Makes bases of the archive while the server runs, at intervals and on request, on a separate thread: it may read one
+ * snapshot of the index for minutes, while rounds continue. After a failure or a restart, it finds the uploaded parts by their content.
  */
 
 import type { Registry } from 'prom-client';
@@ -20,16 +20,16 @@ import type { ArchiveLease } from './archiving.ts';
 export interface BaseMaking {
   /**
    * @param make whether to make one, or only to look at the newest
-   * @param tell called with what comes of it
+   * @param tell receives the progress and the result
    * @param signal ends it early
    * @throws OperatorError
    */
   run(make: boolean, tell: (news: BaseNews) => void, signal: AbortSignal): Promise<void>;
-  /** Ends what is under way at once: parts that were sent are found again. */
+  /** Stops at once. The next attempt finds the uploaded parts. */
   stop(): Promise<void>;
 }
 
-/** Bases on a thread of their own, which ends with each, since it may need much memory. */
+/** Makes each base on a separate thread that ends afterwards, since it may need much memory. */
 export function baseThread(start: ArchiveThreadStart, keepDays: number | null): BaseMaking {
   const { run, stop } = archiveClient(start);
   return {
@@ -57,7 +57,7 @@ export interface BasesOptions {
   /** The data directory. */
   directory: string;
   location: string;
-  /** Hours between two bases; 0 for none but those that the operator asks for. */
+  /** Hours between two bases; 0 for only those that the operator requests. */
   hours: number;
   lease: ArchiveLease;
   /** The archive as it is written; null while another host does. */
@@ -72,9 +72,9 @@ export interface BasesOptions {
 /** The bases of a server. */
 export interface Bases {
   state: () => NonNullable<ServerStatus['archive']>['base'];
-  /** Entry of the newest one; null if there is none, or it isn't known yet. */
+  /** Entry of the newest base; null if there is none, or it is unknown yet. */
   newest: () => number | null;
-  /** Asks for a base now. @returns why there is none, in words; null if it is made as soon as the archive has all entries */
+  /** Requests a base now. @returns the reason for a refusal; null if the base is made as soon as the archive has all entries */
   request: () => string | null;
   stop: () => Promise<void>;
 }
@@ -82,7 +82,7 @@ export interface Bases {
 /** Begins to make bases. */
 export function startBases(options: BasesOptions): Bases {
   const { directory, location, hours, lease, archive, making, clock, chance, registry, log } = options;
-  /** The newest base; undefined if it isn't known, as at the start and after another host wrote. */
+  /** The newest base; undefined if unknown: at the start, and after another host wrote. */
   let newest: BaseSummary | null | undefined;
   /** Since when this host has written the archive without a base, in Unix milliseconds. */
   let since = clock.now();
@@ -92,7 +92,7 @@ export function startBases(options: BasesOptions): Bases {
   let isWanted = false;
   let step: BaseStep | null = null;
 
-  /** Milliseconds since the newest base, whatever the clock was when it was made. */
+  /** Milliseconds since the newest base. Never negative, even if the clock went back. */
   const age = (): number => Math.abs(clock.now() - (newest?.madeAt ?? since));
   /** Reports whether the newest base has all entries of the archive, so that another would equal it. */
   const isCurrent = (): boolean => newest != null && newest.entry >= archived;
@@ -139,7 +139,7 @@ export function startBases(options: BasesOptions): Bases {
     const started = clock.monotonic();
     const tell = (news: BaseNews): void => {
       hear(news, started);
-      // What another host writes from now on, this one must not.
+      // If another host has the lease now, this host must stop writing.
       if (lease()?.epoch !== epoch) ending.abort();
     };
     const signal = AbortSignal.any([ending.signal, stopping]);
@@ -155,11 +155,11 @@ export function startBases(options: BasesOptions): Bases {
 
   async function turn(signal: AbortSignal): Promise<number> {
     try {
-      // An index that can't give the base that is due is asked ever more rarely.
+      // While a base is due but can't be made, the wait doubles.
       wait = (await work(signal)) ? Math.min(2 * wait, LONGEST_WAIT_MS) : LOOK_MS;
       return wait;
     } catch (error) {
-      // The journal is read, too: how far the archive is behind.
+      // The work also reads the journal, to see the archive's lag.
       throw operatorErrorOf(error, directory) ?? error;
     } finally {
       step = null;

@@ -24,7 +24,7 @@ export function rateLimiter(
   return new RateLimiter({ perMinute, keys, table, metrics: rateLimitMetrics(registry) });
 }
 
-/** Tells the addresses of clients. A proxy that isn't trusted is logged once, if its clients then share a limit. */
+/** Makes the function that returns a client's address. A proxy that isn't trusted is logged once, if its clients then share a limit. */
 export function clientAddresses({ trustedProxies }: Settings, isLimited: boolean, log: Log): AddressOf {
   const networks = parseNetworks(trustedProxies);
   if (networks === null) throw new Error('proxies are checked when the settings are read');

@@ -160,7 +160,7 @@ interface Steering {
   body: (until: number | undefined, ...given: string[]) => object;
 }
 
-/** An option with the end of what is mined, in place of a number. */
+/** An option that sets the end of mining, instead of a number. */
 const untilOption = (flag: string, help: string): Option => numberOption(flag, help, 1);
 
 /** The number of an argument, unless an end is given; the server refuses both. */

@@ -67,7 +67,7 @@ function isRunning(pid: number): boolean {
 function isLeftover(path: string, pid: number): boolean {
   if (isRunning(pid) || statSync(path, { throwIfNoEntry: false })?.uid !== process.getuid?.()) return false;
   try {
-    // A demo in a container may have the directory, too, and its process isn't seen here.
+    // A demo in a container may also use the directory, and its process isn't visible here.
     lockUnfinished(path)[Symbol.dispose]();
     return true;
   } catch (error) {

@@ -28,7 +28,7 @@ export interface Environment {
   /** Opens the snapshots that requests read. */
   openSnapshots: OpenSnapshots;
   listen: Listen;
-  /** Asks the node. @param url of its RPC interface */
+  /** Queries the node. @param url of its RPC interface */
   nodeRpc: (url: string) => NodeRpc;
   /** Sends requests to URLs that strangers choose. */
   send: Send;
@@ -41,7 +41,7 @@ export interface Environment {
   createLog: (level: Level) => Log;
   /** Opens the log of a cluster. */
   openLog: OpenLog;
-  /** Runs a command of this program beside the server. */
+  /** Runs a command of this program next to the server. */
   startOwnProcess: StartOwnProcess;
   /** Seconds between two rounds of the archive. */
   archiveSeconds: number;

@@ -33,7 +33,7 @@ export interface EventSourcesOptions {
   /** Resolves when this host has the entries of the log, so that a stream begins after them, or when the signal is aborted. */
   caughtUp: (signal: AbortSignal) => Promise<void>;
   rate: EventRate;
-  /** The node's configuration; null if it isn't known. */
+  /** The node's configuration; null if unknown. */
   nodeConfig: NodeConfig | null;
   services: Services;
 }

@@ -28,7 +28,7 @@ const AWAY_MS = 600_000;
 
 /** Blocks below the tip at which reading begins. Heights go down at a fork, so events below the tip may be missing. */
 const BELOW_TIP = 100;
-/** Most segments by which reading goes back to find the last block in common. */
+/** Maximum number of segments to read backwards to find the last common block. */
 const MOST_STEPS_BACK = 100;
 
 const CHAIN_PATHS: readonly string[] = ['/new_block', '/new_burn_block', '/attachments/new'];
@@ -36,11 +36,11 @@ const MEMPOOL_PATHS: readonly string[] = ['/new_mempool_tx', '/drop_mempool_tx']
 
 type NodeActivity = ReturnType<typeof nodeActivity>;
 
-/** Notes what the node posts. @param tip returns the height of the tip */
+/** Tracks the blocks that the node posts. @param tip returns the height of the tip */
 export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number) {
   let eventAt = clock.monotonic();
   let blockAt = Number.NEGATIVE_INFINITY;
-  /** Height of the node's newest block, as far as it is known. */
+  /** Height of the node's newest block, if known. */
   let height = 0;
   let lacksBlocks = false;
 
@@ -72,7 +72,7 @@ export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number)
 
 /**
  * Whether data were restored to an earlier point: then they have another identity than their first entry gave them. They don't
- * follow the archive that they came from, which has what the operator went back from.
+ * follow the archive that they came from, since it still has the entries that the operator discarded.
  */
 export function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' | 'identity'>): boolean {
   const [first] = entries.after(0);
@@ -177,7 +177,7 @@ export function archiveFollowing(options: FollowingOptions) {
   };
 }
 
-/** Follows the archive of --from, and notes what the node posts. @returns null for data that don't follow one */
+/** Follows the archive of --from, and tracks the blocks that the node posts. @returns null for data that don't follow one */
 export function serverFollowing(
   { settings, environment: { clock }, log }: Base,
   ingest: Ingest,

@@ -37,7 +37,7 @@ interface GapFillingOptions {
 
 /** Requests to the node a second. */
 const RATE = 200;
-/** Milliseconds after a failure in which no further try is made: the node posts the refused block again and again. */
+/** Milliseconds between a failure and the next try, since the node keeps posting the refused block. */
 const PAUSE_MS = 10_000;
 
 /** The lease of a host that shares no log. */
@@ -46,7 +46,7 @@ export const always: Claim = { renew: async () => true, release: async () => {} 
 /** The blocks of the node or the archive don't fit, or some are missing. */
 const unfit = [DeepForkError, IncompleteBlockError, PayloadError, UnknownParentError];
 
-/** Whether an error says why blocks can't be added now: it doesn't end the server. */
+/** Whether an error means that blocks can't be added now. Such an error doesn't stop the server. */
 export const isChainFailure = (error: unknown): error is Error =>
   isTransient(error) || error instanceof OperatorError || unfit.some((kind) => error instanceof kind);
 
@@ -66,7 +66,7 @@ export function gapFilling(options: GapFillingOptions) {
   let running: Promise<void> | null = null;
   let restsUntil = Number.NEGATIVE_INFINITY;
   let lastReason = '';
-  /** Height up to which the last try was to fill. */
+  /** Target height of the last try. */
   let goal = 0;
 
   /** Accepts an event, and commits it: the fill of the next block reads it. */
@@ -82,7 +82,7 @@ export function gapFilling(options: GapFillingOptions) {
     const losing = new AbortController();
     try {
       const { height: to_height, indexBlockHash } = parent;
-      // A try that is repeated because the last one failed is no news.
+      // A retry after a failure isn't logged.
       if (lastReason === '') log({ event: 'gap_filling', to_height, index_block_hash: toHex(indexBlockHash) });
       const network = ingest.network() ?? networkOf((await node.info()).chainId);
       const asked = new AskedNode(node, { rate: RATE, clock, signal });
@@ -133,7 +133,7 @@ export function gapFilling(options: GapFillingOptions) {
         running = null;
       });
     },
-    /** Why the last try failed, with the height up to which it was to fill; `failure` is null if it didn't. */
+    /** The failure of the last try (null if it succeeded), and its target height. */
     state: (): { failure: string | null; goal: number } => ({ failure: lastReason === '' ? null : lastReason, goal }),
     /**
      * Fills an index without a block, from a height up to a block.

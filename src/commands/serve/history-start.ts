@@ -1,5 +1,5 @@
 /**
- * Starts the history of a server, and asks its node for accounts at the start: once for each account that a block touches. The
+ * Starts the history of a server, and requests accounts at the start from its node, once per account that a block touches. The
  * answer becomes an entry.
  */
 
@@ -49,7 +49,7 @@ export const untilPartial =
     }
   };
 
-/** Requests to the node a second: it has its chain to follow, and others ask it, too. */
+/** Requests to the node per second. The node must follow its chain, and has other clients. */
 const RATE = 50;
 
 const askedAt = (node: NodeRpc, clock: Clock, signal?: AbortSignal): AskedNode =>
@@ -107,7 +107,7 @@ interface AskingOptions {
   log: (event: StartingAccountEvent) => void;
 }
 
-/** Asks the node in the background for the accounts at the start of a partial history. */
+/** Requests the accounts at the start of a partial history from the node, in the background. */
 export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chance, registry, log }: AskingOptions) {
   const counts = { asked: 0, waiting: 0 };
   /** Why the node gave no answer; null after one. */
@@ -119,7 +119,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chanc
     hindrance = reason;
   }
 
-  /** @returns whether the node said what the account had */
+  /** @returns whether the node returned the account's state */
   async function ask(node: AskedNode, principal: string, below: Uint8Array): Promise<boolean> {
     const account = await askedStartingAccount(node, principal, below);
     if (account instanceof NoAnswer) {
@@ -130,7 +130,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chanc
     try {
       if ((await ingest.queue.run(() => ingest.receive(event))) === 'applied') counts.asked += 1;
     } catch (error) {
-      // The node says what no account can have.
+      // The node returned a value that no account can have.
       if (!(error instanceof PayloadError)) throw error;
       hinder(error.message);
       return false;
@@ -139,9 +139,9 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chanc
     return true;
   }
 
-  /** Asks about the accounts that wait. @returns the milliseconds until it is to be called again; null for never */
+  /** Requests all pending accounts. @returns milliseconds until the next call; null if none is needed */
   async function askAll(signal: AbortSignal): Promise<number | null> {
-    // A history that has begun with the genesis block has no start of its own, and never gets one.
+    // A history from the genesis block on has no start block, and never gets one.
     if (ingest.history.bottom() === 0) return ingest.history.tip().height === 0 ? LOOK_MS : null;
     const node = askedAt(rpc, clock, signal);
     const start = snapshots.read((reader) => reader.chain.start());
@@ -167,7 +167,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chanc
     waits: { firstMs: AWAY_MS, mostMs: AWAY_MS, random: chance.number },
     turn: askAll,
     failed(error) {
-      // Others say that the index or the disk is away.
+      // Other errors mean that the index or the disk is unavailable.
       if (error instanceof NodeUnreachableError) hinder(error.message);
     },
   });

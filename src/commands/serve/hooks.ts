@@ -96,10 +96,10 @@ export interface ServeHooksOptions {
   settings: Settings;
   ingest: Ingest;
   log: Log;
-  /** The snapshots from which routes read. */
+  /** The snapshots that routes read. */
   snapshots: Pick<Snapshots, 'read'>;
   timers: HookTimers;
-  /** The machine with which the index was opened. */
+  /** The state machine that opened the index. */
   machine: HookMachine;
   /** Sends commands to the log that hosts share; by default, to the host's own. */
   commander?: Commander;

@@ -1,5 +1,5 @@
 /**
- * Inspections of the index beside a server. Each is a process of its own: a SQLite call that reads for an hour can't be
+ * Runs inspections of the index while a server runs. Each is a separate process: a SQLite call that reads for an hour can't be
  * interrupted in a thread, while a process that only reads can be killed at any moment.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';

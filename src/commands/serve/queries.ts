@@ -1,5 +1,5 @@
 /**
- * SQL queries of the operator beside a server. Each is a process of its own, which `stackside sql` is, too: a SQLite call that
+ * Runs the operator's SQL queries while a server runs. Each is a separate process, like `stackside sql`: a SQLite call that
  * works for an hour can't be interrupted in a thread, while a process that only reads can be killed at any moment.
  */
 import { Value } from '@sinclair/typebox/value';

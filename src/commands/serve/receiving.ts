@@ -1,4 +1,4 @@
-/** Where the events of a server come from: the node, the gaps that are filled from it, and the archive of `--from`. */
+/** Receives the events of a server from its sources: the node, blocks that fill gaps, and the archive of `--from`. */
 import type { OperatorError } from '../../base/errors.ts';
 import type { EventRate } from '../../node/event-intake.ts';
 import { readNodeConfig } from '../../node/node-config.ts';
@@ -21,7 +21,7 @@ interface ReceivingParts {
 }
 
 export interface Receiving extends EventSources {
-  /** Why missing blocks can't be added, and the height up to which they were to be; null if nothing adds them. */
+  /** The reason why missing blocks can't be added, and the target height; null if nothing adds them. */
   filling(): Filling | null;
 }
 

@@ -34,7 +34,7 @@ function fieldsOf({ event: _, ...fields }: LogEvent): string {
 const isGrave = (event: LogEvent['event']): boolean => isLogged(event, 'warn');
 
 /**
- * Stores the events of a log from level `info` on, whatever level it prints.
+ * Stores the events of a log from level `info` on, even if it prints fewer.
  * @param log gets every event @param least the minimum level that it prints @param now the clock, in Unix milliseconds
  */
 export function recentLog(log: Log, least: Level, now: () => number): { log: Log; read(): ThreadLog } {

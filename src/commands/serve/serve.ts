@@ -113,7 +113,7 @@ export async function serveUntilSignal(
   if (ended instanceof OperatorError) throw ended;
 }
 
-/** The exit code of a server that a signal stopped; one that is being restored goes on after its next start. */
+/** The exit code of a server that a signal stopped. The next start continues an unfinished restore. */
 const STOPPED = 0;
 
 /** `stackside serve`, from its start until a signal. @throws OperatorError if it can't serve */
@@ -134,7 +134,7 @@ export async function runServe({ settings, sources }: Reading<'serve'>): Promise
     await serveUntilSignal(presenter, await startServing(settings, presenter.environment, { sources }));
   } catch (error) {
     const known = operatorErrorOf(error, settings.data);
-    // A supervisor restarts the server, and no event is lost meanwhile.
+    // A supervisor restarts the server, and no event is lost.
     if (known instanceof DiskFullError) throw new PassingError(known.message, known.remedy, { cause: error });
     throw error;
   }

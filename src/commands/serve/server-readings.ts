@@ -36,7 +36,7 @@ interface ReadingsOptions {
 
 const MILLISECONDS = 1000;
 
-/** Makes what reads the state of this process. Its uptime counts from this call. */
+/** Makes the functions that read the state of this process. Its uptime counts from this call. */
 export const serverReadings = (options: ReadingsOptions): ServerReadings => ({
   status: statusOf(options),
   history: () => historyOf(options.watch.hour),

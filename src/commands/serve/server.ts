@@ -1,4 +1,4 @@
-/** One start of a server: its services in order. Each stops before those that it needs. */
+/** Starts a server: its services in order. Each stops before those that it needs. */
 import { Registry } from 'prom-client';
 import type { Steering } from '../../api/devnet/family.ts';
 import type { OperatorError } from '../../base/errors.ts';
@@ -36,9 +36,9 @@ import { openWriting } from './writing.ts';
 
 /** Additional options of a server. */
 export interface Started {
-  /** Controls the simulated node beside it. */
+  /** Controls the simulated node. */
   steering?: Steering | null;
-  /** The token that the sBTC faucet sends; that of the test network if omitted. */
+  /** The token that the sBTC faucet sends; default: the test network's. */
   sbtcAsset?: string;
   /** Sources of the settings' values. */
   sources?: Sources;
@@ -47,7 +47,7 @@ export interface Started {
 /**
  * Starts a server once.
  * @param watch observations from before a restart
- * @throws OperatorError; what was started is stopped then
+ * @throws OperatorError after stopping the started services
  */
 export async function startServer(
   settings: Settings,
@@ -182,7 +182,7 @@ interface ManagingParts {
   ended: (error: OperatorError) => void;
 }
 
-/** Starts the services of a process that writes, beside its chainhooks. */
+/** Starts the services of a process that writes, except its chainhooks. */
 async function manage(base: Base, ingest: Ingest, parts: ManagingParts) {
   const { settings, environment, services, snapshots, node, log } = base;
   const { cluster, rate, ended, sbtcAsset, ...rest } = parts;

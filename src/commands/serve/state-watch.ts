@@ -1,4 +1,4 @@
-/** Follows the state of a server: reads what decides it, remembers when heights changed, and logs each change of the state. */
+/** Follows the state of a server: reads its inputs, remembers when heights changed, and logs each change of the state. */
 import type { Readiness } from '../../api/operations.ts';
 import {
   type EventSource,
@@ -21,7 +21,7 @@ import { readOrReason } from './operations.ts';
 export interface Filling {
   /** Why it fails; null if it doesn't. */
   failure: string | null;
-  /** Height up to which blocks should be filled; absent if only a gap tells it. */
+  /** Target height of the filling; absent if it follows from the gap. */
   goal?: number;
 }
 
@@ -54,7 +54,7 @@ const EVERY_MS = 5_000;
 /** Seconds over which the rate of new blocks is measured. */
 const RATE_SECONDS = 120;
 
-/** States that pass by themselves, and that of a server that is up to date. */
+/** Temporary states, and the state of a server that is up to date. */
 const quiet: ReadonlySet<Standing['state']> = new Set(['starting', 'catching_up', 'live']);
 
 interface Tip {
@@ -217,7 +217,7 @@ export function watchState(
       refusal: refusal?.why === 'wrong_chain' ? null : (refusal ?? gap),
       filling: refusal?.why === 'gap' || gap !== null ? filling : null,
       log: options.behind(),
-      // A host of a cluster gets blocks from the log, too.
+      // A host of a cluster also gets blocks from the log.
       secondsSinceEvent: sourceAge === null ? null : Math.min(sourceAge, movement.secondsSinceBlock(now)),
       ...movement.readings(now, nodeHeight),
     });

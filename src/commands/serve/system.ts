@@ -26,7 +26,7 @@ interface SystemParts {
   listeners: readonly { name: string; url: string }[];
   /** Reads the log events of the API threads. */
   logs: () => Promise<(ThreadLog | null)[]>;
-  /** Asks for a base of the archive; null without an archive. */
+  /** Requests a base of the archive; null without an archive. */
   requestBase: RequestBase | null;
 }
 

@@ -17,14 +17,14 @@ interface TokenSurroundings {
   snapshots: Snapshots;
   node: NodeRpc;
   commander: Commander;
-  /** Whether this host asks: of several that share a log, one does. */
+  /** Whether this host looks tokens up. In a cluster, only one host does. */
   isHeld: () => boolean;
   environment: Pick<Environment, 'clock' | 'chance'>;
   registry: Registry;
   log: Log;
 }
 
-/** Asks about tokens. @returns null if nobody is to be asked */
+/** Looks token metadata up. @returns null if lookups are off */
 export function askAboutTokens(
   { tokenMetadata }: Settings,
   { ingest, environment, registry, ...given }: TokenSurroundings,
@@ -36,7 +36,7 @@ export function askAboutTokens(
   return asker;
 }
 
-/** Makes the function that asks again about tokens; null if nobody is asked. */
+/** Makes the function that refreshes token metadata; null if lookups are off. */
 export function refreshingTokens({ tokenMetadata }: Settings, commander: Commander): RefreshTokens | null {
   if (tokenMetadata === 'off') return null;
   const commands = commandsOf<TokenCommands>(commander);

@@ -37,7 +37,7 @@ interface WritingOptions {
 /**
  * Opens the data directory for a process that writes, and starts the upkeep of its files.
  * @returns null for a process that only reads
- * @throws OperatorError if the directory can't be opened, or is of another chain or history than the settings need
+ * @throws OperatorError if the directory can't be opened, or has another chain or history than the settings need
  */
 export function openWriting(options: WritingOptions): Writing | null {
   const { settings, environment, nodesChain, registry, log, services, lockLost } = options;
@@ -89,7 +89,7 @@ const PROBE_MS = 2_000;
  */
 export const probeWrites = ({ probe }: { probe: () => void }, every: Every): (() => void) => every(PROBE_MS, probe);
 
-/** Warns if other users may read the data directory, whose files have secrets. */
+/** Warns if other users may read the data directory, since its files have secrets. */
 function warnOfOthers(directory: string, log: Log): void {
   const paths = openToOthers(directory);
   if (paths.length === 0) return;

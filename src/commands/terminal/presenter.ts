@@ -22,7 +22,7 @@ export interface Running {
   readiness(): Promise<Readiness>;
   /** The chain of the index; null if unknown. */
   chainId(): Promise<number | null>;
-  /** The accounts of a demo whose contracts are real, with what a wallet takes. */
+  /** The accounts of a demo with real contracts, with their keys for a wallet. */
   accounts?: readonly ShownAccount[];
   /** Resolves with the error that ended a host of a cluster; null for other servers. */
   failed: Promise<OperatorError> | null;
@@ -48,7 +48,7 @@ export interface PresenterOptions {
   variables: NodeJS.ProcessEnv;
 }
 
-/** stdout and stderr of the process, whose errors a server ignores. */
+/** stdout and stderr of the process. A server ignores their errors. */
 export const serverOutputs = (): Pick<PresenterOptions, 'stdout' | 'stderr'> => ({
   stdout: outputTo(process.stdout, lossyOutputs.stdout),
   stderr: outputTo(process.stderr, lossyOutputs.stderr),
@@ -63,7 +63,7 @@ function printReadyLine({ stdout }: PresenterOptions, { api, events, accounts }:
   stdout.write(`${JSON.stringify({ ready: true, api, events, accounts })}\n`);
 }
 
-/** What a terminal shows besides log lines. */
+/** The contents of a terminal in addition to log lines. */
 interface Shown {
   /** The text to print once the server listens. */
   banner(running: Running): Promise<string>;
@@ -71,7 +71,7 @@ interface Shown {
   show?(event: LogEvent): boolean;
 }
 
-/** Makes a presenter of JSON, or of lines for people. @param shown what the lines have on a terminal */
+/** Makes a presenter of JSON, or of lines for people. @param shown the additions to lines on a terminal */
 function presenterOf(options: PresenterOptions, shown: Shown): Presenter {
   const { settings, environment, stdout, stderr, variables } = options;
   const isTerminal = stderr.isTTY === true;

@@ -34,7 +34,7 @@ export const stateText = (state: string, reason: string | null): string => {
 const sectionText = (observer: string | undefined): string =>
   observer === undefined ? '' : `\n${indented(observer)}\n`;
 
-/** Fields that are printed in their own way. */
+/** Fields with a special format. */
 type Fields = { cause?: unknown; remedy?: string; observer?: string } & Record<string, unknown>;
 
 function textOf({ event, ...fields }: LogEvent): string {
@@ -49,7 +49,7 @@ function textOf({ event, ...fields }: LogEvent): string {
   return `${event}${values.join('')}${remedy === undefined ? '' : indented(remedy)}${sectionText(observer)}${stack}`;
 }
 
-/** An event on one line; the operator's next step and an error's stack follow on lines of their own. @param now Unix milliseconds */
+/** An event on one line; the operator's next step and an error's stack follow on separate lines. @param now Unix milliseconds */
 export function prettyLine(event: LogEvent, now: number, colored: boolean): string {
   const level = levelOf[event.event];
   const word = level.padEnd(LONGEST_LEVEL);
