@@ -1,4 +1,4 @@
-/** Archives of a release: what is in them, and that they depend on nothing else. */
+/** Archives of a release: their files, and that they depend on nothing else. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ describe.each([
   ['tar.gz', tarGz],
   ['zip', zip],
 ] as const)('%s', (_name, archive) => {
-  test('has the same bytes for the same files, whatever their order and wherever it is made', async () => {
+  test('has the same bytes for the same files, whatever their order and the time zone', async () => {
     const expected = digest(await archive(files, TIME));
     expect(digest(await archive(files.toReversed(), TIME))).toBe(expected);
     for (const zone of ['Asia/Tokyo', 'America/St_Johns']) {
@@ -89,7 +89,7 @@ describe('a release', () => {
     'man/stackside.1',
   ];
 
-  test('has an archive for each platform, with licences, a manual page and completions', async () => {
+  test('contains an archive for each platform, with licences, a manual page and completions', async () => {
     const program = new Uint8Array([1, 2, 3]);
     const archives = await Promise.all(targetNames.map((target) => archiveOf(target, program, beside)));
     expect(archives.map(({ name }) => name)).toEqual(
@@ -104,7 +104,7 @@ describe('a release', () => {
     expect(new TextDecoder('latin1').decode(archives.at(-1)?.bytes)).toContain('windows-x64/stackside.exe');
   });
 
-  describe('has notices', () => {
+  describe('contains notices', () => {
     let packages: readonly BundledPackage[];
     let notices = '';
     beforeAll(async () => {
@@ -112,7 +112,7 @@ describe('a release', () => {
       notices = new TextDecoder().decode(beside.licences.find(({ path }) => path === 'THIRD_PARTY_NOTICES.txt')?.bytes);
     });
 
-    test('of the packages that are bundled: dependencies, with those of the console and those they bring', () => {
+    test('for bundled packages: dependencies, packages of the console and their dependencies', () => {
       const names = packages.map(({ name }) => name);
       // hyparquet reads what tests check, and hyparquet-writer brings it.
       const tools = Object.keys(manifest.devDependencies).filter((name) => name !== 'hyparquet');
@@ -120,7 +120,7 @@ describe('a release', () => {
       expect(names.filter((name) => tools.includes(name))).toEqual([]);
     });
 
-    test('with the version of each, and the whole text of its licence', () => {
+    test("with each package's version and the complete text of its licence", () => {
       expect(packages.length).toBeGreaterThan(50);
       for (const { name, version, licence, texts } of packages) {
         const heading = `\n${name} ${version} (${licence})\n\n`;
@@ -129,7 +129,7 @@ describe('a release', () => {
       }
     });
 
-    test('of the runtime with its libraries, and of the script of the API reference', () => {
+    test('for the runtime with its libraries, and for the script of the API reference', () => {
       const runtime = `Bun ${manifest.devDependencies.bun}\n`;
       for (const text of [
         runtime,
@@ -143,14 +143,14 @@ describe('a release', () => {
     });
   });
 
-  test('has checksums that sha256sum understands', () => {
+  test('contains checksums in the format of sha256sum', () => {
     const one: ReleaseFile = { name: 'b.zip', bytes: new TextEncoder().encode('b') };
     const two: ReleaseFile = { name: 'a.zip', bytes: new TextEncoder().encode('a') };
     expect(checksums([one, two])).toBe(`${digest(two.bytes)}  a.zip\n${digest(one.bytes)}  b.zip\n`);
   });
 
   const here = targetHere();
-  test.skipIf(executable === null || here === null)('unpacks to the executable, which runs', async () => {
+  test.skipIf(executable === null || here === null)('unpacks to an executable that runs', async () => {
     const program = new Uint8Array(readFileSync(executable!));
     const { name, bytes } = await archiveOf(here!, program, beside, 0);
     const archive = join(directory.path, name);

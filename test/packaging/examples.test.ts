@@ -47,7 +47,7 @@ describeWith('Clarity', hasClarity, () => {
     return printed + errors;
   }
 
-  test('its types hold', () => {
+  test('passes the type check', () => {
     const { config } = ts.readConfigFile(join(directory.path, 'tsconfig.json'), ts.sys.readFile);
     const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, directory.path);
     const found = ts.getPreEmitDiagnostics(ts.createProgram(fileNames, options));
@@ -55,16 +55,16 @@ describeWith('Clarity', hasClarity, () => {
     expect(found.map(({ file, messageText }) => [file?.fileName, messageText])).toEqual([]);
   });
 
-  test('its tests pass in Bun', async () => {
+  test('passes its tests in Bun', async () => {
     expect(await run(process.execPath, ['test', '--timeout', '3600000', './test/tickets.test.ts'])).toContain('4 pass');
   });
 
   const node = Bun.which('node');
-  test.skipIf(node === null)('its tests pass in Node', async () => {
+  test.skipIf(node === null)('passes its tests in Node', async () => {
     expect(await run(node!, ['--test', 'compiled/test/tickets.test.js'])).toContain('# pass 4');
   });
 
-  test('its program buys a ticket and is told of it', async () => {
+  test('buys a ticket and receives the webhook for the ticket', async () => {
     await using chain = await startDevnet({ executable, clarity: directory.path });
     const printed = await run(process.execPath, ['app/main.ts'], { STACKSIDE_URL: chain.url });
     expect(printed).toContain('Bought ticket 1; 2 are left.');

@@ -1,9 +1,9 @@
-/** Tests waits for deliveries that a test of the npm package makes, without a chain. */
+/** Waits for deliveries in a test of the npm package, without a chain. */
 import { expect, test } from 'bun:test';
 import { DevnetError } from '../../src/testing/errors.ts';
 import { Inbox } from '../../src/testing/inbox.ts';
 
-test('a failure ends the waits of all chainhooks, and every later wait at once', async () => {
+test('a failure ends the waits of all chainhooks, and every later wait immediately', async () => {
   const inbox = new Inbox();
   const failure = new DevnetError('wrong_signature', 'The signature is wrong.');
   const waits = Promise.allSettled([inbox.next('one', 60_000), inbox.next(null, 60_000)]);

@@ -1,4 +1,4 @@
-/** The manual page and the completions have every command, option and setting. */
+/** The manual page and the completions contain every command, option and setting. */
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ function run(tool: string[], text: string): { code: number; printed: string } {
   return { code: exitCode, printed: stdout.toString() + stderr.toString() };
 }
 
-test('the tree has every command of the program, with its options', () => {
+test('the list of commands contains every command of the program, with its options', () => {
   const program = createProgram();
   const commands = [program, ...program.commands.flatMap((one) => [one, ...one.commands])];
   expect(entries.map(({ words }) => words.at(-1) ?? 'stackside')).toEqual(commands.map((one) => one.name()));
@@ -40,7 +40,7 @@ test('the tree has every command of the program, with its options', () => {
 describe('the manual page', () => {
   const plain = page.replaceAll('\\-', '-').replaceAll('\\e', '\\');
 
-  test('has every command with its arguments, options and example', () => {
+  test('contains every command with its arguments, options and example', () => {
     for (const entry of entries.filter(({ commands }) => commands.length === 0)) {
       expect(plain).toContain(`.SS "stackside ${nameOf(entry)}`);
       for (const { flags } of entry.options) expect(plain).toContain(flags.split(' ')[0]!);
@@ -48,7 +48,7 @@ describe('the manual page', () => {
     }
   });
 
-  test('has every setting with its flag, variables and help', () => {
+  test('contains every setting with its flag, variables and help', () => {
     for (const declared of Object.values(settings) as Grouped[]) {
       const names = [...(declared.flag === null ? [] : [declared.flag]), ...variableNames(declared)];
       for (const name of names) expect(plain).toContain(`\\fB${name}\\fR`);
@@ -56,7 +56,7 @@ describe('the manual page', () => {
     }
   });
 
-  test('begins no line with a character that would make it a request', () => {
+  test('uses only the intended roff requests', () => {
     const requests = new Set([...page.matchAll(/^[.'](\w+)/gm)].map(([, name]) => name));
     expect([...requests].sort()).toEqual(['PP', 'SH', 'SS', 'TH', 'TP', 'nh']);
   });
@@ -69,7 +69,7 @@ describe('the manual page', () => {
 describe('completions', () => {
   const bash = bashCompletion();
 
-  test('of each shell name every command, option and word for a value', () => {
+  test('contain every command, option and word for a value, for each shell', () => {
     for (const script of [bash, zshCompletion(), fishCompletion()]) {
       for (const { words, options } of entries) {
         if (words.length > 0) expect(script).toContain(words.at(-1)!);
@@ -90,7 +90,7 @@ describe('completions', () => {
     return stdout.toString().trim().split('\n');
   }
 
-  test('of bash go on from what was typed', () => {
+  test('for bash complete the word that was typed', () => {
     expect(offered('stackside', 'reb')).toEqual(['rebuild']);
     expect(offered('stackside', 'hooks', 'rede')).toEqual(['redeliver']);
     expect(offered('stackside', 'serve', '--mode', '')).toEqual(['full', 'read', 'write']);
@@ -104,7 +104,7 @@ describe('completions', () => {
     ['fish', fishCompletion()],
   ] as const;
   for (const [shell, script] of shells) {
-    test.skipIf(Bun.which(shell) === null)(`of ${shell} are valid`, () => {
+    test.skipIf(Bun.which(shell) === null)(`for ${shell} are valid`, () => {
       expect(run([shell, '-n'], script)).toEqual({ code: 0, printed: '' });
     });
   }

@@ -1,4 +1,4 @@
-/** The dashboard and the alerts ask for metrics that a server declares, by labels that these have. */
+/** The dashboard and the alerts use only metrics and labels that a server declares. */
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -103,7 +103,7 @@ function unknownIn(expr: string, shown: readonly string[] = []): string[] {
 const labelsShown = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, label = '']) => label);
 
-test('an expression that asks for what no server has is found', () => {
+test('finds metrics and labels in an expression that no server has', () => {
   expect(unknownIn('rate(stackside_events_total{event="/new_block"}[5m])', ['outcome'])).toEqual([]);
   expect(unknownIn('sum by (le) (rate(http_request_duration_seconds_bucket{job="$job"}[5m])) or vector(0)')).toEqual(
     [],
@@ -115,7 +115,7 @@ test('an expression that asks for what no server has is found', () => {
   expect(unknownIn('http_request_duration_seconds')).toEqual(['http_request_duration_seconds']);
 });
 
-test('the dashboard asks for metrics and labels that exist, and is what its source makes', () => {
+test("the dashboard uses existing metrics and labels, and matches its generator's output", () => {
   const asked = queries();
   expect(asked.length).toBeGreaterThan(30);
   expect(asked.flatMap(({ expr, legend }) => unknownIn(expr, labelsShown(legend, /\{\{(\w+)\}\}/g)))).toEqual([]);
@@ -123,7 +123,7 @@ test('the dashboard asks for metrics and labels that exist, and is what its sour
   expect(JSON.parse(readFileSync(dashboardFile, 'utf8'))).toEqual(JSON.parse(dashboard()));
 });
 
-test('alerts ask for metrics and labels that exist, and say what to do', () => {
+test('alerts use existing metrics and labels, and have a severity and a description', () => {
   expect(alerts.length).toBeGreaterThan(10);
   for (const { expr, labels, annotations } of alerts) {
     const shown = labelsShown(`${annotations.summary} ${annotations.description}`, /\$labels\.(\w+)/g);
@@ -133,7 +133,7 @@ test('alerts ask for metrics and labels that exist, and say what to do', () => {
   }
 });
 
-test('each alert has a case in which it fires', () => {
+test('each alert has a test case in which it fires', () => {
   interface Case {
     promql_expr_test: { exp_samples: { labels: string }[] }[];
   }
@@ -161,7 +161,7 @@ const normalised = (expr: string): string =>
     .replaceAll('[1h]', '[60m]')
     .replace(/\S+$/, (bound) => String(Number(bound)));
 
-test("the server's conditions are the expressions of the rules file, except those that need all hosts", () => {
+test("the server's conditions equal the expressions in the rules file, except those that need all hosts", () => {
   const elsewhere = ['StacksideDown', 'StacksideNobodyDelivers'];
   const own = alerts.filter(({ alert }) => !elsewhere.includes(alert));
   expect(own.length).toBe(alerts.length - elsewhere.length);
@@ -205,7 +205,7 @@ test.each(yaml<{ tests: Case[] }>('alerts.test.yml').tests.map((one) => [one.nam
   },
 );
 
-test('an alert is pending until its condition held for long enough, and quiet when it ends', () => {
+test('an alert is pending until its condition has held long enough, and quiet when the condition ends', () => {
   const evaluated = new Alerts();
   const stateAt = (seconds: number, text: string) =>
     evaluated.add(seconds, seriesIn(text)).find(({ name }) => name === 'StacksideNoBlocks');

@@ -1,4 +1,4 @@
-/** The packages for npm: what is downloaded, and how the launcher passes on signals and exit codes. */
+/** The npm packages: their downloads, and how the launcher forwards signals and exit codes. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,14 +35,14 @@ const packagesWith = (executable: string) =>
     ].map((one) => packed(one, TIME, 0)),
   );
 
-test('npx downloads the launcher and the package of this platform alone, starts a demo, and ends it', async () => {
+test("npx downloads only the launcher and this platform's package, starts a demo and stops it", async () => {
   const packages = await packagesWith(standIn);
   expect(packages).toHaveLength(targetNames.length + 1);
   const { height, downloaded } = await tryPackages(packages, directory.path);
   expect({ height, downloaded }).toEqual({ height: 7, downloaded: [platformPackage(here), 'stackside'] });
 });
 
-test('packages have the names that npm gives to their archives', () => {
+test('package archives have the names that npm uses', () => {
   expect(archiveName({ name: '@stackside/linux-x64', version: '1.2.3' })).toBe('stackside-linux-x64-1.2.3.tgz');
 });
 
@@ -71,7 +71,7 @@ describe('the launcher', () => {
   const launch = (...args: string[]) =>
     Bun.spawn(['node', launcher, ...args], { stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' });
 
-  test('passes on arguments, input, output and the exit code', async () => {
+  test('forwards arguments, input, output and the exit code', async () => {
     install('read line; echo "$line:$1:$2"; echo wrong >&2; exit 75');
     const child = launch('a b', '*');
     child.stdin.write('typed\n');
@@ -82,7 +82,7 @@ describe('the launcher', () => {
     ]);
   });
 
-  test('passes on signals, and ends as the program ends', async () => {
+  test("forwards signals, and exits with the program's exit code", async () => {
     install(
       `process.on('SIGHUP', () => console.log('SIGHUP'));
       process.on('SIGTERM', () => { console.log('SIGTERM'); process.exit(3); });
@@ -99,14 +99,14 @@ describe('the launcher', () => {
     expect([lines, await child.exited]).toEqual([['ready', 'SIGHUP', 'SIGTERM'], 3]);
   });
 
-  test('ends by the signal that ended the program', async () => {
+  test('ends with the signal that ended the program', async () => {
     install('kill -KILL $$');
     const child = launch();
     await child.exited;
     expect(child.signalCode).toBe('SIGKILL');
   });
 
-  test('says what to do where the package of the platform is not installed, or there is none', async () => {
+  test("prints an error if the platform's package is not installed, or if there is none", async () => {
     rmSync(join(program(), '../../package.json'));
     const missing = launch();
     expect([await missing.stderr.text(), await missing.exited]).toEqual([
