@@ -1,4 +1,4 @@
-/** The operator has a running server ask again about tokens. */
+/** The operator requests a refresh of tokens from a running server. */
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
@@ -18,7 +18,7 @@ async function refresh(server: Serving, body: object, key = readAdminKey(server.
 
 const message = (text: string) => ({ message: expect.stringContaining(text) });
 
-test('tokens of a contract are queued; an unknown contract, token or number is named', async () => {
+test('a refresh queues the tokens of a contract, and rejects an unknown contract, token or number', async () => {
   await using server = await serving();
   await server.post(events);
   const search = events.flatMap(({ body }) => [...body.matchAll(/"(ST\w+\.token-\d+)::coin"/g)]);
@@ -36,7 +36,7 @@ test('tokens of a contract are queued; an unknown contract, token or number is n
   expect((await refresh(server, { contract_id: coin }, null))[0]).toBe(401);
 });
 
-test('if nobody is asked about tokens, a refresh is refused', async () => {
+test('a refresh is rejected if token metadata is off', async () => {
   await using server = await serving({ tokenMetadata: 'off' });
   const asked = await refresh(server, { contract_id: 'ST000000000000000000002AMW42H.coin' });
   expect(asked).toMatchObject([409, message('--token-metadata off')]);

@@ -1,4 +1,4 @@
-/** Contracts of tokens, their tokens and what is asked of them: by blocks and forks, and by what a node answers. */
+/** Token contracts, their tokens and their metadata: through blocks and forks, and with all kinds of responses from a node. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -249,7 +249,7 @@ const coins = { name: 'coin', abi: coin.abi };
 const cards = { name: 'cards', abi: collectible.abi };
 const jewels = { name: 'gems', abi: gems.abi };
 
-test('a contract is of the first family whose functions it has, by names and arguments in order', () => {
+test('a contract belongs to the first token family whose functions it has, by name and argument order', () => {
   const of = (abi: object) => tokenContract(JSON.stringify(abi));
   expect(of(coin.abi)).toEqual({ family: 'ft', asset: 'coin' });
   expect(of(collectible.abi)).toEqual({ family: 'nft', asset: null });
@@ -275,7 +275,7 @@ test('a contract is of the first family whose functions it has, by names and arg
   expect(['', '[]', 'null', '{"functions":[{}]}'].map(tokenContract)).toEqual([null, null, null, null]);
 });
 
-test('who may notify: the contract itself, or its deployer through any other', () => {
+test('a notification counts from the contract itself, or from its deployer through any other contract', () => {
   const through = (by: string, sender: string, value: Uint8Array) =>
     tokenNews({ kind: 'contract_log', contractId: by, topic: 'print', value }, sender);
   const other = `${bob.address}.other`;
@@ -307,7 +307,7 @@ test('who may notify: the contract itself, or its deployer through any other', (
   expect(through(CARDS, bob.address, clarity.ascii('token-metadata-update'))).toBeNull();
 });
 
-test('facts of every family are asked for once, at a block, and stored as the contract says', async () => {
+test('facts of every token family are requested once and stored as the contract returns them', async () => {
   await using made = opened(saying({ 'get-last-token-id': okay(clarity.uint(3)) }));
   const failed = { ...coins, name: 'failed', status: 'abort_by_response' };
   const a = next(null, coins);
@@ -337,7 +337,7 @@ test('facts of every family are asked for once, at a block, and stored as the co
   expect(made.said).toEqual([]);
 });
 
-test('a supply moves by the mints and burns of its own asset alone, and a fork takes them back', async () => {
+test('a supply changes only with mints and burns of its own asset, and a fork reverts them', async () => {
   await using made = opened();
   const a = next(null, coins);
   const b = next(a, null);
@@ -356,7 +356,7 @@ test('a supply moves by the mints and burns of its own asset alone, and a fork t
   expect(made.node.calls.length).toBe(5);
 });
 
-test('an answer about an earlier block gets the mints since, one about a lost block or before news counts for nothing', async () => {
+test('an answer about an earlier block includes later mints, and answers from a lost or outdated block are ignored', async () => {
   await using made = opened();
   const a = next(null, coins);
   const b = next(a, null, (tx) => [ft('mint', `${COIN}::coin`, tx, 0, 50n)]);
@@ -382,7 +382,7 @@ test('an answer about an earlier block gets the mints since, one about a lost bl
   expect(await answer(c.hash, { ...facts, name: 'D' })).toBe(0);
 });
 
-test('a fork that takes a deployment or a mint away takes the token with all of its own', async () => {
+test('a fork that removes a deployment or a mint also removes the token and its metadata', async () => {
   await using made = opened();
   const a = next(null, cards, (tx) => [nftMint(CARDS, tx, 0, 1)]);
   const b = next(a, jewels, (tx) => [print(GEMS, tx, 0, sftMint(1)), nftMint(CARDS, tx, 1, 2)]);
@@ -402,7 +402,7 @@ test('a fork that takes a deployment or a mint away takes the token with all of 
   expect(checkAndRecount(made.directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
-test('notifications queue what they name; frozen ones hold, and one that a fork took away lets the one before hold', async () => {
+test('notifications queue the tokens they name, frozen tokens stay unchanged, and a fork reverts a freeze', async () => {
   await using made = opened();
   const a = next(null, cards, (tx) => [1, 2, 3].map((id) => nftMint(CARDS, tx, id - 1, id)));
   made.add(a);
@@ -453,7 +453,7 @@ test('notifications queue what they name; frozen ones hold, and one that a fork 
   expect((await asked(says(at, {}))).sort()).toEqual([1, 2, 3]);
 });
 
-test('a dynamic token is read again after its time, once there was a block', async () => {
+test('a dynamic token is read again after its interval, once there is a new block', async () => {
   await using made = opened();
   const dynamic = { 'update-mode': clarity.ascii('dynamic'), ttl: clarity.uint(0) };
   const a = next(null, cards, (tx) => [
@@ -493,26 +493,29 @@ const wrong: [string, Record<string, Said>, string][] = [
   ['a runtime error', { 'get-name': { okay: false, cause: 'Runtime(UnwrapFailure)' } }, 'pending'],
   ['an unknown contract', { 'get-name': { okay: false, cause: 'Unchecked(NoSuchContract("x"))' } }, 'pending'],
 ];
-test.each(wrong)('%s is told apart, tried again where that may help, and never stored', async (_, said, state) => {
-  await using made = opened(saying(said));
-  made.add(next(null, coins));
-  made.start();
-  await until(() => made.one('SELECT 1 FROM token_jobs WHERE tries > 0') !== null, 'a try');
-  expect(made.token(COIN, 1)).toMatchObject({ name: null, writtenAt: null, facts: state });
-  // Once the contract answers, all but the invalid are read by themselves.
-  made.node.says = plain;
-  if (state === 'invalid') await made.commands.run('tokens.refresh', { contract: COIN, tokens: null });
-  await until(async () => made.token(COIN, 1)?.name === 'River Coin', 'the name');
-});
+test.each(wrong)(
+  '%s sets the right state, is retried if a retry can help, and is never stored',
+  async (_, said, state) => {
+    await using made = opened(saying(said));
+    made.add(next(null, coins));
+    made.start();
+    await until(() => made.one('SELECT 1 FROM token_jobs WHERE tries > 0') !== null, 'a try');
+    expect(made.token(COIN, 1)).toMatchObject({ name: null, writtenAt: null, facts: state });
+    // Once the contract answers, all but the invalid are read by themselves.
+    made.node.says = plain;
+    if (state === 'invalid') await made.commands.run('tokens.refresh', { contract: COIN, tokens: null });
+    await until(async () => made.token(COIN, 1)?.name === 'River Coin', 'the name');
+  },
+);
 
-test('a supply without an answer is unknown and the rest is stored; no URI is none', async () => {
+test('without a supply, the supply is null and the rest is stored; a URI of none is null', async () => {
   await using made = opened(saying({ 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) }));
   made.add(next(null, coins));
   await made.settled();
   expect(made.token(COIN, 1)).toMatchObject({ name: 'River Coin', supply: null, uri: null });
 });
 
-test('a URI is stored with the number of its token, and without a locale', async () => {
+test('a URI is stored with its token number, and without a locale', async () => {
   await using made = opened(
     saying({
       'get-token-uri': uri('https://x.example/{ID}/$token_id/{locale}.json'),
@@ -524,7 +527,7 @@ test('a URI is stored with the number of its token, and without a locale', async
   expect(made.token(CARDS, 2)?.uri).toBe('https://x.example/2/2/.json');
 });
 
-test('characters of control and direction, numbers of 128 bits and other texts are stored as they are', async () => {
+test('control characters and 128-bit numbers in token facts are stored unchanged', async () => {
   const name = 'a\u0000b\u202e\u0007 “Ж”';
   await using made = opened(
     saying({ 'get-name': okay(clarity.utf8(name)), 'get-decimals': okay(clarity.uint(2n ** 127n)) }),
@@ -534,7 +537,7 @@ test('characters of control and direction, numbers of 128 bits and other texts a
   expect(made.token(COIN, 1)).toMatchObject({ name, decimals: String(2n ** 127n) });
 });
 
-test('a last token id beyond the cap lists none, and one that is no number makes the contract invalid', async () => {
+test('a last token id above the cap lists no tokens, and one that is not a number makes the contract invalid', async () => {
   await using made = opened(saying({ 'get-last-token-id': okay(clarity.uint(10_000_000_000)) }));
   made.add(next(null, cards));
   await made.settled();
@@ -546,7 +549,7 @@ test('a last token id beyond the cap lists none, and one that is no number makes
   expect(made.snapshots.read((read) => read.tokenMetadata.contract(CARDS))?.lastTokenId).toBe('invalid');
 });
 
-test('contracts that never answer, or answer otherwise each time, keep no other from being read', async () => {
+test("contracts that never answer, or change their answer each time, don't prevent reading of others", async () => {
   let calls = 0;
   await using made = opened((contract, name, argument) => {
     calls += 1;
@@ -566,7 +569,7 @@ test('contracts that never answer, or answer otherwise each time, keep no other 
   expect(calls - before).toBeLessThan(120);
 });
 
-test('a public backup has what was asked about tokens, as its journal has it', async () => {
+test('a restored public backup contains the answers about tokens', async () => {
   await using made = opened();
   made.add(next(null, coins));
   await made.settled();
@@ -580,7 +583,7 @@ test('a public backup has what was asked about tokens, as its journal has it', a
   snapshots.close();
 });
 
-test('of several hosts the one with the lease asks', async () => {
+test('in a cluster, only the host with the lease sends requests about tokens', async () => {
   let calls = 0;
   await using made = opened((...asked) => {
     calls += 1;
@@ -596,7 +599,7 @@ test('of several hosts the one with the lease asks', async () => {
   expect(made.token(COIN, 1)?.name).toBe('River Coin');
 });
 
-test('while the node is away nothing counts as a try, and it is said once', async () => {
+test('while the node is down, no try is counted and the pause is logged once', async () => {
   await using made = opened();
   made.node.isAway = true;
   made.add(next(null, coins));
@@ -609,7 +612,7 @@ test('while the node is away nothing counts as a try, and it is said once', asyn
   expect(made.said).toEqual([{ event: 'token_lookups_paused', reason: expect.any(String) }]);
 });
 
-test('a rebuild has all that was answered and asks nobody; many tokens are listed and queued in turns', async () => {
+test('a rebuild stores the same answers without requests to the node, for a contract with many tokens', async () => {
   await using made = opened(saying({ 'get-last-token-id': okay(clarity.uint(450)) }));
   const a = next(null, cards);
   const b = next(a, null, (tx) => [print(CARDS, tx, 0, notice(CARDS))]);
@@ -634,7 +637,7 @@ test('a rebuild has all that was answered and asks nobody; many tokens are liste
   expect(wholeIndex(made.directory.path)).toEqual(whole);
 });
 
-test('fungible tokens are listed by name or symbol, unknown ones last or first, in pages with a total', async () => {
+test('fungible tokens are sorted by name or symbol, unnamed tokens last or first, in pages with a total', async () => {
   const names: Record<string, string> = { b: 'beta', a: 'Alpha', c: 'ALPHA_2', d: 'gamma' };
   await using made = opened((contract, name, argument) => {
     const key = contract.split('.')[1] ?? '';
