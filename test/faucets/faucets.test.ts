@@ -1,4 +1,4 @@
-/** The faucets over small stand-ins of a Stacks and a Bitcoin node. */
+/** The faucets, with small stand-ins for a Stacks and a Bitcoin node. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { p2pkh, p2wpkh, Transaction } from '@scure/btc-signer';
 import { pubECDSA } from '@scure/btc-signer/utils.js';
@@ -102,7 +102,7 @@ function sent(body: Record<string, string>) {
 const broadcasts = () => node.asked.filter(({ path }) => path === '/v2/transactions');
 
 describe('STX', () => {
-  test('500 STX from one of the accounts, on the node’s chain, for the node’s fee', async () => {
+  test('sends 500 STX from one of the accounts, on the node’s chain', async () => {
     const { status, body } = await post(`stx?address=${RECIPIENT}`);
     expect(status).toBe(200);
     const { chainId, payload, origin } = sent(body);
@@ -116,13 +116,13 @@ describe('STX', () => {
     expect(toHex(broadcasts().at(-1)!.body)).toBe(`0x${body.txRaw}`);
   });
 
-  test('with the fee of the middle estimate, and one of ours where there is none', async () => {
+  test('pays the middle fee estimate, or a default fee if the node has no estimate', async () => {
     expect(feeOf(await post(`stx?address=${RECIPIENT}`))).toBe(222n);
     node.answer('/v2/fees/transaction', () => new Response('no estimate', { status: 400 }));
     expect(feeOf(await post(`stx?address=${RECIPIENT}`))).toBe(200n);
   });
 
-  test('as much as staking takes and a fifth more, once', async () => {
+  test('sends the stacking minimum plus a fifth, only once', async () => {
     const { body } = await post(`stx?address=${RECIPIENT}&stacking=true`);
     expect(sent(body).payload).toMatchObject({ amount: 108_000_000_001n });
     expect(await post(`stx?address=${RECIPIENT}&stacking=true`)).toMatchObject({ status: 429 });
@@ -131,7 +131,7 @@ describe('STX', () => {
     expect(sent(other.body).payload).toMatchObject({ amount: 500_000_000n });
   });
 
-  test('from another account where the first can’t', async () => {
+  test('sends from another account if the first is rejected', async () => {
     let tries = 0;
     node.answer('/v2/transactions', () =>
       ++tries === 1
@@ -142,7 +142,7 @@ describe('STX', () => {
     expect(tries).toBe(2);
   });
 
-  test('nothing, where none can', async () => {
+  test('sends nothing if no account can, and returns 503 or 500', async () => {
     const reject = (reason: string) =>
       node.answer('/v2/transactions', () => Response.json({ error: 'transaction rejected', reason }, { status: 400 }));
     reject('NotEnoughFunds');
@@ -169,7 +169,7 @@ const refused = (error: string) => ({ error, success: false }) as never;
 const feeOf = ({ body }: { body: Record<string, string> }): bigint => sent(body).origin.fee;
 
 describe('sBTC', () => {
-  test('a transfer of the token, and no more than it', async () => {
+  test('sends the token with a post-condition for the exact amount', async () => {
     const { status, body } = await post(`sbtc?address=${RECIPIENT}`);
     expect(status).toBe(200);
     const transaction = sent(body);
@@ -206,7 +206,7 @@ describe('BTC', () => {
     ['&xlarge=true', 50_000_000n],
   ];
   for (const [query, sats] of sizes) {
-    test(`${sats} sats for ${query || 'nothing said of size'}`, async () => {
+    test(`sends ${sats} sats for ${query || 'nothing said of size'}`, async () => {
       const { status, body } = await post(`btc?address=${BTC_RECIPIENT}${query}`);
       expect(status).toBe(200);
       expect(body).toMatchObject({ raw_tx: sentBitcoin.at(-1)!, txid: expect.stringMatching(/^[0-9a-f]{64}$/) });
@@ -220,7 +220,7 @@ describe('BTC', () => {
     });
   }
 
-  test('of outputs that may be spent, as many as it takes', async () => {
+  test('spends only outputs that can be spent, and as many as necessary', async () => {
     outputs = [
       { txid: '01'.repeat(32), vout: 0, amount: 9, confirmations: 100, coinbase: true },
       { txid: '02'.repeat(32), vout: 0, amount: 8, confirmations: 1, coinbase: false },
@@ -234,13 +234,13 @@ describe('BTC', () => {
     expect(await post(`btc?address=${BTC_RECIPIENT}&large=true`)).toMatchObject({ status: 503 });
   });
 
-  test('the body may hold the address, as JSON or a form', async () => {
+  test('accepts the address in the body, as JSON or a form', async () => {
     const json = { body: JSON.stringify({ address: BTC_RECIPIENT }), headers: { 'content-type': 'application/json' } };
     expect((await post('btc', json)).status).toBe(200);
     expect((await post('btc', { body: new URLSearchParams({ address: BTC_RECIPIENT }) })).status).toBe(200);
   });
 
-  test('GET the balance of an address, which is deprecated', async () => {
+  test('returns the balance of an address with a deprecation warning', async () => {
     const response = await server.get(`/extended/v1/faucets/btc/${FAUCET_BTC.address}`);
     expect(await response.json()).toEqual({ balance: 1 });
     expect(response.headers.get('warning')).toContain('Deprecated');
@@ -248,7 +248,7 @@ describe('BTC', () => {
     expect([wrong.status, await wrong.json()]).toEqual([400, refused('Invalid BTC regtest address')]);
   });
 
-  test("a Bitcoin node that can't be reached", async () => {
+  test("returns 503 if the Bitcoin node can't be reached", async () => {
     await using alone = await serving({ nodeRpc: node.url }, undefined, {
       ...variables(),
       STACKSIDE_BTC_RPC: 'http://user:secret@127.0.0.1:1',
@@ -257,7 +257,7 @@ describe('BTC', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('bad faucet requests', () => {
   const cases: [path: string, init: RequestInit, error: string][] = [
     ['stx', {}, 'address required'],
     ['sbtc', {}, 'address required'],
@@ -278,7 +278,7 @@ describe('what is refused', () => {
     expect(await post(path, init)).toEqual({ status: 400, body: refused(error) });
   });
 
-  test('an address in the body alone, and the answer names the right request', async () => {
+  test('an address only in the body of an STX request returns 400 with an example of the right request', async () => {
     const { status, body } = await post('stx', { body: new URLSearchParams({ address: RECIPIENT }) });
     expect(status).toBe(400);
     expect(body.error).toStartWith('POST body is no longer supported');
@@ -287,7 +287,7 @@ describe('what is refused', () => {
     );
   });
 
-  test('more than five requests of an address in five minutes, by currency, also after a restart', async () => {
+  test('a sixth request for an address in five minutes returns 429, for each currency and also after a restart', async () => {
     for (let n = 0; n < 5; n++) expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
     const tooMany = { status: 429, body: refused('Too many requests') };
     expect(await post(`stx?address=${RECIPIENT}`)).toEqual(tooMany);
@@ -301,18 +301,18 @@ describe('what is refused', () => {
     expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
   });
 
-  test('what was not sent does not count', async () => {
+  test("transactions that the node rejected don't count towards the limit", async () => {
     node.answer('/v2/transactions', () => new Response('no', { status: 400 }));
     for (let n = 0; n < 6; n++) expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(500);
   });
 
-  test('requests at the same time count one after the other', async () => {
+  test('simultaneous requests count one after the other', async () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => post(`stx?address=${RECIPIENT}`)));
     expect(all.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
   });
 });
 
-describe('where there is no faucet', () => {
+describe('faucets return 403', () => {
   const json = { 'content-type': 'application/json' };
   /** Requests that an open faucet would refuse with 400. */
   const mistakes: [query: string, init: RequestInit][] = [
@@ -346,7 +346,7 @@ describe('where there is no faucet', () => {
     expect(await all(mainnet)).toEqual(Array(3).fill('Faucet is not available'));
   });
 
-  test('where none is configured', async () => {
+  test('if none is configured', async () => {
     await using bare = await serving({ network: 'testnet' });
     expect(await all(bare)).toEqual([
       'STX faucet is not available',
@@ -355,7 +355,7 @@ describe('where there is no faucet', () => {
     ]);
   });
 
-  test('of sBTC unless it is switched on', async () => {
+  test('for sBTC unless it is switched on', async () => {
     await using off = await serving({}, undefined, {
       ...variables(),
       TESTNET_SBTC_FAUCET_ENABLED: '0',
@@ -366,7 +366,7 @@ describe('where there is no faucet', () => {
     });
   });
 
-  test('in a process that only reads; and threads pass on what is asked of them', async () => {
+  test('in read mode, while a server with API threads still answers', async () => {
     await server[Symbol.asyncDispose]();
     await using writer = await serving({ nodeRpc: node.url, threads: '1' }, directory.path, variables());
     await writer.post(events);
@@ -376,7 +376,7 @@ describe('where there is no faucet', () => {
   });
 });
 
-test('who was asked for is kept, whatever address a client invents', async () => {
+test("the client's real IP address is stored, whatever X-Forwarded-For contains", async () => {
   await post(`stx?address=${RECIPIENT}`, { headers: { 'x-forwarded-for': '203.0.113.9, 10.0.0.1' } });
   await post(`stx?address=${RECIPIENT}`);
   const { Database } = await import('bun:sqlite');
@@ -385,7 +385,7 @@ test('who was asked for is kept, whatever address a client invents', async () =>
   expect(ips.map(({ ip }) => ip)).toEqual(['127.0.0.1', '127.0.0.1']);
 });
 
-test('the memo says where it comes from', async () => {
+test('the memo of a transfer mentions the faucet', async () => {
   const { payload } = sent((await post(`stx?address=${RECIPIENT}`)).body);
   expect('memo' in payload && payload.memo !== null ? memoText(payload.memo) : '').toContain('faucet');
 });

@@ -1,4 +1,4 @@
-/** How often an address is given something, by a clock of the test's own. */
+/** The limits of the faucets, measured with the test's own clock. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { type Faucets, openFaucets } from '../../src/faucets/faucets.ts';
@@ -77,7 +77,7 @@ async function withFaucets(test: (around: Around) => Promise<void>): Promise<voi
 
 const TOO_MANY = 'FaucetError: Too many requests';
 
-test('to stake is given once in two days, however often something else was asked for meanwhile', () =>
+test('a stacking amount is sent once in two days, whatever else was requested since', () =>
   withFaucets(async ({ ask }) => {
     expect(await ask(0, true)).toBeNull();
     expect(await ask(5 * MINUTE + SECOND, true)).toBe(TOO_MANY);
@@ -87,7 +87,7 @@ test('to stake is given once in two days, however often something else was asked
     expect(await ask(2 * DAY, true)).toBeNull();
   }));
 
-test('five are given in five minutes', () =>
+test('five requests are granted in five minutes', () =>
   withFaucets(async ({ ask }) => {
     for (let n = 0; n < 5; n++) expect(await ask(SECOND, false)).toBeNull();
     expect(await ask(SECOND, false)).toBe(TOO_MANY);
@@ -96,14 +96,14 @@ test('five are given in five minutes', () =>
     expect(await ask(1, false)).toBe(TOO_MANY);
   }));
 
-test("nothing is given that can't be written down", () =>
+test("nothing is sent if the request can't be stored", () =>
   withFaucets(async ({ ask, goAway, sent }) => {
     goAway();
     expect(await ask(SECOND, false)).toBe('Error: away');
     expect(sent()).toBe(0);
   }));
 
-test('a gift that is rolled back is one gift of its currency, address and time', () => {
+test('removing a request removes one with its currency, address and time', () => {
   using directory = dataDirectory();
   using db = openWriter(directory.path);
   const requests = faucetRequests(db);
