@@ -4,7 +4,7 @@ import { readSettings, settings } from '../../src/settings/config.ts';
 import { valueIndexesIn } from '../../src/settings/data.ts';
 
 describe('settings', () => {
-  test('a flag beats our variable, which beats the other one, which beats the default', () => {
+  test("a flag overrides Stackside's variable, which overrides the other variable, which overrides the default", () => {
     const other = { STACKS_CORE_EVENT_PORT: '1' };
     const ours = { ...other, STACKSIDE_EVENT_PORT: '2' };
     expect(readSettings({}, other).eventPort).toBe(1);
@@ -12,14 +12,14 @@ describe('settings', () => {
     expect(readSettings({ eventPort: '3' }, ours).eventPort).toBe(3);
   });
 
-  test('--network is a name or a chain id', () => {
+  test('--network accepts a name or a chain id', () => {
     expect(readSettings({ network: 'mainnet' }, {}).network).toBe(1);
     expect(readSettings({ network: '0x80000001' }, {}).network).toBe(0x8000_0001);
     expect(readSettings({ network: 'testnet' }, { STACKS_CHAIN_ID: '0x00000001' }).network).toBe(0x8000_0000);
     expect(() => readSettings({ network: 'moon' }, {})).toThrow('--network is "moon".');
   });
 
-  test('the URL of stacks-node-publisher counts by its own variable only where streaming is on', () => {
+  test('SNP_REDIS_URL applies only if SNP_EVENT_STREAMING is true', () => {
     const [url, other] = ['redis://user:secret@redis:6379/1', 'rediss://other'];
     const of = (given: Record<string, string>, variables: Record<string, string>) => readSettings(given, variables).snp;
     expect(of({}, { SNP_REDIS_URL: url })).toBeNull();
@@ -95,14 +95,14 @@ describe('settings', () => {
     ]);
   }
   for (const [given, variables, says] of refused) {
-    test(`${JSON.stringify({ ...given, ...variables })} is refused by name, with what is accepted`, () => {
+    test(`${JSON.stringify({ ...given, ...variables })} is rejected with the name of the setting`, () => {
       const attempt = () => readSettings(given, variables);
       expect(attempt).toThrow(OperatorError);
       expect(attempt).toThrow(says);
     });
   }
 
-  test('indexes of decoded values are asked for once each, and not for what another one holds', () => {
+  test('each index of decoded values is listed once, unless another index already includes it', () => {
     const given = {
       logIndex: `${CONTRACT}:data ${CONTRACT}:data.amount  ${CONTRACT}:database ${CONTRACT}:data`,
       callIndex: `${CONTRACT}:stack-stx ${CONTRACT}`,
@@ -115,7 +115,7 @@ describe('settings', () => {
     expect(valueIndexesIn(readSettings({}, {}))).toEqual([]);
   });
 
-  test('a host without its port is refused where there is no other', () => {
+  test('a host without its port is rejected if the port has no default', () => {
     const attempt = () => readSettings({}, { BTC_RPC_HOST: 'http://127.0.0.1' });
     expect(attempt).toThrow('BTC_RPC_PORT is not set.');
     expect(readSettings({}, { BTC_RPC_HOST: 'http://b', BTC_RPC_PORT: '18443' }).btcRpc).toBe('http://b:18443');
@@ -124,7 +124,7 @@ describe('settings', () => {
     expect(readSettings({}, { ...pair, ...credentials }).btcRpc).toBe('http://a%20b:p%40ss@b:18443');
   });
 
-  test('a URL that is refused is shown without its password, encoded or not', () => {
+  test('the error about an invalid URL hides its password', () => {
     for (const url of [
       'http://me:hush@node/?x',
       'http://me:hu/s#h@node',
@@ -137,7 +137,7 @@ describe('settings', () => {
     }
   });
 
-  test('a secret that is wrong is not shown', () => {
+  test('the error about an invalid secret hides the secret', () => {
     const attempt = () => readSettings({}, { FAUCET_PRIVATE_KEY: 'hunter2' });
     expect(attempt).toThrow('FAUCET_PRIVATE_KEY is wrong.');
     expect(attempt).not.toThrow('hunter2');

@@ -1,4 +1,4 @@
-/** Settings as the docs, the help and the commands have them: all come from one declaration. */
+/** Settings in the docs, the help and the commands all come from one declaration. */
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ const takes = ({ options }: Command, flag: string): boolean =>
   flag === '--help' || options.some(({ long }) => long === flag);
 
 describe('docs/settings.md', () => {
-  test('has the tables of these settings; test/support/generate/settings-table.ts writes them', async () => {
+  test('contains the generated tables of settings', async () => {
     expect(await Bun.file(settingsPage).text()).toBe(await pageWithSettings());
   });
 
@@ -56,7 +56,7 @@ describe('docs/settings.md', () => {
       return { flag: ownFlag, variable, fallback, commands: wordsOf(commands) };
     });
 
-  test('names flags that their commands take', () => {
+  test('lists only flags that the commands accept', () => {
     expect(rows.length).toBe(all.length);
     const refused = rows.flatMap(({ flag, commands }) =>
       commands
@@ -67,7 +67,7 @@ describe('docs/settings.md', () => {
     expect(refused).toEqual([]);
   });
 
-  test('names the defaults', () => {
+  test('lists the defaults', () => {
     for (const { variable, fallback, commands } of rows) {
       if (!commands.includes('serve')) continue;
       const [, documented] = /^`([^`]*)`/.exec(fallback.split(/; | for /)[0] ?? '') ?? [];
@@ -84,7 +84,7 @@ describe('the pages', () => {
     const inText = [...text.matchAll(/`([^`\n]+)`|^ {4}(.+)$/gm)].map(([, inline, block]) => inline ?? block ?? '');
     const spans = [...scripts, ...inText];
 
-    test(`${name} names commands with flags that they take`, () => {
+    test(`${name} uses commands only with flags that they accept`, () => {
       const lines = spans.flatMap((span) => [...span.matchAll(/\bstackside ([a-z-]+)((?: .*)?)$/g)]);
       const known = lines.filter(([, command]) => program.commands.some((one) => one.name() === command));
       const refused = known.flatMap(([line, command = '', rest = '']) =>
@@ -95,13 +95,13 @@ describe('the pages', () => {
       expect(refused).toEqual([]);
     });
 
-    test(`${name} names flags that exist`, () => {
+    test(`${name} mentions only existing flags`, () => {
       const everywhere = [program, ...program.commands.flatMap((one) => [one, ...one.commands])];
       const flags = spans.flatMap((span) => /^--[a-z0-9-]+/.exec(span) ?? []);
       expect(flags.filter((flag) => !everywhere.some((command) => takes(command, flag)))).toEqual([]);
     });
 
-    test(`${name} names variables that are read`, () => {
+    test(`${name} mentions only existing variables`, () => {
       const read = new Set([
         ...all.flatMap(({ variables }) => [...variables]),
         ...testVariables,
@@ -115,7 +115,7 @@ describe('the pages', () => {
 
 describe('every command', () => {
   for (const name of commandNames) {
-    test(`${name} shows each of its settings in its help, with those that have no flag`, () => {
+    test(`${name} shows each of its settings in its help, including settings without a flag`, () => {
       for (const command of takingSettingsOf(name)) {
         (command as OwnCommand).onlyInFullHelp = null;
         const help = command.helpInformation();
@@ -125,7 +125,7 @@ describe('every command', () => {
       }
     });
 
-    test(`${name} has the defaults that its help names, and lets variables and flags beat them`, () => {
+    test(`${name} has the defaults in its help, and variables and flags override them`, () => {
       const usual = readSettingsOf(name, {}, {}).settings as Record<string, unknown>;
       const byName = settings as Record<string, Grouped>;
       for (const [setting, value] of Object.entries(usual)) {
@@ -144,7 +144,7 @@ describe('every command', () => {
     });
   }
 
-  test('that logs takes --log-level, and says of it what the others say', () => {
+  test('with a log accepts --log-level and describes it the same way', () => {
     const lines = (['serve', 'demo', 'import', 'rebuild'] as const).map((name) => {
       const [, text = ''] =
         /(--log-level <level>.*?)\(default/s.exec(commandsNamed(name)[0]?.helpInformation() ?? '') ?? [];
@@ -156,7 +156,7 @@ describe('every command', () => {
   });
 });
 
-describe('what is printed of settings', () => {
+describe('printed settings', () => {
   const secret = '11'.repeat(32);
   const used = readSettings(
     { apiPort: '0', deprecated: 'off' },
@@ -169,7 +169,7 @@ describe('what is printed of settings', () => {
     },
   );
 
-  test('in the log are those that differ from their defaults, and no secret', () => {
+  test('in the log are those that differ from their defaults, without secrets', () => {
     expect(changedSettings(used)).toEqual({
       network: '0x80000000',
       api_port: 0,
@@ -182,7 +182,7 @@ describe('what is printed of settings', () => {
     expect(changedSettings(readSettings({}, {}))).toEqual({});
   });
 
-  test('is never a secret', () => {
+  test('never contain a secret', () => {
     for (const [name, declared] of settingsOfCommand('serve')) {
       const value = used[name as keyof typeof used];
       expect(`${printedValue(declared, value)} ${JSON.stringify(jsonValue(declared, value))}`).not.toContain(secret);
@@ -191,7 +191,7 @@ describe('what is printed of settings', () => {
 });
 
 describe('variables without an effect', () => {
-  test('a typing mistake is reported with the setting that was probably meant, if one is similar', () => {
+  test('a misspelled variable is reported with the most similar setting, if there is one', () => {
     const environment = {
       STACKSIDE_API_PROT: '1',
       STACKSIDE_HOOK_TARGET: '1',
@@ -206,7 +206,7 @@ describe('variables without an effect', () => {
     ]);
   });
 
-  test('a variable of the reference API that Stackside does not support is reported with what applies instead', () => {
+  test('a variable that only the reference API supports is reported with its replacement', () => {
     expect(ignoredVariables({ STACKS_CORE_PROXY_BODY_LIMIT: '5000000', CUSTOM_CHAIN_IDS: '' })).toEqual([
       { variable: 'STACKS_CORE_PROXY_BODY_LIMIT', reason: "Stackside doesn't support it. The limit is 10 MB." },
     ]);
@@ -226,7 +226,7 @@ describe('variables without an effect', () => {
   });
 });
 
-test('a setting is declared under one name, one flag and variables of its own, by a sentence without an end', () => {
+test('each setting has a unique name, flag and variables, and a description without a final full stop', () => {
   const flags = all.flatMap(({ flag }) => (flag === null ? [] : [flag.split(' ')[0]]));
   expect(new Set(flags).size).toBe(flags.length);
   for (const { help, accepts } of all) expect([help, accepts].filter((text) => /^[\s]|[.\s]$/.test(text))).toEqual([]);
