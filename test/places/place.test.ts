@@ -1,4 +1,4 @@
-/** The places of archives: a directory and S3 keep, list and refuse files alike. */
+/** Storage locations of archives: a directory and S3 store, list and reject files in the same way. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,19 +35,19 @@ describe.each([
 ] as const)('%s', (_, open) => {
   const place = open();
 
-  test('has nothing at first', async () => {
+  test('is empty at first', async () => {
     expect(await place.list('')).toEqual([]);
     expect(await textOf(place, 'one')).toBeNull();
     await place.remove('one');
   });
 
-  test('creates a file once, and keeps it as it is', async () => {
+  test('creates a file once, and a second create keeps the first', async () => {
     expect(await place.create('one', bytes('first'))).toBe(true);
     expect(await place.create('one', bytes('second'))).toBe(false);
     expect(await textOf(place, 'one')).toBe('first');
   });
 
-  test('replaces a file that is written, and removes one', async () => {
+  test('replaces an existing file, and removes a file', async () => {
     await place.write('two', bytes('first'));
     await place.write('two', bytes('second'));
     expect(await textOf(place, 'two')).toBe('second');
@@ -56,7 +56,7 @@ describe.each([
     expect(await place.list('')).toEqual(['one']);
   });
 
-  test('lists names by their beginning, in their order, however many there are', async () => {
+  test('lists names by prefix, in order, over several pages', async () => {
     const names = Array.from({ length: 25 }, (_, at) => `many-${String(24 - at).padStart(3, '0')}`);
     for (const name of names) await place.write(name, bytes(name));
     expect(await place.list('many-')).toEqual(names.toSorted());
@@ -64,7 +64,7 @@ describe.each([
   });
 });
 
-test('an upload that is torn is refused by the server, and sent again', async () => {
+test('sends an upload again if the server rejects it as truncated', async () => {
   const place = inBucket('torn');
   let torn = 0;
   server.fail = ({ method }) => (method === 'PUT' && torn++ === 0 ? 'torn' : null);
@@ -74,7 +74,7 @@ test('an upload that is torn is refused by the server, and sent again', async ()
   expect(await textOf(place, 'one')).toBe('the whole text');
 });
 
-test('a conflict with another request for an object passes', async () => {
+test('retries if S3 reports a conflict with another request', async () => {
   const place = inBucket('conflict');
   let conflicts = 0;
   server.fail = () => (conflicts++ < 2 ? { status: 409, code: 'ConditionalRequestConflict' } : null);
@@ -83,7 +83,7 @@ test('a conflict with another request for an object passes', async () => {
   expect(conflicts).toBe(3);
 });
 
-test('where the answer is lost, the object is there and not created again', async () => {
+test('if the response to an upload is lost, the object is kept and not created again', async () => {
   const place = inBucket('unanswered');
   let lost = 0;
   server.fail = ({ method }) => (method === 'PUT' && lost++ === 0 ? 'unanswered' : null);
@@ -92,7 +92,7 @@ test('where the answer is lost, the object is there and not created again', asyn
   expect(await textOf(place, 'one')).toBe('first');
 });
 
-test('a directory is made for its owner alone, and only where its parent exists', async () => {
+test('a directory is created for its owner only, and only if its parent exists', async () => {
   const path = join(folder.path, 'private');
   await directoryFiles(path).write('one', bytes('first'));
   expect(statSync(path).mode & 0o077).toBe(0);
@@ -102,7 +102,7 @@ test('a directory is made for its owner alone, and only where its parent exists'
   expect(existsSync(join(folder.path, 'not mounted'))).toBe(false);
 });
 
-test('what a killed process left of a file is no file of the directory', async () => {
+test('the partial file of a killed process is not part of the directory', async () => {
   const path = join(folder.path, 'killed');
   mkdirSync(path);
   writeFileSync(join(path, 'one.partial'), 'fir');
@@ -111,7 +111,7 @@ test('what a killed process left of a file is no file of the directory', async (
   expect(readdirSync(path)).toEqual(['one']);
 });
 
-test.skipIf(!canMount)('a full disk is said, and leaves no part of a file', async () => {
+test.skipIf(!canMount)('a full disk is reported, and no part of the file remains', async () => {
   using disk = smallDisk(131_072)!;
   const place = directoryFiles(join(disk.path, 'archive'));
   await place.create('one', bytes('first'));
@@ -123,7 +123,7 @@ test.skipIf(!canMount)('a full disk is said, and leaves no part of a file', asyn
   expect(await place.create('two', new Uint8Array(40_000))).toBe(true);
 });
 
-test('a place is a path outside the data directory, or a key of S3', () => {
+test('a location must be a path outside the data directory, or an S3 URL with a prefix', () => {
   expect(() => placeAt(join(folder.path, 'data', 'archive'), join(folder.path, 'data'))).toThrow('is inside the data');
   expect(() => placeAt('https://example.org/archive', null)).toThrow('not a location for an archive');
   expect(() => placeAt('s3://bucket', null)).toThrow('names no key');

@@ -1,4 +1,4 @@
-/** Places on S3 and web servers: requests are signed, sizes are bounded, and servers that fail are asked again. */
+/** S3 and web servers: requests are signed, sizes are limited, and failed requests are retried. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
@@ -65,12 +65,12 @@ const bounds = { least: 1, most: BODY.length };
 const KEY = 'bucket/a folder/ünïcode+1(2)';
 await place(KEY).write('one', BODY);
 
-test('objects are signed, and come back as they were', async () => {
+test('writes signed objects to S3 and reads the same bytes back', async () => {
   expect(server.objects.get(`${KEY}/one`)).toEqual(BODY);
   expect(await place(KEY).read('one', bounds)).toEqual(BODY);
 });
 
-test('each request fails twice, then each body is cut, and nothing is lost', async () => {
+test('loses nothing if each request fails twice and each body is then cut off', async () => {
   const clock = impatientClock();
   const asked = new Map<string, number>();
   const odd: S3Server['fail'] = ({ method, path }) => {
@@ -86,7 +86,7 @@ test('each request fails twice, then each body is cut, and nothing is lost', asy
   expect([...new Set(clock.waits)]).toEqual([1_000, 2_000, 4_000]);
 });
 
-test('a server that stops in the middle of a body is asked again', async () => {
+test('retries a request whose body stalls', async () => {
   const clock = impatientClock();
   let stalls = 0;
   const once: S3Server['fail'] = () => {
@@ -102,7 +102,7 @@ test('a server that stops in the middle of a body is asked again', async () => {
   });
 });
 
-test('a server that keeps failing is given up after six tries', async () => {
+test('gives up on a failing server after six tries', async () => {
   const clock = impatientClock();
   const down: S3Server['fail'] = () => ({ status: 500, code: 'Oh' });
   const error = await refusal(failing(down, () => place(KEY, clock).read('one', bounds)));
@@ -111,7 +111,7 @@ test('a server that keeps failing is given up after six tries', async () => {
   expect(clock.waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000]);
 });
 
-test('nobody listening is said, and may pass', async () => {
+test('a refused connection is an error that permits a retry', async () => {
   const error = await refusal(place(KEY, undefined, { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }).write('two', BODY));
   expect([error.message, error.exitCode]).toEqual([`s3://${KEY} can't be reached: the connection failed.`, EXIT.again]);
 });
@@ -148,18 +148,18 @@ const refusals: readonly [
   ['in no bucket', {}, 'bucked/k', /There is no such bucket: s3:\/\/bucked\/k/, /Create the bucket/],
 ];
 
-test.each(refusals)('%s it says why', async (_, given, key, says, remedy) => {
+test.each(refusals)('%s S3 requests fail with the reason', async (_, given, key, says, remedy) => {
   const error = await refusal(place(key, undefined, given).write('one', BODY));
   expect(error.message).toMatch(says);
   expect(error.remedy).toMatch(remedy);
   expect(error.exitCode).toBe(EXIT.operator);
 });
 
-test('a URL without a key is refused', () => {
+test('rejects an S3 URL without a prefix', () => {
   for (const url of ['bucket', 'bucket/', '/key']) expect(() => place(url)).toThrow('names no key');
 });
 
-test('an object that is longer than it may be is read no further', async () => {
+test('stops reading an object that is larger than its limit', async () => {
   await place('bucket/long').write('one', Buffer.concat([BODY, Buffer.alloc(1_000_000)]));
   const error = await refusal(place('bucket/long').read('one', bounds));
   expect(error.message).toMatch(/^s3:\/\/bucket\/long is larger than the \d+ bytes that are allowed\.$/);
@@ -178,7 +178,7 @@ describe('a list of an S3 server', () => {
   }
   const KEYS = ['k/segment-1', 'k/segment-2', 'k/segment-3'];
 
-  test('has the names of all its pages', async () => {
+  test('contains the names on all its pages', async () => {
     const page = (after: string) => {
       const next = KEYS.filter((key) => key > after);
       return { keys: next.slice(0, 2), isTruncated: next.length > 2 };
@@ -194,14 +194,14 @@ describe('a list of an S3 server', () => {
       'announces another page, and sends an empty one',
     ],
     ['sends names out of order', () => ({ keys: KEYS.toReversed(), isTruncated: false }), 'segment-2 after segment-3'],
-  ])('is refused if the server %s', async (_, page, problem) => {
+  ])('is rejected if the server %s', async (_, page, problem) => {
     const { message, remedy } = await refusal(listed(page));
     expect(message).toStartWith("s3://bucket/k can't be listed: ");
     expect(message).toContain(problem);
     expect(remedy).toContain('start-after');
   });
 
-  test('is refused if it has more names than an archive can have', async () => {
+  test('is rejected if it contains more names than an archive can have', async () => {
     let page = 0;
     const endless = () => {
       page += 1;
@@ -212,7 +212,7 @@ describe('a list of an S3 server', () => {
     expect(page).toBe(6);
   });
 
-  test('keeps names whose percent signs are not escapes', async () => {
+  test('keeps names with percent signs that are not escapes', async () => {
     const keys = ['k/segment-100%', 'k/segment-2%zz', 'k/segment-3%20'];
     expect(await listed(() => ({ keys, isTruncated: false }))).toEqual(['segment-100%', 'segment-2%zz', 'segment-3 ']);
   });
@@ -240,7 +240,7 @@ function webServer(answer: (url: URL, request: Request) => Response | null) {
 }
 const fromWeb = (url: string, clock: Clock = impatientClock()) => webSource(new URL(url), clock, random);
 
-test('a web server needs nothing but files, and may redirect', async () => {
+test('reads from a web server with plain files, and follows a redirect', async () => {
   const asked: string[] = [];
   using web = webServer(({ pathname, search }) => {
     asked.push(pathname);
@@ -253,7 +253,7 @@ test('a web server needs nothing but files, and may redirect', async () => {
   expect(asked).toEqual(['/archives/new/one', '/mirror/one']);
 });
 
-test('a web server that takes zstd for an encoding sends the same bytes', async () => {
+test('requests no compression from a web server, and decodes a zstd response', async () => {
   const encodings: (string | null)[] = [];
   using web = webServer((_, request) => {
     encodings.push(request.headers.get('accept-encoding'));
@@ -263,7 +263,7 @@ test('a web server that takes zstd for an encoding sends the same bytes', async 
   expect(encodings).toEqual(['identity']);
 });
 
-test('a file that a web server lacks is none, and one that it denies is refused', async () => {
+test('a missing file on a web server is null, and a forbidden file is an error', async () => {
   for (const status of [404, 410]) {
     using empty = webServer(() => new Response('none', { status }));
     expect(await fromWeb(empty.url).read('one', bounds)).toBeNull();
@@ -272,7 +272,7 @@ test('a file that a web server lacks is none, and one that it denies is refused'
   expect((await refusal(fromWeb(closed.url).read('one', bounds))).message).toEndWith('with status 403.');
 });
 
-test('a connection that is cut in the middle of a file is made again', async () => {
+test('reconnects if the connection is cut in the middle of a file', async () => {
   let requests = 0;
   const cutting = Bun.listen({
     hostname: '127.0.0.1',
