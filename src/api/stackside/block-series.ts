@@ -14,7 +14,7 @@ export const blockSeries = [
     path: '/stackside/v1/blocks/last-hour',
     operationId: 'getBlocksOfLastHour',
     summary: 'Blocks of the last hour',
-    description: `Returns time and size of the blocks of the hour before the tip, oldest first, and of the newest ${MOST_BLOCKS} where there are more.`,
+    description: `Returns time and size of the blocks in the hour before the tip, oldest first. If there are more than ${MOST_BLOCKS}, it returns the newest ones.`,
     tag: 'Stackside',
     response: Type.Object(
       {
@@ -30,7 +30,7 @@ export const blockSeries = [
     path: '/stackside/v1/blocks/days',
     operationId: 'getBlocksByDay',
     summary: 'Blocks and transactions by day',
-    description: `Returns the number of blocks and transactions of each of the ${DAYS} days up to the tip, in UTC, oldest first. Days of which not all blocks are known are left out.`,
+    description: `Returns the number of blocks and transactions of each of the ${DAYS} days up to the tip, in UTC, oldest first. Days with missing blocks are left out.`,
     tag: 'Stackside',
     response: Type.Object(
       {

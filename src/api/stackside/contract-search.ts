@@ -96,7 +96,9 @@ const [Call, call] = object<FoundCall, [functions: ContractFunctions | undefined
     function_args: [
       Type.Array(
         Type.Object({
-          name: Type.String({ description: 'Name in the interface of the contract; empty where that is not known' }),
+          name: Type.String({
+            description: 'Name in the interface of the contract; empty if the interface is unknown',
+          }),
           type: Type.String(),
           hex: Type.String(),
           repr: Type.String(),
@@ -144,7 +146,7 @@ function argument(
 const common = { tag: 'Stackside', params: { contract_id: ContractParameter }, etag: chainTip, long: true };
 
 const COST =
-  'A list by indexed values is fast, however long it is. Other values are searched only among at most 1,000 items between the heights; otherwise the answer is 400, and says how to index them.';
+  'A list by indexed values is fast at any length. Other values are searched only if there are at most 1,000 items between the heights; otherwise the answer is 400, and explains how to index them.';
 
 const logQuery = {
   ...cursorQuery,
@@ -161,7 +163,7 @@ const callQuery = {
   function_name: Type.Optional(
     Type.String({ minLength: 1, maxLength: 128, description: 'Name of the function', examples: ['transfer'] }),
   ),
-  status: Type.Optional(Type.Array(words(...statuses), { description: 'Statuses, one of which the call has' })),
+  status: Type.Optional(Type.Array(words(...statuses), { description: 'Statuses of the call; any of them matches' })),
   ...orderQuery,
   ...heightsQuery,
   ...timesQuery,
@@ -198,14 +200,14 @@ function loggingContracts(contracts: readonly string[] | undefined, deployer: st
 }
 
 const FIELD =
-  'Condition on a field of the printed tuple; a field inside another is written with a dot (`field.data.amount`), and `field` alone is the printed value itself.';
+  'Condition on a field of the printed tuple; a field inside another is written with a dot (`field.data.amount`), and `field` without a name is the printed value itself.';
 
 export const contractSearch = [
   route({
     path: '/stackside/v1/logs',
     operationId: 'searchLogs',
     summary: 'Logs of several contracts',
-    description: `Returns what contracts printed on the canonical chain, in one list: up to ${MOST_CONTRACTS} contracts by \`contract_id\`, or all that \`deployer\` deployed or will deploy. Give one of the two. \`sender\` is the origin of the transaction. An answer reads at most 10,000 logs in each direction, or 2,000 whose fields are compared: it may have fewer results than \`limit\`, or none, and a cursor of the next page all the same. What is rare is found at once by a \`sender\` of few transactions, and by equality with a field that the operator indexes (\`--log-index\`). For a deployer with more than 1,000 contracts that printed, it reads 10,000 events of the whole chain.`,
+    description: `Returns the print events of contracts on the canonical chain, in one list: up to ${MOST_CONTRACTS} contracts by \`contract_id\`, or all that \`deployer\` deployed or will deploy. Give one of the two. \`sender\` is the origin of the transaction. An answer reads at most 10,000 logs in each direction, or 2,000 if it compares fields: it may have fewer results than \`limit\`, or none, and still a cursor of the next page. Rare events are found at once by a \`sender\` of few transactions, and by equality with a field that the operator indexes (\`--log-index\`). For a deployer with more than 1,000 contracts that printed, it reads 10,000 events of the whole chain.`,
     tag: 'Stackside',
     query: logsQuery,
     described: { query: { ...logsQuery, 'field.NAME': conditionParameter(FIELD) } },
@@ -229,7 +231,7 @@ export const contractSearch = [
     path: '/stackside/v1/smart-contracts/{contract_id}/logs',
     operationId: 'searchContractLogs',
     summary: 'Logs of a contract by decoded values',
-    description: `Returns what a contract printed on the canonical chain by the fields of the printed values. ${COST}`,
+    description: `Returns the print events of a contract on the canonical chain by the fields of the printed values. ${COST}`,
     query: logQuery,
     described: {
       query: {
@@ -253,7 +255,7 @@ export const contractSearch = [
     path: '/stackside/v1/smart-contracts/{contract_id}/calls',
     operationId: 'searchContractCalls',
     summary: 'Calls of a contract by function and arguments',
-    description: `Returns transactions of the canonical chain that call a contract, failed ones too; calls between contracts are no transactions. ${COST}`,
+    description: `Returns transactions of the canonical chain that call a contract, including failed ones. Calls between contracts are not included. ${COST}`,
     query: callQuery,
     described: {
       query: {

@@ -53,7 +53,7 @@ const Day = Type.Transform(
   Type.String({
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
     rule: 'a day, such as 2026-11-24',
-    description: 'Day of the counts, in UTC (default: that of the newest block)',
+    description: 'Day of the counts, in UTC (default: the day of the newest block)',
     examples: ['2026-11-24'],
   }),
 )
@@ -83,7 +83,7 @@ const [Contract, contract] = object<ListedContract, [isWhole: boolean]>()(
         of === null ? null : { block_height: of.height, time: isoTime(of.time), tx_id: toHex(of.txId) },
     ],
     calls: [
-      Type.Union([count, Type.Null()], { description: 'Null where the server does not know the whole chain' }),
+      Type.Union([count, Type.Null()], { description: 'Null if the server does not have the whole chain' }),
       ({ calls }, isWhole) => (isWhole ? calls : null),
     ],
     calls_of_day: [count, ({ callsOfDay }) => callsOfDay],
@@ -149,7 +149,7 @@ const [Name, name] = object<ListedName>()(
         ],
         {
           description:
-            'Null for a name that does not expire, or whose namespace is not open. The contract counts tenures; the time assumes ten minutes for each',
+            'Null for a name that does not expire, or if its namespace is not open. The contract counts tenures; the time assumes ten minutes for each',
         },
       ),
       ({ lease: of }) =>
@@ -180,7 +180,7 @@ export const directories: readonly Route[] = [
     query: {
       order: orderOf('Newest deployment first, or most calls of the day', 'newest', 'calls'),
       trait: Type.Optional(
-        Type.Unsafe<keyof typeof TRAITS>({ ...trait, description: 'Standard whose functions the contract has' }),
+        Type.Unsafe<keyof typeof TRAITS>({ ...trait, description: 'Standard that the contract has the functions of' }),
       ),
       day: Type.Optional(Day),
       ...cursorQuery,

@@ -10,7 +10,7 @@ import { HexHash } from '../shared/legacy-parameters.ts';
 import { describedHex, Hash, Height, UnixTime, words } from '../shared/values.ts';
 
 const wasCanonical = Type.Union([Type.Boolean(), Type.Null()], {
-  description: 'Whether it was on the canonical chain once; null where that is no longer known',
+  description: 'Whether it was on the canonical chain once; null if the server no longer knows',
 });
 
 const fork = {
@@ -18,7 +18,7 @@ const fork = {
   height: Type.Integer({ minimum: 1, description: 'Height of its first block' }),
   parent_index_block_hash: describedHex('Index block hash of the newest block on both branches'),
   top_height: Type.Integer({ minimum: 1, description: 'Height of its highest block' }),
-  blocks: Type.Integer({ description: 'Number of its blocks, of which 100 are counted at most' }),
+  blocks: Type.Integer({ description: 'Number of its blocks, counted up to 100' }),
   was_canonical: wasCanonical,
   time: Type.Union([UnixTime, Type.Null()], {
     description: 'Time of the canonical block in the place of the first one, in Unix seconds',
@@ -35,7 +35,7 @@ const ForkDetail = Type.Object(
   {
     ...fork,
     orphaned: Type.Array(ForkBlock, { description: 'The blocks of the fork by height, 100 at most' }),
-    canonical: Type.Array(ForkBlock, { description: 'The canonical blocks beside them, and the one above' }),
+    canonical: Type.Array(ForkBlock, { description: 'The canonical blocks at the same heights, and the next one' }),
     transactions: Type.Array(
       Type.Object({
         tx_id: Hash,
@@ -44,7 +44,7 @@ const ForkDetail = Type.Object(
         fate: {
           ...words('mined', 'pending', 'dropped', 'lost'),
           description:
-            'What became of it: it is in a canonical block, came back to the mempool, was dropped from it, or is in neither, as those that miners make for a block',
+            'Present state: in a canonical block, in the mempool again, dropped from the mempool, or in neither, such as the transactions that miners create for a block',
         },
         block_height: Type.Union([Height, Type.Null()], { description: 'Height of the canonical block that has it' }),
         status: Type.Union([Type.String(), Type.Null()], { description: 'Status in the mempool' }),
@@ -109,7 +109,7 @@ export const forks = [
     operationId: 'getFork',
     summary: 'Fork of an orphaned block',
     description:
-      'Returns the branch of an orphaned block beside the canonical one, and what became of its transactions, block by block.',
+      'Returns the branch of an orphaned block next to the canonical branch, and the present state of its transactions, block by block.',
     tag: 'Stackside',
     params: { hash: HexHash },
     response: ForkDetail,

@@ -79,11 +79,11 @@ const bound = (decode: (text: string) => Bound, description: string) =>
 const periodQuery = {
   from: bound(
     fromOf,
-    'First block (default: that of the chain): a height, a day in UTC (`2026-01-31`) or a time (`2026-01-31T12:00:00Z`). A day or a time means the first block whose time is that or later.',
+    'First block (default: the first block of the chain): a height, a day in UTC (`2026-01-31`) or a time (`2026-01-31T12:00:00Z`). A day or a time means the first block at or after that time.',
   ),
   to: bound(
     toOf,
-    'Last block, which is included (default: the tip): a height, a day in UTC, which is included whole, or a time. A day or a time means the block before the first one whose time is later.',
+    'Last block, which is included (default: the tip): a height, a day in UTC, which is included whole, or a time. A day or a time means the block before the first later one.',
   ),
 };
 
@@ -301,9 +301,9 @@ const activity = [
   route({
     path: '/stackside/v1/principals/{principal}/activity',
     operationId: 'getPrincipalActivity',
-    summary: 'What a principal did, in brief',
+    summary: 'Summary of the activity of a principal',
     description:
-      'Returns the first and the last transaction of a principal, and with whom it exchanged the most STX in its newest 1,000 transfers of each direction.',
+      'Returns the first and the last transaction of a principal, and the principals that it exchanged the most STX with in its newest 1,000 transfers of each direction.',
     tag: 'Stackside',
     params: { principal: PrincipalParameter },
     response: Type.Object(
@@ -324,7 +324,7 @@ const activity = [
     operationId: 'getPrincipalBalanceHistory',
     summary: 'Balance of a principal over time',
     description:
-      'Returns the balance of STX, or of a fungible token, after blocks, oldest first: after each block that changed it where the principal has few transactions, else after 100 blocks that are evenly distributed since its first.',
+      'Returns the balance of STX, or of a fungible token, after blocks, oldest first: after each block that changed it if the principal has few transactions, else after 100 blocks that are evenly distributed since its first.',
     tag: 'Stackside',
     params: { principal: PrincipalParameter },
     query: { asset_identifier: Type.Optional(AssetParameter) },
@@ -358,7 +358,7 @@ export const principalHistory = [
     operationId: 'getPrincipalHistory',
     summary: 'Account history of a principal',
     description:
-      'Returns every movement of STX, fungible and non-fungible tokens, every fee and every mining reward of a principal, oldest first, with the balance of the asset after it. The answer has no limit and is sent while it is read. It is of one chain: if a fork or a rebuild replaces a block that it covers, it ends early, with `complete: false` and the reason in JSON, and with a last record that begins with `INCOMPLETE` in CSV. Locked STX are part of the balance. Rewards that Bitcoin pays to stackers are not part of an account.',
+      'Returns every movement of STX, fungible and non-fungible tokens, every fee and every mining reward of a principal, oldest first, with the balance of the asset after it. The answer is unlimited and is sent while it is read. It covers one chain: if a fork or a rebuild replaces a block that it covers, it ends early, with `complete: false` and the reason in JSON, and with a last record that begins with `INCOMPLETE` in CSV. Locked STX are part of the balance. Rewards that Bitcoin pays to stackers are not part of an account.',
     tag: 'Stackside',
     params: { principal: PrincipalParameter },
     query: {

@@ -13,10 +13,12 @@ const Item = Type.Object(
     match: words(...matches),
     id: Type.String({
       description:
-        'What other routes find it by: an index block hash, the hash of a Bitcoin block, a transaction id, an address, an asset identifier, a contract identifier, or a name',
+        'Identifier for other routes: an index block hash, the hash of a Bitcoin block, a transaction id, an address, an asset identifier, a contract identifier, or a name',
     }),
     label: Type.String({ description: 'What it is called' }),
-    detail: Type.Union([Type.String(), Type.Null()], { description: 'What tells it from others with this label' }),
+    detail: Type.Union([Type.String(), Type.Null()], {
+      description: 'Text that distinguishes it from others with this label',
+    }),
     block_height: Type.Union([Height, Type.Null()], {
       description: 'Height of the block, of the Bitcoin block, or of the block of the transaction',
     }),
@@ -77,7 +79,7 @@ export const searches = [
     operationId: 'search',
     summary: 'Search by a part of a name or id',
     description:
-      'Returns what a text may mean, while somebody types it: contracts and tokens by any part of their names, symbols and asset names, names of the name system by their beginning, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, with the Stacks address of the same key. Case does not matter. What equals the text comes first, then what begins with it, then what has it elsewhere. What left the chain is found by its whole id alone. Each search reads a bounded number of rows: where very many things match, a longer text finds the others.',
+      'Returns possible meanings of a text while the user types: contracts and tokens by any part of their names, symbols and asset names, names of the name system by their beginning, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, with the Stacks address of the same key. Case does not matter. Exact matches come first, then matches at the beginning, then other matches. Orphaned blocks and transactions are found only by their whole id. Each search reads a bounded number of rows: if very many things match, a longer text finds the others.',
     tag: 'Stackside',
     query: {
       q: Type.String({ maxLength: MAX_ASSET_LENGTH, description: 'Text to search for', examples: ['token'] }),

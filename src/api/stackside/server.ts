@@ -28,12 +28,12 @@ const HostState = Type.Object(
     name: Type.String(),
     entry: Type.Integer({ description: 'Last entry of the log that this host has applied' }),
     head: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'Newest entry of the log, as far as this host knows; null before it reached the log',
+      description: 'Newest entry of the log that this host has seen; null until it reaches the log',
     }),
     lag_seconds: Type.Number({
-      description: 'Seconds since this host was last known to have all entries; 0 while it is',
+      description: 'Seconds since this host last had all entries; 0 while it has all of them',
     }),
-    reachable: Type.Boolean({ description: 'Whether the log answered when it was asked last' }),
+    reachable: Type.Boolean({ description: 'Whether the log answered the last request' }),
     conflicts: Type.Integer({
       description: 'Events of this host, since its start, that met an entry of another host in the log',
     }),
@@ -44,9 +44,9 @@ const HostState = Type.Object(
       [
         Type.Object({
           held: Type.Boolean({ description: 'Whether this host delivers chainhooks' }),
-          holder: text('Name of the host that delivers, as far as this one knows; null before it asked'),
+          holder: text('Name of the host that delivers, when this host last checked; null before the first check'),
           epoch: Type.Union([Type.Integer(), Type.Null()], {
-            description: 'Grows each time that a host begins to deliver; null before this host asked',
+            description: 'Grows each time that a host starts to deliver; null before the first check',
           }),
         }),
         Type.Null(),
@@ -67,9 +67,10 @@ export const ClusterLog = Type.Object(
       Type.Object({
         name: Type.String(),
         entry: Type.Integer({ description: 'Newest entry of the host when it reported' }),
-        behind: Type.Integer({ description: 'Entries that the log has after it, those that came since among them' }),
+        behind: Type.Integer({ description: 'Newer entries of the log, including entries that arrived since' }),
         lag_seconds: Type.Number({
-          description: 'Seconds since the first entry that it lacked came; 0 where it had all entries when it reported',
+          description:
+            'Seconds since the first missing entry arrived; 0 if the host had all entries at its last report',
         }),
         version: Type.String(),
         seen_seconds_ago: Type.Number({
@@ -89,16 +90,16 @@ export const ClusterLog = Type.Object(
     engine: Type.Object({
       server: Type.String({ description: 'Address of the server that takes writes' }),
       version: Type.String(),
-      synchronous_standby_names: text('The setting of this name; null where there is none'),
+      synchronous_standby_names: text('The setting of this name; null if there is none'),
       standbys: Type.Array(
         Type.Object({
           name: Type.String(),
-          state: text('`streaming` where it is up to date; null where the role may not see it'),
-          sync: text('`sync` or `quorum` where commits wait for it; null where the role may not see it'),
+          state: text('`streaming` if it is up to date; null if the role may not see it'),
+          sync: text('`sync` or `quorum` if commits wait for it; null if the role may not see it'),
         }),
       ),
     }),
-    warnings: Type.Array(Type.String(), { description: 'What the operator should know of PostgreSQL, as sentences' }),
+    warnings: Type.Array(Type.String(), { description: 'Warnings about PostgreSQL for the operator, as sentences' }),
   },
   { $id: 'ClusterLog' },
 );
@@ -106,9 +107,9 @@ export type ClusterLog = Static<typeof ClusterLog>;
 
 export const HostsState = Type.Object(
   {
-    host: Type.Union([HostState, Type.Null()], { description: 'Null where this server shares no log' }),
+    host: Type.Union([HostState, Type.Null()], { description: 'Null if this server is not part of a cluster' }),
     log: nullable(ClusterLog),
-    problem: text('Why the log can’t be asked; null where it can'),
+    problem: text('Reason why the log can’t be reached; null if it can'),
   },
   { $id: 'HostsState' },
 );
@@ -134,14 +135,16 @@ const orNull = <K extends 'Integer' | 'String'>(type: K, description: string) =>
 /** The bases of an archive. A restore can start from a base without a replay. */
 export const ArchiveBase = Type.Object(
   {
-    entry: orNull('Integer', 'Entry of the newest base; null where there is none, or none is known yet'),
+    entry: orNull('Integer', 'Entry of the newest base; null if there is none, or none was read yet'),
     height: orNull('Integer', 'Height of its tip'),
     made_at: nullable(UnixTime),
-    overdue_seconds: Type.Integer({ description: 'Seconds since one has been due; 0 where none is' }),
-    failing: Type.Boolean({ description: 'Whether the last attempt to make one failed; the log says why' }),
+    overdue_seconds: Type.Integer({ description: 'Seconds since a base has been due; 0 if none is due' }),
+    failing: Type.Boolean({
+      description: 'Whether the last attempt to make one failed; the server log has the reason',
+    }),
     making: nullable(
       Type.Object({
-        table: Type.String({ description: 'Table that is read, with its number and that of all' }),
+        table: Type.String({ description: 'Table that is being read, with its number and the number of tables' }),
         number: Type.Integer(),
         of: Type.Integer(),
         sent_bytes: Type.Integer({ description: 'Bytes that were sent' }),
@@ -155,9 +158,9 @@ export type ArchiveBase = Static<typeof ArchiveBase>;
 export const ServerStatus = Type.Object(
   {
     server_version: Type.String(),
-    mode: Type.String({ description: 'What this process does: `full`, `read` or `write`' }),
+    mode: Type.String({ description: 'Mode of this process: `full`, `read` or `write`' }),
     uptime_seconds: Type.Integer(),
-    ready: Type.Boolean({ description: 'Whether answers are up to date, as `/ready` says it' }),
+    ready: Type.Boolean({ description: 'Whether answers are up to date, as in `/ready`' }),
     state: words(...serverStates),
     reason: orNull('String', 'The state in sentences; null if the server is live'),
     next: Type.String({ description: "The operator's next step, in sentences" }),
@@ -172,7 +175,7 @@ export const ServerStatus = Type.Object(
       history_from: Type.Optional(HistoryFrom),
     }),
     node: Type.Object({
-      height: orNull('Integer', 'Height of the newest block of the node; null where it can’t be asked'),
+      height: orNull('Integer', 'Height of the newest block of the node; null if the node doesn’t answer'),
     }),
     events: Type.Union(
       [
@@ -206,25 +209,27 @@ export const ServerStatus = Type.Object(
           entry: Type.Integer({ description: 'Last entry of the log that the archive has' }),
           behind_entries: Type.Integer({ description: 'Entries of the log that it lacks' }),
           behind_seconds: Type.Number({ description: 'Seconds since it last had every entry; 0 while it has' }),
-          failing: Type.Boolean({ description: 'Whether the last attempt to write it failed; the log says why' }),
+          failing: Type.Boolean({
+            description: 'Whether the last attempt to write it failed; the server log has the reason',
+          }),
           base: ArchiveBase,
         },
-        { description: 'The archive of the log; null where this server writes none' },
+        { description: 'The archive of the log; null if this server doesn’t write one' },
       ),
     ),
     memory_bytes: Type.Integer({ description: 'Memory of the process (resident set size)' }),
     disk: Type.Object({
       index_bytes: Type.Integer({ description: 'Size of the index with its write-ahead log' }),
       journal_bytes: Type.Integer({ description: 'Size of the journal with its write-ahead log' }),
-      free_bytes: orNull('Integer', 'Free space on the disk of the data directory; null where it isn’t known'),
+      free_bytes: orNull('Integer', 'Free space on the disk of the data directory; null if it is unknown'),
       growth: nullable(
         Type.Object(
           {
             measured_seconds: Type.Integer(),
-            bytes_per_day: Type.Integer({ description: 'What the disk lost a day; negative where space became free' }),
-            full_in_seconds: orNull('Integer', 'Seconds until the disk is full; null where it lost nothing'),
+            bytes_per_day: Type.Integer({ description: 'Decrease of the free space per day; negative if it grows' }),
+            full_in_seconds: orNull('Integer', 'Seconds until the disk is full; null if the free space doesn’t shrink'),
           },
-          { description: 'What was measured of the free space in the last day; null before an hour was' },
+          { description: 'Trend of the free space in the last day; null in the first hour of measurements' },
         ),
       ),
     }),
@@ -263,15 +268,15 @@ const gaps = (description: string) => Type.Array(Type.Union([Type.Number(), Type
 
 export const ServerHistory = Type.Object(
   {
-    interval_seconds: Type.Integer({ description: 'Seconds that each value is of' }),
+    interval_seconds: Type.Integer({ description: 'Seconds that each value covers' }),
     times: Type.Array(Type.Integer(), { description: 'Ends of the intervals in Unix seconds, oldest first' }),
     events_per_second: values('Events of the node per second'),
     requests_per_second: values('Requests to the API per second'),
-    request_ms: gaps('Mean time of a request in milliseconds; null where there was none'),
+    request_ms: gaps('Mean time of a request in milliseconds; null if there was none'),
     deliveries_succeeded: values('Delivery attempts that succeeded'),
     deliveries_failed: values('Delivery attempts that failed'),
-    delivery_ms: gaps('Mean time of a delivery attempt in milliseconds; null where there was none'),
-    slowest_delivery_ms: gaps('Time of the slowest delivery attempt in milliseconds; null where there was none'),
+    delivery_ms: gaps('Mean time of a delivery attempt in milliseconds; null if there was none'),
+    slowest_delivery_ms: gaps('Time of the slowest delivery attempt in milliseconds; null if there was none'),
     memory_bytes: values('Memory of the process (resident set size)'),
     cpu_share: values('Processor time of all threads as a share of one processor'),
   },
@@ -288,7 +293,7 @@ export const serverHistory = (history: (() => ServerHistory) | null) => [
     operationId: 'getServerHistory',
     summary: 'The last hour of this server',
     description:
-      'Returns what the server did in each ten seconds of the last hour: events, requests, deliveries, memory and processor time. The figures are kept in memory and begin anew with each start.',
+      'Returns the server’s activity in each ten seconds of the last hour: events, requests, deliveries, memory and processor time. The figures are kept in memory and start over with each start of the server.',
     tag: 'Stackside',
     notFound: 'History not found',
     response: ServerHistory,

@@ -133,7 +133,7 @@ export function sqlRoutes(family: OperatorFamily, queries: () => Queries) {
       operationId: 'getSqlViews',
       summary: 'Views that SQL can read',
       description:
-        'Returns the views of the index with their columns, as docs/sql.md lists them. Only the admin key may ask.',
+        'Returns the views of the index with their columns, as docs/sql.md lists them. Requires the admin key.',
       response: SqlViews,
       handle: viewsAnswer,
     }),
@@ -147,7 +147,7 @@ export function sqlRoutes(family: OperatorFamily, queries: () => Queries) {
       path,
       operationId: 'runSql',
       summary: 'Query the index with SQL',
-      description: `Runs one query that reads the views, as \`stackside sql\` does, in a process of its own with low priority. The query ends when the client closes the connection. A result of more rows is cut in JSON, and refused in the other formats, as is an answer of more than ${SQL_LIMITS.bytes / 1e6} MB. Only the admin key may ask.`,
+      description: `Runs one query that reads the views, as \`stackside sql\` does, in a separate process with low priority. The query ends when the client closes the connection. A result of more rows is cut in JSON, and refused in the other formats, as is an answer of more than ${SQL_LIMITS.bytes / 1e6} MB. Requires the admin key.`,
       body: SqlQuery,
       response: SqlResult,
       otherTypes: {

@@ -13,20 +13,24 @@ const CycleRewards = Type.Object(
     pox_version: words('pox1', 'pox2', 'pox3', 'pox4', 'pox5'),
     type: {
       ...words('solo', 'pooled', 'stake', 'bond'),
-      description: 'STX stacked alone or through a pool (pox to pox-4); a stake without a bond, or in a bond (pox-5)',
+      description:
+        'STX stacked directly or through a pool (pox to pox-4); a stake without a bond, or in a bond (pox-5)',
     },
     bond_index: nullable(Type.Integer()),
     pool: nullable(Principal),
-    locked: Type.Object({ btc: Sats, stx: Amount }, { description: 'Of a bond, the satoshis that earn rewards' }),
+    locked: Type.Object(
+      { btc: Sats, stx: Amount },
+      { description: 'Locked amounts. For a bond, `btc` is the number of satoshis that earn rewards' },
+    ),
     bitcoin_address: nullable(
-      Type.String({ description: 'Whom Bitcoin pays (pox to pox-4); null where it is unknown' }),
+      Type.String({ description: 'Bitcoin address that receives the rewards (pox to pox-4); null if it is unknown' }),
     ),
     rewards: nullable(
       Type.Object(
         { btc: Sats },
         {
           description:
-            'So far: what the Bitcoin blocks of the cycle paid to the address, whoever shares it; for pox-5 the sBTC that the principal accrued, claimed or not. Null where it is unknown.',
+            'Rewards so far: the payments of the cycle’s Bitcoin blocks to the address, including those for others who share it; for pox-5 the sBTC that the principal accrued, claimed or not. Null if unknown.',
         },
       ),
     ),
@@ -51,7 +55,7 @@ export const stakingRewards = [
     operationId: 'getPrincipalStakingRewards',
     summary: 'Staking rewards of a principal by reward cycle',
     description:
-      'Returns the reward cycles up to the present one in which a principal stacked or staked, newest first, with what it locked and earned. The rewards of pox to pox-4 are payments to the Bitcoin address that the stacker or its pool named: where several share an address, as in a pool, those to all of them, which the pool distributes. Of each pox, the newest 2,000 changes by the principal are read.',
+      'Returns the reward cycles up to the present one in which a principal stacked or staked, newest first, with the locked amounts and the rewards. The rewards of pox to pox-4 are payments to the Bitcoin address that the stacker or its pool named: if several stackers share an address, as in a pool, the amount is the sum for all of them, which the pool distributes. For each pox, the newest 2,000 changes by the principal are read.',
     tag: 'Stackside',
     params: { principal: PrincipalParameter },
     query: cursorQuery,

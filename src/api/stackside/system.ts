@@ -19,13 +19,13 @@ const common = {
         number: Type.Integer({ description: 'Number of the step that is under way, from 1 on' }),
         of: Type.Integer({ description: 'Number of steps' }),
         name: Type.String({ description: 'What the step reads' }),
-        detail: Type.String({ description: 'How far it has read; empty where that is not known' }),
+        detail: Type.String({ description: 'Progress in words; empty if it is unknown' }),
       },
       { $id: 'InspectionProgress' },
     ),
   ),
   problem: Type.Union([Type.String(), Type.Null()], {
-    description: 'Why the inspection failed; null where it did not',
+    description: 'Reason why the inspection failed; null if it did not',
   }),
 };
 
@@ -40,7 +40,7 @@ export const TableSize = Type.Object(
   {
     name: Type.String(),
     kind: words('table', 'index'),
-    table: Type.String({ description: 'The table itself, or that of the index' }),
+    table: Type.String({ description: 'The table itself, or the table of the index' }),
     bytes: Type.Integer(),
   },
   { $id: 'TableSize' },
@@ -75,7 +75,7 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
       operationId: 'getInspections',
       summary: 'Inspections of the index',
       description:
-        'Returns the newest inspection of each kind with its progress and findings, null where none was started. Only the admin key may ask.',
+        'Returns the newest inspection of each kind with its progress and findings, null if none was started. Requires the admin key.',
       response: InspectionsState,
       handle: () => inspections().state(),
     }),
@@ -87,7 +87,7 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
       operationId: 'startInspection',
       summary: 'Start an inspection of the index',
       description:
-        'Starts to check the index as `stackside check` does, or to measure its tables. Both read the whole index in a process of their own with low priority. One inspection runs at a time. Only the admin key may start it.',
+        'Starts to check the index as `stackside check` does, or to measure its tables. Both read the whole index in a separate process with low priority. One inspection runs at a time. Requires the admin key.',
       body: Type.Object({ kind: words(...kinds) }),
       response: InspectionsState,
       handle({ body: { kind } }) {
@@ -118,12 +118,12 @@ const Setting = Type.Object(
     group: Type.String({ description: 'Heading of the setting in the help' }),
     name: Type.String(),
     value: Type.Union([Type.String(), Type.Null()], {
-      description: 'Value in words, `<set>` for a secret; null where there is none',
+      description: 'Value in words, `<set>` for a secret; null if there is none',
     }),
     help: Type.String(),
     source: Type.Union(
       ['default', 'flag', 'variable', 'program'].map((word) => Type.Literal(word as Source)),
-      { description: 'Where the value comes from; `program` where the program itself sets it, as a demo does' },
+      { description: 'Source of the value; `program` if the program itself sets it, as a demo does' },
     ),
     source_name: Type.Union([Type.String(), Type.Null()], {
       description: 'Name of the flag or variable; null for other sources',
@@ -149,14 +149,14 @@ export const SystemState = Type.Object(
     listeners: Type.Array(
       Type.Object({ name: Type.String(), url: Type.String({ description: 'Address that the listener is bound to' }) }),
     ),
-    threads: Type.Integer({ description: 'Threads of the API besides the main thread' }),
+    threads: Type.Integer({ description: 'Threads of the API, in addition to the main thread' }),
     data: Type.Object({
       directory: Type.String(),
       files: Type.Array(Type.Object({ name: Type.String(), bytes: Type.Integer() })),
       free_bytes: nullable(Type.Integer()),
     }),
     journal: Journal,
-    durability: Type.String({ description: 'What is on the disk when the node gets its answer, in words' }),
+    durability: Type.String({ description: 'Data that is on the disk when the node receives its answer, in words' }),
     value_indexes: Type.Array(
       Type.Object({
         of: Type.Union([Type.Literal('logs'), Type.Literal('calls')]),
@@ -169,7 +169,7 @@ export const SystemState = Type.Object(
           description: 'Height of the first block that the index has; 0 when it is complete',
         }),
       }),
-      { description: 'Indexes of decoded values that the settings ask for' },
+      { description: 'Indexes of decoded values in the settings' },
     ),
   },
   { $id: 'SystemState' },
@@ -203,7 +203,9 @@ export const SystemLog = Type.Object(
       Type.Object({
         event: Type.String(),
         level: Type.String(),
-        count: Type.Integer({ description: 'How often it was logged since the start, whatever level is printed' }),
+        count: Type.Integer({
+          description: 'Number of occurrences since the start, including those below the printed level',
+        }),
         last_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last one' }),
       }),
       { description: 'Every log event that there is' },
@@ -248,7 +250,7 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
     operationId: 'refreshTokens',
     summary: 'Ask again about tokens',
     description:
-      'Queues tokens of a contract, so that the node is asked about them again, also about frozen ones. What is known stays until there is an answer. Only the admin key may ask for it.',
+      'Queues tokens of a contract, so that the server fetches their metadata from the node again, also for frozen ones. The present metadata stays until the node answers. Requires the admin key.',
     body: Type.Object({
       contract_id: Type.String({ minLength: 1, maxLength: 200 }),
       token_ids: Type.Optional(
@@ -295,7 +297,7 @@ const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
     path: '/stackside/v1/archive/base',
     operationId: 'makeArchiveBase',
     summary: 'Make a base of the archive',
-    description: 'Asks for a base, made in the background; the status says how far it is. It needs the admin key.',
+    description: 'Starts to make a base in the background; the status shows the progress. Requires the admin key.',
     response: ArchiveBase,
     handle() {
       const ask = request();
@@ -352,7 +354,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       operationId: 'getSystem',
       summary: 'Settings and files of this server',
       description:
-        'Returns the settings in force and where each comes from, the addresses that the server listens on, its files, and the state of its journal. Secrets are not shown. Only the admin key may ask.',
+        'Returns the settings in force and where each comes from, the addresses that the server listens on, its files, and the state of its journal. Secrets are not shown. Requires the admin key.',
       response: SystemState,
       handle: () => own().state(),
     }),
@@ -362,7 +364,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       operationId: 'getSystemLog',
       summary: 'Recent log events',
       description:
-        'Returns every kind of log event with its number since the start, and the last events, of the main thread and of those that answer the API. A thread that doesn’t answer within two seconds is left out. Only the admin key may ask.',
+        'Returns every kind of log event with its number since the start, and the last events, of the main thread and of those that answer the API. A thread that doesn’t answer within two seconds is left out. Requires the admin key.',
       response: SystemLog,
       handle: () => own().log(),
     }),
@@ -372,7 +374,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       operationId: 'getAlerts',
       summary: 'Alerts that would fire',
       description:
-        'Returns the alerts of packaging/prometheus/alerts.yml, which this process evaluates each minute over its own metrics. An alert is `pending` until its condition has held for long enough, and `elsewhere` where only Prometheus, which sees all hosts, can tell. Only the admin key may ask.',
+        'Returns the alerts of packaging/prometheus/alerts.yml, which this process evaluates each minute over its metrics. An alert is `pending` until its condition has held for long enough, and `elsewhere` if only Prometheus, which sees all hosts, can evaluate it. Requires the admin key.',
       response: AlertsState,
       handle: () => own().alerts(),
     }),

@@ -71,7 +71,7 @@ export const tokenLists = [
     path: '/stackside/v1/tokens/ft/{asset_identifier}/transfers',
     operationId: 'getTokenTransfers',
     summary: 'Transfers of a fungible token',
-    description: 'Returns the transfers, mints and burns of a fungible token, whoever made them.',
+    description: 'Returns the transfers, mints and burns of a fungible token by all principals.',
     tag: 'Stackside',
     params: { asset_identifier: AssetParameter },
     query: { ...cursorQuery, ...orderQuery, ...heightsQuery, ...timesQuery },
@@ -92,7 +92,7 @@ export const tokenLists = [
     operationId: 'getCollectionMints',
     summary: 'Tokens of a collection',
     description:
-      'Returns the mints of a non-fungible token, newest first: the tokens of a collection, those that were burnt later too.',
+      'Returns the mints of a non-fungible token, newest first: the tokens of a collection, including tokens that were burnt later.',
     tag: 'Stackside',
     params: { asset_identifier: NftAssetParameter },
     query: offsetQuery({ maximum: 200, default: 50 }),

@@ -29,7 +29,7 @@ const Spread = Type.Object(
           Type.Object({
             from: Type.Integer({ description: 'Least fee of the range, in micro-STX' }),
             to: Type.Union([Type.Integer(), Type.Null()], {
-              description: 'Fee at which the next range begins; null for the last range',
+              description: 'Minimum fee of the next range; null for the last range',
             }),
             transactions: Type.Integer(),
           }),
@@ -43,7 +43,7 @@ const Spread = Type.Object(
 
 const place = (among: string) =>
   Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-    description: `Place among ${among}; null where more than 10,000 of them offer a higher fee`,
+    description: `Place among ${among}; null if more than 10,000 of them offer a higher fee`,
   });
 
 const Position = Type.Object(
@@ -60,7 +60,7 @@ const Position = Type.Object(
     projected: nullable(
       Type.Object(
         { block: Type.Integer({ minimum: 1 }), place: Type.Integer({ minimum: 1 }) },
-        { description: 'The projected block that it would be in, and its place there; null where it is in none' },
+        { description: 'The projected block that contains it, and its place in the block; null if none does' },
       ),
     ),
     awaits: Type.Array(
@@ -70,19 +70,18 @@ const Position = Type.Object(
           principal: Principal,
           nonce: Type.Integer({ minimum: 0 }),
           tx_id: Type.Union([Hash, Type.Null()], {
-            description: 'The pending transaction with the nonce; null where the nonce is missing',
+            description: 'The pending transaction with the nonce; null if the nonce is missing',
           }),
         }),
         Type.Object({ for: Type.Literal('balance'), principal: Principal, needed: Amount, available: Amount }),
       ]),
       {
         description:
-          'What it waits for: nonces that its sender or sponsor must use before, and STX that an account lacks for its fee or amount',
+          'Reasons why it waits: nonces that its sender or sponsor must use before, and STX that an account lacks for its fee or amount',
       },
     ),
     fee_for_next_block: Type.Union([Amount, Type.Null()], {
-      description:
-        'The least fee in micro-STX with which it would be in the first projected block; null where no fee would do',
+      description: 'Minimum fee in micro-STX for a place in the first projected block; null if no fee is high enough',
     }),
   },
   { $id: 'MempoolPosition' },
@@ -101,19 +100,20 @@ const Projected = Type.Object(
   {
     total: Type.Integer({ description: 'Number of pending transactions' }),
     considered: Type.Integer({
-      description: 'Number of pending transactions that the projection is of: all, or those with the highest fees',
+      description: 'Number of pending transactions in the projection: all, or those with the highest fees',
     }),
     estimated: Type.Integer({
-      description: 'How many of them are contract calls whose cost is estimated from earlier calls of the function',
+      description:
+        'Number of contract calls among them with a cost that is estimated from earlier calls of the function',
     }),
     waiting: Type.Object(
       { nonce: Type.Integer(), balance: Type.Integer() },
       {
         description:
-          'How many of them are in no block: those that wait for another nonce, and those whose account has less than the fee or the amount',
+          'Number of those outside all blocks: they wait for another nonce, or their account has less than the fee or the amount',
       },
     ),
-    beyond: Type.Integer({ description: 'Number of transactions in blocks after those that are returned' }),
+    beyond: Type.Integer({ description: 'Number of transactions in blocks after the returned ones' }),
     blocks: Type.Array(
       Type.Object(
         {
@@ -126,7 +126,7 @@ const Projected = Type.Object(
           ),
           shares: Type.Object(Object.fromEntries(limits.map((name) => [name, share])), {
             description:
-              'Shares of what a block has at most: a quarter of a tenure’s budget of each dimension, and 2 MiB. More than 1 for a single transaction that needs more',
+              'Shares of a block’s maximum: a quarter of a tenure’s budget of each dimension, and 2 MiB. More than 1 for a single transaction that needs more',
           }),
         },
         { $id: 'ProjectedBlock' },
@@ -197,7 +197,7 @@ export const mempoolState = [
     path: '/stackside/v1/mempool/blocks',
     operationId: 'getProjectedBlocks',
     summary: 'Blocks that pending transactions would fill',
-    description: `Returns the first ${MOST_BLOCKS} blocks that the pending transactions would fill, if no other came. As for a miner with a node's default settings, the transaction with the highest fee for its cost and size comes next, among those whose nonces are the next of their accounts; equal ones in the order of receipt. The cost of a call is estimated from the newest calls of its function; without any, and for a deployment, the size alone counts. What is to come, and the time at which a block ends, are unknown.`,
+    description: `Returns the first ${MOST_BLOCKS} blocks that the pending transactions would fill, if no others arrived. As for a miner with a node's default settings, the transaction with the highest fee for its cost and size comes next, among those with the next nonce of their account; equal ones in the order of receipt. The cost of a call is estimated from the newest calls of its function; without any, and for a deployment, only the size counts. Future transactions, and the time when a block ends, are unknown.`,
     tag: 'Stackside',
     response: Projected,
     etag: mempoolTag,
@@ -222,7 +222,7 @@ export const mempoolState = [
     operationId: 'getMempoolPosition',
     summary: 'Position of a pending transaction',
     description:
-      'Returns the rank of a pending transaction by fee, among all and among those of its type, its place in the projected blocks, what it waits for, and the fee for the next block; for a dropped one its status and replacement.',
+      'Returns the rank of a pending transaction by fee, among all and among those of its type, its place in the projected blocks, the reasons why it waits, and the fee for the next block; for a dropped one its status and replacement.',
     tag: 'Stackside',
     params: { tx_id: TxId },
     response: Position,
