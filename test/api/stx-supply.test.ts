@@ -94,7 +94,7 @@ describe('the fee rate', () => {
     return { status: response.status, headers: response.headers, body: (await response.json()) as { message: string } };
   };
 
-  test('is equal for every transaction', async () => {
+  test('is returned for a transaction, with a link to its successor', async () => {
     const { status, headers, body } = await post('{"transaction":"0x00"}');
     expect([status, body]).toEqual([200, { fee_rate: 400 } as never]);
     expect(headers.get('cache-control')).toBe('no-store');

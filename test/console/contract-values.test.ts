@@ -106,7 +106,7 @@ const filled: fc.Arbitrary<Filled> = fc.letrec<{ any: Filled }>((tie) => ({
 const draftOf = (name: string, { typed }: Filled) => new Map(typed.map(([path, text]) => [`${name}${path}`, text]));
 
 describe("an argument's form", () => {
-  test('encodes each value like another implementation, and decodes it', () => {
+  test('encodes each value like stacks.js, and decodes it', () => {
     assertProperty(
       fc.property(filled, (one) => {
         const { values, mistakes } = encodedArguments([{ name: 'a', type: one.type }], draftOf('a', one));

@@ -112,7 +112,7 @@ test(
 );
 
 test(
-  'an interrupted hook and a restarted process catch up to the same payloads',
+  'an interrupted hook catches up to the same payloads as an uninterrupted one',
   async () => {
     const seen = new Seen({ payloads: 3 });
     await assertProperty(

@@ -246,7 +246,7 @@ test('a slow poll ends after the current change, and the next poll continues', a
   expect(askedBefore.slice(0, 5)).toEqual([0, 0, 1, 2, 3]);
 });
 
-test('a block is not read if none of its messages has a subscriber', async () => {
+test('a block is not read without a subscriber of its messages', async () => {
   const all = subscriptions();
   for (const kind of ['mempool', 'microblock'] as const) all.add({ deliver: () => {} }, plainTopic(kind), kind);
   const announced = () => {
