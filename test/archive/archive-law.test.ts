@@ -1,6 +1,6 @@
 /**
- * Whatever happens to the place and to the writer, what is restored is the state at the last entry of the archive, and the archive
- * has what its writer knew to be archived.
+ * Whatever happens to the storage location and the writer, a restore returns the state at the archive's last entry. The archive
+ * contains every entry that its writer reported as archived.
  */
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -153,7 +153,7 @@ test(
   timeout,
 );
 
-test('a list that is too old for a restore is noticed, or gives an earlier state', async () => {
+test('a restore with an outdated list reports damage or returns an earlier state', async () => {
   server.clear();
   server.fail = () => null;
   using source = ingestOf(events, { chainId: DEVNET });

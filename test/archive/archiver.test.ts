@@ -1,4 +1,4 @@
-/** Writing an archive: what leaves the host, where it goes on, and what it refuses. */
+/** Writing an archive: the uploaded objects, continued archives and rejected archives. */
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ async function faults(): Promise<string[]> {
   return found;
 }
 
-test('an archive has every entry of the log: segments that follow each other, and an open part', async () => {
+test('an archive contains every journal entry: consecutive segments and an open part', async () => {
   using archiver = archiverOf(source.path, place);
   await archiver.round();
   const { segments, open } = await contentsOf(place);
@@ -61,7 +61,7 @@ test('an archive has every entry of the log: segments that follow each other, an
   expect([part.first, part.last]).toEqual([segments.at(-1)!.last + 1, all]);
 });
 
-test('two hosts of a log make the same objects, however often they archive', async () => {
+test('two hosts with the same journal write the same objects, however often they archive', async () => {
   await archive(source.path, place);
   const directory = kept(ingestOf([]));
   const second = join(kept(dataDirectory()), 'archive');
@@ -76,7 +76,7 @@ test('two hosts of a log make the same objects, however often they archive', asy
   expect(objects(second)).toEqual(objects());
 });
 
-test('a sealed segment replaces the open part, also that of another host', async () => {
+test("a sealed segment replaces the open part, even another host's", async () => {
   await archive(beginning(4), place, 'dead');
   const dead = openName('dead', null);
   expect((await contentsOf(place)).open).toEqual([dead]);
@@ -84,7 +84,7 @@ test('a sealed segment replaces the open part, also that of another host', async
   expect((await contentsOf(place)).open).toEqual([openName('one', null)]);
 });
 
-test('a round writes nothing where nothing is new, and the open part alone where little is', async () => {
+test('a round without new entries writes nothing, and a round with few writes only the open part', async () => {
   const directory = beginning(4);
   using archiver = archiverOf(directory, place);
   await archiver.round();
@@ -98,7 +98,7 @@ test('a round writes nothing where nothing is new, and the open part alone where
   expect(changed.map(([name]) => name)).toEqual([openName('one', null)]);
 });
 
-test('an archive goes on where it ends, and fills what is missing of it', async () => {
+test('archiving continues at the end of the archive, and fills in a missing segment', async () => {
   using first = archiverOf(source.path, place, {
     archived: (entry) => {
       if (entry > 10) ending.abort();
@@ -120,7 +120,7 @@ test('an archive goes on where it ends, and fills what is missing of it', async 
   expect(objects()).toEqual(whole);
 });
 
-test('the first archive of a long journal leaves the disk to others between segments', async () => {
+test('the first archive of a long journal waits between segments', async () => {
   const waits: number[] = [];
   using archiver = archiverOf(source.path, place, {
     clock: {
@@ -136,7 +136,7 @@ test('the first archive of a long journal leaves the disk to others between segm
   expect(waits).toEqual((await contentsOf(place)).segments.map(() => 100));
 });
 
-test('a list that comes late does no harm', async () => {
+test('an outdated list changes nothing in the archive', async () => {
   await archive(beginning(20), place);
   const late = await place.list('');
   await archive(source.path, place);
@@ -149,7 +149,7 @@ test('a list that comes late does no harm', async () => {
   expect(objects()).toEqual(whole);
 });
 
-describe('nothing is written, and by name it says why:', () => {
+describe('the archiver writes nothing and reports the reason if', () => {
   /** Archives what it must not, and sees that nothing came of it. @returns what it says */
   async function refusedIn(directory: string, chainId = DEVNET): Promise<string> {
     const before = objects();
@@ -166,7 +166,7 @@ describe('nothing is written, and by name it says why:', () => {
     );
   });
 
-  test('the archive is of another host that shares no log', async () => {
+  test("the archive belongs to another server's journal", async () => {
     await archive(source.path, place);
     const other = kept(ingestOf(events, { chance: OTHER_IDENTITY }));
     expect(await refusedIn(other)).toMatch(
@@ -174,7 +174,7 @@ describe('nothing is written, and by name it says why:', () => {
     );
   });
 
-  test('the archive has a newer format, or says nothing that can be read', async () => {
+  test('the archive has a newer format or an unreadable archive.json', async () => {
     await archive(source.path, place);
     writeFileSync(join(path, IDENTITY), '{"format":2}');
     expect(await refusedIn(source.path)).toBe(`The archive at ${path} has format 2; this program knows format 1.`);
@@ -184,19 +184,19 @@ describe('nothing is written, and by name it says why:', () => {
     );
   });
 
-  test('the log ends before the archive, as that of an older copy of the data', async () => {
+  test('the journal ends before the archive, like an older copy of the data', async () => {
     await archive(source.path, place);
     expect(await refusedIn(beginning(12))).toMatch(
       / has other entries than this log: segment-\S+ ends with entry \d+, and the log with entry 13\.$/,
     );
   });
 
-  test('the log ends before the open part', async () => {
+  test('the journal ends before the open part', async () => {
     await archive(beginning(5), place);
     expect(await refusedIn(beginning(3))).toMatch(/ open-one.zst ends with entry 6, and the log with entry 4\.$/);
   });
 
-  test('the log went another way since', async () => {
+  test('the journal has different entries since', async () => {
     await archive(source.path, place);
     const directory = beginning(12);
     using open = openAt(directory);
@@ -208,7 +208,7 @@ describe('nothing is written, and by name it says why:', () => {
   });
 });
 
-test('another segment is found where this log begins one, though the list came before it', async () => {
+test('a conflicting segment is found even if the list is older than the segment', async () => {
   await archive(beginning(8), place);
   const [own, foreign] = [source.path, beginning(8)];
   const list = await place.list('');
@@ -229,7 +229,7 @@ test('another segment is found where this log begins one, though the list came b
   expect(objects()).toEqual(whole);
 });
 
-test('an object of the same name and other content is not replaced', async () => {
+test('an object with the same name and other content is not replaced', async () => {
   await archive(source.path, place);
   const { segments } = await contentsOf(place);
   const name = readdirSync(path).find((found) => found.includes(`-${String(segments[1]!.last).padStart(12, '0')}-`))!;
@@ -246,7 +246,7 @@ test('an object of the same name and other content is not replaced', async () =>
   expect(readFileSync(join(path, name))).toEqual(torn);
 });
 
-test('withheld entries are archived by their hashes, and stay proven', async () => {
+test('withheld entries are archived by their hashes, and verification succeeds', async () => {
   const directory = kept(ingestOf(events));
   withholdEntries(directory, '/new_burn_block');
   await archive(directory, place);
@@ -257,7 +257,7 @@ test('withheld entries are archived by their hashes, and stay proven', async () 
   expect(journalRows(restored).some((row) => row.path === '')).toBe(true);
 });
 
-test('a damaged open part of another host is left, and that of the host itself replaced', async () => {
+test("keeps another host's damaged open part, and replaces the host's damaged one", async () => {
   await archive(beginning(4), place);
   await place.write(openName('two', null), new Uint8Array([1, 2, 3]));
   await place.write(openName('one', null), new Uint8Array([1, 2, 3]));

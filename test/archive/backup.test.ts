@@ -1,4 +1,4 @@
-/** A backup brings an archive up to date with a data directory, and what is restored of it is what the directory had. */
+/** A backup updates an archive from a data directory, and a restore returns the directory's state. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ function growing() {
   };
 }
 
-test('what is restored is what was backed up, and takes the events that follow', async () => {
+test('a restored backup equals the data, and accepts the events that follow', async () => {
   const [place, directory] = [fresh(), fresh()];
   const { entry, base } = await backupOf(source.path, place);
   expect(await restored(place, directory)).toBe(entry);
@@ -70,7 +70,7 @@ test('what is restored is what was backed up, and takes the events that follow',
   expect(everything(directory)).toEqual(everything(all.path));
 });
 
-test('a backup that is repeated sends what is new, and nothing where nothing is', async () => {
+test('a repeated backup sends only new data, and nothing if there is none', async () => {
   const [place, data] = [fresh(), growing()];
   const first = await backupOf(data.path, place);
   const before = readdirSync(place).sort();
@@ -87,7 +87,7 @@ test('a backup that is repeated sends what is new, and nothing where nothing is'
   expect(everything(directory)).toEqual(everything(data.path));
 });
 
-test('a backup while events come has at least all that came before it, and its base is one state of the index', async () => {
+test('a backup during events contains at least all earlier events, and its base is one state of the index', async () => {
   const [place, data] = [fresh(), growing()];
   using opened = openAt(data.path);
   let next = half;
@@ -108,7 +108,7 @@ test('a backup while events come has at least all that came before it, and its b
   expect(everything(directory)).toEqual(everything(fed.path));
 });
 
-test('a backup and a server write one archive', async () => {
+test('a backup and a server can write the same archive', async () => {
   const [place, data] = [fresh(), growing()];
   await archive(data.path, directoryFiles(place), 'server');
   await backupOf(data.path, place);
@@ -119,7 +119,7 @@ test('a backup and a server write one archive', async () => {
   expect(everything(directory)).toEqual(everything(all.path));
 });
 
-test('a backup that ends at any request leaves a sound archive, and the next one goes on', async () => {
+test('a backup that stops at any request leaves a valid archive, and the next backup completes it', async () => {
   const whole = fresh();
   await backupOf(source.path, whole);
   const { base } = await backupOf(source.path, whole);
@@ -138,7 +138,7 @@ test('a backup that ends at any request leaves a sound archive, and the next one
   }
 });
 
-test('a public backup has no chainhooks, no secrets, and nobody who asked a faucet, and is signed', async () => {
+test('a public backup is signed and contains no chainhook secrets and no IP addresses of faucet users', async () => {
   const [copy, place] = [fresh(), fresh()];
   copyData(source.path, copy);
   const secret = Buffer.from('a secret that nobody else may know');
@@ -170,7 +170,7 @@ test('a public backup has no chainhooks, no secrets, and nobody who asked a fauc
   openAt(directory)[Symbol.dispose]();
 });
 
-test('data that is not sound, or has nothing yet, is refused, and nothing waits for an entry that never comes', async () => {
+test('a backup of empty or inconsistent data is rejected without waiting for missing entries', async () => {
   using empty = ingestOf([]);
   expect(await refusal(backupOf(empty.path, fresh()))).toContain('has no block yet');
   const behind = fresh();
@@ -182,7 +182,7 @@ test('data that is not sound, or has nothing yet, is refused, and nothing waits 
   expect(await refusal(backupOf(nowhere, fresh()))).toContain(nowhere);
 });
 
-test('an archive of another log is refused, and stays as it was', async () => {
+test("a backup to another server's archive is rejected and changes nothing", async () => {
   const place = fresh();
   using other = ingestOf(events.slice(0, 9), { chance: OTHER_IDENTITY });
   await backupOf(other.path, place);
@@ -193,7 +193,7 @@ test('an archive of another log is refused, and stays as it was', async () => {
   expect(readdirSync(place).map((name) => [name, readFileSync(join(place, name)).toHex()])).toEqual(before);
 });
 
-test('bases are removed as the operator wants, and the newest stays', async () => {
+test('old bases are removed after the given days, and the newest stays', async () => {
   const [place, data] = [fresh(), growing()];
   const keepDays = 1;
   const day = (n: number) => ({ ...systemClock, now: () => Date.UTC(2026, 0, n), after: systemClock.after });
@@ -208,7 +208,7 @@ test('bases are removed as the operator wants, and the newest stays', async () =
   expect(everything(directory)).toEqual(everything(all.path));
 });
 
-test('a restored index is checked against its journal', async () => {
+test('a restored index passes the check against its journal', async () => {
   const [place, directory] = [fresh(), fresh()];
   await backupOf(all.path, place);
   await restored(place, directory);

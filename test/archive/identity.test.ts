@@ -1,4 +1,4 @@
-/** One archive holds one history: data restored to an earlier point is another log, which writes to another place. */
+/** One archive stores one history: data restored to an earlier point has a new identity and needs another archive. */
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -75,7 +75,7 @@ async function expectRefused(directory: string, message = /belongs to the log [0
   expect(objects()).toEqual(before);
 }
 
-test('archive.json names the identity of the log, and a restore to the end keeps it and the place', async () => {
+test('a restore to the end keeps the identity in archive.json and can continue the archive', async () => {
   expect(namedIdentity()).toBe(identityOf(half));
   const into = folder();
   await restoredFrom(place, into);
@@ -88,7 +88,7 @@ test('archive.json names the identity of the log, and a restore to the end keeps
   expect(everything(again)).toEqual(everything(into));
 });
 
-test('data restored to an earlier point, or with an end that is the archive’s, writes nothing to the archive', async () => {
+test("data restored with --until writes nothing to the original archive, even at the archive's last entry", async () => {
   for (const entry of [entryOf(1), last - 1, last]) {
     const into = folder();
     expect(await restoredFrom(place, into, { until: { entry } })).toBe(entry + 1);
@@ -99,7 +99,7 @@ test('data restored to an earlier point, or with an end that is the archive’s,
   }
 });
 
-test('data restored to an earlier point is archived to another place, and restored from there with its identity', async () => {
+test('data restored to an earlier point can be archived elsewhere, and restored from there with its identity', async () => {
   const into = folder();
   await restoredFrom(place, into, { until: { entry: last - 3 } });
   goOn(into, events.slice(HALF - 3, HALF + 8));
@@ -122,7 +122,7 @@ test('data restored to an earlier point is archived to another place, and restor
   }
 });
 
-test('two restores to the same point are two logs', async () => {
+test('two restores to the same point have different identities', async () => {
   const [one, two] = [folder(), folder()];
   for (const into of [one, two]) await restoredFrom(place, into, { until: { entry: last - 2 } });
   expect(identityOf(one)).not.toBe(identityOf(two));
@@ -132,7 +132,7 @@ test('two restores to the same point are two logs', async () => {
   expect(await refusal(archive(two, directoryFiles(shared)))).toContain('belongs to the log');
 });
 
-test('an archive whose place is used for another history is refused by the log that it had', async () => {
+test('an archive replaced by another history rejects the original server', async () => {
   const into = folder();
   await restoredFrom(place, into, { until: { entry: last } });
   rmSync(path, { recursive: true });
@@ -140,7 +140,7 @@ test('an archive whose place is used for another history is refused by the log t
   await expectRefused(half);
 });
 
-test('a running writer notices that the place was given to another log', async () => {
+test('a restarted writer rejects a location that another journal now uses', async () => {
   using archiver = archiverOf(half, place);
   await archiver.round();
   const other = folder();
@@ -154,7 +154,7 @@ test('a running writer notices that the place was given to another log', async (
   expect(objects()).toEqual(before);
 });
 
-test('an archive without archive.json is written by no log, and restored by none', async () => {
+test("an archive without archive.json can't be written or restored", async () => {
   const into = folder();
   await restoredFrom(place, into, { until: { entry: last } });
   const named = readFileSync(join(path, IDENTITY));
@@ -165,7 +165,7 @@ test('an archive without archive.json is written by no log, and restored by none
   await archive(half, place);
 });
 
-test('an archive.json of another log is found by verify, and ends a restore', async () => {
+test('verify and restore report an archive.json of another journal', async () => {
   const other = JSON.parse(readFileSync(join(path, IDENTITY), 'utf8'));
   writeFileSync(join(path, IDENTITY), JSON.stringify({ ...other, identity: 'ab'.repeat(16) }));
   const said = `archive.json names the log ${'ab'.repeat(16)}, and the entries are those of the log ${identityOf(half)}`;
@@ -173,7 +173,7 @@ test('an archive.json of another log is found by verify, and ends a restore', as
   expect(await refusal(restoredFrom(place, folder()))).toContain(said);
 });
 
-test('a restore that is killed at any moment has one new identity once it is done', async () => {
+test('a restore that is killed at any moment has one new identity when it is complete', async () => {
   const until = { entry: last - 2 };
   const killed = folder();
   const copies: string[] = [];
@@ -195,7 +195,7 @@ test('a restore that is killed at any moment has one new identity once it is don
   }
 });
 
-test('a public archive shows the identity, and one restored to an earlier point is another log', async () => {
+test('a restore from a public archive keeps the identity, and a restore to an earlier point changes it', async () => {
   const signer = signerOf(newPrivateKey())!;
   const open = folder();
   await archive(half, directoryFiles(open), 'one', { signer });
@@ -215,7 +215,7 @@ test('a public archive shows the identity, and one restored to an earlier point 
   expect(await faults(directoryFiles(own))).toEqual([]);
 });
 
-test('an older copy of the data has the identity, and is refused by its entries', async () => {
+test('an older copy of the data has the same identity, and the archive rejects its entries', async () => {
   const copy = folder();
   copyData(half, copy);
   const newer = folder();

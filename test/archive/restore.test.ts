@@ -1,4 +1,4 @@
-/** Restoring an archive: the state at its last entry or an earlier one, and what is refused of it. */
+/** Restoring an archive: to its last entry or an earlier one, and rejected archives. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
   copyFileSync,
@@ -83,7 +83,7 @@ function copy(): { path: string; place: Place; segments: string[] } {
 }
 const OPEN = openName('one', null);
 
-test('what is restored equals the state at the last entry, table by table', async () => {
+test('a restore equals the state at the last entry, table by table', async () => {
   const into = folder();
   const reported: number[] = [];
   const last = await restoredFrom(directoryFiles(original), into, { report: ({ entry }) => reported.push(entry) });
@@ -94,7 +94,7 @@ test('what is restored equals the state at the last entry, table by table', asyn
   expect(reported.length).toBe(readdirSync(original).length - 1);
 });
 
-test('a restored server goes on with the archive, under its own name', async () => {
+test('a restored server continues the archive with its own open part', async () => {
   const { path, place } = copy();
   const into = folder();
   await archive(kept(ingestOf(events.slice(0, 30))), directoryFiles(path.replace(/new$/, 'short')));
@@ -110,10 +110,10 @@ test('a restored server goes on with the archive, under its own name', async () 
   expect(await short.list('open-')).toEqual([openName('two', null)]);
 });
 
-describe('an earlier end:', () => {
+describe('a restore to an earlier end stops at', () => {
   const place = directoryFiles(original);
 
-  test('an entry, anywhere in a segment', async () => {
+  test('an entry anywhere in a segment', async () => {
     for (const entry of [entryOf(1), 20, rows.length]) {
       const into = folder();
       expect(await restoredFrom(place, into, { until: { entry } })).toBe(entry + 1);
@@ -121,7 +121,7 @@ describe('an earlier end:', () => {
     }
   });
 
-  test('an end that the archive has not reached, after which the log has a new identity all the same', async () => {
+  test("the archive's last entry if the end is beyond it, and still changes the identity", async () => {
     for (const until of [{ height: 1_000 }, { time: 2 ** 52 }]) {
       const into = folder();
       expect(await restoredFrom(place, into, { until })).toBe(rows.length + 1);
@@ -138,7 +138,7 @@ describe('an earlier end:', () => {
     expect(state).toEqual(stateUntil(at));
   });
 
-  test('the last entry that was received by a time', async () => {
+  test('the last entry received by a given time', async () => {
     const into = folder();
     const time = rows[24]!.receivedAt;
     await restoredFrom(place, into, { until: { time } });
@@ -147,7 +147,7 @@ describe('an earlier end:', () => {
     expect(rows[at]!.receivedAt).toBeGreaterThan(time);
   });
 
-  test('an entry before what is damaged or missing', async () => {
+  test('an entry before a damaged or missing segment', async () => {
     const { path, place: spoiled, segments } = copy();
     const entry = rangeOfName(segments[2]!)!.last;
     rmSync(join(path, segments[3]!));
@@ -157,7 +157,7 @@ describe('an earlier end:', () => {
     expect(restoredUntil(into)).toEqual({ at: entry, state: stateUntil(entry) });
   });
 
-  test('an entry that the archive lacks is refused before anything is made', async () => {
+  test('no entry that the archive lacks, and creates nothing', async () => {
     const into = folder();
     expect(await refusal(restoredFrom(place, into, { until: { entry: rows.length + 1 } }))).toContain(
       `ends with entry ${rows.length}, before entry ${rows.length + 1}`,
@@ -166,7 +166,7 @@ describe('an earlier end:', () => {
   });
 });
 
-test('a restore that was stopped anywhere goes on', async () => {
+test('a restore that stopped anywhere continues', async () => {
   const into = folder();
   const place = directoryFiles(original);
   let reads = 0;
@@ -190,7 +190,7 @@ test('a restore that was stopped anywhere goes on', async () => {
   expect(everything(into)).toEqual(everything(source));
 });
 
-test('a restore that loses its lock installs nothing, and the next one finishes it', async () => {
+test('a restore that loses its lock installs nothing, and the next restore finishes it', async () => {
   const into = folder();
   const place = directoryFiles(original);
   const making = () => rmSync(join(into, 'writer.lock'), { force: true });
@@ -200,7 +200,7 @@ test('a restore that loses its lock installs nothing, and the next one finishes 
   expect(everything(into)).toEqual(everything(source));
 });
 
-test('another end or another archive is refused where a restore is not finished', async () => {
+test('an unfinished restore rejects another end or another archive', async () => {
   const { path, place, segments } = copy();
   rmSync(join(path, segments[2]!));
   const into = folder();
@@ -211,7 +211,7 @@ test('another end or another archive is refused where a restore is not finished'
   expect(await refusal(restoredFrom(directoryFiles(foreign), into))).toContain('an unfinished restore');
 });
 
-test('no archive, another chain, and a newer format are refused by name', async () => {
+test('a restore rejects a missing archive, another chain and a newer format', async () => {
   const { path, place } = copy();
   expect(await refusal(restoredFrom(directoryFiles(folder()), folder()))).toContain('There is no archive at');
   expect(await refusal(restoredFrom(place, folder(), { chainId: 1 }))).toBe(
@@ -221,7 +221,7 @@ test('no archive, another chain, and a newer format are refused by name', async 
   expect(await refusal(restoredFrom(place, folder()))).toContain('has format 2');
 });
 
-test('an archive that was named and has nothing yet is refused', async () => {
+test('a restore rejects an archive without entries', async () => {
   const path = folder();
   mkdirSync(path);
   copyFileSync(join(original, IDENTITY), join(path, IDENTITY));
@@ -230,11 +230,11 @@ test('an archive that was named and has nothing yet is refused', async () => {
   );
 });
 
-test('a directory that holds data is refused', async () => {
+test('a restore rejects a directory that contains data', async () => {
   expect(await refusal(restoredFrom(directoryFiles(original), source))).toContain('holds data already');
 });
 
-describe('an archive that is damaged is restored up to there, and refused by name:', () => {
+describe('restore and verify report the same damage if', () => {
   /** @returns what restore says, after a check that verify says it, too */
   async function said(place: Place): Promise<string> {
     const into = folder();
@@ -266,13 +266,13 @@ describe('an archive that is damaged is restored up to there, and refused by nam
     );
   });
 
-  test('a segment is torn', async () => {
+  test('a segment is truncated', async () => {
     const { path, place, segments } = copy();
     truncateSync(join(path, segments[2]!), 200);
     expect(await said(place)).toStartWith(`${segments[2]} is no sound segment: `);
   });
 
-  test('a bit of a segment turned', async () => {
+  test('a bit of a segment is flipped', async () => {
     const { path, place, segments } = copy();
     const bytes = readFileSync(join(path, segments[1]!));
     bytes[bytes.length >> 1]! ^= 1;
@@ -289,7 +289,7 @@ describe('an archive that is damaged is restored up to there, and refused by nam
     expect(await said(place)).toMatch(new RegExp(`^${segments[1]} is no sound segment: .* its name is of another$`));
   });
 
-  test('a segment is of another log', async () => {
+  test('a segment belongs to another journal', async () => {
     const { path, place, segments } = copy();
     const foreign = folder();
     await archive(
@@ -310,7 +310,7 @@ describe('an archive that is damaged is restored up to there, and refused by nam
     );
   });
 
-  test('the open part is damaged, or of another log', async () => {
+  test('the open part is damaged or belongs to another journal', async () => {
     const { path, place } = copy();
     const bytes = readFileSync(join(path, OPEN));
     truncateSync(join(path, OPEN), 50);
@@ -328,7 +328,7 @@ describe('an archive that is damaged is restored up to there, and refused by nam
     );
   });
 
-  test('two open parts are of two logs', async () => {
+  test('two open parts belong to different journals', async () => {
     const { path, place } = copy();
     const part = await readSegment(readFileSync(join(path, OPEN)), null);
     const first = { ...part.entries[0]!, receivedAt: 1 };
@@ -338,7 +338,7 @@ describe('an archive that is damaged is restored up to there, and refused by nam
   });
 });
 
-test('the open part that leads furthest is taken, and one of an earlier writer is not', async () => {
+test("a restore uses the open part with the most entries, and ignores an earlier writer's", async () => {
   const { path, place } = copy();
   const part = await readSegment(readFileSync(join(path, OPEN)), null);
   writeFileSync(

@@ -1,4 +1,4 @@
-/** What an archive lets go of, and what stays restorable. */
+/** Objects that retention deletes from an archive, and restores after that. */
 import { afterAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,7 +63,7 @@ async function requireRestorable(place: Place, options = {}): Promise<string> {
   return into;
 }
 
-test('bases go when they are old, the newest stays, and parts go once they were not needed twice', async () => {
+test('old bases are deleted except the newest, and parts are deleted after two rounds without use', async () => {
   const place = directoryFiles(folder());
   const one = await baseAgo(third, place, 90);
   expect(await kept30(place)).toEqual({ bases: 0, parts: 0 });
@@ -89,7 +89,7 @@ test('bases go when they are old, the newest stays, and parts go once they were 
   await requireRestorable(place);
 });
 
-test('a part that is not needed is sent again by a base that needs it, and stays', async () => {
+test('an unneeded part is sent again by a base that needs it, and stays', async () => {
   const place = directoryFiles(folder());
   await baseAgo(third, place, 90);
   await baseAgo(half, place, 60);
@@ -114,7 +114,7 @@ test('a part that is not needed is sent again by a base that needs it, and stays
   expect(await faults(place)).toEqual([]);
 });
 
-test('parts that another host is sending stay, and a base whose parts are gone is not written', async () => {
+test('parts that another host sends stay, and a base with deleted parts is not written', async () => {
   const place = directoryFiles(folder());
   await baseAgo(third, place, 90);
   await baseAgo(half, place, 60);
@@ -156,7 +156,7 @@ test('parts that another host is sending stay, and a base whose parts are gone i
   for (const name of before) expect(await late.list(PARTS)).toContain(name);
 });
 
-test('nothing goes while a base cannot be read, and nothing without the setting', async () => {
+test("nothing is deleted while a base can't be read, or without the setting", async () => {
   const path = folder();
   const place = directoryFiles(path);
   const one = await baseAgo(third, place, 90);
@@ -171,7 +171,7 @@ test('nothing goes while a base cannot be read, and nothing without the setting'
   expect(await place.list('')).toEqual(before);
 });
 
-test('a retention that was killed between any two requests leaves an archive that restores', async () => {
+test('a retention that is killed between any two requests leaves an archive that can be restored', async () => {
   for (let most = 1; ; most += 3) {
     const place = directoryFiles(folder());
     await baseAgo(third, place, 90);

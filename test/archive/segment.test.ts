@@ -1,4 +1,4 @@
-/** The format of segments: what is read is what was written, whatever the entries are, and a change is noticed. */
+/** The format of segments: reading returns the written entries, and detects every change. */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
@@ -57,7 +57,7 @@ const refusal = (bytes: Uint8Array, named: Parameters<typeof readSegment>[1] = n
     },
   );
 
-test('any entries are read as they were written, withheld ones as they are', () =>
+test('any entries, including a withheld one, are read as they were written', () =>
   assertProperty(
     fc.asyncProperty(events, fc.integer({ min: 1, max: 2 ** 40 }), fc.nat(6), async (given, first, hidden) => {
       const before = new Uint8Array(32).fill(first % 256);
@@ -71,7 +71,7 @@ test('any entries are read as they were written, withheld ones as they are', () 
     { always: 'each case has entries that are written and read' },
   ));
 
-test('whatever byte of a segment is changed, it is refused', () => {
+test('a segment with any changed byte is rejected, or returns the same entries', () => {
   const seen = new Seen({ 'its header': 5, 'its entries': 5 });
   return assertProperty(
     fc.asyncProperty(events, fc.nat(), fc.integer({ min: 1, max: 255 }), async (given, place, change) => {
@@ -95,7 +95,7 @@ const three = entriesOf([
   { path: '/new_block', text: '{"block_height":3}', receivedAt: 3 },
 ]);
 
-describe('refused by name:', () => {
+describe('a segment is rejected with the reason if it has', () => {
   const content = segmentContent(CHAIN_START, three).toString();
   const [header = '', ...body] = content.split('\n');
   /** The segment with other lines after the header, whose checksum is theirs. */
@@ -105,7 +105,7 @@ describe('refused by name:', () => {
     return packedSegment(Buffer.from(`${JSON.stringify({ ...JSON.parse(header), sha256 })}\n${text}`));
   };
 
-  test('what is torn, rotten or no segment', async () => {
+  test('truncated, damaged or invalid data', async () => {
     const bytes = await packed(CHAIN_START, three);
     expect(await refusal(bytes.subarray(0, bytes.length >> 1))).not.toBeNull();
     expect(await refusal(bytes.subarray(1))).toBe("it can't be decompressed");
@@ -122,14 +122,14 @@ describe('refused by name:', () => {
     );
   });
 
-  test('the segment of another name', async () => {
+  test('the name of another segment', async () => {
     const named = { ...rangeOf(three), first: 2 };
     expect(await refusal(await packed(CHAIN_START, three), named)).toBe(
       'it is the segment of entries 1 to 3, and its name is of another',
     );
   });
 
-  test('an entry that is cut, missing, or too much', async () => {
+  test('an entry that is cut, missing or too long', async () => {
     expect(await refusal(await withBody(body.slice(0, 3)))).toBe('entry 2 has no line');
     expect(await refusal(await withBody([...body.slice(0, 2), '']))).toBe(
       'it ends before entry 3, the last one that it names',
@@ -139,7 +139,7 @@ describe('refused by name:', () => {
     );
   });
 
-  test('entries that the chain does not prove', async () => {
+  test("entries that don't match the chain values", async () => {
     const forged = body.map((line) => line.replace('"block_height":2', '"block_height":9'));
     expect(await refusal(await withBody(forged))).toBe('the chain value of entry 3 is not that of entries 1 to 3');
     const swapped = [...body.slice(2, 4), ...body.slice(0, 2), ...body.slice(4)];
@@ -147,7 +147,7 @@ describe('refused by name:', () => {
   });
 });
 
-test('a segment ends with the entry that reaches a bound', () => {
+test('a segment ends with the entry that reaches a limit', () => {
   const small = { path: '/new_mempool_tx', text: '[]', receivedAt: 1 };
   const bySize = entriesOf([small, { ...small, text: 'x'.repeat(SEGMENT.bytes) }, small]);
   expect([...firstEntries(bySize, SEGMENT)].map(({ id }) => id)).toEqual([1, 2]);
@@ -158,7 +158,7 @@ test('a segment ends with the entry that reaches a bound', () => {
   expect(isComplete(byNumber, SEGMENT)).toBe(true);
 });
 
-test('names are in the order of entries, and of nothing else', () => {
+test('segment names sort in the order of entries, and other names are rejected', () => {
   const name = (first: number) => segmentName({ first, last: first + 1, chain: three[0]!.chain });
   expect([1, 9, 10, 999_999].map(name).toSorted()).toEqual([1, 9, 10, 999_999].map(name));
   expect(rangeOfName('segment-1-2-00.zst')).toBeNull();

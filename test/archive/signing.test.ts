@@ -1,4 +1,4 @@
-/** Keys and signatures of public archives, against vectors of others. */
+/** Keys and signatures of public archives, compared with published test vectors. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const PEM = [
   '-----END PRIVATE KEY-----',
 ].join('\n');
 
-test('docs/backup.md has a head with its signature', () => {
+test('docs/backup.md contains a head with its valid signature', () => {
   const page = readFileSync(join(import.meta.dir, '../../docs/backup.md'), 'utf8');
   const signer = signerOf(PEM)!;
   const [, payload = ''] = /```json\n(.*)\n```/.exec(page) ?? [];
@@ -40,7 +40,7 @@ test('docs/backup.md has a head with its signature', () => {
 const folder = dataDirectory();
 afterAll(() => folder[Symbol.dispose]());
 
-test('a key and a signature are those of RFC 8032', () => {
+test('a key and its signature equal the vectors of RFC 8032', () => {
   const signer = signerOf(PEM)!;
   expect(signer.publicKey).toBe(`ed25519:${Buffer.from(PUBLIC, 'hex').toString('base64')}`);
   expect(signer.publicKey).toMatch(new RegExp(PUBLIC_KEY));
@@ -53,7 +53,7 @@ describe('an envelope', () => {
   const TYPE = 'http://example.com/HelloWorld';
   const bytes = envelopeBytes(TYPE, payload, signer);
 
-  test('signs the bytes that the specification of DSSE gives for its example', () => {
+  test('signs the bytes from the example in the DSSE specification', () => {
     const signed = Buffer.from('DSSEv1 29 http://example.com/HelloWorld 11 hello world');
     expect(JSON.parse(bytes.toString())).toEqual({
       payloadType: TYPE,
@@ -62,7 +62,7 @@ describe('an envelope', () => {
     });
   });
 
-  test('gives its payload to who has the key, for its type alone', () => {
+  test('returns its payload only for the right key and the right type', () => {
     const envelope = envelopeOf(bytes)!;
     expect(verifiedPayload(envelope, TYPE, signer.publicKey)).toEqual(payload);
     expect(verifiedPayload(envelope, 'http://example.com/Other', signer.publicKey)).toBeNull();
@@ -80,7 +80,7 @@ describe('an envelope', () => {
     expect(verifiedPayload({ ...envelope, signatures: [] }, TYPE, signer.publicKey)).toBeNull();
   });
 
-  test('with any byte changed is no envelope, or has no valid signature', () => {
+  test('with a changed byte is rejected, or returns the same payload', () => {
     let accepted = 0;
     for (let at = 0; at < bytes.length; at++) {
       const changed = Buffer.from(bytes);
@@ -98,10 +98,10 @@ describe('an envelope', () => {
   });
 });
 
-describe('the file of the key', () => {
+describe('the key file', () => {
   const directory = (name: string): string => join(folder.path, name);
 
-  test('is made once, for its owner alone, and openssl reads it', () => {
+  test('is created once, readable only by its owner, and openssl can read it', () => {
     const at = directory('new');
     const { publicKey } = madeSigner(at);
     expect(madeSigner(at).publicKey).toBe(publicKey);
@@ -112,21 +112,21 @@ describe('the file of the key', () => {
     expect(stdout.subarray(-32).toString('base64')).toBe(publicKey.slice('ed25519:'.length));
   });
 
-  test('may be made by openssl', () => {
+  test('may come from openssl', () => {
     const at = directory('openssl');
     madeSigner(at);
     Bun.spawnSync(['openssl', 'genpkey', '-algorithm', 'ed25519', '-out', join(at, ARCHIVE_KEY)]);
     expect(madeSigner(at).publicKey).toMatch(new RegExp(PUBLIC_KEY));
   });
 
-  test('is not made by a host of a cluster, whose other hosts would lack it', () => {
+  test('is not created by a host of a cluster, since the other hosts would lack it', () => {
     expect(() => servedSigner(directory('host'), true)).toThrow(
       `There is no key to sign the public archive with: ${join(directory('host'), ARCHIVE_KEY)} is missing.`,
     );
     expect(() => requiredSigner(directory('host'))).toThrow(OperatorError);
   });
 
-  test('is never replaced where it holds something else', () => {
+  test('is never replaced if it contains something else', () => {
     const at = directory('other');
     madeSigner(at);
     const file = join(at, ARCHIVE_KEY);
