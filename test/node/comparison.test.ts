@@ -1,4 +1,4 @@
-/** The index compared with its node: they agree whatever forks came, and each lie of a node is found and named. */
+/** Comparison of the index with its node: they agree after any forks, and each wrong answer is reported. */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
@@ -46,14 +46,14 @@ while (chain.tip.height < 60) {
 const node = served(chain);
 const snapshots = memoryIndex(events.map(received));
 
-test('index and node agree in every fact, and every kind has some', async () => {
+test('index and node agree in all data, and every kind of data is compared', async () => {
   const found = await compared(snapshots, rpcOf(node));
   expect(differences(found)).toEqual([]);
   expect(found.height).toBe(chain.tip.height);
   for (const { kind, compared: count } of found.reports.values()) expect([kind, count > 0]).toEqual([kind, true]);
 });
 
-test('each fact comes once up to a block, with the last block that touched it', async () => {
+test('each subject is listed once up to a height, at the last block that changed it', async () => {
   const staked = new SimulatedChain({ seed: 4, accounts: 12, staking: 100 });
   const posted = [staked.genesis()];
   while (staked.tip.height < 40) {
@@ -82,13 +82,13 @@ test('each fact comes once up to a block, with the last block that touched it', 
   expect(touchedAgain).toBeGreaterThan(0);
 });
 
-test('a sample has the newest of each kind', async () => {
+test('a sample contains the newest subjects of each kind', async () => {
   const { reports } = await compared(snapshots, rpcOf(node), 3);
   for (const { compared: count } of reports.values()) expect(count).toBeLessThanOrEqual(3);
   expect(reports.get('blocks')?.compared).toBe(3);
 });
 
-test('index and node agree whatever forks came', async () => {
+test('index and node agree after any forks', async () => {
   const seen = new Seen({ 'losing blocks': 2, accounts: 10 });
   await assertProperty(
     fc.asyncProperty(forks(), async (drawn) => {
@@ -104,7 +104,7 @@ test('index and node agree whatever forks came', async () => {
   );
 });
 
-test('a lock that the node ended by a Bitcoin block of an extended tenure is no difference', async () => {
+test('a lock that ended with a Bitcoin block of an extended tenure is not a difference', async () => {
   const long = new SimulatedChain({ seed: 4, accounts: 12, staking: 100 });
   const posted = [long.genesis()];
   const ended = new Set<string>();
@@ -148,7 +148,7 @@ const on =
   (url, answer) =>
     path.test(url.pathname) && answer.ok ? lie(url, answer) : answer;
 
-describe('a lie is found, with its subject and the block from which on it is told', () => {
+describe('a wrong answer is reported with its subject and first block', () => {
   const [{ address: somebody }] = chain.tip.transactions.map(({ origin }) => origin.account) as [{ address: string }];
   const account = new RegExp(`^/v2/accounts/${somebody}$`);
   const more = (hex: string) => `0x${(BigInt(hex) + 1n).toString(16)}`;
@@ -260,10 +260,10 @@ describe('a lie is found, with its subject and the block from which on it is tol
   });
 });
 
-describe('what is no answer is no difference', () => {
+describe('missing answers are not differences', () => {
   const unanswered = ({ reports }: Compared, kind: FactKind) => [...(reports.get(kind)?.unanswered ?? [])];
 
-  test('failures of the node, after some tries', async () => {
+  test('if the node fails after four tries', async () => {
     let asked = 0;
     const failing = on(/stacker_set/, () => {
       asked += 1;
@@ -276,7 +276,7 @@ describe('what is no answer is no difference', () => {
     expect(asked).toBe(4 * (cycles[0]?.[1] ?? 0));
   });
 
-  test('a failure that passes', async () => {
+  test('if the node fails once and then answers', async () => {
     const failed = new Set<string>();
     const once: Lie = (url, answer) => {
       if (failed.has(url.href)) return answer;
@@ -288,7 +288,7 @@ describe('what is no answer is no difference', () => {
     expect(found.reports.get('accounts')?.compared).toBe(5);
   });
 
-  test('a node without txindex, and one that names another block', async () => {
+  test('if the node lacks txindex, or names another block', async () => {
     const without = on(/v3\/transaction/, () => new Response('not here', { status: 404 }));
     expect(unanswered(await compared(snapshots, rpcOf(node, without), 2), 'transactions')).toEqual([
       ['no entry in its transaction index', 2],
@@ -301,7 +301,7 @@ describe('what is no answer is no difference', () => {
     ]);
   });
 
-  test('a block that the node does not have is not compared, and the others are', async () => {
+  test('if the node lacks a block, and other blocks are still compared', async () => {
     let isFirst = true;
     const lacking = on(/v3\/blocks/, (_, answer) => {
       if (!isFirst) return answer;
@@ -313,19 +313,19 @@ describe('what is no answer is no difference', () => {
     expect(unanswered(found, 'blocks')).toEqual([["the node doesn't have this block", 1]]);
   });
 
-  test('JSON of another form', async () => {
+  test('if the node sends JSON in another form', async () => {
     const other = on(/v2\/accounts/, () => Response.json({ balance: 5 }));
     const found = await compared(snapshots, rpcOf(node, other), 4);
     expect(unanswered(found, 'accounts')).toEqual([['an answer of another form', 4]]);
   });
 });
 
-test('a node that is away ends the comparison', async () => {
+test('an unreachable node stops the comparison', async () => {
   const away: NodeRpc = { ...rpcOf(node), request: () => Promise.reject(new NodeUnreachableError('away')) };
   await expect(compared(snapshots, away)).rejects.toThrow(NodeUnreachableError);
 });
 
-test('a node of another chain is refused, by its chain ID or because it has none of the blocks', async () => {
+test('a node of another chain is rejected by its chain ID, or if it lacks all the blocks', async () => {
   const other = new SimulatedChain({ seed: 6, accounts: 5 });
   while (other.tip.height < 60)
     other.mine(other.tip.height === 0 ? null : other.tip.indexBlockHash, { newTenure: true });
@@ -333,14 +333,14 @@ test('a node of another chain is refused, by its chain ID or because it has none
   await expect(compared(snapshots, rpcOf(node, honest, { chainId: 1 }))).rejects.toThrow('chain ID 0x00000001');
 });
 
-test('a node that fails whenever a block is looked for is unreachable, and not of another chain', async () => {
+test('a node that fails every block lookup is unreachable, not on another chain', async () => {
   for (const status of [500, 503, 400, 302]) {
     const failing = on(/v2\/accounts/, () => new Response('overloaded', { status }));
     await expect(compared(snapshots, rpcOf(node, failing))).rejects.toThrow(NodeUnreachableError);
   }
 });
 
-test('a node that has no block of the index yet is behind', async () => {
+test('a node without any block of the index is behind', async () => {
   const nothing: Lie = () => new Response('No such chain tip', { status: 404 });
   await expect(compared(snapshots, rpcOf(node, nothing, { height: 0, burnBlockHeight: 1 }))).rejects.toThrow(
     PassingError,
@@ -361,7 +361,7 @@ test('an index above its node is compared at the highest block that the node has
   });
 });
 
-test('a fork between two requests is noticed, and nothing is taken for a difference', async () => {
+test('a fork between two requests stops the comparison instead of reporting a difference', async () => {
   const growing = new SimulatedChain({ seed: 8, accounts: 8 });
   const posted = [growing.genesis()];
   for (let height = 0; height < 8; height++) {

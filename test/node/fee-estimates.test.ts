@@ -63,20 +63,20 @@ describe('fees', () => {
   const fees = (changed: ReturnType<typeof withMinimumFees>) => changed?.estimations.map(({ fee }) => fee);
   const request = { transaction_payload: '00'.repeat(180) };
 
-  test('are a micro-STX a byte while there is room', () => {
+  test('are one micro-STX per byte while blocks have room', () => {
     expect(fees(withMinimumFees(answer, request))).toEqual([180, 180]);
     expect(fees(withMinimumFees(answer, { ...request, estimated_len: 350 }))).toEqual([350, 350]);
     expect(fees(withMinimumFees(answer, { ...request, estimated_len: 20 }))).toEqual([180, 180]);
   });
 
-  test('leave the rest of the answer as it is', () => {
+  test('leave the rest of the response unchanged', () => {
     expect(withMinimumFees(answer, request)).toMatchObject({
       cost_scalar_change_by_byte: 0.5,
       estimations: [{ fee_rate: 1 }, { fee_rate: 2 }],
     });
   });
 
-  test('are not made for what is no estimate', () => {
+  test('are not changed in responses without estimates', () => {
     expect(withMinimumFees({ error: 'x' }, request)).toBeNull();
     expect(withMinimumFees(answer, null)).toBeNull();
   });
@@ -84,7 +84,7 @@ describe('fees', () => {
 
 const events = [...devnetEvents({ seed: 4, blocks: 60, transactionsPerBlock: 6, forkEvery: 9 })];
 
-test('what tenures hold is the sum of their blocks, the newest tenure first', async () => {
+test('the load of a tenure is the sum of its blocks, newest tenure first', async () => {
   using directory = ingestOf(events.map(received));
   const snapshots = openSnapshots(directory.path);
   await snapshots.readLong(async (read) => {
@@ -109,7 +109,7 @@ test('what tenures hold is the sum of their blocks, the newest tenure first', as
   snapshots.close();
 });
 
-test('POST /v2/fees/transaction of a chain whose blocks have room', async () => {
+test('POST /v2/fees/transaction returns minimum fees if blocks have room and the estimator is on', async () => {
   using node = standInNode();
   const estimations = [{ fee: 5000, fee_rate: 10 }];
   node.answer('/v2/fees/transaction', () => Response.json({ estimations, estimated_cost_scalar: 14 }));

@@ -1,4 +1,4 @@
-/** The answers to the node for events that can't be accepted. */
+/** Responses to the node for events that can't be accepted. */
 import { expect, test } from 'bun:test';
 import { MAX_FOREIGN_DEPTH, parsedJson } from '../../src/base/json.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
@@ -28,7 +28,7 @@ async function refused(error: Error, given: { fill?: () => void } = {}) {
   }
 }
 
-test('only the log has the cause of an unexpected failure', async () => {
+test('only the log contains the cause of an unexpected failure', async () => {
   const answer = await refused(new Error('UNIQUE constraint failed: /srv/stacks', { cause: new Error('why') }));
   expect(answer).toEqual({
     status: 500,
@@ -37,12 +37,12 @@ test('only the log has the cause of an unexpected failure', async () => {
   });
 });
 
-test('a block whose parent is missing is refused with the words that nodes know', async () => {
+test('a block without its parent is rejected with the message that nodes expect', async () => {
   const reason = 'DB does not contain a parent block at height 6 with index_hash 0xab';
   expect(await refused(new UnknownParentError(reason))).toMatchObject({ status: 500, body: { error: reason } });
 });
 
-test('the answer to a block above a gap names the missing blocks and the remedy, with and without a token', async () => {
+test('the response to a block above a gap contains the missing blocks and the remedy, with and without a token', async () => {
   const error = new UnknownParentError('no parent', { from: 160, to: 171 });
   const without = await refused(error);
   expect(without.body).toEqual({
@@ -54,7 +54,7 @@ test('the answer to a block above a gap names the missing blocks and the remedy,
   expect(body).toMatchObject({ problem: 'blocks 160–171 are missing', remedy: expect.stringContaining('Wait') });
 });
 
-test('a block of another chain is refused with the remedy, and the refusal ends with the next block', async () => {
+test('a block of another chain is rejected with the remedy, and the next accepted block clears the refusal', async () => {
   const refusals: unknown[] = [];
   let error: Error | null = new ForeignChainError('the block is of chain 0x00000001, this data of chain 0x80000000');
   const intake = eventIntake({
@@ -77,7 +77,7 @@ test('a block of another chain is refused with the remedy, and the refusal ends 
   });
 });
 
-test('the blocks that a node will not send again are named once, with what brings them', async () => {
+test("missing blocks that the node won't send again are logged once, with the remedy", async () => {
   const said: { event: string }[] = [];
   const missing = { from: 5, to: 9 };
   const intake = eventIntake({
@@ -103,7 +103,7 @@ test('the blocks that a node will not send again are named once, with what bring
   expect(said.filter(({ event }) => event === 'blocks_missing').length).toBe(2);
 });
 
-test.each([1_001, 1_000_000])('an event of %d bytes in chunks is refused and logged as too long', async (length) => {
+test.each([1_001, 1_000_000])('an event of %d bytes in chunks is rejected and logged as too long', async (length) => {
   const said: { event: string; reason?: string }[] = [];
   const receiver = startReceiver({
     hostname: '127.0.0.1',
@@ -125,7 +125,7 @@ test.each([1_001, 1_000_000])('an event of %d bytes in chunks is refused and log
   }
 });
 
-test('an event that is nested too deep is refused before it is parsed', async () => {
+test('an event with too many nested levels is rejected before it is parsed', async () => {
   const accepted: string[] = [];
   const intake = eventIntake({
     receive: ({ path, text }) => {
@@ -143,7 +143,7 @@ test('an event that is nested too deep is refused before it is parsed', async ()
   expect(accepted).toEqual([nested(MAX_FOREIGN_DEPTH)]);
 });
 
-test('what another server sends is not parsed where it is nested too deep', () => {
+test('JSON from another server with too many nested levels is not parsed', () => {
   const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
   expect(parsedJson(nested(MAX_FOREIGN_DEPTH))).toBeDefined();
   expect(parsedJson(nested(MAX_FOREIGN_DEPTH + 1))).toBeUndefined();

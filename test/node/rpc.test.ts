@@ -1,9 +1,9 @@
-/** The client of the node: how long it keeps the tip, and which answers it refuses. */
+/** The client of the node: how long it caches the tip, and the responses that it rejects. */
 import { expect, setSystemTime, test } from 'bun:test';
 import { NodeUnreachableError, nodeRpc } from '../../src/node/rpc.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
 
-test('a wall clock that is set back by an hour does not keep an old height', async () => {
+test('a wall clock set back by an hour does not keep an old height', async () => {
   using node = standInNode();
   let height = 7;
   node.answer('/v2/info', () => Response.json({ network_id: 1, stacks_tip_height: height++, burn_block_height: 100 }));
@@ -21,7 +21,7 @@ test('a wall clock that is set back by an hour does not keep an old height', asy
   }
 });
 
-test('an answer that has no end is refused, whichever its status', async () => {
+test('an endless response is rejected, whatever its status', async () => {
   using node = standInNode();
   const part = new Uint8Array(1_000_000);
   const endless = () => new ReadableStream({ pull: (controller) => controller.enqueue(part) });
@@ -34,7 +34,7 @@ test('an answer that has no end is refused, whichever its status', async () => {
   }
 });
 
-test('an answer without a body has its status and headers', async () => {
+test('a response without a body keeps its status and headers', async () => {
   using node = standInNode();
   node.answer('/v2/nothing', () => new Response(null, { status: 204, headers: { 'x-of-node': 'yes' } }));
   const answer = await nodeRpc(node.url).request('/v2/nothing');

@@ -18,7 +18,7 @@ function asking() {
   return { node, ask, [Symbol.dispose]: () => node[Symbol.dispose]() };
 }
 
-test('several requests for one account at one tip ask the node once', async () => {
+test('several requests for one account at one tip query the node once', async () => {
   using asked = asking();
   const { node, ask } = asked;
   node.answer(`/v2/accounts/${alice.address}`, account('0x64'));
@@ -33,7 +33,7 @@ test('several requests for one account at one tip ask the node once', async () =
   expect(node.asked.length).toBe(2);
 });
 
-test('the next request asks again after the node fails or lacks the tip', async () => {
+test('the next request queries the node again if the node failed or lacked the tip', async () => {
   using asked = asking();
   const { node, ask } = asked;
   for (const status of [404, 500, 503]) {
