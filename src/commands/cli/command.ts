@@ -14,7 +14,7 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
   /** One line for the list of commands. */
   summary: string;
   example?: string;
-  /** The command whose settings this one takes; usually itself. */
+  /** The command that declares this command's settings; usually itself. */
   settingsOf: C;
   /** Whether stderr is a log, which then warns of unknown variables. */
   logs?: boolean;
@@ -92,7 +92,7 @@ class CommandHelp extends Help {
     return `${help}\n${helper.formatItemList('Set by variables only:', items, helper).join('\n')}`;
   }
 
-  /** Prints descriptions below terms that leave too little room beside them. */
+  /** Prints descriptions below terms that leave too little room on their line. */
   override formatItem(term: string, termWidth: number, description: string, helper: Help): string {
     const width = this.helpWidth ?? 80;
     // Commander puts two blanks before each of both columns.
@@ -112,7 +112,7 @@ const COMMANDER_ERROR = /^error: (.*?)(?:\n\((.*)\))?$/s;
 export class OwnCommand extends Command {
   /** The example in its help; null without one. */
   example: string | null = null;
-  /** The command whose settings it takes; null for none. */
+  /** The command that declares its settings; null for none. */
   settingsOf: CommandName | null = null;
 
   /** The options that only `--help-all` shows, with the settings that only variables set; null if help shows all. */

@@ -249,7 +249,7 @@ function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHos
   return `entry ${entry}, ${lag}, ${version}, seen ${ago(seconds)}`;
 }
 
-/** The status of a cluster as lines of text. @param data the data directory whose journal was compared */
+/** The status of a cluster as lines of text. @param data the data directory with the compared journal */
 export function clusterLines(status: ClusterStatus, data: string): string[] {
   const { chainId, head, bytes, hosts, leases, directory, engine } = status;
   const width = Math.max(0, ...hosts.map(({ name }) => name.length));

@@ -30,7 +30,7 @@ const NO_NODE = "The node doesn't answer.";
 
 const number = (value: number): string => value.toLocaleString('en-US');
 
-/** Seconds by which the clocks of this machine and of the node may differ: webhooks are signed with the time. */
+/** Maximum seconds between the clocks of this machine and the node: webhooks are signed with the time. */
 const MAX_CLOCK_DIFFERENCE = 10;
 /** The operator must act if the free space, or the time until the disk is full, is lower. */
 const MIN_FREE_BYTES = 1e9;

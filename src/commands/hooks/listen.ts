@@ -69,7 +69,7 @@ interface Blocks {
   heights: string;
 }
 
-/** The blocks in one list of a payload, whatever it contains, since any client may send anything. */
+/** The blocks in one list of a payload. The payload may contain anything, since any client can send one. */
 function blocksOf(list: unknown): Blocks {
   const blocks = Array.isArray(list) ? (list as Record<string, unknown>[]) : [];
   const heights = blocks.map((block) => (block?.block_identifier as { index?: unknown } | undefined)?.index);

@@ -1,4 +1,4 @@
-/** Runs a query on a thread of its own, with limits of time and memory; and the messages between the threads. */
+/** Runs a query on a separate thread, with limits of time and memory; and declares the messages between the threads. */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type ErrorMessage, errorOfMessage, OperatorError } from '../../base/errors.ts';
 import { startThread } from '../../base/thread.ts';

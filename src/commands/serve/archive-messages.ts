@@ -1,4 +1,4 @@
-/** Messages between the main thread and those that archive. */
+/** Messages between the main thread and the archiving threads. */
 import type { Round } from '../../archive/archiver.ts';
 import type { Retained } from '../../archive/retention.ts';
 import type { ErrorMessage } from '../../base/errors.ts';

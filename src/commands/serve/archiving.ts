@@ -81,7 +81,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   let isHeld = false;
   /** The last entry in the archive, if known. */
   let entry = 0;
-  /** Milliseconds of the monotonic clock at which the archive last had every entry, or this host began to write it. */
+  /** Monotonic time, in milliseconds, when the archive last had every entry, or this host started to write it. */
   let levelAt = clock.monotonic();
   let failures = 0;
 

@@ -206,7 +206,7 @@ function requireObserverToBeLate({ observer, startLate }: DemoSettings): void {
 }
 
 /**
- * Starts the server with a simulated node, whose history is in the index when this resolves.
+ * Starts the server with a simulated node. When this resolves, the index has the node's history.
  * @param environment replaced by tests
  * @param ended ends the start early
  * @param sources sources of the settings' values

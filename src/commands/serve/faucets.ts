@@ -16,7 +16,7 @@ function bitcoinOf({ btcRpc, btcFaucetKey: key }: Settings): FaucetSettings['bit
   if (btcRpc === null || key === null) return null;
   const { origin, pathname, username, password } = new URL(btcRpc);
   if (username === '' || password === '') return null;
-  // The setting accepts no URL whose escapes are invalid.
+  // The setting rejects a URL with invalid escapes.
   const url = `${origin}${pathname === '/' ? '' : pathname}`;
   return { url, user: decodeURIComponent(username), password: decodeURIComponent(password), key };
 }

@@ -26,7 +26,7 @@ const SILENT_MS = 15_000;
 /** Milliseconds without a block after which the archive may be applied above the node's tip. */
 const AWAY_MS = 600_000;
 
-/** Blocks below the tip at which reading begins. Heights go down at a fork, so events below the tip may be missing. */
+/** Reading starts this many blocks below the tip. Heights go down at a fork, so events below the tip may be missing. */
 const BELOW_TIP = 100;
 /** Maximum number of segments to read backwards to find the last common block. */
 const MOST_STEPS_BACK = 100;

@@ -26,7 +26,7 @@ interface From {
   log: Log;
 }
 
-/** @param directory the data directory, if what is seen of the archive is noted there */
+/** @param directory the data directory, if it records the archive's newest state */
 export const opened = ({ from, settings, clock, log }: From, directory: string | null): Promise<PlaceReads> => {
   const { location } = filesAt(from, settings.data, clock);
   return openArchive({
@@ -63,7 +63,7 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
   }
 }
 
-/** Restores, and says in the log how far that is. @throws OperatorError */
+/** Restores, and logs the progress. @throws OperatorError */
 async function restore(given: From): Promise<void> {
   const { settings, clock, log } = given;
   const { data: directory, network: chainId } = settings;
@@ -73,7 +73,7 @@ async function restore(given: From): Promise<void> {
   log({ event: 'restore_begun', place: location, chain: chainIdText(archive.chain_id) });
   const began = clock.monotonic();
   let said = began;
-  /** Whether it is time to say something. */
+  /** Whether it is time to log the progress. */
   const isDue = (): boolean => {
     const now = clock.monotonic();
     if (now - said < SAY_MS) return false;

@@ -1,4 +1,4 @@
-/** The operator's functions of a server: `/stackside/v1/system` and what belongs to it. */
+/** The operator's functions of a server: `/stackside/v1/system` and related routes. */
 import type { HostsState } from '../../api/stackside/server.ts';
 import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';
 import { watchAlerts } from '../../metrics/alerts.ts';

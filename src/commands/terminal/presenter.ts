@@ -119,7 +119,7 @@ export function servePresenter(options: PresenterOptions): Presenter {
 export interface DemoTempo {
   /** Seconds between two blocks. */
   interval: number;
-  /** Height up to which blocks are made at once. */
+  /** Height that blocks are made up to at once. */
   pastBlocks: number;
 }
 

@@ -13,7 +13,7 @@ const LONGEST_LEVEL = 5;
 export const hasColors = (output: Output, variables: NodeJS.ProcessEnv): boolean =>
   output.isTTY === true && variables.TERM !== 'dumb' && (variables.NO_COLOR ?? '') === '';
 
-/** Values that need no quotes; others are written as JSON, which has no control characters. */
+/** Values that need no quotes; others are written as JSON, which doesn't have control characters. */
 const BARE = /^[\w./:@%+,-]+$/;
 
 const valueText = (value: unknown): string =>

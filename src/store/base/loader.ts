@@ -28,7 +28,7 @@ function integerOf(text: string): bigint | undefined {
   return value >= LEAST_INTEGER && value <= MOST_INTEGER ? value : undefined;
 }
 
-/** The value of a column; undefined if it is of another type. */
+/** The value of a column; undefined if it has another type. */
 function storedValue({ type, isNullable }: BaseColumn, value: unknown): Value | undefined {
   if (value === null) return isNullable ? null : undefined;
   if (typeof value === 'number') return type === 'INTEGER' && Number.isSafeInteger(value) ? value : undefined;
@@ -61,7 +61,7 @@ const isOfRows = (error: unknown): boolean =>
   error instanceof SQLiteError && /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/.test(error.code ?? '');
 
 /**
- * Opens a new index to fill it, or one whose load was interrupted.
+ * Opens a new index to fill it, or an index with an interrupted load.
  * @returns null if the load was ended
  */
 export function openBaseLoader(directory: string) {

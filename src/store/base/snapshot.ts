@@ -9,7 +9,7 @@ import { baseTables, columnsOfCommands, tablesOfCommands } from './tables.ts';
 
 /** A row as text. */
 export interface RowLine {
-  /** The column that grows; null in a table where rows may change anywhere. */
+  /** The column that grows; null if any row of the table may change. */
   at: number | null;
   /** A list of the row's values as JSON: blobs in hex, and integers beyond 2^53 as texts. */
   line: string;
@@ -38,7 +38,7 @@ export interface BaseSnapshot extends Disposable {
   rows(table: BaseTable, after: number | null): Generator<RowLine>;
 }
 
-/** Number of transactions whose rows are sorted at a time, if the key of a growing table starts with another column. */
+/** Number of transactions per sort of their rows, if the key of a growing table starts with another column. */
 const SORTED_TOGETHER = 200_000;
 
 /** SQL of a value: numbers that JSON would round are texts. */
@@ -77,7 +77,7 @@ export function rowStatements(table: BaseTable, isPublic: boolean) {
 /** A position is a height times this, plus the place in the block. */
 const PLACES = 2 ** 20;
 
-/** A height above all blocks, whose positions are exact numbers. */
+/** A height above all blocks. Its positions are exact numbers. */
 const HIGHEST = 2 ** 32;
 
 /** The greatest value of a column that grows in a block of a height and those below. */

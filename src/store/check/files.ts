@@ -141,7 +141,7 @@ const skippedWords = (texts: readonly string[]): string =>
     .map((message) => `${message?.id ?? '?'} (${message?.path ?? '?'})`)
     .join(', ');
 
-/** @returns whether it found nothing @throws OperatorError if the journal is of another version */
+/** @returns whether it found nothing @throws OperatorError if the journal has another version */
 function isJournalSchema(run: CheckRun, path: string): boolean {
   using db = openToRead(path);
   requirePresentVersion(db, path);

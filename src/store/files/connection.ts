@@ -63,7 +63,7 @@ function isDiskFull(path: string): boolean {
 }
 
 /**
- * Adds the file's path to an error of SQLite, whose message has none. SQLite doesn't say why it can't open a file, so a full
+ * Adds the file's path to an error of SQLite, since its message lacks the path and the reason why a file can't be opened. A full
  * disk is recognised here.
  */
 export function named<T>(path: string, run: () => T): T {
@@ -115,7 +115,7 @@ export type Connect = typeof openToWrite;
 export const versionOf = (db: Database): number =>
   db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
 
-/** A kind of file, whose number is stored as SQLite's application_id. */
+/** A kind of file. SQLite's application_id has its number. */
 export interface FileKind {
   /** The kind in a sentence: `an index`. */
   name: string;
@@ -132,14 +132,14 @@ export function kindOf(db: Database, { id }: FileKind): 'empty' | 'own' | 'other
   return isEmpty && db.query('SELECT 1 FROM sqlite_schema').get() === null ? 'empty' : 'other';
 }
 
-/** Returns the error for a file whose version is lower than the first that was released. */
+/** Returns the error for a file with a version older than the first release. */
 export const unreleasedFile = (file: string): OperatorError =>
   new OperatorError(
     `${file} was made by an unreleased Stackside.`,
     'Run stackside export with the executable that made it, and stackside import into a new directory with this one.',
   );
 
-/** Requires that a file is empty or of a kind. @throws OperatorError if it is of another kind */
+/** Requires that a file is empty or has a kind. @throws OperatorError if it has another kind */
 export function requireKind(db: Database, file: string, kind: FileKind): void {
   if (kindOf(db, kind) !== 'other') return;
   throw new OperatorError(
@@ -165,7 +165,7 @@ export function setPatience(db: Database, milliseconds: number): void {
 }
 
 /**
- * Does work for which SQLite may have to sort much, with its temporary files in a directory: the usual directories, /var/tmp
+ * Does work with large sorts, with SQLite's temporary files in a directory: the usual directories, /var/tmp
  * and /tmp, may be small, in memory, or missing. The setting applies to the process, so no other thread may use SQLite at that time.
  */
 export function sortingIn(directory: string, db: Database, work: () => void): void {

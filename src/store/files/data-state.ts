@@ -16,7 +16,7 @@ export interface DataState {
 
 /**
  * Reads the state of a directory that no process writes.
- * @throws OperatorError if the index is of another kind, SQLiteError if it isn't a database
+ * @throws OperatorError if the index has another kind, SQLiteError if it isn't a database
  */
 export function dataStateOf(directory: string): DataState {
   const path = indexPath(directory);

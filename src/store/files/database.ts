@@ -22,7 +22,7 @@ import { makePrivateDirectory } from './private-files.ts';
 import { leaveOutSecondaryIndexes, schema } from './secondary-indexes.ts';
 import { requireFinished } from './unfinished.ts';
 
-/** Indexes, whose tables schema.sql creates. */
+/** Indexes. schema.sql creates their tables. */
 export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58 };
 
 /** The version of schema.sql in the first release. */
@@ -39,7 +39,7 @@ export const indexPath = (directory: string): string => join(directory, 'index.d
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
 
 /**
- * What this program does with an index file: creates tables in an empty one, uses it, upgrades it, or refuses one that an
+ * This program's treatment of an index file: creates tables in an empty one, uses it, upgrades it, or refuses one that an
  * unreleased or a newer program made.
  */
 export type IndexFate = 'made' | 'used' | 'upgraded' | 'unreleased' | 'newer';
@@ -83,7 +83,7 @@ function bringUpToDate(
     markFile(db, INDEX, known);
     if (views) makeViews(db);
   });
-  // An upgrade may sort a long table for a new index; if the data's disk has no room for that, its error is the right one.
+  // An upgrade may sort a long table for a new index; if the data's disk lacks space for that, its error is the right one.
   if (fate === 'upgraded') sortingIn(dirname(path), db, () => change.immediate());
   else change.immediate();
 }

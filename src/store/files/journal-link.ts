@@ -1,6 +1,6 @@
 /**
  * Checks whether the index and the journal of a data directory belong together. The index has the number and the chain value
- * of its last event; the journal's chain value of that number shows whether both have the same history.
+ * of its last event; the journal's chain value at the same number shows whether both have the same history.
  */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
@@ -79,7 +79,7 @@ export function requireFit(directory: string, position: Head, journal: JournalRe
 
 /**
  * Opens the journal of a data directory to read it whole, for callers that take its last entry for the end of the history.
- * @throws OperatorError if there is no journal, or an index to which it doesn't belong
+ * @throws OperatorError if there is no journal, or it doesn't belong to the index
  */
 export function openWholeJournal(directory: string): JournalReader {
   // Read before the journal, which is never behind its index.

@@ -135,7 +135,7 @@ export function offerIndex(directory: string): void {
 }
 
 /**
- * The offered index: none, one of this program's schema, one of a newer program, which will install it, or one that is of no
+ * The offered index: none, one with this program's schema, one of a newer program, which will install it, or one of no
  * use.
  */
 type Offer = 'none' | 'usable' | 'newer' | 'unfit';

@@ -15,9 +15,9 @@ export function makePrivateDirectory(directory: string): void {
 }
 
 /**
- * Creates an empty file if there is none. SQLite uses it as an empty database, and gives the files beside a database the
+ * Creates an empty file if there is none. SQLite uses it as an empty database, and gives the other files of a database the
  * mode of the database. An existing file is never opened: closing a file ends all POSIX locks that this process has on it,
- * also those of an open database.
+ * including the locks of an open database.
  */
 export function makePrivateFile(path: string): void {
   try {
@@ -32,7 +32,7 @@ export function makePrivateFile(path: string): void {
 }
 
 /**
- * @returns the directory and its files that other users of this machine have rights to; none on Windows, which has no such
+ * @returns the directory and files that other users of this machine have rights to; none on Windows, which lacks such
  *   modes
  */
 export function openToOthers(directory: string): string[] {

@@ -3,7 +3,7 @@
  * of them, and for a chain that is larger than the memory, these pages are nearly all that is written. At the end of the load
  * each is made at once, from sorted entries.
  *
- * The indexes that the file lacks are those to make, so an interrupted load needs no note.
+ * The load makes the indexes that the file lacks, so an interrupted load doesn't need a note.
  */
 
 import type { Database } from 'bun:sqlite';
@@ -21,7 +21,7 @@ function creationOf(index: string): string {
   return schema.slice(start, schema.indexOf(';\n', start));
 }
 
-/** Names of the indexes, in the order in which they are made. */
+/** Names of the indexes, in the order of their creation. */
 export const secondaryIndexes = [
   'blocks_by_block_hash',
   'blocks_by_time',

@@ -57,7 +57,7 @@ export function clearDone(directory: string): void {
   if (!isUnfinished(directory)) rmSync(stagingOf(directory), { recursive: true, force: true });
 }
 
-/** Moves the files of the staging directory to the data directory. They are closed, and have no write-ahead log. */
+/** Moves the files of the staging directory to the data directory. They are closed, without a write-ahead log. */
 export function installStagedFiles(directory: string): void {
   const staging = stagingOf(directory);
   for (const path of [journalPath, indexPath]) {

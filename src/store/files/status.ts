@@ -132,7 +132,7 @@ function readFile<T>(path: string, known: number, more: (db: Database) => T): Fi
   });
 }
 
-/** @throws OperatorError if the file is of another kind */
+/** @throws OperatorError if the file has another kind */
 function journalFate(db: Database, path: string): NonNullable<UpgradePlan['journal']>['fate'] {
   requireKind(db, path, JOURNAL);
   const version = versionOf(db);
@@ -147,7 +147,7 @@ function journalPlan(path: string): UpgradePlan['journal'] {
 
 /**
  * Reads the versions of the files without changing anything.
- * @throws OperatorError if there is no index, or a file is of another kind
+ * @throws OperatorError if there is no index, or a file has another kind
  */
 export function upgradePlan(directory: string): UpgradePlan {
   requireIndex(directory);

@@ -1,5 +1,5 @@
 /**
- * Marks a data directory whose files a restore is making, in a staging directory inside it. The marker exists from before the
+ * Marks a data directory during a restore, which makes its files in a staging directory inside it. The marker exists from before the
  * first byte until the files are moved.
  */
 import { existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Reads the canonical tables for hooks: heights at which a hook may match, and interfaces of contracts. */
+/** Reads the canonical tables for hooks: heights where a hook may match, and interfaces of contracts. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
 import { EVENT_KIND, STATUS } from '../rows/enums.ts';

@@ -257,7 +257,7 @@ function deliveryForgetting(db: Database) {
   return {
     /**
      * Removes the bodies of finished deliveries that were made before a time, oldest first.
-     * @param after the last delivery whose body was removed
+     * @param after the last delivery with a removed body
      */
     forgetBodies({ createdAt, id }: Made, before: number, limit: number): { count: number; last: Made | undefined } {
       const rows = aged.all(createdAt, id, before, limit);

@@ -114,7 +114,7 @@ export function recordReads(db: Database) {
       items: page.all(consumer, limit, offset).map(recordOf),
       total: count(consumer),
     }),
-    /** Hooks of a consumer that were interrupted, or whose last attempt failed, newest first, then by uuid. */
+    /** Hooks of a consumer that were interrupted, or failed in their last attempt, newest first, then by uuid. */
     failing: (consumer: string, limit: number, offset: number): { items: HookRecord[]; total: number } => ({
       items: failing.all(consumer, limit, offset).map(recordOf),
       total: totalFailing.get(consumer)?.total ?? 0,

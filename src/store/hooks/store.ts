@@ -96,7 +96,7 @@ function hookLedger(db: Database) {
       removeAllOf.run(hookId);
     },
     ofBlock: (hash: Uint8Array): LedgerEntry[] => ofBlock.all(hash).map(entryOf),
-    /** Entries of a hook whose blocks left the chain, highest first. */
+    /** Entries of a hook with orphaned blocks, highest first. */
     orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(entryOf),
     /** Removes entries of blocks that are too deep in the chain to leave it. @returns how many */
     forgetBelow: (burnBlockHeight: number, limit: number): number => forget.run(burnBlockHeight, limit).changes,

@@ -18,7 +18,7 @@ export interface StxBalance {
     poxVersion: number;
     /** The transaction that locked it, and the Stacks and Bitcoin heights of its block; null if it is below the first block. */
     made: { txId: Uint8Array; blockHeight: number; burnBlockHeight: number } | null;
-    /** Bitcoin height at which the lock ends. */
+    /** Bitcoin height of the lock's end. */
     unlockHeight: number;
   } | null;
   pending: PendingStx;
@@ -197,7 +197,7 @@ export interface SeenTransaction {
 export interface Counterparties {
   /** Number of transfers that were counted, mints or burns included. */
   transfers: number;
-  /** Those with the largest sums, in micro-STX. */
+  /** The counterparties with the largest sums, in micro-STX. */
   most: { principal: string; transfers: number; amount: bigint }[];
 }
 

@@ -11,7 +11,7 @@ export const cursorSides = ['from', 'after', 'before', 'until'] as const;
 export type CursorSide = (typeof cursorSides)[number];
 
 /**
- * Identifies a page: a position in the order of a list, and the direction in which the page reads. The position stays valid
+ * Identifies a page: a position in the order of a list, and the direction of the page. The position stays valid
  * when its item is removed and when items around it change, so that consecutive pages share no item and skip none.
  */
 export interface Cursor {

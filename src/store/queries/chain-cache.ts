@@ -72,7 +72,7 @@ export function sharedChain() {
     /** The cached chain; another object for each chain and each tip. */
     current: (): CachedChain | null => current,
     /**
-     * Sets the cached chain to that of a snapshot: the cache stays if the snapshot has its last block, and so all blocks
+     * Sets the cached chain to a snapshot's chain: the cache stays if the snapshot has its last block, and so all blocks
      * before, and is replaced by an empty cache if not. Other snapshots continue with the cache that they have.
      * @param has whether the snapshot's chain has a block
      * @param tip of the snapshot; null before its first block

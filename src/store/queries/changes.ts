@@ -57,7 +57,7 @@ export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'
     after: (id: number, limit: number): Change[] =>
       after.all(id, limit).map((row) => ({ id: row.id, kind: storedChange.nameOf(row.kind), subject: row.subject })),
 
-    /** Principals that take part in transactions or asset events of a canonical block, or whose rewards matured in it. */
+    /** Principals that take part in transactions or asset events of a canonical block, or had rewards that matured in it. */
     parties(height: number): BlockParties {
       const { first, last } = positionsOf(height);
       const rows = transactions.all(first, last);

@@ -156,7 +156,7 @@ export function directoryQueries(db: Database, walkRows = MOST_FILTERED_ROWS) {
   }
 
   /**
-   * The day of a page: the requested day, or the cursor's day, so that a walk stays in the day in which it started, or
+   * The day of a page: the requested day, or the cursor's day, so that a walk stays in its first day, or
    * the newest of the chain.
    */
   function dayAt(asked: number | null, at: Cursor | null, isKeyed: boolean): number {
@@ -167,7 +167,7 @@ export function directoryQueries(db: Database, walkRows = MOST_FILTERED_ROWS) {
     return day;
   }
 
-  /** A list by a count of a day, whose keys begin with the day. */
+  /** A list by a count of a day. Its keys start with the day. */
   const ofDay = <Row extends Ranked>(day: number, list: ListedRows<Row>): RowSource<Row> => {
     const { rows } = walked({ ...list, keyOf: ({ count, id }: Row) => [count, id] });
     return {

@@ -39,7 +39,7 @@ export const up = (column: string, form: KeyColumn['form'] = 'number'): KeyColum
   descends: false,
 });
 
-/** Returns the name by which rows have a column. */
+/** Returns the name of a column in rows. */
 export const nameOf = ({ column }: KeyColumn): string => column.slice(column.indexOf('.') + 1);
 
 /** Rows of a list, before they are ordered. */
@@ -145,7 +145,7 @@ export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
   const read = (name: string, ...values: Value[]): Row[] => statements[name]!().all(...values);
   const names = key.map(nameOf);
 
-  /** The values at which reading starts: the key's, or the nearest bound's if the key is outside. */
+  /** The start values for reading: the key's, or the nearest bound's if the key is outside. */
   function startAt(asked: CursorKey | null, isBackward: boolean, { first, last }: Span): Value[] {
     const values: Value[] = key.map(({ form, descends }, index) =>
       asked === null ? forms[form][descends === isBackward ? 'least' : 'greatest'] : forms[form].read(asked, index),

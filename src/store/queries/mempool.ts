@@ -292,9 +292,9 @@ export function pendingMeeting(db: Database, mostRows?: number) {
 
 /** Maximum number of transactions in a projection, highest fees first; and of those with earlier nonces that are also read. */
 const MOST_PROJECTED = 20_000;
-/** Reads at most this many times as many transactions, since one account may have many whose turn doesn't come. */
+/** Reads at most this many times as many transactions, since one account may have many with nonces that don't fit yet. */
 const READ_FACTOR = 5;
-/** Maximum number of functions whose calls are read for a projection. */
+/** Maximum number of functions with calls to read for a projection. */
 const MOST_FUNCTIONS = 1_000;
 /** Calls of a function that its cost is estimated from, the newest. */
 const CALLS_OF_FUNCTION = 5;
@@ -569,7 +569,7 @@ export function mempoolProjection(
   const addressOf = (account: number): string => address.get(account)?.address ?? '';
 
   /**
-   * The first nonce before a transaction's own that nobody spends, or whose transaction is in no block; the next one if all are
+   * The first nonce before a transaction's nonce that has no transaction, or a transaction in no block; the next one if all are
    * in blocks and are as many as a node accepts; null if all are, and are fewer.
    */
   function awaitedBefore(
@@ -704,7 +704,7 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
     const ways = names.map((way) => {
       const row = counted.get(filter[way] ?? '');
       values[way] = row?.id ?? null;
-      // The count includes transactions in which the principal has another part.
+      // The count also includes transactions with the principal in another role.
       return { way, size: row?.pending ?? 0, isEstimate: true };
     });
     return pages.filtered({ values, found: ways }, by, direction, limit, offset);

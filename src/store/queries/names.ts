@@ -85,7 +85,7 @@ function nameOwners(db: Database) {
       }
       return undefined;
     },
-    /** The names whose tokens an address has, in batches. The caller may yield to other work between batches. */
+    /** The names of the tokens that an address has, in batches. The caller may yield to other work between batches. */
     *namesOf(address: string): Generator<string[]> {
       const id = principal.get(address)?.id;
       if (id === undefined) return;
@@ -220,7 +220,7 @@ export function nameQueries(db: Database, turns: Turns) {
       };
       // The newest declaration of a subdomain names its owner.
       await addThose(await subdomains.everOf(address, pause), (name) => findSubdomain(name)?.owner === address);
-      // A name from before the chain has no token until it is first transferred.
+      // A name from before the chain gets a token at its first transfer.
       await addThose(await allNames(oldNamesOfOwner, address, pause), (name) => owners.of(name) === undefined);
       for (const names of owners.namesOf(address)) await addThose(names, isActive);
       return its;
@@ -240,7 +240,7 @@ const [IMPORT, REGISTER, RENEWAL] = (['name-import', 'name-register', 'name-rene
   storedNameOperation.numberOf,
 );
 
-/** Height at which the leases of names from before the chain begin. */
+/** Start height of the leases of names from before the chain. */
 const FIRST = 1;
 
 export const namespacesSql = {
@@ -273,7 +273,7 @@ function namespaceQueries(db: Database) {
   const tip = prepared<Stored<'blocks', 'block_time'> & { tenure: number }, []>(db, namespacesSql.tip);
   const leased = prepared<Stored<'name_operations', 'position' | 'operation'>, [string]>(db, namespacesSql.leased);
 
-  /** @param opened position at which its namespace was launched; null before the chain or before the launch */
+  /** @param opened position of its namespace's launch; null before the chain or before the launch */
   function leaseStart(name: string, opened: number | null, isOld: boolean): number | null {
     const lease = leased.get(name);
     if (lease === null) return isOld ? FIRST : null;
@@ -316,7 +316,7 @@ function namespaceQueries(db: Database) {
     },
 
     /**
-     * Height at which the lease of a name ends; 0 while its namespace is not open. The contract leases a name from its
+     * End height of a name's lease; 0 while its namespace is not open. The contract leases a name from its
      * registration or renewal on, and an imported name from the launch of its namespace.
      * @param isOld whether the name existed before the chain
      */
@@ -397,7 +397,7 @@ const parentOf = (subdomain: string): string => subdomain.split('.').slice(-2).j
 const isSubdomain = (name: string): boolean => name.split('.').length > 2;
 
 /**
- * Queries of subdomains whose names are not revoked.
+ * Queries for subdomains of names that aren't revoked.
  * @param genesisId returns the transaction that began the chain, for subdomains from before it
  */
 function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {

@@ -75,7 +75,7 @@ export function readPage<Row, Item, Total extends number | null = number>(
   return step.value;
 }
 
-/** Reads a page as {@link readPage}, of a list whose rows take long to judge: other work has its turn between them. */
+/** Reads a page as {@link readPage}, of a list with rows that are slow to check. Other work gets turns between rows. */
 export async function readLongPage<Row, Item, Total extends number | null = number>(
   source: PageSource<Row, Item, Total>,
   pause: Pause,
@@ -92,7 +92,7 @@ export async function readLongPage<Row, Item, Total extends number | null = numb
 /** Rows of a list that a page with conditions reads at most. */
 export const MOST_FILTERED_ROWS = 10_000;
 
-/** Rows of a list, and the key at which the reading stopped before it had seen all. */
+/** Rows of a list, and the key where reading stopped early. */
 interface Found<Row> {
   rows: Row[];
   stopped: CursorKey | null;

@@ -75,7 +75,7 @@ function numbered<Filter extends string>(filters: Readonly<Record<Filter, string
 
 const columnsOf = (key: readonly KeyColumn[]): string => key.map((one) => `${one.column} AS ${nameOf(one)}`).join(', ');
 
-/** The conditions by which a way finds rows in the list's order. */
+/** The conditions that a way uses to find rows in the list's order. */
 const partsOf = ({ where, inOrder }: Way<string>): readonly string[] => inOrder ?? [where];
 
 /** Declares a list that is read page by page with cursors. */
@@ -158,7 +158,7 @@ export const emptyAt = (at: Cursor | null, total: number | null): Page<never, nu
 
 /** Limits for a request with an offset. */
 export interface SearchLimits {
-  /** Rows of a list that is sorted at once. Of a longer list, as many rows are read in its order first. */
+  /** Maximum rows of a list that is sorted at once. In a longer list, this many rows are first read in its order. */
   sorted: number;
   /** Rows that a request reads. */
   rows: number;
@@ -185,7 +185,7 @@ interface Searched<Filter extends string, Name extends string, By extends string
   noun: string;
   narrowFilter: string;
   orders: Readonly<Record<By, Order>>;
-  /** The order in which the ways find rows; null if the ways have none. */
+  /** The order of the rows that the ways find; null if unordered. */
   ownOrder: NoInfer<By> | null;
   /** The whole list in orders that an index has. */
   whole: Readonly<Partial<Record<NoInfer<By>, Whole>>>;

@@ -25,7 +25,7 @@ const facts = `LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_i
 
 const hashRange = (column: string): string => `${column} BETWEEN ?1 AND ?2 ORDER BY ${column} LIMIT ?3`;
 const block = 'SELECT height, index_block_hash, block_hash FROM blocks';
-// Not the Bitcoin block whose first blocks are below those of the index: its page doesn't exist.
+// Excludes the Bitcoin block with Stacks blocks below the index's first block: its page doesn't exist.
 const burnBlock = `SELECT b.height, b.hash FROM anchor_burn_blocks b
                     WHERE NOT EXISTS (SELECT 1 FROM history_start s WHERE s.height = b.first_block AND s.burn_block_hash = b.hash)`;
 const orphan = 'SELECT height, index_block_hash, block_hash FROM orphaned_blocks';
@@ -59,13 +59,13 @@ export const sql = {
 
 /** Rows that are read of each range. */
 const MOST_ROWS = 100;
-/** Fewest hex digits, and characters of an address, by which ids are found. */
+/** Minimum number of hex digits, and of address characters, to search for ids. */
 const FEWEST_DIGITS = 6;
 
 const HASH = new RegExp(`^(0x)?([0-9a-f]{${FEWEST_DIGITS},64})$`, 'i');
 const HASH_DIGITS = 64;
 const HEIGHT = /^#?([0-9]{1,10})$/;
-/** The beginning of an address, or an address and what follows it. */
+/** The start of an address, or an address with a suffix. */
 const ADDRESS = new RegExp(`^S[0-9A-Z]{${FEWEST_DIGITS - 1},}(\\.|$)`, 'i');
 
 /** The beginning of a segwit address. */
@@ -106,7 +106,7 @@ function keyOf(found: Found): string {
 }
 
 /**
- * The best findings, each once: exact ones first, then those that begin with the text, then others, and among equals the kinds in
+ * The best findings, each once: exact matches first, then prefixes, then others, and among equals the kinds in
  * their order. If there is no room for all, the kinds take turns, so that each kind gets a share.
  */
 export function ranked(found: Iterable<Found>, limit: number): Found[] {
@@ -257,7 +257,7 @@ export function searchQueries(
     }
   }
 
-  /** Things whose name contains the text, each by its best match: as many of the best as there may be results. */
+  /** Things with the text in their name, each by its best match: the best ones, up to the number of results. */
   function byName(kind: NamePartKind, text: string, limit: number): PartMatch[] {
     if ([...text].length > LONGEST_PART) return [];
     const found = [...partsFrom(kind, 'start', text), ...partsFrom(kind, 'inside', text)];

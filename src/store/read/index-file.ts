@@ -1,4 +1,4 @@
-/** Opens the index's file and the journal beside it for readers. A rebuild replaces the file. */
+/** Opens the index's file and the journal for readers. A rebuild replaces the file. */
 import { SQLiteError, type Statement } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
@@ -70,7 +70,7 @@ export function openIndexFile(
 ) {
   const files = filesOf(directory);
   const first = openReader(directory);
-  // Entries are in the journal before the index refers to them, and never change, so the journal needs no snapshot.
+  // Entries are in the journal before the index refers to them, and never change, so the journal doesn't need a snapshot.
   const journal = journalBeside(first, directory);
   const idle: IndexConnection[] = [];
   const transactions = sharedChain();

@@ -136,7 +136,7 @@ export function readerOf(
       newestArrival: () => chain.newestArrival(),
       /** The heights of a window. */
       heightsOf: windowQuery(db),
-      /** The contracts whose prints are the memos of transfers. */
+      /** The contracts that print the memos of transfers. */
     },
     changes: changeQueries(db, orphans),
     blocks: {

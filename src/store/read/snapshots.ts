@@ -25,7 +25,7 @@ export interface Snapshots {
 /**
  * Lets the requests of one turn of the event loop share a snapshot. Most of them arrived before the first was handled. The
  * runtime also reads requests that arrive during a turn, so a snapshot is shared for {@link SHARED_MS} at most; by as much a
- * request may miss what another process committed.
+ * request may miss commits of other processes.
  */
 interface Sharing {
   turn: Clock['turn'];
@@ -65,7 +65,7 @@ const LOOK_MS = 1_000;
  */
 export const SNAPSHOT_LIMIT_MS = 30_000;
 
-/** Milliseconds in which more requests may join a snapshot. */
+/** Milliseconds while more requests may join a snapshot. */
 const SHARED_MS = 1;
 
 interface InUse {
@@ -74,7 +74,7 @@ interface InUse {
   readonly since: number;
   /** Commits of this process before the snapshot began; null if the snapshot may or may not include the last one. */
   readonly commits: number | null;
-  /** Number of its requests, plus one during the turn in which other requests may join. */
+  /** Number of its requests, plus one while other requests may join. */
   holders: number;
   cutOff: boolean;
 }

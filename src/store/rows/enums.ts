@@ -32,7 +32,7 @@ type Numbered<W extends string> = readonly W[] | Readonly<Record<W, number>>;
 
 const isList = <W extends string>(numbered: Numbered<W>): numbered is readonly W[] => Array.isArray(numbered);
 
-/** @param numbered each name with its number, or a list of names, whose indexes are the numbers */
+/** @param numbered each name with its number, or a list of names, with indexes as numbers */
 export function enumNames<const W extends string>(table: string, column: string, numbered: Numbered<W>): EnumNames<W> {
   const pairs: [W, number][] = isList(numbered)
     ? numbered.map((name, number) => [name, number])
@@ -162,7 +162,7 @@ export const typeNumbers = (type: TransactionType): number[] =>
 /** transactions.tenure_change_cause. */
 export const storedTenureCause = enumNames('transactions', 'tenure_change_cause', tenureChangeCauses);
 
-/** events.kind. Kinds of one asset are consecutive, and those of STX come first. */
+/** events.kind. Kinds of one asset are consecutive, and the kinds of STX come first. */
 export const EVENT_KIND = {
   /** Of a newer node. */
   unknown: 0,

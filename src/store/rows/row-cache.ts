@@ -1,5 +1,5 @@
 /**
- * The hot-row cache: rows that block after block changes, such as those of busy accounts. Each is read once, changed in
+ * The hot-row cache: rows that block after block changes, such as rows of busy accounts. Each is read once, changed in
  * memory, and written before the commit.
  */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
@@ -12,7 +12,7 @@ interface CachedRow<R> {
   isChanged: boolean;
 }
 
-/** Maximum number of cached rows of a table; those of accounts then take some 4 MB. */
+/** Maximum number of cached rows of a table; rows of accounts then take some 4 MB. */
 const MOST_CACHED = 8_000;
 
 /** The statements that read and write rows of a table. */
@@ -26,7 +26,7 @@ function statements<S extends TableShape>(db: Database, { name, key, columns }: 
   };
 }
 
-/** Makes a cache of a table whose columns have integers below 2^53, texts and bytes. @param most maximum number of rows */
+/** Makes a cache of a table with integers below 2^53, texts and bytes. @param most maximum number of rows */
 export function rowCache<S extends TableShape>(db: Database, shape: S, most = MOST_CACHED) {
   const { find, set, remove } = statements(db, shape, shape);
   const names = shape.key as readonly (keyof KeyOf<S>)[];

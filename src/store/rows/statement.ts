@@ -48,7 +48,7 @@ function boundOffset<Row>(statement: Statement<Row, SQLQueryBindings[]>, index: 
  *
  * When SQLite plans a query with a bare parameter in an `=` or a LIMIT, it reads the bound value, and so compiles the query
  * again whenever a value is bound, at up to ten times the cost of the query itself. It doesn't read the value behind a unary
- * plus, which has no other effect.
+ * plus. The plus changes nothing else.
  * @throws TooMuchWorkError when it runs with a larger offset than the bound in a longer list
  */
 export function prepared<Row, Values extends SQLQueryBindings[]>(db: Database, sql: string) {

@@ -111,7 +111,7 @@ export function inserterIfAbsent<S extends TableShape>(db: Database, shape: S): 
 interface RowChanges<Name> {
   /** Columns that get the new row's values. */
   replaced?: readonly Name[];
-  /** Columns to which the new row's values are added. */
+  /** Columns that the new row's values are added to. */
   summed?: readonly Name[];
 }
 

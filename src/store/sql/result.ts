@@ -13,7 +13,7 @@ export type SqlValue = bigint | number | string | Uint8Array | null;
 /** A value for a parameter of a query: `?1`. */
 export type SqlParameter = string | number | boolean | null;
 
-/** The form of a column's values; `mixed` where they have several, or are unknown. */
+/** The form of a column's values; `mixed` if they have several forms, or are unknown. */
 export type Form = ViewType | 'mixed';
 
 export interface ResultColumn {
@@ -111,7 +111,7 @@ function viewsWithoutRows(): Database {
   return db;
 }
 
-/** Number of the page in which SQLite stores a file's schema. */
+/** Number of the page that has a file's schema in SQLite. */
 const SCHEMA_PAGE = 1;
 
 /** Returns the opcodes of a query, from SQLite's EXPLAIN. @throws OperatorError if the query needs more than the views */

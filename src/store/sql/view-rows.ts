@@ -30,7 +30,7 @@ export function viewNamed(name: string): View {
 }
 
 /**
- * The exported columns of a view: not the columns of bytes, which are for conditions and have a column of hex beside them, and
+ * The exported columns of a view: not the columns of bytes, which are for conditions and also have a column of hex, and
  * not derived columns.
  */
 const exported = ({ columns }: View) =>
@@ -70,7 +70,7 @@ export function blocksOf(db: Connection, { from, to }: AskedHeights): ExportedBl
 
 /**
  * Prepares the rows of a view, in the order of an index.
- * @param blocks the range of blocks; null for a view whose rows belong to no block
+ * @param blocks the range of blocks; null for a view with rows outside blocks
  */
 export function viewResult(db: Connection, view: View, blocks: ExportedBlocks | null): Result {
   const columns = exported(view);

@@ -65,7 +65,7 @@ type SummableForms = Record<'real' | 'high' | 'low', string>;
 
 /** Digits of the lower part of an amount. */
 const LOW_DIGITS = 12;
-/** Digits of an amount whose upper part fits an integer. */
+/** Maximum digits of an amount with an upper part that fits an integer. */
 const EXACT_DIGITS = LOW_DIGITS + 18;
 
 /**
@@ -152,7 +152,7 @@ export const integer = (sql: string, help: string) => column('integer', sql, hel
 export const boolean = (sql: string, help: string) => column('boolean', `CAST(${sql} AS INTEGER)`, help);
 export const text = (sql: string, help: string) => column('text', sql, help);
 export const bytes = (sql: string, help: string) => column('bytes', sql, help);
-/** An amount whose column holds decimal text. */
+/** An amount with decimal text in its column. */
 export const amount = (sql: string, help: string) => column('amount', sql, help);
 
 /** Hex of a column that is never null. */
@@ -164,11 +164,11 @@ export const optionalHex = (sql: string, help: string) => column('hex', hexOrNul
 export const hexOrNull = (sql: string): string =>
   `CAST(CASE WHEN ${sql} IS NOT NULL THEN '0x' || lower(hex(${sql})) END AS TEXT)`;
 
-/** A time whose column holds Unix seconds. */
+/** A time with Unix seconds in its column. */
 export const time = (sql: string, help: string) =>
   column('time', `CAST(strftime('%Y-%m-%dT%H:%M:%S.000Z', ${sql}, 'unixepoch') AS TEXT)`, help);
 
-/** A time whose column has units smaller than seconds. @param perSecond units in a second: 1,000 or more */
+/** A time with units smaller than seconds in its column. @param perSecond units in a second: 1,000 or more */
 export const fineTime = (sql: string, perSecond: number, help: string) =>
   column(
     'time',
@@ -191,13 +191,13 @@ export const decimal = (sql: string): string =>
 /** The decimal text of an amount that sorts as text and is never negative. */
 export const unsigned = (sql: string): string => `CAST(substr(${sql}, 2) AS TEXT)`;
 
-/** An amount whose column sorts as text and may be negative. */
+/** An amount that may be negative, with a column that sorts as text. */
 export const sortableAmount = (sql: string, help: string): ViewColumn => ({
   ...column('amount', decimal(sql), help),
   forms: sortableForms(sql),
 });
 
-/** An enum name whose column has a number. @param shown the name to show for others, if several numbers share one */
+/** An enum name with a number in its column. @param shown the name to show for others, if several numbers share one */
 export const word = <W extends string>(
   sql: string,
   stored: EnumNames<W>,
@@ -230,7 +230,7 @@ export function creationOf({ name, columns, from }: View): string {
 /** Units of times that are finer than seconds. */
 export const PER_SECOND = { microseconds: 1_000_000, milliseconds: 1_000 } as const;
 
-/** @param table the alias of the table whose index has the order of a list */
+/** @param table the alias of the table with the index for a list's order */
 export const positionOf = (table: string): ViewColumn =>
   integer(`${table}.position`, `Place of the transaction in the chain: height * 2^${PLACE_BITS} + place in the block`);
 

@@ -8,11 +8,11 @@ import { firstPositionIn, heightIn, shownTime } from '../../rows/expressions.ts'
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { accountStates } from './account-states.ts';
 
-/** Limits of what one request may read. */
+/** Limits for the reads of one request. */
 export interface ActivityLimits {
   /** Newest transfers in each direction that are searched for counterparties. */
   transfers: number;
-  /** Maximum number of heights at which a balance is read. Each reads a checkpoint and fewer than 64 transactions after it. */
+  /** Maximum number of heights in a balance chart. Each reads a checkpoint and fewer than 64 transactions after it. */
   points: number;
 }
 
@@ -123,7 +123,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
     };
   }
 
-  /** The blocks in which a principal's balances may have changed, and whether these are all: of very many, the first. */
+  /** Blocks that may have changed a principal's balances, and whether the list is complete: it is cut after a limit. */
   function blocksOf(principal: number): { heights: number[]; complete: boolean } {
     const inTransactions = transactions.all(principal, mostPoints + 1).map(({ position }) => heightOf(position));
     const rewarded = rewards.all(principal, mostPoints + 1).map(({ height }) => height);

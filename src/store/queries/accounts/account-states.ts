@@ -1,5 +1,5 @@
 /**
- * An account's sums at any height: those of the last checkpoint at or before it, plus the few transactions and rewards after
+ * An account's sums at any height: the sums of the last checkpoint at or below it, plus the few transactions and rewards after
  * the checkpoint. The writer makes each checkpoint from the one before in the same way.
  */
 import type { Database } from 'bun:sqlite';
@@ -10,7 +10,7 @@ import { AFFECTED, PAYLOAD, TOKEN } from '../../rows/enums.ts';
 import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
 import { lastNonceOf, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
 
-/** A block writes a checkpoint of each account whose number of transactions and rewards reaches a multiple of this. */
+/** A block writes a checkpoint of an account if its number of transactions and rewards reaches a multiple of this. */
 export const CHECKPOINT_EVERY = 64;
 
 /** Columns that add up to a miner's reward. */
@@ -81,7 +81,7 @@ const counted = {
 } as const;
 export type Counted = keyof typeof counted;
 
-/** Where to start reading a list, newest first, and how many of its items to skip from there. */
+/** The start of reading a list, newest first, and the number of items to skip from there. */
 export interface ListStart {
   last: number;
   offset: number;
@@ -254,7 +254,7 @@ export function accountStates(db: Database) {
   }
 
   /**
-   * Where to start reading a list for an offset: at the oldest checkpoint above the page's first item, which is among the
+   * Returns the start of reading a list for an offset: the oldest checkpoint above the page's first item, which is among the
    * few items after it.
    * @param total number of items of the list
    */

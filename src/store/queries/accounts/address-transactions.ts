@@ -75,7 +75,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   }
 
   /**
-   * Where a page starts: the position, and how many items to skip from there; undefined if the start names a block that
+   * The start of a page: the position, and the number of items to skip from there; undefined if the start names a block that
    * isn't canonical.
    */
   function pageStart(
@@ -121,7 +121,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
 
     /**
      * All transactions of a principal; undefined if the start names a block that isn't canonical.
-     * @param enter returns where to start the list for an offset
+     * @param enter returns the start of the list for an offset
      */
     page(
       principal: number,
@@ -240,7 +240,7 @@ function assetEventOf(row: EventRow): AssetEvent {
   throw new Error('an event that moves no asset');
 }
 
-/** Maximum of transactions whose events a request counts to find its page. */
+/** Maximum number of transactions in which a request counts events to find its page. */
 const MOST_LOOKED_AT = 20_000;
 /** Number of transactions in a batch. */
 const BATCH = 100;
@@ -267,7 +267,7 @@ export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOK
       assets.all(position, principal).map(assetEventOf),
 
     /**
-     * Events of some kinds in transactions up to a position: those that name the principal, and those that it logged.
+     * Events of some kinds in transactions up to a position: events that name the principal, and events that the principal logged.
      * Events that the offset skips are only counted.
      * @throws TooMuchWorkError if the page needs more transactions than a request may read
      */

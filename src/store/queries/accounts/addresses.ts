@@ -92,7 +92,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       return { items: details.at(transactions.positions(id, range, limit)), total };
     },
 
-    /** Transactions that the principal doesn't only sponsor; those of one block all at once. */
+    /** Transactions that the principal doesn't only sponsor; all transactions of a block at once. */
     transactionsWithTransfers(
       principal: string,
       heights: Heights,

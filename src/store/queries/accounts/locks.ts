@@ -94,7 +94,7 @@ export function lockQuery(db: Database) {
   /**
    * The node's rule: a lock ends as soon as its height, or the forced unlock height of its version, is reached.
    * @param height of the block; a height above the tip counts as the tip's
-   * @param untouched the node's answer about an untouched account; null if the index knows the account
+   * @param untouched the node's answer about an untouched account; null if the index has the account
    */
   return (principal: number, height: number, untouched: StartingAccount | null = null): StxBalance['locked'] => {
     const tip = block.get(height);

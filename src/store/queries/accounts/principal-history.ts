@@ -148,7 +148,7 @@ function boundQueries(db: Database) {
   };
 }
 
-/** A principal's balances before a height: some are read together, those of other tokens one by one. */
+/** A principal's balances before a height: some are read together, the other tokens' balances one by one. */
 function openings(db: Database) {
   const states = accountStates(db);
   const difference = ({ sent, received }: TokenSums): bigint => received - sent;

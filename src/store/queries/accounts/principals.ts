@@ -59,7 +59,7 @@ export function principalQueries(db: Database) {
     /** Whether a canonical transaction concerns the principal. */
     isKnown: (principal: string): boolean => known.get(principal) !== null,
 
-    /** @param untouched the node's answer about an untouched account; null if the index knows the account */
+    /** @param untouched the node's answer about an untouched account; null if the index has the account */
     stxBalance(principal: string, untouched: StartingAccount | null = null): StxBalance {
       const found = id.get(principal)?.id ?? NOBODY;
       if (found === NOBODY && untouched === null) return { balance: 0n, locked: null, pending: NONE };

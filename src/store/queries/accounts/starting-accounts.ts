@@ -64,7 +64,7 @@ export function startingAccountQueries(db: Database) {
       return unasked.get(found) === null ? 'untouched' : 'asking';
     },
 
-    /** Accounts whose state is still missing, by number, and how many there are. @param after the number of the last one before */
+    /** Accounts without their starting state, by number, and the total. @param after the number of the last one before */
     unasked(after: number, most: number): { accounts: { id: number; principal: string }[]; waiting: number } {
       const accounts = next
         .all(after, most)

@@ -50,7 +50,7 @@ export function blockSeries(db: Database) {
     },
 
     /**
-     * The days up to that of the tip, oldest first, without those before the first block. Each day costs one look-up, since a
+     * The days from the first block to the tip, oldest first. Each day costs one look-up, since a
      * block has the number of transactions below it.
      * @param count maximum number of days
      */

@@ -1,4 +1,4 @@
-/** Canonical blocks, their costs and tenures. Heights have no gaps, so a page is found by arithmetic. */
+/** Reads canonical blocks, their costs and tenures. Heights don't have gaps, so arithmetic finds a page. */
 import type { Database } from 'bun:sqlite';
 import type { ExecutionCost } from '../../../chain/block.ts';
 import type { BlockId, ChainBlock, Heights, TenureLoad } from '../../model/block.ts';

@@ -167,7 +167,7 @@ const outputOf = (row: OutputRow): PoxOutput => ({
   amount: row.amount,
 });
 
-/** The first Bitcoin height at or above another at which a reward cycle of mainnet starts. */
+/** The first Bitcoin height at or above a height that starts a mainnet reward cycle. */
 const mainnetCycleFrom = (height: number): number => {
   const { first, length } = mainnetCycles;
   return first + Math.max(0, Math.ceil((height - first) / length)) * length;
@@ -226,9 +226,9 @@ export function burnRewardQueries(db: Database) {
     hashAt: (height: number): Uint8Array | null => hashAt.get(height)?.hash ?? null,
 
     /**
-     * The highest height below a Bitcoin block that has no block, or one that isn't the parent of the block above it; null if there
+     * The highest height below a Bitcoin block that lacks a block, or has one that isn't the parent of the block above; null if there
      * is none.
-     * @param above a height below those that count, unless there are lower blocks
+     * @param above a lower limit: only greater heights count, unless there are lower blocks
      */
     unlinkedBelow(height: number, above: number): number | null {
       const first = lowest.get()?.height ?? 0;

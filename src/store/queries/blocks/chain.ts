@@ -8,7 +8,7 @@ export const sql = {
   chainId: 'SELECT chain_id FROM progress',
   tip: `SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height, p.completions
           FROM blocks b CROSS JOIN progress p ORDER BY b.height DESC LIMIT 1`,
-  // Rows are in the order in which blocks were received.
+  // Rows are in the order of receipt.
   newestArrival: `SELECT index_block_hash FROM block_payloads
                    WHERE rowid = (SELECT max(rowid) FROM block_payloads)`,
   historyStart:

@@ -56,14 +56,14 @@ export const sql = {
 
 /** Things that a block was the last to touch, each listed once. If a later block touched a thing, it belongs to that block. */
 export interface Touched {
-  /** Addresses and contracts whose STX or nonces may have changed. */
+  /** Addresses and contracts; their STX or nonces may have changed. */
   principals: string[];
   /** Contracts that were deployed with success. */
   contracts: string[];
   ft: { asset: string; principal: string }[];
   /** @property value serialized Clarity value */
   nft: { asset: string; value: Uint8Array }[];
-  /** Reward cycles whose signers it chose. */
+  /** Reward cycles; the block chose their signers. */
   cycles: number[];
   transactions: BlockTransaction[];
 }
@@ -105,7 +105,7 @@ const distinct = <T>(items: readonly T[], key: (item: T) => string): T[] => [
   ...new Map(items.map((item) => [key(item), item])).values(),
 ];
 
-/** Heights are of canonical blocks. */
+/** Heights belong to canonical blocks. */
 export function factQueries(db: Database) {
   const block = prepared<BlockFacts, [number]>(db, sql.block);
   const transactions = prepared<BlockTransaction, Positions>(db, sql.transactions);

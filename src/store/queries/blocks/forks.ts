@@ -34,7 +34,7 @@ export const sql = {
   byBlockHash: `${orphan} WHERE o.block_hash = ?1 AND ${isOrphan} ORDER BY o.height DESC LIMIT 1`,
   children: `${orphan} WHERE o.height = ?1 AND o.parent_index_block_hash = ?2 ORDER BY o.index_block_hash LIMIT ?3`,
   canonical: 'SELECT height, index_block_hash, block_hash, burn_block_height, block_time FROM blocks WHERE height = ?1',
-  // Blocks are numbered in the order in which they came: the tip is the first block of its height.
+  // Blocks are numbered in their order of receipt: the tip is the first block at its height.
   firstAt: steps.firstAt,
   arrival: 'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
   transactions: 'SELECT tx_id, type FROM orphaned_transactions WHERE index_block_hash = ?1 ORDER BY tx_id LIMIT ?2',
@@ -94,7 +94,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
 
   /** Whether each orphan of a fork was on the chain once, by its hash in hex: a tip was, and so were its ancestors. */
   function wereCanonical(orphans: readonly OrphanRow[]): ReadonlyMap<string, boolean | null> {
-    // What follows those that were read may have been the tip.
+    // Blocks after the ones that were read may have been the tip.
     const unseen = orphans.length < MOST_BLOCKS ? false : null;
     const were = new Map<string, boolean | null>(orphans.map((one) => [one.index_block_hash.toHex(), unseen]));
     for (const one of orphans.toReversed()) {

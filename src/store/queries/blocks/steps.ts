@@ -1,9 +1,9 @@
 /**
- * The changes of the chain in the order in which the log made them: a step of the tip takes back blocks and applies others.
+ * Reads the changes of the chain in the log's order: a step of the tip reverts blocks and applies others.
  *
  * The tip is the first block of its height that came, and a block comes after its parent. So there is one step for each height:
- * from the first block of the height below to the first block of the height. Both are found by the order in which blocks came,
- * and what lies between by their parents, which are stored of canonical and of orphaned blocks. So the changes are a function
+ * from the first block of the height below to the first block of the height. Both follow from the order of receipt,
+ * and the blocks between from their parents, which are stored for canonical and orphaned blocks. So the changes are a function
  * of the log. They don't depend on the present canonical chain, and no table stores them.
  */
 import type { Database } from 'bun:sqlite';
@@ -105,7 +105,7 @@ export function stepQueries(
     }
   }
 
-  /** Whether the chain that ends at a place begins where the history does. If not, the history started again since then. */
+  /** Whether the chain that ends at a place starts at the history's first block. If not, the history was restarted since then. */
   const isOfThisHistory = ({ block, start }: ChangePlace, { isBelowHistory }: Branch): boolean =>
     block === null || (!isBelowHistory && start === chain.firstHeight());
 
@@ -121,7 +121,7 @@ export function stepQueries(
   /** The place before the first change. */
   const first = (): ChangePlace => placeAt(bottom(), null);
 
-  /** The place before the canonical block of a height, up to one above the tip, from which on the present chain is applied. */
+  /** The place before the canonical block of a height, up to one above the tip, after which the present chain is applied. */
   const before = (height: number): ChangePlace =>
     // Block 0 is the chain while there is no other block, and is in no step.
     placeAt(tipHeight(), height - 1 <= bottom() ? null : hashAt(height - 1));
@@ -169,7 +169,7 @@ export function stepQueries(
       return { change: 'rollback', height: from.height, hash: block!, place: placeAt(step, left, start) };
     },
 
-    /** Height of the block at which a place stands. @throws UnknownPlaceError */
+    /** Height of a place's block. @throws UnknownPlaceError */
     heightAt: ({ block }: ChangePlace): number => branchOf(block).height,
 
     /**

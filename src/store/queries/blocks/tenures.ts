@@ -27,7 +27,7 @@ export const sql = {
 export interface MaturedReward {
   /** Tenure of the block in which the reward matured. */
   tenureHeight: number;
-  /** Whether that block is from before Nakamoto, in which it takes one tenure more. */
+  /** Whether that block is from before Nakamoto, when maturing took one more tenure. */
   isEarly: boolean;
   /** The block that it is for, and its tenure; null if the index begins above. */
   fromIndexBlockHash: Uint8Array;

@@ -125,7 +125,7 @@ export function wholeBlockQueries(
     return byBurnHeight.get(search.burnHeight)?.height;
   }
 
-  /** Whether the canonical block of a search is below the first one of the index, so that an orphan is not what it finds. */
+  /** Whether the canonical block of a search is below the first one of the index, so that the search doesn't return an orphan. */
   function isOlder(search: BlockSearch): boolean {
     const start = historyStart();
     if (start === null) return false;

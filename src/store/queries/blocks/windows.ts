@@ -4,7 +4,7 @@ import { positionsOf } from '../../../chain/position.ts';
 import type { BlockWindow, HeightSpan } from '../../model/block.ts';
 import { prepared } from '../../rows/statement.ts';
 
-/** Seconds by which a block's time may be before an earlier block's: blocks of Stacks 2.x have Bitcoin's time. */
+/** Maximum seconds between a block's time and an earlier block's later time: blocks of Stacks 2.x have Bitcoin's time. */
 const CLOCK_RUNS_BACK = 4 * 60 * 60;
 
 export const sql = {
@@ -20,7 +20,7 @@ export function firstSinceQuery(db: Database): (time: number) => number | undefi
   return (time) => since.get(time)?.height ?? undefined;
 }
 
-/** Above every height. Positions of greater heights are no safe integers. */
+/** Above every height. Positions of greater heights aren't safe integers. */
 const BEYOND = 2 ** 32;
 
 const both = (a: number | null, b: number | null, choose: (...heights: number[]) => number): number | null =>

@@ -61,10 +61,10 @@ const orphanOf = (contractId: string, { block, transaction }: OrphanedTransactio
   contractInterface: transaction.contractInterface,
 });
 
-/** Number of deployments below which a function's name is rare enough to search by. */
+/** If fewer deployments have a function's name, the name is rare enough to search by. */
 const RARE = 1_000;
 
-/** Maximum number of deployments whose interfaces a request reads, which takes a twentieth of a second. */
+/** Maximum number of interfaces that a request reads; this takes a twentieth of a second. */
 const MOST_LOOKED_AT = 4_000;
 
 /** The payload types of deployments. */
@@ -121,8 +121,8 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
     },
 
     /**
-     * Canonical deployments whose interface passes a test, newest first.
-     * @param names functions that the interface must declare, by which the search begins
+     * Canonical deployments with an interface that passes a test, newest first.
+     * @param names functions that the interface must declare; the search starts with them
      * @throws TooMuchWorkError if the page needs more deployments than a request may read
      */
     withInterface(

@@ -37,11 +37,11 @@ import {
   valueIndexes,
 } from './value-search.ts';
 
-/** Limits of what one request may read. */
+/** Limits for the reads of one request. */
 export interface LogWalkLimits {
   /** Principals of a deployer that are looked at. */
   principals: number;
-  /** Contracts of a deployer whose logs are merged. */
+  /** Maximum number of a deployer's contracts for merging their logs. */
   merged: number;
   /** Places that a page reads at most, in either direction. */
   rows: number;
@@ -109,7 +109,7 @@ function* merged(
     place: PlaceRow;
     others: Iterator<PlaceRow | undefined>;
   }
-  /** The next place of each, that which comes first at the end. */
+  /** The next place of each list; the first in order is at the end. */
   const heads: Head[] = [];
   const comesFirst = (a: PlaceRow, b: PlaceRow): boolean => newestFirst(placeKey(a), placeKey(b)) < 0 !== isBackward;
   function put(others: Head['others']): void {
@@ -205,7 +205,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   }
 
   /**
-   * The logs of a sender's transactions. Each of them has one more place, so that it counts as read if it has no logs: before
+   * The logs of a sender's transactions. Each transaction has one more place, so that one without logs also counts as read: before
    * its events, or on the way up after them.
    */
   function sentBy(sender: number, span: Span): ListedRows<PlaceRow> {

@@ -1,5 +1,5 @@
 /**
- * Lists of logs or calls of a contract, newest or oldest first, whose decoded values meet conditions.
+ * Lists logs or calls of a contract by conditions on their decoded values, newest or oldest first.
  *
  * A list is read by the entries of the condition that the fewest meet. Entries of one value are in the order of the chain,
  * and are walked. Entries of a range of values are in the order of the values: few of them are sorted. If there are many,
@@ -25,7 +25,7 @@ import type { Span } from '../blocks/windows.ts';
 import { down, type ListedRows, lister, ordered, reversed, sortedRows, statementsOf, up, walked } from '../list.ts';
 import { numberAt, type RowSource, readLongPage } from '../page.ts';
 
-/** Limits of what one request may read. */
+/** Limits for the reads of one request. */
 export interface ValueSearchLimits {
   /** Maximum number of logs or calls that are decoded if no index has their values. */
   unindexed: number;
@@ -193,7 +193,7 @@ export const meetsAll = (filters: readonly FieldFilter[], fields: ClarityFields)
     return field !== undefined && conditions.every((condition) => meets(field, condition));
   });
 
-/** The setting by which an operator has a field indexed, for a message. */
+/** The setting that indexes a field, for a message. */
 function settingFor(subject: ValueSubject, contract: string, { path }: FieldFilter): string {
   return subject === 'logs'
     ? `--log-index ${contract}${path === '' ? '' : `:${path}`}`
@@ -329,7 +329,7 @@ const indexOf = (row: IndexRow): ValueIndex => ({
   from: { position: row.from_position, eventIndex: row.from_event },
 });
 
-/** Makes a function that reads all indexes, in the order in which operators added them. */
+/** Makes a function that reads all indexes, in their order of addition. */
 export function valueIndexes(db: Database): () => ValueIndex[] {
   const all = prepared<IndexRow, []>(db, valueIndexesSql.all);
   return () => all.all().map(indexOf);

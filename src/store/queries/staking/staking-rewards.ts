@@ -56,7 +56,7 @@ type LockRow = Stored<'stx_locks', 'amount' | 'unlock_height'> &
   Stored<'transactions', 'function_name'> &
   CallColumns & { contract: string | null; sender_id: number; sender: string };
 
-/** Cycles from one to before another, in which something was stacked. */
+/** Cycles with stacked STX, from a cycle up to (not including) another. */
 interface Term {
   from: number;
   until: number;
@@ -94,11 +94,11 @@ function calledWith(row: LockRow, network: BitcoinNetwork): Pick<Term, 'pool' | 
   };
 }
 
-/** Prints by which the stacker's STX are locked. */
+/** Prints that lock the stacker's STX. */
 const LOCKING = /^(delegate-)?stack-(stx|increase|extend)$/;
 
 /**
- * The terms that a print names: pox-4 prints the cycles, and those of pox-2 and pox-3 follow from the unlock height.
+ * The terms that a print names: pox-4 prints the cycles; for pox-2 and pox-3, they follow from the unlock height.
  * @param cycles null if the cycles of the network are unknown
  */
 function termsOf(print: StackingPrint, burnHeight: number, cycles: Cycles | null): Term[] {
@@ -277,7 +277,7 @@ export function stakingRewardQueries(db: Database) {
 
   return {
     /**
-     * The reward cycles up to the present one in which a principal stacked or staked, newest first. Reads the newest
+     * The reward cycles up to the present one with STX that a principal stacked or staked, newest first. Reads the newest
      * {@link MOST_ROWS} rows of each kind at most.
      */
     cycles(address: string, limit: number, at: Cursor | null): Page<StackedCycle> {

@@ -174,7 +174,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
 
     /**
      * Signers of a cycle, heaviest first, then by key; undefined if there is no such cycle. A walk of the current cycle
-     * stays in the cycle in which it began.
+     * stays in its first cycle.
      */
     cycleSigners(asked: number | 'current', limit: number, at: Cursor | null): Page<ManagedSigner> | undefined {
       const begun = asked === 'current' && at !== null && at.key.length > 0;
@@ -304,7 +304,7 @@ const allowance = `SELECT a.position, a.event_index, s.address AS staker, a.sats
 const registration = {
   columns: `r.position, r.event_index, s.address AS staker, g.address AS signer, p.registered_sats AS sats,
             p.stx_locked AS stx, r.outputs, t.tx_id`,
-  // CROSS keeps this order, whatever the tables' sizes are.
+  // CROSS keeps this order for any table sizes.
   joins: `CROSS JOIN bond_positions p ON p.staker_id = r.staker_id AND p.bond_index = r.bond_index AND p.current = 1
           JOIN principals s ON s.id = r.staker_id JOIN principals g ON g.id = p.signer_id
           JOIN transactions t ON t.position = r.position`,

@@ -138,7 +138,7 @@ interface Keyed {
 
 const STX_KIND = 0;
 
-/** Maximum number of transactions whose changes are cached. */
+/** Maximum number of transactions with cached changes. */
 const MOST_CHANGES = 2_000;
 
 const keyOf = ({ position, kind, identifier }: Keyed): CursorKey => [position, kind, identifier];

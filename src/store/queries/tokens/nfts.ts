@@ -72,7 +72,7 @@ const newest = 'ORDER BY position DESC, event_index DESC LIMIT';
 const instance = 'SELECT asset_id, value, position, event_index FROM nft_instances WHERE owner_id = ?1';
 
 /**
- * Instances of some assets, whose numbers follow the first three parameters. SQLite merges the lists, each of which is in the
+ * Instances of some assets; the assets' numbers follow the first three parameters. SQLite merges the lists, each of which is in the
  * order of the chain.
  */
 function ownedOf(assets: number): string {

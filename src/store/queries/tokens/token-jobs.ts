@@ -63,7 +63,7 @@ export function tokenQueueQueries(db: Database) {
       };
     },
 
-    /** A contract whose tokens are to be listed or queued; null if there is none. */
+    /** A contract with tokens to list or queue; null if there is none. */
     toSpread: (): string | null => (unlisted.get() ?? queueing.get())?.address ?? null,
   };
 }

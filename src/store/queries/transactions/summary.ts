@@ -22,7 +22,7 @@ export interface SummaryRow
     Stored<'transactions', 'position' | 'tx_index' | 'status' | 'tenure_change_cause'>,
     Stored<'blocks', 'block_hash' | 'index_block_hash' | 'block_time' | 'burn_block_height' | 'burn_block_time'> {}
 
-/** The row of a mined or pending transaction. The table of pending ones has no tenure change causes. */
+/** The row of a mined or pending transaction. The table of pending ones lacks tenure change causes. */
 type AnyRow = SpentRow & Partial<Pick<SummaryRow, 'tenure_change_cause'>>;
 
 const spentColumns = (t: string): string =>

@@ -161,7 +161,7 @@ const single = {
   // The blocks of a span of time and a few others: Bitcoin's clock may run back a little.
   between: `SELECT min(first_block) AS first, max(first_block + blocks - 1) AS last, coalesce(sum(rows), 0) AS size
               FROM anchor_burn_blocks WHERE time BETWEEN ?1 AND ?2`,
-  // The last tenure that began before a time, whose blocks may be later, and the first that begins after one.
+  // The last tenure that started before a time (its blocks may be later), and the first one that starts after a time.
   before:
     'SELECT first_block AS height FROM anchor_burn_blocks WHERE time < ?1 ORDER BY time DESC, ordinal DESC LIMIT 1',
   after: 'SELECT first_block AS height FROM anchor_burn_blocks WHERE time > ?1 ORDER BY time, ordinal LIMIT 1',
@@ -237,7 +237,7 @@ function filterSizes(db: Database) {
   };
 }
 
-/** Seconds by which Bitcoin's clock runs back at most: a block may be two hours ahead of the others. */
+/** Maximum seconds that Bitcoin's clock runs back: a block may be two hours ahead of the others. */
 const CLOCK_SLACK = 2 * 3_600;
 
 /** @param mostRows tests of the bound use fewer than the default */

@@ -126,7 +126,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
 
     /**
      * Transactions of a block, the last first; undefined if there is no such canonical block. A walk of the latest block
-     * stays in the block in which it began.
+     * stays in its first block.
      */
     ofBlock(id: BlockId, limit: number, at: Cursor | null): Page<TransactionSummary> | undefined {
       const begun = id === 'latest' && at !== null && at.key.length > 0;
