@@ -1,4 +1,4 @@
-/** A test of an app decides when a block comes, and reads the index right after. */
+/** A test of an app controls the blocks of a demo, and reads the index immediately after. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { broadcastTransaction, getAddressFromPrivateKey, makeSTXTokenTransfer } from '@stacks/transactions';
 import { devnetRoutes } from '../../src/api/devnet/routes.ts';
@@ -43,7 +43,7 @@ const signed = ({ amount = 5, fee = 400, ...rest }: { nonce?: number; fee?: numb
 const statusOf = async (id: string) =>
   (await server.json<{ tx_status?: string; canonical?: boolean }>(`/extended/v1/tx/${id}`)).tx_status;
 
-test('mining answers when the index has the block, and nothing else is in it', async () => {
+test('a mine request returns when the index has the empty block', async () => {
   const before = await state();
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 3 });
   expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((more) => before.tip.height + more));
@@ -54,7 +54,7 @@ test('mining answers when the index has the block, and nothing else is in it', a
   });
 });
 
-test('transactions in the request are mined with what waits, in the order of their nonces', async () => {
+test('transactions in a mine request are mined with pending ones, in nonce order', async () => {
   const { nonce } = await server.json<{ nonce: number }>(`/v2/accounts/${sender}?proof=0`);
   const last = await signed({ nonce: nonce + 2 });
   const waiting = await sent({ nonce: nonce + 1 });
@@ -71,12 +71,12 @@ test('transactions in the request are mined with what waits, in the order of the
   expect(refused.body.message).toContain('body/transactions/0 is refused: BadNonce');
 });
 
-test('simulated users send transactions where they are asked for', async () => {
+test('simulated users send transactions if the mine request asks for traffic', async () => {
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { traffic: 6 });
   expect(blocks[0]?.transactions.length).toBeGreaterThanOrEqual(6);
 });
 
-test('a fork takes a transaction back to the mempool, and it is mined again', async () => {
+test('a fork returns a transaction to the mempool, and the next block mines it again', async () => {
   const id = await sent();
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 2 });
   expect(await statusOf(id)).toBe('success');
@@ -92,7 +92,7 @@ test('a fork takes a transaction back to the mempool, and it is mined again', as
   expect(await statusOf(id)).toBe('success');
 });
 
-test('a fork that is not longer loses', async () => {
+test('a fork that is not longer stays orphaned', async () => {
   await server.steer('/stackside/v1/devnet/mine', { count: 2 });
   const { tip } = await state();
   const fork = await server.steer('/stackside/v1/devnet/fork', { depth: 2, length: 2 });
@@ -101,7 +101,7 @@ test('a fork that is not longer loses', async () => {
   expect((await indexed()).chain_tip.index_block_hash).toBe(tip.index_block_hash);
 });
 
-test('a fork below the first block is refused', async () => {
+test('a fork below the first block is rejected', async () => {
   const { tip } = await state();
   const { status, body } = await server.post<{ message: string }>('/stackside/v1/devnet/fork', {
     depth: tip.height + 1,
@@ -109,7 +109,7 @@ test('a fork below the first block is refused', async () => {
   expect([status, body.message]).toEqual([400, `body/depth must be <= ${tip.height}, the blocks there are`]);
 });
 
-test('a gift that a fork undid is given with the next one', async () => {
+test('a grant that a fork reverted is mined again with the next grant', async () => {
   const gift = { address: recipient, amount: '7000000' };
   const first = await server.steer('/stackside/v1/devnet/fund', gift);
   expect((await server.steer('/stackside/v1/devnet/fork', { depth: 1 })).pending).toEqual([first.tx_id]);
@@ -125,7 +125,7 @@ interface Sent {
   block: { transactions: string[] };
 }
 
-test('the node signs transfers, deployments and calls of accounts by name, each in a block of its own', async () => {
+test('the node signs transfers, deployments and calls for named accounts, each in its own block', async () => {
   const { address, private_key } = (
     await server.post<{ address: string; private_key: string }>('/stackside/v1/devnet/account', { name: 'alice' })
   ).body;
@@ -184,12 +184,12 @@ test.each([
   ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['u1', 'u'] }, 'body/arguments/1 must be a literal'],
   ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['0x0'] }, 'body/arguments/0 must be a literal'],
   ['call', { contract: `${recipient}.c`, function: 'f' }, 'body is refused: NoSuchContract'],
-])('/stackside/v1/devnet/%s refuses %j', async (path, body, message) => {
+])('/stackside/v1/devnet/%s rejects %j', async (path, body, message) => {
   const refused = await server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, body);
   expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(message)]);
 });
 
-test('Bitcoin blocks elect miners, whose tenures begin at once or with the next block', async () => {
+test('Bitcoin blocks elect miners, whose tenures start immediately or with the next block', async () => {
   const before = await state();
   const begun = await server.steer('/stackside/v1/devnet/bitcoin', { count: 2 });
   expect(begun.blocks.map(({ tenure_height }) => tenure_height)).toEqual([
@@ -205,7 +205,7 @@ test('Bitcoin blocks elect miners, whose tenures begin at once or with the next 
   });
 });
 
-test('a cycle ends with the first block of the next one', async () => {
+test('a cycle request stops at the first block of the next cycle', async () => {
   const before = await state();
   const { bitcoin_blocks, blocks } = await server.steer('/stackside/v1/devnet/cycle');
   expect([bitcoin_blocks.length, blocks.length]).toEqual([before.cycle.blocks_left, before.cycle.blocks_left]);
@@ -215,14 +215,14 @@ test('a cycle ends with the first block of the next one', async () => {
   expect(cycles.results[0]?.cycle_number).toBeGreaterThanOrEqual(after.cycle.number);
 });
 
-test('time is moved on for the next block', async () => {
+test('a time request moves the time of the next block forward', async () => {
   const before = await state();
   await server.steer('/stackside/v1/devnet/time', { seconds: 86_400 });
   const { blocks } = await server.steer('/stackside/v1/devnet/mine');
   expect(blocks[0]!.time).toBe(before.tip.time + 86_400);
 });
 
-test('time is set to the second, and adds up until a block is mined', async () => {
+test('time can be set to the second, and further seconds add up until a block is mined', async () => {
   const { tip } = await state();
   await server.steer('/stackside/v1/devnet/time', { until_time: tip.time + 1 });
   await server.steer('/stackside/v1/devnet/time', { seconds: 2 });
@@ -240,7 +240,7 @@ test('time is set to the second, and adds up until a block is mined', async () =
   ]);
 });
 
-test('blocks, Bitcoin blocks and cycles are made up to a height or a number', async () => {
+test('mines blocks, Bitcoin blocks and cycles up to a given height or number', async () => {
   const { tip, cycle } = await state();
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { until_height: tip.height + 3 });
   expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((more) => tip.height + more));
@@ -266,7 +266,7 @@ test('blocks, Bitcoin blocks and cycles are made up to a height or a number', as
   expect((await state()).tip).toEqual(now);
 });
 
-test('the command line steers, and says what the server refuses', async () => {
+test("stackside devnet controls the chain, and prints the server's errors", async () => {
   const run = (...args: string[]) => stackside('devnet', ...args, '--url', server.api);
   const { tip, bitcoin } = await state();
   const mined = await run('mine', '--until-height', String(tip.height + 2));
@@ -297,7 +297,7 @@ test('a transaction with a higher fee replaces one with the same nonce', async (
   expect(await statusOf(dear)).toBe('success');
 });
 
-test('a body that is wrong is refused, and the field is named', async () => {
+test('an invalid body is rejected with the name of the field', async () => {
   const refusals: [path: string, body: unknown, message: string][] = [
     ['/stackside/v1/devnet/mine', { count: 0 }, 'body/count must be >= 1'],
     ['/stackside/v1/devnet/mine', { blocks: 1 }, 'body/blocks is not allowed'],
@@ -318,7 +318,7 @@ test('a body that is wrong is refused, and the field is named', async () => {
   expect((await state()).tip).toEqual(tip);
 });
 
-test('pages of others and names of others are refused', async () => {
+test('requests from other sites and with other host names are rejected', async () => {
   const { host } = new URL(server.api);
   const refused: [headers: Record<string, string>, status: number][] = [
     [{ host, origin: 'https://example.com' }, 403],
@@ -338,7 +338,7 @@ test('pages of others and names of others are refused', async () => {
   }
 });
 
-test('a server without a simulated node says on every route that it has none', async () => {
+test('a server without a simulated node returns 404 on every devnet route', async () => {
   for (const { method, path } of devnetRoutes(null)) {
     const answer = await testApp().json(path, { method });
     expect([path, answer.status, answer.body]).toEqual([
@@ -349,7 +349,7 @@ test('a server without a simulated node says on every route that it has none', a
   }
 });
 
-test('a pending transaction is dropped, and another of its nonce is mined', async () => {
+test('after a pending transaction is dropped, another with its nonce is mined', async () => {
   const id = await sent({ fee: 900 });
   await server.steer('/stackside/v1/devnet/drop', { tx_id: id });
   expect([(await state()).pending, await statusOf(id)]).toEqual([[], 'dropped_stale_garbage_collect']);
@@ -360,7 +360,7 @@ test('a pending transaction is dropped, and another of its nonce is mined', asyn
   expect([status, body.field]).toEqual([400, 'tx_id']);
 });
 
-test('the state after a block comes back, and what came after it is gone', async () => {
+test('a revert restores the state after a block, and drops later transactions', async () => {
   const { tip } = await state();
   const before = await server.json(`/extended/v1/address/${sender}/stx`);
   const lost = await sent();
@@ -378,7 +378,7 @@ test('the state after a block comes back, and what came after it is gone', async
   expect([unknown.status, unknown.body.field]).toEqual([400, 'index_block_hash']);
 });
 
-test('the chain goes back to a named state again and again, and forgets what was named after it', async () => {
+test('the chain can return to a snapshot several times, and deletes later snapshots', async () => {
   const named = async () => (await state()).snapshots.map(({ name }) => name);
   await server.steer('/stackside/v1/devnet/snapshot');
   const before = await server.json(`/extended/v1/address/${sender}/stx`);
@@ -401,7 +401,7 @@ test('the chain goes back to a named state again and again, and forgets what was
   }
 });
 
-test('a pending transaction is sent again with a higher fee, by whom the node can sign for', async () => {
+test('a pending transaction can be replaced with a higher fee if the node can sign for its sender', async () => {
   const devnet = '/stackside/v1/devnet';
   const { body: alice } = await server.post<{ address: string; private_key: string }>(`${devnet}/account`, {
     name: 'bidder',
@@ -429,7 +429,7 @@ test('a pending transaction is sent again with a higher fee, by whom the node ca
   await server.steer(`${devnet}/mine`);
 });
 
-test('the operator speaks for an account without its key only where the demo was started so', async () => {
+test('a demo signs for an account without its key only with --unsafe-impersonate', async () => {
   const transfer = { sender: recipient, recipient: sender, amount: '5' };
   expect((await server.post('/stackside/v1/devnet/transfer', transfer)).status).toBe(400);
   await using unsafe = await demo({ unsafeImpersonate: 'true' });

@@ -60,7 +60,7 @@ describeWith('Clarity', hasClarity, () => {
     return events()[0]!;
   }
 
-  test('a changed contract is deployed anew, and what came after it is mined again in its place', async () => {
+  test('a changed contract is deployed again, and later transactions are mined again at their heights', async () => {
     await call('counter');
     await server.steer(`${DEVNET}/bitcoin`, { count: 2 });
     await server.steer(`${DEVNET}/mine`, { count: 110 });
@@ -77,7 +77,7 @@ describeWith('Clarity', hasClarity, () => {
     });
   });
 
-  test('a mistake is said, and the chain goes on as it was until it is mended', async () => {
+  test('an invalid contract is reported, and the chain stays unchanged until it is corrected', async () => {
     const before = await heights();
     const refused = await said(() => Bun.write(file('other'), '(define-public (f) (contract-call? .counter nothing))'));
     expect(refused).toEqual({
