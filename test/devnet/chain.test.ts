@@ -4,7 +4,7 @@ import { decodeKnownParts } from '../../src/codec/transaction.ts';
 import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';
 import { blocksOf, bodiesOf } from './payload-types.ts';
 
-test('two children of one block are a fork, and both can be continued', () => {
+test('two children of one block are a fork, and a longer branch becomes the tip', () => {
   const chain = new SimulatedChain({ seed: 1, accounts: 10 });
   const base = chain.mine(null);
   const left = chain.mine(base.indexBlockHash);
@@ -17,7 +17,7 @@ test('two children of one block are a fork, and both can be continued', () => {
   expect(chain.tip.indexBlockHash).toBe(top.indexBlockHash);
 });
 
-test('of two blocks of equal height the first is the tip', () => {
+test('the first of two blocks at equal height is the tip', () => {
   const chain = new SimulatedChain({ seed: 2, accounts: 10 });
   const first = chain.mine(null);
   chain.mine(null);
@@ -34,7 +34,7 @@ test('a rival block mines some transactions of its sibling again', () => {
   expect(again.length).toBeLessThan(20);
 });
 
-test('a block has as many transactions as asked for, besides the start of its tenure', () => {
+test('a block has as many transactions as requested, without the start of its tenure', () => {
   const chain = new SimulatedChain({ seed: 4, accounts: 10, mempool: false });
   const base = chain.mine(null, { transactions: 0 });
   expect(base.txIds).toHaveLength(2);
@@ -43,7 +43,7 @@ test('a block has as many transactions as asked for, besides the start of its te
   expect(own).toHaveLength(7);
 });
 
-test('a new tenure comes with a burn block, posted before it', () => {
+test('a new tenure posts its burn block before its first block', () => {
   const chain = new SimulatedChain({ seed: 5, accounts: 10 });
   const first = chain.mine(null);
   const second = chain.mine(first.indexBlockHash, { newTenure: true });
@@ -54,7 +54,7 @@ test('a new tenure comes with a burn block, posted before it', () => {
   expect(same.burnBlockHash).toBe(second.burnBlockHash);
 });
 
-test('the first block of a tenure holds the operations of all Bitcoin blocks since its parent, in their order', () => {
+test('the first block of a tenure contains the operations of all Bitcoin blocks since its parent, in order', () => {
   const chain = new SimulatedChain({ seed: 5, accounts: 10 });
   let later = 0;
   for (let tenure = 0; tenure < 40; tenure++) {
@@ -75,7 +75,7 @@ test('the first block of a tenure holds the operations of all Bitcoin blocks sin
   expect(later).toBeGreaterThan(5);
 });
 
-test('a tenure change gives the number of blocks in the tenure before', () => {
+test('a tenure change contains the number of blocks in the previous tenure', () => {
   const chain = new SimulatedChain({ seed: 13, accounts: 10 });
   const before: number[] = [];
   for (const [tenure, blocks] of [1, 3, 2, 1].entries()) {
@@ -104,7 +104,7 @@ test('a fork of Bitcoin announces other burn blocks at the same heights', () => 
   expect(right.burnBlockHash).not.toBe(left.burnBlockHash);
 });
 
-test('without a fork of Bitcoin a rival tenure takes a later burn block', () => {
+test('without a fork of Bitcoin, a rival tenure uses a later burn block', () => {
   const chain = new SimulatedChain({ seed: 7, accounts: 10 });
   const base = chain.mine(null);
   const left = chain.mine(base.indexBlockHash, { newTenure: true });
@@ -112,7 +112,7 @@ test('without a fork of Bitcoin a rival tenure takes a later burn block', () => 
   expect(burnHeight(right)).toBe(burnHeight(left)! + 1);
 });
 
-test('a burn block that elects nobody extends the tenure', () => {
+test('a burn block without an election extends the tenure', () => {
   const chain = new SimulatedChain({ seed: 8, accounts: 10 });
   const base = chain.mine(null);
   const next = chain.mine(base.indexBlockHash, { newTenure: false, newBurnBlock: true, transactions: 0 });
@@ -121,14 +121,14 @@ test('a burn block that elects nobody extends the tenure', () => {
   expect(next.txIds).toHaveLength(1);
 });
 
-test('a restart announces block 0 with nothing in it', () => {
+test('a restart announces block 0 without transactions or events', () => {
   const chain = new SimulatedChain({ seed: 9, accounts: 10 });
   const [genesis, again] = blocksOf([chain.genesis(), chain.restart()]);
   expect(again).toEqual({ ...genesis!, transactions: [], events: [] });
   expect(genesis?.parent_index_block_hash).toBe(`0x${'ff'.repeat(32)}`);
 });
 
-test('a coinbase matures after six tenures, with the fees of the tenure before', () => {
+test('a coinbase matures after six tenures, with the fees of the previous tenure', () => {
   const chain = new SimulatedChain({ seed: 10, accounts: 10 });
   let parent: string | null = null;
   const blocks: MinedBlock[] = [];
@@ -151,7 +151,7 @@ test('a coinbase matures after six tenures, with the fees of the tenure before',
   expect(chain.tip.world.supply() - before.supply()).toBe(BigInt(coinbase!.coinbase_amount));
 });
 
-test("a block that is no longer in memory can't be mined on", () => {
+test('mining on a block that is no longer in memory fails', () => {
   const chain = new SimulatedChain({ seed: 11, accounts: 10, retained: 2 });
   let parent: string | null = null;
   for (let i = 0; i < 4; i++) parent = chain.mine(parent).indexBlockHash;

@@ -12,7 +12,7 @@ import { assertProperty, Seen } from '../support/property.ts';
 const deployer = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 const read = (source: string) => readSource('sample', source, 3, deployer);
 
-test("the demo's own contracts have the interface that their source states", () => {
+test('the interface of each built-in demo contract matches its source', () => {
   for (const { name, source, abi } of templates) {
     const { template, flaw, executed } = read(source);
     expect([name, flaw, executed]).toEqual([name, null, null]);
@@ -28,7 +28,7 @@ test("the demo's own contracts have the interface that their source states", () 
   }
 });
 
-test('types in all their forms', () => {
+test('reads Clarity types in all their forms', () => {
   const { template } = read(`
     (define-map entries
       { who: principal, when:uint }
@@ -63,7 +63,7 @@ test('types in all their forms', () => {
   ]);
 });
 
-test('values that are written out, and those that only execution could find', () => {
+test('reads literal values, and omits values that need execution', () => {
   const { template } = read(`
     (define-constant number -5) (define-constant text "plain") (define-constant bytes 0x00ff) (define-constant wide u"ü")
     (define-constant friend .friend) (define-constant other 'ST000000000000000000002AMW42H) (define-constant nothing none)
@@ -81,7 +81,7 @@ test('values that are written out, and those that only execution could find', ()
   expect(Object.keys(template.variables ?? {})).toEqual(['total']);
 });
 
-test('what can be no contract has an error, and what is executed is named', () => {
+test('an invalid contract has an error, and executed code is reported', () => {
   const flawed = [
     '(',
     ')',

@@ -21,7 +21,7 @@ function observer(...statuses: number[]) {
 const servers: ReturnType<typeof Bun.serve>[] = [];
 afterEach(() => Promise.all(servers.splice(0).map((server) => server.stop(true))));
 
-test('events are posted one after the other as JSON', async () => {
+test('events are posted one after another as JSON', async () => {
   const { received, url } = observer();
   const events = [1, 2, 3].map((n) => ({ path: `/event_${n}`, body: `{"n":${n}}`, time: n }));
   expect(await postEvents(events, url)).toBe(3);
@@ -29,7 +29,7 @@ test('events are posted one after the other as JSON', async () => {
   expect(received[0]?.type).toBe('application/json');
 });
 
-test('an event is posted again until the answer is 200, after longer and longer waits', async () => {
+test('an event is posted again with growing waits until the status is 200', async () => {
   const { received, url } = observer(500, 204);
   const waits: number[] = [];
   const event = { path: '/new_block', body: '{}', time: 0 };
@@ -44,7 +44,7 @@ test('an event is posted again until the answer is 200, after longer and longer 
   expect(waits).toEqual([100, 200]);
 });
 
-test('posting ends when the signal is aborted', async () => {
+test('posting stops when the signal is aborted', async () => {
   const { received, url } = observer(500);
   const event = { path: '/new_block', body: '{}', time: 0 };
   const end = new AbortController();

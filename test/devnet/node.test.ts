@@ -38,7 +38,7 @@ const options = { seed: 1, history: 4, traffic: 2 };
 const now = Date.parse('2027-01-15T08:00:00Z');
 const recipient = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 
-test('equal seeds and calls give equal events', async () => {
+test('equal seeds and calls produce equal events', async () => {
   const run = async (seed: number) => {
     const { received, url } = observer();
     const node = new SimulatedNode({ ...options, seed, interval: 0 });
@@ -71,7 +71,7 @@ async function liveNode(): Promise<{ node: SimulatedNode; received: Received[]; 
 
 const isWaiting = (clock: HeldClock): boolean => waits.some((wait) => clock.waiting(wait) > 0);
 
-test('a live node posts its history at once, then what comes before a block over the interval', async () => {
+test('a live node posts its history immediately, then spreads the events before a block over the interval', async () => {
   const { node, received, clock } = await liveNode();
   const { height } = node.tip;
   expect(height).toBe(options.history);
@@ -84,7 +84,7 @@ test('a live node posts its history at once, then what comes before a block over
   expect(Math.abs(node.tip.time * 1000 - now)).toBeLessThan(60_000);
 });
 
-test('what is asked for comes after the block under way, which is announced at once', async () => {
+test('requested blocks follow the current block, which is announced immediately', async () => {
   const { node, received, clock } = await liveNode();
   await until(() => isWaiting(clock), 'the wait before an event');
   const { height } = node.tip;
@@ -100,7 +100,7 @@ test('what is asked for comes after the block under way, which is announced at o
   await until(() => isWaiting(clock), 'the wait before an event');
 });
 
-test('a second observer that starts late gets the events after that block, in order', async () => {
+test('a second observer that starts late receives the events after that block, in order', async () => {
   const [first, second] = [observer(), observer()];
   const late = { url: second.url, startLate: options.history, clock: systemClock, log: () => {} };
   const node = new SimulatedNode({ ...options, interval: 0, otherObserver: late });
@@ -116,7 +116,7 @@ test('a second observer that starts late gets the events after that block, in or
   );
 });
 
-test('a second observer that refuses events holds up neither the node nor the first one, and gets them later', async () => {
+test('a second observer that rejects events delays neither the node nor the first observer, and receives them later', async () => {
   let isAway = true;
   const received: string[] = [];
   const second = Bun.serve({
@@ -148,7 +148,7 @@ test('a second observer that refuses events holds up neither the node nor the fi
   expect(received).toEqual(first.received.map(({ body }) => body));
 });
 
-test('a node that is stopped while nobody takes its events ends', async () => {
+test('a node stops even if its observer accepts no events', async () => {
   const refusing = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('', { status: 503 }) });
   servers.push(refusing);
   const clock = heldClock([100, 200, 400]);

@@ -1,4 +1,4 @@
-/** The simulated node's answers about its blocks agree with its events. */
+/** The simulated node's RPC responses about its blocks agree with its events. */
 import { expect, test } from 'bun:test';
 import { BOOT_ADDRESS } from '../../src/codec/address.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
@@ -46,7 +46,7 @@ interface StackerSet {
   stacker_set: { signers: { signing_key: string; stacked_amt: number }[]; rewarded_addresses: object[] };
 }
 
-test('the replay of a block says what was announced, with events counted by transaction', async () => {
+test('the replay of a block equals its announced transactions, with event indexes per transaction', async () => {
   let replayed = 0;
   for (const block of blocks) {
     const id = bare(block.index_block_hash);
@@ -72,14 +72,14 @@ test('the replay of a block says what was announced, with events counted by tran
   expect(blocks.flatMap(({ transactions }) => transactions).length).toBeGreaterThan(replayed);
 });
 
-test('a replay needs the token', async () => {
+test('a replay requires the token', async () => {
   const path = `/v3/blocks/replay/${bare(node.tip.indexBlockHash)}`;
   expect((await ask(path)).status).toBe(401);
   expect((await ask(path, { authorization: 'other' })).status).toBe(401);
   expect((await ask(path, { authorization: RPC_TOKEN })).status).toBe(200);
 });
 
-test('a block is found by its id on every branch, by its height on that of the tip', async () => {
+test("a block is found by its id on every branch, and by height on the given tip's branch", async () => {
   const byId = (id: string) => ask(`/v3/blocks/${bare(id)}`);
   const byHeight = (height: number, tip: string) => ask(`/v3/blocks/height/${height}?tip=${bare(tip)}`);
   const lost = await (await byId(orphan.indexBlockHash)).bytes();
@@ -91,7 +91,7 @@ test('a block is found by its id on every branch, by its height on that of the t
   expect((await byId(chain.genesisHash)).status).toBe(404);
 });
 
-test('a sortition names the tenure that it elected, and the one before', async () => {
+test('a sortition contains the tenure that it elected, and the one before', async () => {
   for (const block of blocks.filter(({ block_height }) => block_height % 3 === 1)) {
     const [byHeight] = await json<Sortition[]>(`/v3/sortitions/burn_height/${block.burn_block_height}`);
     expect(await json(`/v3/sortitions/consensus/${bare(block.consensus_hash)}`)).toEqual([byHeight]);
@@ -110,7 +110,7 @@ test('a sortition names the tenure that it elected, and the one before', async (
   expect((await ask('/v3/sortitions/burn_height/1')).status).toBe(404);
 });
 
-test('the blocks of a tenure are named, the newest first', async () => {
+test('the blocks of a tenure are listed newest first', async () => {
   const { tenure } = node.tip;
   const { stacks_blocks: named } = await json<{ stacks_blocks: { height: number; block_id: string }[] }>(
     `/v3/tenures/blocks/${tenure.consensusHash.toHex()}`,
@@ -119,7 +119,7 @@ test('the blocks of a tenure are named, the newest first', async () => {
   expect(named[2]?.block_id).toBe(bare(tenure.indexBlockHash));
 });
 
-test('the reward set of a cycle is what the block that chose it announced, on its branch alone', async () => {
+test('the reward set of a cycle equals the announced one, only on its branch', async () => {
   const chosen = blocks.filter(({ reward_set }) => reward_set !== null);
   expect(chosen.length).toBeGreaterThan(0);
   for (const { cycle_number, reward_set, index_block_hash, parent_index_block_hash } of chosen) {
@@ -136,7 +136,7 @@ test('the reward set of a cycle is what the block that chose it announced, on it
   expect((await ask(`/v3/stacker_set/${cycles.of(node.tip.burn.height) + 9}`)).status).toBe(400);
 });
 
-test('an account is answered as it was at an earlier block', async () => {
+test('an account is returned with its state at an earlier block', async () => {
   const [transaction] = chain.tip.transactions;
   const { address } = transaction!.origin.account;
   const at = async (id: string) =>
