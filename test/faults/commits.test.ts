@@ -69,7 +69,7 @@ function upToBlock({ ingest }: Opened): void {
 
 const deliveries = (directory: string): string[] => wholeIndex(directory).hook_deliveries!;
 
-test('a journal that another process has locked leaves nothing open, and the next event is accepted', () => {
+test('a journal locked by another process leaves no open transaction, and the next event is accepted', () => {
   using open = opened();
   open.failNext(journalPath, 'BEGIN IMMEDIATE', busy);
   expect(() => open.ingest.receive(nextBlock)).toThrow('the database is busy');
@@ -78,7 +78,7 @@ test('a journal that another process has locked leaves nothing open, and the nex
   expect(open.ingest.receive(nextBlock)).toBe('applied');
 });
 
-test('a lock that is really held is the same', () => {
+test('if a real lock is held, the event fails, and is accepted after the lock is released', () => {
   using open = opened();
   upToBlock(open);
   for (const db of open.store.opened.values()) db.run('PRAGMA busy_timeout = 0');
@@ -92,7 +92,7 @@ test('a lock that is really held is the same', () => {
   expect(open.ingest.receive(nextBlock)).toBe('applied');
 });
 
-test('a thread waits once for a lock, and not again while the lock is held', () => {
+test('a thread waits for a lock once, and not again while the lock is held', () => {
   using open = opened();
   upToBlock(open);
   const patience = () =>
@@ -152,7 +152,7 @@ test.each(
   },
 );
 
-test('an event that is undone is evaluated anew: a hook that had expired with it has not', () => {
+test('a hook that expired with an undone event is active again, and the event is evaluated again', () => {
   using open = opened();
   upToBlock(open);
   const { hooks } = open.ingest;
@@ -166,7 +166,7 @@ test('an event that is undone is evaluated anew: a hook that had expired with it
   expect(expired.length).toBeGreaterThan(0);
 });
 
-test('what an undone event did to the mempool is not pushed with the next one', () => {
+test('mempool changes of an undone event are not published with the next event', () => {
   using open = opened();
   const announcement = eventRange.find(({ path }) => path === '/new_mempool_tx')!;
   for (const event of eventRange.slice(0, eventRange.indexOf(announcement))) open.ingest.receive(event);
@@ -181,7 +181,7 @@ test('what an undone event did to the mempool is not pushed with the next one', 
   expect(changes().length).toBeGreaterThan(before.length);
 });
 
-test('a rollback that fails leaves nothing behind: the next event is accepted on what was there before', () => {
+test('after a failed rollback, the next events produce the same data as without the failure', () => {
   using open = opened();
   using undisturbed = opened();
   let struck = 0;
@@ -200,7 +200,7 @@ test('a rollback that fails leaves nothing behind: the next event is accepted on
   expect(everything(open.directory)).toEqual(everything(undisturbed.directory));
 });
 
-test('writes that succeed again without an event are noticed, and what the journal is ahead is applied', () => {
+test('a probe finds that writes succeed again, and applies the entries that only the journal has', () => {
   using open = opened();
   upToBlock(open);
   open.failNext(indexPath, 'COMMIT', full);
@@ -222,7 +222,7 @@ test('writes that succeed again without an event are noticed, and what the journ
   ]);
 });
 
-test('writes that succeed again say how many failed since they last did', () => {
+test('the log counts failed writes since the last success', () => {
   const said: IngestEvent[] = [];
   const health = writerHealth((event) => said.push(event));
   for (const failures of [2, 1]) {
@@ -233,7 +233,7 @@ test('writes that succeed again say how many failed since they last did', () => 
   expect(resumed).toEqual([2, 1]);
 });
 
-test('a small write that finds room on a full disk says nothing of the events, which still fail', async () => {
+test("a small write that succeeds on a full disk doesn't end the failure of events", async () => {
   using open = opened();
   upToBlock(open);
   open.store.follow(({ sql, path }) => (sql === 'COMMIT' && path === journalPath(open.directory) ? full : null));
@@ -285,7 +285,7 @@ test.each(files)(
   },
 );
 
-test('the journal is synced at each commit, which can bring back a commit of the index', () => {
+test('the journal is synced at each commit, and the index is not', () => {
   const synchronous = ({ store }: Opened, path: string) =>
     store.opened.get(path)?.query<{ synchronous: number }, []>('PRAGMA synchronous').get()?.synchronous;
   using open = opened();
@@ -294,7 +294,7 @@ test('the journal is synced at each commit, which can bring back a commit of the
   expect(synchronous(open, indexPath(open.directory))).toBe(NORMAL);
 });
 
-test('what is of an unknown kind is counted once, however often the node has to send it', () => {
+test('an event of an unknown kind is counted once, however often the node sends it', () => {
   using open = opened();
   upToBlock(open);
   const event = { path: '/new_thing', text: '{}', receivedAt: nextBlock.receivedAt };

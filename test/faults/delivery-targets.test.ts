@@ -154,7 +154,7 @@ async function refusalOf(url: string, addresses: readonly Written[] = []): Promi
   }
 }
 
-test('an address in a URL is refused unless it is public, however it is written', async () => {
+test('an address in a URL is rejected unless it is public, however it is written', async () => {
   const seen = new Seen({ 'not public': 200 });
   await assertProperty(
     fc.asyncProperty(literal, async ({ bytes, text }) => {
@@ -167,7 +167,7 @@ test('an address in a URL is refused unless it is public, however it is written'
   );
 });
 
-test('a name is refused where any of its addresses is not public', async () => {
+test('a name is rejected if any of its addresses is not public', async () => {
   const seen = new Seen({ 'not public': 200 });
   await assertProperty(
     fc.asyncProperty(fc.array(resolved, { minLength: 1, maxLength: 3 }), async (addresses) => {
@@ -181,7 +181,7 @@ test('a name is refused where any of its addresses is not public', async () => {
   );
 });
 
-test('a name of this machine or network is refused in whatever case, and with dots at its end', async () => {
+test('a name of this machine or network is rejected in upper or lower case, and with a final dot', async () => {
   const local = fc.constantFrom('localhost', 'a.localhost', 'printer.local', 'x.internal', 'nas.home.arpa');
   const spelled = fc
     .tuple(local, fc.boolean(), fc.constantFrom('', '.'))
@@ -198,7 +198,7 @@ test('a name of this machine or network is refused in whatever case, and with do
   );
 });
 
-test('an ordinary public address is let through', async () => {
+test('an ordinary public address is accepted', async () => {
   const seen = new Seen({ public: 50 });
   await assertProperty(
     fc.asyncProperty(
