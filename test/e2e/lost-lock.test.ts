@@ -33,7 +33,7 @@ const journalOf = (data: string): string[] =>
     .slice(1)
     .map(({ path, text }) => `${path} ${text}`);
 
-test('a server whose lock file was removed accepts no event beside the next server, and ends', async () => {
+test('a server whose lock file was removed accepts no events while another server runs, and stops', async () => {
   using data = dataDirectory();
   const first = await start(data.path);
   let second: Server | null = null;
@@ -59,7 +59,7 @@ test('a server whose lock file was removed accepts no event beside the next serv
   expect(checkAndRecount(data.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
-test('a server ends if its lock file is removed, even if no event arrives', async () => {
+test('a server stops if its lock file is removed, even if no event arrives', async () => {
   using data = dataDirectory();
   const server = await start(data.path);
   for (const event of events.slice(0, 5)) expect(await post(server, event)).toBe(200);
