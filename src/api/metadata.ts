@@ -164,7 +164,7 @@ const filters = {
   order_by: Type.Unsafe<'name' | 'symbol'>({
     ...words('name', 'symbol'),
     default: 'name',
-    description: 'What the list is ordered by; what is unknown comes last, and first in descending order',
+    description: 'Order of the list; tokens without the value come last, and first in descending order',
   }),
   order: Type.Unsafe<'asc' | 'desc'>({
     ...words('asc', 'desc'),
@@ -215,7 +215,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
     ...shared,
     notFound: 'Contract or token not found',
     refusals: {
-      422: 'A locale was given, the metadata of the token is still being read, or the contract failed: `message` says why',
+      422: 'A locale was given, the metadata of the token is still being read, or the contract failed: `message` has the reason',
     },
     history: 'thing',
   } as const;
@@ -228,7 +228,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       operationId: 'getTokenMetadataStatus',
       summary: 'Counts of tokens',
       description:
-        'Returns the numbers of tokens, of their contracts, and of requests for metadata by state. What there is none of is left out.',
+        'Returns the numbers of tokens, of their contracts, and of requests for metadata by state. Zeros are left out.',
       response: Status,
       etag: chainTipAndTokens,
       history: 'whole',
@@ -253,7 +253,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       operationId: 'getFtMetadataList',
       summary: 'Fungible tokens',
       description:
-        'Returns fungible tokens (SIP-010) by name or symbol, also those whose metadata is unknown. Tokens alike are ordered by contract identifier.',
+        'Returns fungible tokens (SIP-010) by name or symbol, including tokens without metadata. Equal tokens are ordered by contract identifier.',
       query: { ...filters, ...offsetQuery({ minimum: 1, maximum: 60, default: 20 }) },
       response: OffsetPage(ListedFtMetadata),
       etag: chainTipAndTokens,

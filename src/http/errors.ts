@@ -165,11 +165,13 @@ export const Problem = Type.Object(
     code: Type.Optional(
       Type.String({
         description:
-          'Error code for programs, where the status alone does not tell the error. A 404 with `BEFORE_HISTORY` is of a server that began at a block: what was not found may be older.',
+          'Error code for programs, if the status does not identify the error. A 404 with `BEFORE_HISTORY` means that the server began at a block, and the missing thing may be older.',
       }),
     ),
     error: Type.String({ description: 'Phrase of the HTTP status' }),
-    message: Type.String({ description: 'What is wrong; for a parameter its name and the rule it breaks' }),
+    message: Type.String({
+      description: 'Description of the error; for a parameter, its name and the rule that it breaks',
+    }),
   },
   { $id: 'Problem' },
 );

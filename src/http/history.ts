@@ -30,7 +30,7 @@ export const HISTORY_HEADER = 'stackside-history-from';
 /** The height of the first block of an index that began at a block. */
 export const HistoryFrom = Type.Integer({
   minimum: 1,
-  description: 'Height of the first block that the server knows; missing if it knows the whole chain',
+  description: 'Height of the first block that the server has; missing if it has the whole chain',
   examples: [150_000],
 });
 

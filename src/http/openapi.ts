@@ -140,7 +140,7 @@ const HEIGHT = {
 /** The response header with the height of the first block in the history. */
 const HISTORY_FROM = {
   description:
-    'Height of the first block that the server knows, if it began at a block: the answer has nothing older. The errors `BEFORE_HISTORY`, `HISTORY_INCOMPLETE` and `ASKING_NODE` have it too. A server that knows the whole chain sends none.',
+    'Height of the first block of the server, if it began at a block: the answer has nothing older. The errors `BEFORE_HISTORY`, `HISTORY_INCOMPLETE` and `ASKING_NODE` have it too. A server with the whole chain sends none.',
   schema: HistoryFrom,
 };
 

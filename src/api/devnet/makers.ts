@@ -114,7 +114,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       operationId: 'mineDevnetBlocks',
       summary: 'Mine blocks',
       description:
-        'Broadcasts `transactions`, then mines `count` blocks, or up to `until_height`, with all pending transactions that can be mined; each has `traffic` transactions of simulated users, too.',
+        'Broadcasts `transactions`, then mines `count` blocks, or up to `until_height`, with all pending transactions that can be mined. Each block also has `traffic` transactions of simulated users.',
       body: Mine,
       response: Blocks,
       handle: async ({ caller: node, body }) => {
@@ -143,7 +143,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       path: '/stackside/v1/devnet/revert',
       operationId: 'revertDevnet',
       summary: 'Go back to the state after a block',
-      description: `Mines an empty branch that is longer than the chain, on the tip or one of the ${MAX_FORK_DEPTH} blocks below it. What was broadcast since is dropped. A snapshot is at the new tip then, so that one can go back to it again and again.`,
+      description: `Mines an empty branch that is longer than the chain, on the tip or one of the ${MAX_FORK_DEPTH} blocks below it. Transactions that were broadcast since are dropped. The snapshot then moves to the new tip, so that you can revert to it repeatedly.`,
       body: Revert,
       response: Reverted,
       handle: async ({ caller: node, body }) => {
@@ -157,7 +157,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       operationId: 'nameDevnetState',
       summary: 'Name the state after the tip',
       description:
-        'Keeps the tip by a name, to which `revert` goes back, and returns the state. Another state of the name loses it.',
+        'Saves the tip by a name for `revert`, and returns the state. A new snapshot with the same name replaces it.',
       body: NamedState,
       response: State,
       handle: async ({ caller: node, body: { name = DEFAULT_SNAPSHOT } }) => {
@@ -171,7 +171,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       operationId: 'replaceDevnetTransaction',
       summary: 'Send a pending transaction again with a higher fee',
       description:
-        'Signs a pending transaction again with another fee, which must be higher, and drops the one before. The key of its sender must be known to the simulated node, or nobody asks for it (`--unsafe-impersonate`).',
+        'Signs a pending transaction again with another fee, which must be higher, and drops the previous one. The simulated node must have the key of the sender, unless it runs with `--unsafe-impersonate`.',
       body: Replace,
       response: Replaced,
       handle: async ({ caller: node, body: { tx_id: replaced, fee } }) => ({
@@ -210,7 +210,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       ...optional,
       path: '/stackside/v1/devnet/cycle',
       operationId: 'mineDevnetCycles',
-      summary: 'Go on to another reward cycle',
+      summary: 'Advance to another reward cycle',
       description:
         'Makes Bitcoin blocks with tenures until `count` reward cycles have begun, or the cycle `until_cycle`.',
       body: Cycle,
@@ -224,7 +224,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       ...post,
       path: '/stackside/v1/devnet/fund',
       operationId: 'fundDevnetAddress',
-      summary: 'Give STX to an address, in a block of its own',
+      summary: 'Give STX to an address, in a separate block',
       description: 'Sends micro-STX from the faucet.',
       body: Fund,
       response: Funded,

@@ -52,9 +52,9 @@ const reads = (family: DevnetFamily): Route[] => [
     ...family,
     path: '/stackside/v1/devnet/contracts',
     operationId: 'getDevnetContracts',
-    summary: 'Contracts whose functions are simulated',
+    summary: 'Contracts with simulated functions',
     description:
-      'Lists the contracts whose functions work where no Clarity runs, with their sources: deployed character by character, by anybody and with any name.',
+      'Lists the contracts that work without a Clarity runtime, with their sources. They may be deployed by anybody with any name, but with exactly this source.',
     response: Type.Object({ contracts: Type.Array(Contract) }, { $id: 'DevnetContracts' }),
     handle: () => ({
       contracts: templates.map(({ name, clarityVersion, source, calls = {}, reads: read = {} }) => ({
@@ -87,9 +87,8 @@ const clocks = (family: DevnetFamily): Route[] => {
       ...post,
       path: '/stackside/v1/devnet/interval',
       operationId: 'setDevnetInterval',
-      summary: 'Mine by the clock, or only what is asked for',
-      description:
-        'Sets the seconds between two blocks, 0 for none but those that are asked for, and returns the state.',
+      summary: 'Mine by the clock, or only on request',
+      description: 'Sets the seconds between two blocks, 0 to mine only on request, and returns the state.',
       body: Interval,
       handle: async ({ caller: node, body }) => {
         await node.mineEvery(body.seconds);

@@ -52,7 +52,7 @@ const [NameState, nameBody] = object<NameInfo>()(
     expire_block: [
       Type.Integer({
         minimum: 0,
-        description: 'Block of Stacks with which the lease of the name ends; 0 while its namespace is not open',
+        description: 'Stacks block that ends the lease of the name; 0 while its namespace is not open',
       }),
       ({ expireBlock }) => expireBlock,
     ],
@@ -221,7 +221,7 @@ export const names = [
     query: unanchored,
     response: NameOrSubdomain,
     notFound: 'Name not found, or it is revoked',
-    redirects: 'A subdomain that only the resolver of its name can know',
+    redirects: 'A subdomain that only the resolver of its name may have',
     handle: ({ params: { name }, read, target }) => {
       if (name.split('.').length === LABELS_OF_SUBDOMAIN) {
         const subdomain = read.names.findSubdomain(name);

@@ -57,7 +57,7 @@ export const unknownEvent = object<EventOf<'unknown'>>()(
     type: [Type.String({ description: "The node's word for it" }), ({ type }) => type],
     json: [Type.String({ description: 'The event as the node sent it' }), ({ json }) => json],
   },
-  { $id: 'UnreadEvent', description: 'An event of a kind that this version does not know' },
+  { $id: 'UnreadEvent', description: 'An event of a kind that this version does not support' },
 );
 
 /** The sides of a movement; a missing one is the empty string. */

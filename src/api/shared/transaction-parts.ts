@@ -132,7 +132,7 @@ const PostCondition = Type.Union(
       { type: Type.Literal('unknown'), hex: Hex },
       {
         description:
-          'A condition of a kind that this version does not know, with all that follows it in the transaction',
+          'A condition of a kind that this version does not support, with everything after it in the transaction',
       },
     ),
   ],

@@ -21,7 +21,7 @@ export const orderQuery = {
 };
 
 export const heightsQuery = {
-  from_height: height('Height of the first block (default: that of the chain)'),
+  from_height: height('Height of the first block (default: the first block of the chain)'),
   to_height: height('Height of the last block, which is included (default: the tip)'),
 };
 

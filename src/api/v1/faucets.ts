@@ -101,7 +101,7 @@ const faucetErrors: ErrorShape = {
   schema: Type.Object(
     {
       error: Type.String({ description: 'What is wrong' }),
-      help: Type.Optional(Type.String({ description: 'Where a request has its parameters' })),
+      help: Type.Optional(Type.String({ description: 'Where to put the parameters of a request' })),
       success: Type.Literal(false),
     },
     { $id: 'FaucetProblem' },
@@ -131,7 +131,7 @@ const family = {
   errors: faucetErrors,
   refusals: {
     403: 'The faucet is off, or the chain is not one of a test network',
-    429: 'The address asked too often',
+    429: 'Too many requests for the address',
     503: "The node can't be reached, or the faucet has too little",
   },
   etag: null,
@@ -148,7 +148,7 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     operationId: 'runFaucetStx',
     summary: 'Send test STX',
     description:
-      'Sends 500 test STX to an address, or enough to stake with `stacking`, and returns the transaction. An address may ask five times in five minutes, and once in two days with `stacking`.',
+      'Sends 500 test STX to an address, or enough to stake with `stacking`, and returns the transaction. The limit per address is five requests in five minutes, and one in two days with `stacking`.',
     described: { query: { address, stacking: flag('Whether to send enough STX to stake') } },
     response: SentStacks,
     history: 'none',
@@ -166,7 +166,7 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     operationId: 'runFaucetBtc',
     summary: 'Send regtest BTC',
     description:
-      'Sends 0.0001 regtest BTC to an address (0.01 with `large`, 0.5 with `xlarge`) and returns the transaction. An address may ask five times in five minutes.',
+      'Sends 0.0001 regtest BTC to an address (0.01 with `large`, 0.5 with `xlarge`) and returns the transaction. The limit per address is five requests in five minutes.',
     described: { query: { address, large: flag('Whether to send 0.01 BTC'), xlarge: flag('Whether to send 0.5 BTC') } },
     response: SentBitcoin,
     history: 'none',
@@ -185,7 +185,7 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     operationId: 'runFaucetSbtc',
     summary: 'Send test sBTC',
     description:
-      'Sends test sBTC to an address and returns the transaction. An address may ask five times in five minutes.',
+      'Sends test sBTC to an address and returns the transaction. The limit per address is five requests in five minutes.',
     described: { query: { address } },
     response: SentStacks,
     history: 'none',

@@ -76,7 +76,7 @@ export const mempool = [
     operationId: 'getMempoolTransactionList',
     summary: 'Pending transactions, filtered',
     description:
-      'Returns the pending transactions that match all of the given filters, starting with the one received last unless `order_by` says otherwise.',
+      'Returns the pending transactions that match all of the given filters, starting with the one received last (default of `order_by`).',
     tag,
     deprecated: { replacement: '/extended/v3/mempool/transactions' },
     query: {
@@ -89,7 +89,7 @@ export const mempool = [
       }),
       order_by: Type.Optional({
         ...words('age', 'size', 'fee'),
-        description: 'Property by which the transactions are ordered',
+        description: 'Property that orders the transactions',
       }),
       order: Type.Optional({ ...words('asc', 'desc'), description: 'Direction of the order' }),
       unanchored,
@@ -142,7 +142,7 @@ export const feeRate = [
     operationId: 'fetchFeeRate',
     summary: 'Fixed fee rate',
     description:
-      'Returns one fixed fee rate for every transaction; nothing is estimated. Ask the node at `/v2/fees/transaction` for an estimate.',
+      'Returns one fixed fee rate for every transaction; nothing is estimated. For an estimate, use the node at `/v2/fees/transaction`.',
     tag: 'Fees',
     deprecated: { replacement: '/v2/fees/transaction' },
     body: Type.Object({

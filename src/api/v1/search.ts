@@ -196,7 +196,7 @@ export const search = [
     operationId: 'searchById',
     summary: 'Search by id',
     description:
-      'Returns what an id stands for: a transaction, a block, a contract or an address. Canonical transactions are preferred to pending ones, and pending ones to orphaned ones.',
+      'Returns the thing that an id identifies: a transaction, a block, a contract or an address. Canonical transactions are preferred to pending ones, and pending ones to orphaned ones.',
     tag: 'Search',
     params: {
       id: Type.String({
@@ -211,7 +211,7 @@ export const search = [
       }),
     },
     response: Search,
-    notFound: 'Nothing with this id found; the body states what the id looks like',
+    notFound: 'Nothing with this id found; the body states the kind of id',
     notFoundBody: NothingFound,
     etag: null,
     history: 'since',

@@ -234,7 +234,7 @@ export const stacking = [
     operationId: 'getPoolDelegations',
     summary: 'Delegations to a pool',
     description:
-      'Returns the delegations to a pool that are in force at a block, one for each stacker, newest first. With `unanchored` and without `height` the next block is asked for, which is not found until it has arrived.',
+      'Returns the delegations to a pool that are in force at a block, one for each stacker, newest first. With `unanchored` and without `height`, the request is for the next block, which is not found until it has arrived.',
     tag,
     params: { pox, pool_principal: PrincipalParameter },
     query: {

@@ -57,7 +57,7 @@ export const transactions = [
     operationId: 'getTransactionList',
     summary: 'Recent transactions, filtered',
     description:
-      'Returns the transactions of the canonical chain that match all of the given filters, newest first unless `order` or `sort_by` says otherwise.',
+      'Returns the transactions of the canonical chain that match all of the given filters, newest first (default of `order` and `sort_by`).',
     tag,
     deprecated: { replacement: '/extended/v3/transactions' },
     query: {
@@ -67,7 +67,7 @@ export const transactions = [
       order: Type.Optional({ ...words('asc', 'desc'), description: 'Direction of the order' }),
       sort_by: Type.Optional({
         ...words('block_height', 'burn_block_time', 'fee'),
-        description: 'Property by which the transactions are ordered',
+        description: 'Property that orders the transactions',
       }),
       from_address: Type.Optional(Address),
       to_address: Type.Optional(Principal),

@@ -207,7 +207,7 @@ export const burnBlocks = [
     path: '/extended/v2/burn-blocks',
     operationId: 'getBurnBlocks',
     summary: 'Recent Bitcoin blocks',
-    description: 'Returns the Bitcoin blocks to which blocks of the canonical chain are anchored, highest first.',
+    description: 'Returns the Bitcoin blocks that anchor blocks of the canonical chain, highest first.',
     tag: BURN_TAG,
     query: burnBlocksQuery,
     response: OffsetPage(BurnBlock),
@@ -222,7 +222,7 @@ export const burnBlocks = [
     operationId: 'getBurnBlock',
     summary: 'One Bitcoin block',
     description:
-      'Returns one Bitcoin block to which blocks of the canonical chain are anchored. A Bitcoin block without any is not found.',
+      'Returns one Bitcoin block that anchors blocks of the canonical chain. Other Bitcoin blocks are not found.',
     tag: BURN_TAG,
     params: { height_or_hash: BurnBlockParameter },
     response: BurnBlock,

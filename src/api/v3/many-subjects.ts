@@ -60,13 +60,13 @@ const balancesOfMany = route({
   operationId: 'getBalancesOfPrincipals',
   summary: 'Balances of several principals',
   description:
-    'Returns the STX balances of up to 50 principals, and on request their balances of up to 20 fungible tokens, in the order of the request. All are of one state of the chain. Unknown principals have balances of zero.',
+    'Returns the STX balances of up to 50 principals, and on request their balances of up to 20 fungible tokens, in the order of the request. All are from one state of the chain. Unknown principals have balances of zero.',
   tag,
   body: Type.Object(
     {
       principals: texts('Standard addresses and contract identifiers', { minItems: 1, maxItems: MOST_SUBJECTS }),
       fungible_tokens: Type.Optional(
-        texts('Asset identifiers of fungible tokens whose balances to return', { maxItems: MOST_TOKENS }),
+        texts('Asset identifiers of the fungible tokens to return balances of', { maxItems: MOST_TOKENS }),
       ),
     },
     { additionalProperties: false },
@@ -99,7 +99,7 @@ const manyTransactions = route({
   operationId: 'getManyTransactions',
   summary: 'Several transactions',
   description:
-    'Returns up to 50 transactions, in the order of the request, whether they are mined, pending or dropped. All are of one state of the chain. `transaction` is null for an unknown id. Large parts are returned only if `include` names them.',
+    'Returns up to 50 transactions, in the order of the request, whether they are mined, pending or dropped. All are from one state of the chain. `transaction` is null for an unknown id. Large parts are returned only if `include` names them.',
   tag,
   body: Type.Object(
     {

@@ -284,7 +284,7 @@ const cycle_number = Type.Transform(
     rule: 'the number of a reward cycle, or current',
     examples: ['current'],
     description:
-      'Number of a reward cycle, or `current` for the highest one whose signers are chosen. In a prepare phase that is the next cycle.',
+      'Number of a reward cycle, or `current` for the highest one with chosen signers. In a prepare phase that is the next cycle.',
   }),
 )
   .Decode((text): number | 'current' => (text === 'current' ? text : Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
@@ -298,7 +298,7 @@ export const staking = [
     operationId: 'getPrincipalStaking',
     summary: 'Staking of a principal',
     description:
-      'Returns what a principal stakes in bonds and outside of bonds, and what it earned. `stx` is the stake outside of bonds. For unknown principals every amount is zero.',
+      'Returns the stakes of a principal in bonds and outside of bonds, and its rewards. `stx` is the stake outside of bonds. For unknown principals every amount is zero.',
     tag: 'Principals',
     params: { principal },
     response: PrincipalStaking,

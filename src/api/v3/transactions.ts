@@ -135,7 +135,7 @@ export const transactions = [
     operationId: 'getTransaction',
     summary: 'One transaction',
     description:
-      'Returns a transaction whether it is mined, pending or dropped; `status` tells which. Large parts (arguments, source code, post-conditions, result) are returned only if `include` names them.',
+      'Returns a transaction whether it is mined, pending or dropped; see `status`. Large parts (arguments, source code, post-conditions, result) are returned only if `include` names them.',
     tag,
     params: { tx_id: TxId },
     query: includeQuery(...includable),
@@ -251,13 +251,13 @@ export const search = [
     operationId: 'searchTransactions',
     summary: 'Transactions that meet conditions',
     description:
-      'Returns the transactions of the canonical chain that meet all given conditions. The items are those of `/extended/v3/transactions`. An answer reads a bounded part of the chain: it may have fewer results than `limit`, or none, and a cursor of the next page all the same.',
+      'Returns the transactions of the canonical chain that meet all given conditions. The items are as in `/extended/v3/transactions`. An answer reads a bounded part of the chain: it may have fewer results than `limit`, or none, and still a cursor of the next page.',
     tag: 'Stackside',
     query: {
       ...cursorQuery,
       ...commonConditions,
       status: Type.Optional(
-        Type.Array(words(...statuses), { description: 'Statuses, one of which the transaction has' }),
+        Type.Array(words(...statuses), { description: 'Statuses of the transaction; any of them matches' }),
       ),
       principal: Type.Optional(PrincipalParameter),
       ...orderQuery,

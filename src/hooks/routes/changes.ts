@@ -95,7 +95,7 @@ const ChangePage = Type.Object(
   {
     results: Type.Array(MaybeWritten(BlockChange)),
     next: Type.String({ description: 'The place behind the page: give it as `after`' }),
-    has_more: Type.Boolean({ description: 'False where the page reached the end of what the server knows' }),
+    has_more: Type.Boolean({ description: 'False if the page reached the newest change' }),
   },
   { $id: 'BlockChangePage' },
 );
@@ -107,7 +107,7 @@ const query = {
       rule: 'a cursor from an earlier answer, or tip',
       maxLength: 1_024,
       description:
-        'The place that the changes follow: a cursor of an answer, or `tip` for what comes from now on. Without it and `from_height`, the changes begin with the first block.',
+        'The place that the changes follow: a cursor of an answer, or `tip` for future changes only. Without it and `from_height`, the changes start with the first block.',
       examples: ['tip'],
     }),
   ),
@@ -116,7 +116,7 @@ const query = {
       minimum: 0,
       maximum: 4_294_967_295,
       description:
-        'Height of the first block, in place of `after`: the present chain from there on, without the forks that it had, and then what follows',
+        'Height of the first block, in place of `after`: the present chain from there on, without its earlier forks, and then the following changes',
       examples: [1],
     }),
   ),
@@ -131,7 +131,7 @@ const query = {
   include: Type.Optional(
     Type.Array(Type.Union(includable.map((word) => Type.Literal(word))), {
       description:
-        'Parts of the blocks: `transactions` (with their operations, which have the events too), and the options of chainhooks. Without it the blocks have no transactions.',
+        'Parts of the blocks: `transactions` (with their operations, which also contain the events), and the options of chainhooks. By default, the blocks come without transactions.',
       examples: [['transactions', 'decoded_values']],
     }),
   ),
@@ -440,7 +440,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
       response: ChangePage,
       otherTypes: {
         'text/event-stream':
-          'The changes as events `apply` and `rollback`, whose data is an item of `results` and whose id is its cursor; an event `problem` with an error ends the stream.',
+          'The changes as events `apply` and `rollback`: the data is an item of `results`, and the id is its cursor; an event `problem` with an error ends the stream.',
       },
       refusals: {
         409: 'The cursor belongs to another log, and its block is not on the chain of this server',

@@ -113,8 +113,8 @@ const filterQuery = {
       { description: 'Reason of the deliveries to return' },
     ),
   ),
-  from_height: Type.Optional(height('Height of the lowest block whose deliveries are returned')),
-  to_height: Type.Optional(height('Height of the highest block whose deliveries are returned')),
+  from_height: Type.Optional(height('Height of the lowest block with returned deliveries')),
+  to_height: Type.Optional(height('Height of the highest block with returned deliveries')),
 };
 
 /** The routes that read the delivery log and send deliveries again. */

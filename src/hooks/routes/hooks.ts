@@ -147,7 +147,7 @@ const pageQuery = {
   limit: Type.Integer({ minimum: 1, ...limits, description: 'Maximum number of items on a page' }),
   failing: Type.Boolean({
     default: false,
-    description: 'Whether to return only chainhooks that were interrupted, or whose last attempt failed',
+    description: 'Whether to return only chainhooks that were interrupted or failed at their last attempt',
   }),
 };
 /** Consumers with the numbers of their chainhooks. */
@@ -158,7 +158,7 @@ const Consumers = Type.Object(
         {
           consumer: Type.String(),
           hooks: Type.Integer(),
-          failing: Type.Integer({ description: 'Chainhooks that were interrupted, or whose last attempt failed' }),
+          failing: Type.Integer({ description: 'Chainhooks that were interrupted or failed at their last attempt' }),
         },
         { $id: 'Consumer' },
       ),
@@ -179,7 +179,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     operationId: 'getChainhookConsumers',
     summary: 'Consumers',
     description:
-      'Returns the consumers that have chainhooks, each with the number of its chainhooks and of those that fail. Only the admin key may ask; the admin acts for a consumer with the header `X-Chainhook-Consumer`.',
+      'Returns the consumers that have chainhooks, each with the number of all and of failing chainhooks. Requires the admin key; the admin acts for a consumer with the header `X-Chainhook-Consumer`.',
     response: Consumers,
     handle: ({ read }) => ({ results: read.hooks.records.consumers() }),
   }),
@@ -189,7 +189,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     path: `${at}/me`,
     operationId: 'getChainhooks',
     summary: 'Your chainhooks',
-    description: 'Returns the chainhooks of the consumer whose key is used, newest first.',
+    description: 'Returns the chainhooks of the consumer that the key belongs to, newest first.',
     query: pageQuery,
     response: HookPage,
     handle: ({ read, query, caller: { consumer, api } }) =>
@@ -307,7 +307,7 @@ const status = (at: string, hidden: boolean, version: string): Route =>
     path: at,
     operationId: 'getChainhooksStatus',
     summary: 'Chainhook service status',
-    description: 'Returns `ready` and the version of the server. This route needs no key.',
+    description: 'Returns `ready` and the version of the server. This route works without a key.',
     tag: 'Chainhooks',
     hidden,
     response: Type.Object(

@@ -87,7 +87,7 @@ const hookStatus = object<ShownHook>()(
     failing_delivery: [
       Type.Union([Type.String(), Type.Null()], {
         description:
-          'Id of the delivery that failed and holds up those behind it, or that was given up last; null where the last attempt succeeded',
+          'Id of the failed delivery that holds up later ones, or of the last one that was given up; null if the last attempt succeeded',
       }),
       ({ failing }) => failing?.delivery.webhookId ?? null,
     ],
@@ -105,7 +105,7 @@ const hookStatus = object<ShownHook>()(
     ],
     next_attempt_at: [
       Type.Union([Type.Integer(), Type.Null()], {
-        description: 'Time of its next attempt, in Unix seconds; null where none is planned',
+        description: 'Time of its next attempt, in Unix seconds; null if none is planned',
       }),
       ({ failing }) => maybeSeconds(failing?.delivery.nextAttemptAt ?? null),
     ],
@@ -113,7 +113,7 @@ const hookStatus = object<ShownHook>()(
     paused_reason: [
       Type.Union([words(pausedReasons), Type.Null()], {
         description:
-          "Why deliveries wait; null if they go. `secret_unreadable`: the server can't read your signing secret; a new one, or none, resumes them. Of several hosts, the one that delivers knows it. `log_restored`: the log was restored to an earlier point; enable the chainhook to continue",
+          "Why deliveries wait; null if they are sent. `secret_unreadable`: the server can't read your signing secret; replace or delete the secret to resume them. In a cluster, the host that delivers reports this. `log_restored`: the log was restored to an earlier point; enable the chainhook to continue",
       }),
       ({ pausedReason }) => pausedReason,
     ],
@@ -209,7 +209,10 @@ export const [DeliverySummary, serializedDelivery] = object<Delivery, [Progress]
       nullable(DeliveryAttempt),
       (_, { lastAttempt }) => (lastAttempt === undefined ? null : deliveryAttempt(lastAttempt)),
     ],
-    problem: [nullable(Type.String({ description: 'Reason why the delivery has no body' })), ({ problem }) => problem],
+    problem: [
+      nullable(Type.String({ description: 'Reason why the body of the delivery is missing' })),
+      ({ problem }) => problem,
+    ],
   },
   { $id: 'DeliverySummary' },
 );
@@ -292,7 +295,8 @@ export const EnabledBody = Type.Object(
     enabled: Type.Boolean(),
     resume_from: Type.Optional(
       Type.Union([Type.Literal('tip'), Type.Literal('last_evaluated'), Height], {
-        description: 'Where the chainhook resumes: at the `tip`, after the last block it evaluated, or at a height',
+        description:
+          'Start of the chainhook after it is enabled: at the `tip`, after the last block it evaluated, or at a height',
       }),
     ),
   },
