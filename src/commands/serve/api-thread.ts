@@ -77,7 +77,7 @@ async function start(
     registry,
     log,
     operations: {
-      // Only the main thread knows whether it can write.
+      // Only the main thread can check whether it can write.
       readiness: async () => (await (await directFetch(`${mainThread}/ready`)).json()) as Readiness,
       // The main thread answers the metrics of all threads together.
       metrics: async () => (await directFetch(`${mainThread}/metrics`)).text(),

@@ -1,5 +1,5 @@
 /**
- * A server that knows the node's token fills blocks from the node: the gap below a block that it refuses, and those below the
+ * Fills blocks from the node, if the server has the node's token: the gap below a block that it rejects, and the gaps below the
  * node's tip at its first start.
  */
 import type { Clock } from '../../base/clock.ts';

@@ -23,7 +23,7 @@ export type DeliveryRow = Omit<Stored<'hook_deliveries'>, 'min_height' | 'max_he
 /** Columns of a delivery, for a query of these rows. */
 export const deliveryColumns = shown.join(', ');
 
-/** Conditions in SQL for open and for finished deliveries, each of which has an index. */
+/** Conditions in SQL for open and for finished deliveries. Each has an index. */
 export const isOpen = `state <= ${storedState.numberOf('failed')}`;
 export const isFinished = `state IN (${storedState.numberOf('delivered')}, ${storedState.numberOf('cancelled')})`;
 

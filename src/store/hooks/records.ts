@@ -299,7 +299,7 @@ export function hookRecords(db: Database) {
     occurred: (id: number, now: number, height: number) => {
       occurred.run(id, now, height);
     },
-    /** Does what `occurred` does, and returns what `nextSequence` returns. */
+    /** Combines `occurred` and `nextSequence`. */
     occurredNext: (id: number, now: number, height: number): number => occurredNext.get(id, now, height)?.sequence ?? 0,
     nextSequence: (id: number): number => nextSequence.get(id)?.sequence ?? 0,
     delivered: (id: number, now: number, status: number | null) => {
@@ -322,8 +322,8 @@ export const isPaused = ({ stage }: Pick<HookRecord, 'stage'>): boolean =>
   stage === 'paused' || stage === 'paused_idle';
 
 /**
- * Whether a queue of a hook is sent. The live queue of an expired hook is, and of a hook that evaluates nothing those that somebody
- * asked for.
+ * Whether a queue of a hook is sent. A paused hook sends nothing. A disabled hook sends only requested deliveries, but an expired
+ * hook also sends its live queue.
  */
 export const isSendable = (hook: Pick<HookRecord, 'stage' | 'status'>, queue: QueueName): boolean =>
   !isPaused(hook) && (queue !== 'live' || isEnabled(hook) || hook.status === 'expired');

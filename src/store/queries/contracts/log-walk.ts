@@ -49,7 +49,7 @@ export interface LogWalkLimits {
 
 export const LOG_WALK_LIMITS: LogWalkLimits = { principals: 20_000, merged: 1_000, rows: MOST_FILTERED_ROWS };
 
-/** A log whose fields are compared counts as so many places, and as one more for so many bytes: decoding takes its time. */
+/** A log with compared fields counts as this many places, plus one per this many bytes, since decoding takes time. */
 const DECODED = { places: 5, bytes: 1_024 };
 
 const logs = `events WHERE kind = ${EVENT_KIND.log}`;
