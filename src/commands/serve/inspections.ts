@@ -32,7 +32,7 @@ type Tables = NonNullable<InspectionsState['tables']>;
 type Common = Omit<Check, 'findings'>;
 
 const UNKNOWN_LINE =
-  'The program printed what this server does not know. Start the server anew if its program was replaced meanwhile.';
+  'The program printed what this server does not know. If its program was replaced, restart the server.';
 const ENDED_EARLY = 'The process ended before its work was done.';
 /** Characters of a stored error text. */
 const LONGEST_PROBLEM = 1_000;

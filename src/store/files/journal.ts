@@ -75,7 +75,7 @@ export function requirePresentVersion(db: Database, file: string): void {
   if (version === 0) {
     throw new OperatorError(
       `${file} is empty.`,
-      'Restore the file from a backup; stackside serve says what else can be done.',
+      'Restore the file from a backup; stackside serve shows other remedies.',
     );
   }
   if (version < JOURNAL_VERSION) throw unreleasedFile(file);
@@ -112,7 +112,7 @@ function importProgress(db: Database) {
   };
 }
 
-const REMEDY = 'Restore the journal from a backup. stackside check names what else is damaged.';
+const REMEDY = 'Restore the journal from a backup. stackside check lists all damage.';
 
 /** The journal's file has lost content: pages can't be read, or entries are missing. */
 export class JournalDamagedError extends OperatorError {

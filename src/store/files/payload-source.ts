@@ -25,6 +25,6 @@ export function blockOfPayload(text: string, indexBlockHash: Uint8Array, network
   const [wanted, found] = [toHex(indexBlockHash), toHex(block.indexBlockHash)];
   throw new OperatorError(
     `The index is damaged: for block ${wanted} it has the payload of block ${found}.`,
-    'Make it anew from the journal: stackside rebuild.',
+    'Rebuild the index from the journal: stackside rebuild.',
   );
 }

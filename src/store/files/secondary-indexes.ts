@@ -144,6 +144,6 @@ export function requireSecondaryIndexes(db: Database, path: string): void {
   if (missingSecondaryIndexes(db).length === 0) return;
   throw new OperatorError(
     `${path} is being loaded, and has not all of its indexes yet.`,
-    'Wait for the end of the import. If none is running, start stackside serve, which makes what is missing.',
+    'Wait for the end of the import. If none is running, start stackside serve, which creates the missing indexes.',
   );
 }
