@@ -569,7 +569,7 @@ export function mempoolProjection(
   const addressOf = (account: number): string => address.get(account)?.address ?? '';
 
   /**
-   * The first nonce, before a transaction's nonce, that isn't spent in a block; the next one if all are
+   * The first nonce, before a transaction's nonce, that no projected block spends; the next one if all are
    * in blocks and are as many as a node accepts; null if all are, and are fewer.
    */
   function awaitedBefore(

@@ -107,7 +107,7 @@ function signerManagers(db: Database) {
   }
 
   /**
-   * The contracts that registered the key last before the block that chose the cycle's signers.
+   * The contracts with the key in their last registration before the block that chose the cycle's signers.
    * @param anchor the first position in that block
    * @param end the first position in the block that chose the next cycle's signers
    */
