@@ -1,4 +1,4 @@
-/** The node's configuration: what is read from it, and what is wrong with its observer section. */
+/** The node's configuration: the settings that Stackside reads, and problems of its observer section. */
 import { expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ test('reads the observers and the auth token among the other keys of the file', 
   expect(parseNodeConfig('', 'Stacks.toml')).toEqual({ observers: [], authToken: null });
 });
 
-test('the section that Stackside prints has no problem, and neither has another name of this machine', () => {
+test('the section that Stackside prints has no problem, and neither has one with another host name', () => {
   expect(problemOf(observerToml(ENDPOINT))).toBeNull();
   expect(problemOf(NODE + observerToml('stackside.internal:3700'))).toBeNull();
 });

@@ -1,4 +1,4 @@
-/** Other services behind prefixes of this server's paths. */
+/** Prefixes of this server's paths that forward to other services. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../src/node/proxy.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const last = () => service.asked.at(-1)!;
 
-test('a prefix gives way to the URL; the rest of the path and the query stay', async () => {
+test('a prefix is replaced by the URL, and the rest of the path and the query stay', async () => {
   for (const path of ['/metadata', '/metadata/v1/ft/SP1.token', '/v1/cycles']) {
     service.answer(path, () => Response.json({ path }));
   }

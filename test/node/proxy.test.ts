@@ -1,4 +1,4 @@
-/** The node's routes through the server, over a small node of the test's own. */
+/** The node's routes through the server, with a small node of the test's own. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import {
@@ -49,7 +49,7 @@ const transfer = () =>
   makeSTXTokenTransfer({ recipient: ADDRESS, amount: 5n, senderKey: KEY, network: 'testnet', fee: 200n, nonce: 0n });
 
 describe('@stacks/transactions through the server', () => {
-  test('broadcasts, as JSON', async () => {
+  test('broadcasts a transaction as JSON', async () => {
     node.answer('/v2/transactions', () => Response.json(TX_ID));
     const transaction = await transfer();
     expect(await broadcastTransaction({ transaction, ...client })).toEqual({ txid: TX_ID });
@@ -58,7 +58,7 @@ describe('@stacks/transactions through the server', () => {
     expect(JSON.parse(new TextDecoder().decode(asked.body))).toEqual({ tx: transaction.serialize() });
   });
 
-  test('gets the reason why a transaction was rejected, byte for byte', async () => {
+  test('receives the reason for a rejected transaction, byte for byte', async () => {
     const text = `{"error":"transaction rejected", "reason":"BadNonce","reason_data":{"expected":1,"actual":0,"is_origin":true,"principal":"${ADDRESS}"},"txid":"${TX_ID}"}`;
     node.answer('/v2/transactions', () => new Response(text, { status: 400 }));
     const response = await server.get('/v2/transactions', { method: 'POST', body: new Uint8Array([0, 1, 2]) });
@@ -89,7 +89,7 @@ describe('@stacks/transactions through the server', () => {
     expect(value).toEqual(Cl.uint(7));
   });
 
-  test('finds the nonce in the index or at the node, and makes and broadcasts a call', async () => {
+  test('reads the nonce, then builds and broadcasts a contract call', async () => {
     node.answer(`/v2/accounts/${ADDRESS}`, () => Response.json({ nonce: 9, balance: '0x00', locked: '0x00' }));
     expect(await (await server.get(`/v2/accounts/${ADDRESS}?proof=0`)).json()).toMatchObject({ nonce: 9 });
     node.answer('/v2/contracts/interface/ST000000000000000000002AMW42H/pox-4', () => Response.json({ functions: [] }));
@@ -109,8 +109,8 @@ describe('@stacks/transactions through the server', () => {
   });
 });
 
-describe('what is passed on', () => {
-  test('query, method, body and headers, but not what is between neighbours', async () => {
+describe('the proxy', () => {
+  test('forwards query, method, body and headers, but no cookies or hop-by-hop headers', async () => {
     node.answer('/v2/anything', () => new Response('made', { status: 201, headers: { 'x-from': 'node' } }));
     const response = await server.get('/v2/anything?a=1&b=%20x', {
       method: 'PUT',
@@ -127,7 +127,7 @@ describe('what is passed on', () => {
     for (const name of ['cookie', 'te']) expect(headers.has(name)).toBe(false);
   });
 
-  test('no key or cookie of this server, and nothing that would act as a page of it', async () => {
+  test("removes this server's keys and cookies, and sandboxes the node's pages", async () => {
     node.answer('/v2/page', () => {
       const headers = { 'set-cookie': 'stackside_session_1=x', 'clear-site-data': '"cookies"' };
       return new Response('<script>', { headers: { ...headers, 'content-type': 'text/html' } });
@@ -146,7 +146,7 @@ describe('what is passed on', () => {
     ]);
   });
 
-  test('no path that leads upwards', async () => {
+  test('rejects a path that leads upwards with 400', async () => {
     const before = node.asked.length;
     for (const path of ['..%2fsecret', 'a/%2e%2e%5csecret']) {
       const { status } = await rawExchange(server.api, `GET /v2/${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -155,7 +155,7 @@ describe('what is passed on', () => {
     expect(node.asked.length).toBe(before);
   });
 
-  test('a header that the node did not send is added', async () => {
+  test('adds headers that the node did not send', async () => {
     node.answer('/v2/cors', () => new Response('', { headers: { 'access-control-allow-origin': 'https://one' } }));
     const { headers } = await server.get('/v2/cors');
     expect(headers.get('access-control-allow-origin')).toBe('https://one');
@@ -163,21 +163,21 @@ describe('what is passed on', () => {
     expect(headers.get('x-api-version')).toStartWith('stackside v');
   });
 
-  test('/v3 and its bare prefix', async () => {
+  test('forwards /v3 and the bare prefixes', async () => {
     for (const path of ['/v3/health', '/v3', '/v2']) {
       node.answer(path, () => Response.json({ path }));
       expect(await (await server.get(path)).json()).toEqual({ path });
     }
   });
 
-  test('HEAD', async () => {
+  test('forwards HEAD', async () => {
     node.answer('/v2/info-text', () => new Response('12345'));
     const response = await server.get('/v2/info-text', { method: 'HEAD' });
     expect([response.status, await response.text()]).toEqual([200, '']);
     expect(node.asked.at(-1)?.method).toBe('HEAD');
   });
 
-  test('an answer as it streams in', async () => {
+  test('streams a response while it arrives', async () => {
     const gate = Promise.withResolvers<void>();
     node.answer('/v2/stream', () => {
       async function* parts() {
@@ -195,7 +195,7 @@ describe('what is passed on', () => {
     expect((await reader.read()).done).toBe(true);
   });
 
-  test('a compressed answer as it is', async () => {
+  test('returns a compressed response unchanged', async () => {
     const compressed = Bun.gzipSync('hello');
     node.answer('/v2/gzip', () => new Response(compressed, { headers: { 'content-encoding': 'gzip' } }));
     const response = await server.get('/v2/gzip', { decompress: false } as RequestInit);
@@ -203,21 +203,21 @@ describe('what is passed on', () => {
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(new Uint8Array(compressed));
   });
 
-  test('a preflight is answered here', async () => {
+  test('answers a preflight itself', async () => {
     const before = node.asked.length;
     const headers = { origin: 'https://wallet', 'access-control-request-method': 'POST' };
     expect((await server.get('/v2/transactions', { method: 'OPTIONS', headers })).status).toBe(204);
     expect(node.asked.length).toBe(before);
   });
 
-  test('a read that a busy node refuses is asked again', async () => {
+  test('retries a read if the node is busy', async () => {
     let times = 0;
     node.answer('/v2/busy', () => (++times < 4 ? new Response('busy', { status: 503 }) : new Response('done')));
     const response = await server.get('/v2/busy');
     expect([response.status, await response.text(), times]).toEqual([200, 'done', 4]);
   });
 
-  test('a broadcast that a busy node refuses is not made again', async () => {
+  test('sends a broadcast only once, even if the node is busy', async () => {
     await Bun.write(endpoints, `${other.url}/once\n`);
     node.answer('/v2/transactions', () => new Response('busy', { status: 503 }));
     const before = node.asked.length;
@@ -231,7 +231,7 @@ describe('what is passed on', () => {
     node.answer('/v2/transactions', () => Response.json(TX_ID));
   });
 
-  test('a redirect of the node, which the client follows or not', async () => {
+  test('returns a redirect of the node without following it', async () => {
     node.answer('/v2/moved', () => new Response(null, { status: 307, headers: { location: '/v2/there' } }));
     node.answer('/v2/there', () => new Response('there'));
     node.answer('/v2/far', () => new Response(null, { status: 307, headers: { location: `${node.url}/v2/there` } }));

@@ -22,7 +22,7 @@ test.each([
 const { messagesOf, handshake } = clientCommands('mainnet:', 'abc');
 const reply = (...entries: unknown[]) => ({ 'mainnet:client:abc': entries });
 
-test('messages are read by the names of their fields, in any order', () => {
+test('messages are read by their field names, in any order', () => {
   const fields = ['body', '{}', 'path', '/new_block', 'other', 'x', 'timestamp', '5'];
   expect(messagesOf(reply(['12-0', fields], ['13-0', null]))).toEqual([
     { id: '12-0', message: { id: '12-0', sequence: 12, path: '/new_block', body: '{}', timestamp: '5' } },
@@ -43,7 +43,7 @@ test.each([
   expect(() => messagesOf(answer)).toThrow(new Error(problem));
 });
 
-test('a handshake asks for a stream and makes it', () => {
+test('a handshake requests a stream and creates it', () => {
   const [asked, made] = handshake({ messageId: '7-0', tip: { hash: '0xab', height: 3 } });
   expect(asked?.join(' ')).toBe(
     'XADD mainnet:connection_stream * client_id abc app_name stackside last_index_block_hash 0xab last_block_height 3 last_message_id 7-0 selected_paths "*"',
