@@ -215,7 +215,7 @@ test(
   timeout,
 );
 
-test('whenever the holder dies, another host works within ten seconds', async () => {
+test('if the holder dies, another host takes over within ten seconds', async () => {
   for (let seed = 0; seed < 12; seed++) {
     const world = worldOf(seed);
     const prng = world.prng('death');
@@ -358,7 +358,7 @@ test('a renewal lasts from when it was asked for, however late its answer comes'
   await world.until(() => one.working === null, ASK_MS, 'the end of the work');
 });
 
-test('a host that stops while its request is under way has no lease', async () => {
+test('a host that stops during its lease request releases the lease', async () => {
   const { world, leases, host } = scene();
   const way = gatedWay();
   const open = way.close();
@@ -370,7 +370,7 @@ test('a host that stops while its request is under way has no lease', async () =
   expect([leases.rows.get(NAME)?.epoch, leases.holder(NAME), one.working]).toEqual([1, null, null]);
 });
 
-test('an engine that does not answer delays no stop', async () => {
+test('an engine that does not answer does not delay a stop', async () => {
   const { world, host } = scene();
   const way = gatedWay();
   const one = host('one', { way });
@@ -412,7 +412,7 @@ test("a host that is behind or can't write asks for nothing, and leaves to other
   expect(one.working).toBeNull();
 });
 
-test("a host whose work can't be started lets another one have the lease", async () => {
+test("a host whose work can't start leaves the lease to another host", async () => {
   const { world, host } = scene();
   const one = host('one', {
     start: () => {

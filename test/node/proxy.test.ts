@@ -246,7 +246,7 @@ describe('the proxy', () => {
     expect(node.asked.length).toBe(before + 3);
   });
 
-  test('that the client left', async () => {
+  test('handles a request whose client disconnects', async () => {
     const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     node.answer('/v2/endless', async ({ signal }) => {
       signal.addEventListener('abort', () => left.resolve());
@@ -262,7 +262,7 @@ describe('the proxy', () => {
     await left.promise;
   });
 
-  test('the indexed routes are not the node’s', async () => {
+  test('does not forward indexed routes', async () => {
     const before = node.asked.length;
     expect((await server.get('/extended/v2/blocks')).status).toBe(200);
     expect((await server.get('/v1/nothing')).status).toBe(404);
