@@ -69,7 +69,7 @@ function requireForm(key: CursorKey, like: CursorKey): void {
 export function readPage<Row, Item, Total extends number | null = number>(
   source: PageSource<Row, Item, Total>,
 ): Page<Item, Total> {
-  const reading = pageOf(source);
+  const reading = pageOf(source, false);
   let step = reading.next();
   while (step.done !== true) step = reading.next();
   return step.value;
@@ -80,7 +80,7 @@ export async function readLongPage<Row, Item, Total extends number | null = numb
   source: PageSource<Row, Item, Total>,
   pause: Pause,
 ): Promise<Page<Item, Total>> {
-  const reading = pageOf(source);
+  const reading = pageOf(source, true);
   let step = reading.next();
   while (step.done !== true) {
     await pause();
@@ -98,9 +98,10 @@ interface Found<Row> {
   stopped: CursorKey | null;
 }
 
-/** Makes a page, and yields after each row that it has read. */
+/** Makes a page. @param isLong whether to yield after each row that it has read */
 function* pageOf<Row, Item, Total extends number | null>(
   source: PageSource<Row, Item, Total>,
+  isLong: boolean,
 ): Generator<undefined, Page<Item, Total>> {
   const { limit, mostRows = Number.POSITIVE_INFINITY, keyOf, meets, costOf } = source;
   const at = source.at ?? HEAD;
@@ -123,7 +124,7 @@ function* pageOf<Row, Item, Total extends number | null>(
       if (meets?.(row) ?? true) rows.push(row);
       read += costOf?.(row) ?? 1;
       if (rows.length === count) break;
-      yield;
+      if (isLong) yield;
     }
     return { rows, stopped: null };
   }
