@@ -30,7 +30,7 @@ export interface ClusterStatus {
 /**
  * Reads the status of a shared log and its hosts.
  * @param own the journal of a data directory to compare with the log
- * @throws OperatorError where there is no log, LogUnavailableError
+ * @throws OperatorError if there is no log, LogUnavailableError
  */
 export async function clusterStatus(log: PostgresLog, own: OwnEntries | null): Promise<ClusterStatus> {
   const { access } = log;

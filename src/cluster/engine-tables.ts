@@ -80,7 +80,7 @@ const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
 /**
  * Creates the tables, unless they exist.
  * @returns whether they were created
- * @throws OperatorError where they are of another version, LogUnavailableError, LogUnknownOutcomeError
+ * @throws OperatorError if another version created them, LogUnavailableError, LogUnknownOutcomeError
  */
 export async function makeTables(access: EngineAccess): Promise<boolean> {
   const format = await formatOf(access);

@@ -198,7 +198,7 @@ export class ClusterHost {
     });
   }
 
-  /** Appends what waited together. Each change that fails for a reason of its own is then tried alone. */
+  /** Appends the changes that waited together. A change that fails without the others is then tried by itself. */
   async #settle(together: readonly Waiting[]): Promise<void> {
     try {
       const outcomes = await this.#appended(together.map(({ change }) => change));

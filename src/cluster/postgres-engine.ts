@@ -159,7 +159,7 @@ export class PostgresEngine {
   /** Runs `work` on a reserved connection. */
   async #inSession<T>(work: (session: Session, writable: Writable) => Promise<T>): Promise<T> {
     const writable = await this.writable();
-    // Nothing was sent where there is no connection.
+    // Without a connection, nothing was sent.
     const sql = await this.#answered(writable, unavailable, writable.sql.reserve(), 0);
     try {
       return await work({ run: runOf(sql), sql }, writable);

@@ -135,7 +135,7 @@ test('other errors stay unchanged', () => {
   expect(operatorErrorOf(known, 'DATA')).toBe(known);
 });
 
-test('every error has a message with the path and a remedy', () => {
+test('errors of files and disks name the path and have a remedy', () => {
   for (const code of [
     'ENOENT',
     'EACCES',

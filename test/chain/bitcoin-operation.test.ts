@@ -291,7 +291,7 @@ test('an operation without enough data returns null', () => {
   expect(make({ events: [elsewhere as ChainEvent], operation: delegation('null', 'null') })).toBeNull();
 });
 
-test('the arguments of a delegation decode as a Clarity value', () => {
+test('the first argument of a delegation decodes as a Clarity value', () => {
   const made = make({ operation: delegation('1', 'null'), events: [delegated] });
   if (made?.payload.type !== 'contract_call') throw new Error('a delegation is a call');
   expect(decodeClarity(made.payload.functionArgs.subarray(4, 4 + 17)).ok).toBe(true);

@@ -41,7 +41,7 @@ export interface EventSourcesOptions {
 export interface EventSources {
   /** URL of the event port; null if it isn't open. */
   port: string | null;
-  /** URL where events arrive, or where they are read. */
+  /** URL at which events arrive or are read. */
   url: string;
   /** The source, for the state of the server. */
   source(): EventSource;

@@ -266,7 +266,7 @@ export class Writer {
       this.#append(event, 'entry' in change ? headOf(change.entry) : undefined);
       if (applied !== null) this.#lines.push(...blockLines(applied));
     } else if (first.length > 0) {
-      // They are no entries of their own.
+      // Without the change, these commands don't become entries either.
       this.#takeBack(isLive);
     }
     if ('event' in change) this.#noteProgress(change.event);

@@ -31,7 +31,7 @@ function extend(journal: Journal, count: number): void {
 }
 
 export function fillingTests(fixture: () => EngineFixture): void {
-  test('a log is filled with a journal, goes on where it ends, and refuses what is not its own', async () => {
+  test('fills the log from a journal, continues at its end, and rejects a journal that differs', async () => {
     await using log = await fixture().newLog();
     using directory = dataDirectory();
     const journal = openJournal(directory.path);
@@ -58,7 +58,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     journal.close();
   });
 
-  test('a log is not filled where another host appends meanwhile', async () => {
+  test('stops filling the log if another host appends to it', async () => {
     await using log = await fixture().newLog();
     using directory = dataDirectory();
     const journal = openJournal(directory.path);
@@ -104,7 +104,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
       remedy: expect.stringContaining('--network 0x00000001'),
     };
     {
-      // One whose settings say it ends without an event.
+      // A host whose settings name another chain ends even without an event.
       await using named = await open(0x8000_0000);
       await named.follow(entryOf(1));
       expect(named.ended).toEqual([expect.objectContaining(refusal)]);

@@ -52,7 +52,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
       expect(await give('filling', 'c')).toEqual({ holder: 'b', epoch: 5 });
     });
 
-    test('is given to one of those who ask at once', async () => {
+    test('is given to one of several hosts that request it at once', async () => {
       await using log = await fixture().newLog();
       const answers = await Promise.all(['a', 'b', 'c'].map((holder) => ask(log.access, holder)));
       expect(answers.filter((answer) => 'given' in answer)).toHaveLength(1);

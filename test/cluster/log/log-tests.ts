@@ -183,7 +183,7 @@ export function logTests(fixture: () => EngineFixture): void {
   });
 
   test.each([
-    // Of connections, and of a statement whose end isn't known.
+    // The connection failed, or the outcome of a statement is unknown.
     ['08000', 'unknown'],
     ['08003', 'unknown'],
     ['08006', 'unknown'],
