@@ -15,9 +15,9 @@ const MICROSECONDS_PER_MILLISECOND = 1000;
 /** Written at once: little enough that the writer of the pipe seldom waits for the maker of the chain. */
 const ENOUGH_BYTES = 100_000;
 /** The most that waits for the reader of the pipe. */
-const MOST_BYTES = 32_000_000;
+const MAX_BYTES = 32_000_000;
 
-const output = createWriteStream(pipe, { highWaterMark: MOST_BYTES });
+const output = createWriteStream(pipe, { highWaterMark: MAX_BYTES });
 const end = performance.now() + minutes * 60_000;
 const blocks = Math.ceil(transactions / transactionsPerBlock);
 let [id, rows] = [0, ''];

@@ -125,7 +125,7 @@ const principalParameter = Type.String({
   examples: example('contract_id'),
 });
 
-const MOST_TOKEN = 2n ** 128n - 1n;
+const MAX_TOKEN = 2n ** 128n - 1n;
 const tokenParameter = Type.Transform(
   Type.String({
     pattern: '^[0-9]+$',
@@ -137,7 +137,7 @@ const tokenParameter = Type.Transform(
 )
   .Decode((digits) => {
     const number = BigInt(digits);
-    if (number > MOST_TOKEN) throw new InvalidValue('token number', 'it must be below 2^128');
+    if (number > MAX_TOKEN) throw new InvalidValue('token number', 'it must be below 2^128');
     return number;
   })
   .Encode(String);

@@ -16,7 +16,7 @@ import { IDENTITY } from './archive-directory.ts';
 import {
   FORMAT,
   isOpenName,
-  LONGEST,
+  MAX_SEGMENT_BYTES,
   OPEN_PARTS,
   rangeOfName,
   readSegment,
@@ -66,7 +66,7 @@ export async function readSoundly<T>(
   }
 }
 
-const LONGEST_IDENTITY = 64 * 1024;
+const MAX_IDENTITY = 64 * 1024;
 
 export const Identity = Type.Object({
   format: Type.Literal(FORMAT),
@@ -101,7 +101,7 @@ export const chainOfIdentity = ({ network, chain_id }: Pick<Identity, 'network' 
  * @throws OperatorError if a newer program made it, or the object is damaged
  */
 export const identityIn = (place: BackupSource): Promise<Identity | null> =>
-  readSoundly(place, IDENTITY, LONGEST_IDENTITY, async (bytes) => {
+  readSoundly(place, IDENTITY, MAX_IDENTITY, async (bytes) => {
     const identity = parsedJson(strictText(bytes) ?? '');
     const format = Object(identity).format;
     if (typeof format === 'number' && format > FORMAT) {
@@ -213,7 +213,7 @@ async function verifiedSegment(place: BackupSource, name: string, bytes: Uint8Ar
 }
 
 const segmentAt = (place: BackupSource, name: string): Promise<Segment | null> =>
-  readSoundly(place, name, LONGEST, (bytes) => verifiedSegment(place, name, bytes));
+  readSoundly(place, name, MAX_SEGMENT_BYTES, (bytes) => verifiedSegment(place, name, bytes));
 
 /**
  * Reads a sealed segment, and verifies it.

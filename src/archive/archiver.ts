@@ -28,7 +28,7 @@ import { type ArchiveHead, ArchiveUntrustedError, HEAD, headBytes, headIn } from
 import {
   FORMAT,
   isComplete,
-  LONGEST,
+  MAX_SEGMENT_BYTES,
   openName,
   packedSegment,
   SEGMENT,
@@ -117,7 +117,7 @@ async function signableBase(place: Place, last: number): Promise<ArchiveHead['ba
   for (const named of await basesOf(place)) {
     const { name, id } = named;
     if (id > last) continue;
-    const bytes = await place.read(name, { least: 1, most: LONGEST });
+    const bytes = await place.read(name, { least: 1, most: MAX_SEGMENT_BYTES });
     if (bytes === null) continue;
     try {
       const base = await baseAt({ ...place, read: async () => bytes }, named);
@@ -336,7 +336,7 @@ export class Archiver {
   /** @throws OperatorError where an object that is there has other content; another version of zstd may make other bytes */
   async #requireContent(name: string, content: Buffer): Promise<void> {
     const { place } = this.#options;
-    const there = await place.read(name, { least: 1, most: LONGEST });
+    const there = await place.read(name, { least: 1, most: MAX_SEGMENT_BYTES });
     try {
       if (there !== null && content.equals(await segmentContentOf(there))) return;
     } catch (error) {

@@ -34,8 +34,8 @@ export const PART = { least: 250_000, usual: 750_000, most: 4_000_000, share: 1 
 export type PartSize = typeof PART;
 
 /** Maximum bytes of a part: rows of one place in the chain are never divided, nor is a row. */
-const LONGEST_PART = 256_000_000;
-const LONGEST_MANIFEST = 64 * 1024 * 1024;
+const MAX_PART = 256_000_000;
+const MAX_MANIFEST = 64 * 1024 * 1024;
 
 const Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
@@ -44,8 +44,8 @@ const Part = Type.Object({
   /** Of the content. */
   sha256: Hex,
   /** Of the content. */
-  bytes: Type.Integer({ minimum: 1, maximum: LONGEST_PART }),
-  rows: Type.Integer({ minimum: 1, maximum: LONGEST_PART }),
+  bytes: Type.Integer({ minimum: 1, maximum: MAX_PART }),
+  rows: Type.Integer({ minimum: 1, maximum: MAX_PART }),
   /** In a table that grows: the value of the column that grows in the last row. */
   to: Type.Optional(Size),
 });
@@ -217,9 +217,9 @@ function faultOf(named: NamedBase, manifest: unknown, sha256: unknown): string |
  * @throws ArchiveDamagedError that names it; OperatorError where a newer program made it, or the place can't be read
  */
 export const baseAt = (place: PlaceReads, named: NamedBase): Promise<BaseManifest | null> =>
-  readSoundly(place, named.name, LONGEST_MANIFEST, async (object) => {
+  readSoundly(place, named.name, MAX_MANIFEST, async (object) => {
     const { name } = named;
-    const text = strictText(await decompressed(place, name, object, LONGEST_MANIFEST));
+    const text = strictText(await decompressed(place, name, object, MAX_MANIFEST));
     const { manifest, sha256 } = Object(parsedJson(text ?? ''));
     const format = Object(manifest).format;
     if (typeof format === 'number' && format > BASE_FORMAT) {

@@ -32,7 +32,7 @@ export const HEAD = 'head.json';
 /** The type of the payload, for which alone a signature counts. */
 export const HEAD_TYPE = 'application/vnd.stackside.archive-head+json';
 /** Maximum bytes of the object: that of a hundred thousand segments has some 16 MB. */
-const LONGEST_HEAD = 64 * 1024 * 1024;
+const MAX_HEAD = 64 * 1024 * 1024;
 
 const ArchiveHead = Type.Object({
   format: Type.Literal(FORMAT),
@@ -120,4 +120,4 @@ function headOf(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, key: 
  * @throws ArchiveUntrustedError; ArchiveDamagedError; OperatorError where the place can't be read, or the format is newer
  */
 export const headIn = (source: BackupSource, key: string | null): Promise<ArchiveHead | null> =>
-  readSoundly(source, HEAD, LONGEST_HEAD, async (bytes) => headOf(source, bytes, key));
+  readSoundly(source, HEAD, MAX_HEAD, async (bytes) => headOf(source, bytes, key));

@@ -14,7 +14,7 @@ import type { Place } from '../places/files.ts';
 import { type BaseManifest, baseAt, basesOf, PARTS, partName } from './base.ts';
 
 const UNNEEDED = 'unneeded.json';
-const LONGEST_UNNEEDED = 64 * 1024 * 1024;
+const MAX_LIST_BYTES = 64 * 1024 * 1024;
 
 const Unneeded = Type.Object({
   /** Names of parts that no base needed when this was written. */
@@ -25,7 +25,7 @@ const Unneeded = Type.Object({
 type Unneeded = Static<typeof Unneeded>;
 
 async function unneededIn(place: Place): Promise<Unneeded> {
-  const bytes = await place.read(UNNEEDED, { least: 1, most: LONGEST_UNNEEDED });
+  const bytes = await place.read(UNNEEDED, { least: 1, most: MAX_LIST_BYTES });
   const found = bytes === null ? null : parsedJson(strictText(bytes) ?? '');
   // Without it, or where it is damaged, every part is unneeded for the first time.
   return Value.Check(Unneeded, found) ? found : { parts: [], removed: [] };

@@ -36,7 +36,7 @@ export const FORMAT = 1;
 export const SEGMENT: MostEntries = { entries: 4_000, bytes: 4_000_000 };
 
 /** Maximum bytes of a segment before and after compression: an entry may be a whole genesis block, and is never divided. */
-export const LONGEST = 1_000_000_000;
+export const MAX_SEGMENT_BYTES = 1_000_000_000;
 
 /** The entries of a segment by their numbers, with the chain value of the last. */
 export interface SegmentRange {
@@ -68,7 +68,7 @@ export function rangeOfName(name: string): SegmentRange | null {
 }
 
 /** Maximum characters of a host's name in the name of an object. */
-const LONGEST_HOST = 100;
+const MAX_HOST = 100;
 
 /**
  * Name of the open part of a host.
@@ -76,7 +76,7 @@ const LONGEST_HOST = 100;
  * @param epoch of its lease; null on a host that shares no log
  */
 export const openName = (host: string, epoch: number | null): string =>
-  `${OPEN_PARTS}${host.replaceAll(/[^\w.-]/g, '_').slice(0, LONGEST_HOST)}${epoch === null ? '' : `-${epoch}`}.zst`;
+  `${OPEN_PARTS}${host.replaceAll(/[^\w.-]/g, '_').slice(0, MAX_HOST)}${epoch === null ? '' : `-${epoch}`}.zst`;
 
 export const isOpenName = (name: string): boolean => /^open-[\w.-]+\.zst$/.test(name);
 
@@ -102,7 +102,7 @@ type Header = Static<typeof Header>;
 const EntryLine = Type.Object({
   received_at: Type.Integer(),
   path: Type.String(),
-  bytes: Type.Integer({ minimum: 0, maximum: LONGEST }),
+  bytes: Type.Integer({ minimum: 0, maximum: MAX_SEGMENT_BYTES }),
 });
 
 /**
@@ -148,7 +148,7 @@ const decompress = promisify(zstdDecompress);
 
 /** The content of an object. @throws SegmentError */
 export const segmentContentOf = (object: Uint8Array): Promise<Buffer> =>
-  decompress(object, { maxOutputLength: LONGEST }).catch((cause: unknown) => {
+  decompress(object, { maxOutputLength: MAX_SEGMENT_BYTES }).catch((cause: unknown) => {
     throw new SegmentError("it can't be decompressed", { cause });
   });
 

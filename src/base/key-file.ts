@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { OperatorError } from './errors.ts';
 
-const LEAST_CHARACTERS = 8;
+const MIN_CHARACTERS = 8;
 
 /** A line of a key file. */
 export interface KeyLine {
@@ -19,7 +19,7 @@ export const digestOfKey = (text: string): Uint8Array => new Bun.CryptoHasher('s
 
 /** @returns null if there is no key */
 function digestIn(word: string | undefined): Uint8Array | null {
-  if (word === undefined || word.length < LEAST_CHARACTERS) return null;
+  if (word === undefined || word.length < MIN_CHARACTERS) return null;
   const hashed = /^sha256:([0-9a-f]{64})$/i.exec(word)?.[1];
   return hashed === undefined ? digestOfKey(word) : Uint8Array.fromHex(hashed);
 }
@@ -48,7 +48,7 @@ export function keyLines(text: string, file: string, format: string, most = 0): 
 export const wrongLine = (line: number, file: string, format: string): OperatorError =>
   new OperatorError(
     `Line ${line} of ${file} is not ${format}.`,
-    `Write ${format} in each line, with blanks between; a key has at least ${LEAST_CHARACTERS} characters.`,
+    `Write ${format} in each line, with blanks between; a key has at least ${MIN_CHARACTERS} characters.`,
   );
 
 /** Reads a key file. @param flag that names it @throws OperatorError if it can't be read */

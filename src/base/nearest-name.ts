@@ -14,17 +14,17 @@ function distance(a: string, b: string): number {
 }
 
 /** Maximum share of a name that may differ in a misspelling. */
-const LARGEST_SHARE = 0.4;
+const MAX_SHARE = 0.4;
 
 /** Maximum characters of a name to compare, because the time grows with the product of the lengths. */
-const LONGEST = 100;
+const MAX_LENGTH = 100;
 
 /** Returns the most similar of the names; null if none is similar, or if the name is too long. */
 export function nearestName(name: string, names: readonly string[]): string | null {
-  if (name.length > LONGEST) return null;
+  if (name.length > MAX_LENGTH) return null;
   const [best] = names
-    .filter(({ length }) => length <= LONGEST)
+    .filter(({ length }) => length <= MAX_LENGTH)
     .map((known) => ({ known, far: distance(name, known) }))
     .toSorted((a, b) => a.far - b.far);
-  return best === undefined || best.far > name.length * LARGEST_SHARE ? null : best.known;
+  return best === undefined || best.far > name.length * MAX_SHARE ? null : best.known;
 }

@@ -48,7 +48,7 @@ const TAG = {
 
 const FIRST_BYTES = 65_536;
 /** Maximum length of a text that is searched among the earlier texts. */
-const LONGEST_SAME = 256;
+const MAX_SHARED_LENGTH = 256;
 const MORE = 0x80;
 
 interface Shape {
@@ -105,13 +105,13 @@ class Writer {
   }
 
   #text(value: string): void {
-    const known = value.length <= LONGEST_SAME ? this.#texts.get(value) : undefined;
+    const known = value.length <= MAX_SHARED_LENGTH ? this.#texts.get(value) : undefined;
     if (known !== undefined) {
       this.#tag(TAG.sameText);
       this.#number(known);
       return;
     }
-    if (value.length <= LONGEST_SAME) this.#texts.set(value, this.#texts.size);
+    if (value.length <= MAX_SHARED_LENGTH) this.#texts.set(value, this.#texts.size);
     const length = Buffer.byteLength(value);
     if (length === value.length) {
       this.#tag(TAG.ascii);
@@ -231,7 +231,7 @@ class Writer {
 type MakeObject = (read: () => unknown) => object;
 
 /** Maximum number of cached functions. Messages have far fewer kinds of objects. */
-const MOST_MAKERS = 1_000;
+const MAX_MAKERS = 1_000;
 
 /**
  * Returns the compiled function for the names in a JSON text. Making an object from a literal takes half the time of
@@ -240,7 +240,7 @@ const MOST_MAKERS = 1_000;
 const makerOf = memoize((names: string): MakeObject => {
   const properties = (JSON.parse(names) as string[]).map((name) => `${JSON.stringify(name)}: read()`);
   return new Function('read', `return { ${properties.join(', ')} };`) as MakeObject;
-}, MOST_MAKERS);
+}, MAX_MAKERS);
 
 class Reader {
   readonly #raw: Uint8Array;
@@ -276,7 +276,7 @@ class Reader {
     const encoding = tag === TAG.ascii ? 'latin1' : tag === TAG.utf8 ? 'utf8' : 'utf16le';
     const text = this.#bytes.toString(encoding, this.#at, end);
     this.#at = end;
-    if (text.length <= LONGEST_SAME) this.#texts.push(text);
+    if (text.length <= MAX_SHARED_LENGTH) this.#texts.push(text);
     return text;
   }
 

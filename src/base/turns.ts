@@ -49,7 +49,7 @@ export function atMost(most: number) {
 }
 
 /** Maximum number of waiting requests and messages that start in one turn. */
-const MOST_AT_ONCE = 32;
+const MAX_AT_ONCE = 32;
 
 /**
  * The queue in which clients of one thread wait for their turn.
@@ -145,7 +145,7 @@ export class Turns {
   async #letOn(): Promise<void> {
     this.#waiting.shift()?.();
     // Callbacks of one turn run one after the other. Each starts after the previous callback has run its microtasks.
-    const others = Math.min(this.#waiting.length, MOST_AT_ONCE);
+    const others = Math.min(this.#waiting.length, MAX_AT_ONCE);
     await Promise.all(
       Array.from({ length: others }, async () => {
         await this.#clock.turn();

@@ -62,7 +62,7 @@ export type AttachmentMetadata = Pick<NameOperation, 'name' | 'namespace' | 'ope
 type Tuple = ReadonlyMap<string, ClarityValue>;
 
 /** Maximum of served heights and lifetimes, which have 32 bits. Some namespaces have longer leases. */
-export const LONGEST = 2_147_483_647;
+export const MAX_LIFETIME = 2_147_483_647;
 
 const textOf = (value: ClarityValue | undefined): string | null =>
   value?.type === 'buffer' ? strictText(value.value) : null;
@@ -112,7 +112,7 @@ function openedNamespace(print: Tuple): NameChange | null {
   const numbers = ['base', 'coeff', 'nonalpha-discount', 'no-vowel-discount'].map((key) => uintOf(fields?.get(key)));
   const price = priceFunction(numbers, uintsOf(fields?.get('buckets')));
   if (namespace === null || lifetime === null || price === null) return null;
-  return { kind: 'namespace', namespace, lifetime: lifetime > LONGEST ? LONGEST : Number(lifetime), price };
+  return { kind: 'namespace', namespace, lifetime: lifetime > MAX_LIFETIME ? MAX_LIFETIME : Number(lifetime), price };
 }
 
 /** Returns the change by an event; null if the event doesn't belong to the name system, or can't be read. */

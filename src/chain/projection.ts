@@ -19,22 +19,22 @@ import { TENURE_BUDGET } from './tenure-budget.ts';
 const BLOCK_SHARE = 0.25;
 
 /** Maximum size of a block in bytes (SIP-005). */
-const MOST_BYTES = 2 * 1024 * 1024;
+const MAX_BYTES = 2 * 1024 * 1024;
 
 /** Limits of a projected block. A single transaction may exceed them. */
 export const BLOCK_LIMITS: readonly number[] = [
   ...Object.values(TENURE_BUDGET).map((most) => most * BLOCK_SHARE),
-  MOST_BYTES,
+  MAX_BYTES,
 ];
 
 /**
  * Maximum pending transactions of an account that a node accepts. Transactions with later nonces wait for a place in
  * the mempool.
  */
-export const MOST_CHAINED = 25;
+export const MAX_CHAINED = 25;
 
 /** Minimum fee that a node accepts, in micro-STX per byte. */
-const LEAST_FEE_PER_BYTE = 1;
+const MIN_FEE_PER_BYTE = 1;
 
 /** A pending transaction, with the values that a miner's choice depends on. Accounts are numbers. */
 export interface Candidate {
@@ -231,5 +231,5 @@ export function feeForFirstBlock(
   }
   if (awaited.size > 0) return null;
   if (uses !== null && !isWithin(sumOf(uses, own.uses))) return Number.isFinite(beaten) ? feeAbove(beaten) : null;
-  return LEAST_FEE_PER_BYTE * own.uses.at(-1)!;
+  return MIN_FEE_PER_BYTE * own.uses.at(-1)!;
 }

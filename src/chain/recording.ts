@@ -121,12 +121,12 @@ const TAB = 0x09;
 /** The line that COPY may write after the last row. */
 const END_MARK = '\\.';
 
-const LONGEST_ID = 15;
-const idOf = (text: string): number | null => (/^\d+$/.test(text) && text.length <= LONGEST_ID ? Number(text) : null);
+const MAX_ID = 15;
+const idOf = (text: string): number | null => (/^\d+$/.test(text) && text.length <= MAX_ID ? Number(text) : null);
 
 /** Returns the id of a row in bytes; null if the row doesn't begin with an id. */
 export function rowId(line: Uint8Array): number | null {
-  const end = line.subarray(0, LONGEST_ID + 1).indexOf(TAB);
+  const end = line.subarray(0, MAX_ID + 1).indexOf(TAB);
   return end < 0 ? null : idOf(String.fromCharCode(...line.subarray(0, end)));
 }
 

@@ -144,7 +144,7 @@ function printOf(event: ChainEvent, text: string): Tuple | null {
   return decoded.ok ? tupleOf(decoded.value) : null;
 }
 
-const MOST = 2n ** 128n - 1n;
+const MAX_UINT = 2n ** 128n - 1n;
 
 /** Returns the numbers of a list, each once; null for an empty list, and for anything else. */
 function numbersOf(value: ClarityValue | undefined): bigint[] | null {
@@ -152,7 +152,7 @@ function numbersOf(value: ClarityValue | undefined): bigint[] | null {
   const numbers = new Set<bigint>();
   for (const item of value.value) {
     if (item.type !== 'uint' && item.type !== 'int') return null;
-    if (item.value >= 0n && item.value <= MOST) numbers.add(item.value);
+    if (item.value >= 0n && item.value <= MAX_UINT) numbers.add(item.value);
   }
   return [...numbers];
 }

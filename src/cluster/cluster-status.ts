@@ -65,7 +65,7 @@ async function positionOf({ engine, tables }: EngineAccess, own: OwnEntries, hea
 
 /** Number of entries that are counted in a batch, and maximum number of ranges that are listed. */
 const COUNTED_BATCH = 100_000;
-const MOST_NAMED = 10;
+const MAX_LISTED = 10;
 
 /**
  * Ranges of numbers that are missing before the log's newest entry, oldest first.
@@ -78,9 +78,9 @@ export async function missingEntries(log: PostgresLog): Promise<{ first: number;
   const holes =
     'SELECT before + 1 AS first, seq - 1 AS last' +
     ` FROM (SELECT seq, lag(seq, 1, $1::bigint) OVER (ORDER BY seq) AS before FROM ${after}) AS pair` +
-    ` WHERE seq > before + 1 ORDER BY seq LIMIT ${MOST_NAMED}`;
+    ` WHERE seq > before + 1 ORDER BY seq LIMIT ${MAX_LISTED}`;
   const found: { first: number; last: number }[] = [];
-  for (let last = LOG_START.id; found.length < MOST_NAMED; ) {
+  for (let last = LOG_START.id; found.length < MAX_LISTED; ) {
     const [row] = await engine.read((run) => run<{ newest: string | null; number: string }>(counted, [last]));
     if (row?.newest == null) break;
     if (Number(row.newest) - last !== Number(row.number)) {
@@ -89,7 +89,7 @@ export async function missingEntries(log: PostgresLog): Promise<{ first: number;
     }
     last = Number(row.newest);
   }
-  return found.slice(0, MOST_NAMED);
+  return found.slice(0, MAX_LISTED);
 }
 
 // ── The reports of hosts ──

@@ -21,7 +21,7 @@ export interface EngineServer {
 const FORM = /^postgres(?:ql)?:\/\/(?<user>[^/?#]*@)?(?<hosts>[^/?#@]+)\/(?<database>[^?#]+)(?<parameters>\?[^#]*)?$/;
 const HOST = /^(?<host>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(?::(?<port>\d{1,5}))?$/;
 
-const USUAL_PORT = 5432;
+const DEFAULT_PORT = 5432;
 
 /** Whether a text is the URL of one server or of several. */
 export const isEngineUrl = (text: string): boolean => serversOf(text) !== null;
@@ -31,7 +31,7 @@ function serversOf(url: string): EngineServer[] | null {
   const database = percentDecoded(path);
   if (database === null) return null;
   const servers = hosts.split(',').map((one): EngineServer | null => {
-    const { host, port = USUAL_PORT } = HOST.exec(one)?.groups ?? {};
+    const { host, port = DEFAULT_PORT } = HOST.exec(one)?.groups ?? {};
     if (host === undefined || Number(port) === 0 || Number(port) > 65_535) return null;
     const name = `${host}:${port}`;
     const single = `postgres://${user}${name}/${path}${parameters}`;

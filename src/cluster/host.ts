@@ -32,7 +32,7 @@ const NEAR = 500;
 /** Maximum bytes of texts that are read and applied in one batch. */
 const CHUNK_BYTES = 8_000_000;
 /** Maximum entries of other hosts that may come first before an event or a command is refused. */
-const MOST_CONFLICTS = 20;
+const MAX_CONFLICTS = 20;
 /** Maximum events and commands that are appended together, and maximum bytes of events: applying them holds up other work. */
 const TOGETHER = { submissions: 100, bytes: 1_000_000 };
 
@@ -230,7 +230,7 @@ export class ClusterHost {
    */
   async #race(changes: readonly Change[]): Promise<readonly (Submitted | null)[]> {
     const { entries, say } = this.#options;
-    for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
+    for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts++) {
       if (this.#head !== null && !this.isNear()) throw new HostBehindError();
       let orphan: UnknownParentError | null = null;
       try {

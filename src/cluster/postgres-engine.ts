@@ -24,7 +24,7 @@ const IDLE_SECONDS = 60;
 /** Milliseconds that a statement may take, milliseconds that each megabyte of it adds, and the maximum. */
 export const STATEMENT_MS = 10_000;
 const MEGABYTE_MS = 1_000;
-const LONGEST_MS = 600_000;
+const MAX_STATEMENT_MS = 600_000;
 
 /**
  * Settings of a session that override the role's own: a commit waits for the standbys, and no timeout of the server ends that
@@ -214,7 +214,7 @@ export class PostgresEngine {
 
   /** Waits for an answer. @throws Error once the time is over */
   #within<T>(answer: Promise<T>, bytes: number): Promise<T> {
-    const limit = Math.min(LONGEST_MS, STATEMENT_MS + Math.floor(bytes / 1e6) * MEGABYTE_MS);
+    const limit = Math.min(MAX_STATEMENT_MS, STATEMENT_MS + Math.floor(bytes / 1e6) * MEGABYTE_MS);
     return new Promise((resolve, reject) => {
       const cancel = this.#clock.after(limit, () => reject(new Error(`no answer within ${limit} ms`)));
       answer.then(resolve, reject).finally(cancel);

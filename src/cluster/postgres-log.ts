@@ -13,7 +13,7 @@ import {
 } from './shared-log.ts';
 
 /** Bytes of text of a read where the caller gives no maximum. */
-const USUAL_BYTES = 32_000_000;
+const DEFAULT_BYTES = 32_000_000;
 
 /** The columns of the log. */
 const COLUMNS = 'seq, received_at, path, payload, chain';
@@ -139,7 +139,7 @@ export class PostgresLog implements SharedLog {
     }
   }
 
-  async read(after: number, limit: number, maxBytes = USUAL_BYTES): Promise<Entry[]> {
+  async read(after: number, limit: number, maxBytes = DEFAULT_BYTES): Promise<Entry[]> {
     await this.requireTables();
     const range = [after, limit, maxBytes];
     // Must be durable: the host appends these entries to its journal, or acknowledges an event because one is there.

@@ -157,8 +157,8 @@ export interface ParsedAddress {
 }
 
 /** Maximum number of cached parsed addresses, by their canonical text; they take some 2 MB. */
-const MOST_PARSED = 8_000;
-const parsedAddresses = lruCache<string, ParsedAddress>(MOST_PARSED);
+const MAX_PARSED = 8_000;
+const parsedAddresses = lruCache<string, ParsedAddress>(MAX_PARSED);
 
 /**
  * Returns version and hash160 of an address text, or null if its form or checksum is wrong. The result is cached if the

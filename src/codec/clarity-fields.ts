@@ -8,7 +8,7 @@ export type ClarityField = Exclude<ClarityValue, { type: 'tuple' | 'some' | 'ok'
 export type ClarityFields = ReadonlyMap<string, ClarityField>;
 
 /** Maximum number of fields of a value. If a value has more, the first fields in byte order count. */
-export const MOST_FIELDS = 256;
+export const MAX_FIELDS = 256;
 
 /** Unwraps `some`, `ok` and `err`. */
 export function unwrapped(value: ClarityValue): ClarityField | Extract<ClarityValue, { type: 'tuple' }> {
@@ -25,7 +25,7 @@ function collect(value: ClarityValue, path: string, fields: Map<string, ClarityF
   if (inner.type !== 'tuple') {
     // A name can contain a dot if no contract made the bytes. The first field of a path counts.
     if (!fields.has(path)) fields.set(path, inner);
-    return fields.size < MOST_FIELDS;
+    return fields.size < MAX_FIELDS;
   }
   for (const [name, entry] of inner.value) if (!collect(entry, joined(path, name), fields)) return false;
   return true;

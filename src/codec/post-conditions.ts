@@ -82,7 +82,7 @@ const POX_CONDITIONS: Record<number, PoxCondition> = {
 };
 
 /** Mode byte and u32 count. */
-const SHORTEST_BUFFER = 5;
+const MIN_BUFFER = 5;
 
 /** The post-conditions of a transaction. */
 export interface DecodedConditions {
@@ -104,7 +104,7 @@ export function decodePostConditions(buffer: Uint8Array): Decoded<DecodedConditi
     const reader = new BytesReader(buffer);
     const mode = MODES[reader.u8('a post-condition mode')] ?? 'unknown';
     const postConditions: PostCondition[] = [];
-    if (buffer.length < SHORTEST_BUFFER) return { mode, postConditions };
+    if (buffer.length < MIN_BUFFER) return { mode, postConditions };
     let start = reader.offset;
     try {
       for (let left = reader.count('post-conditions'); left > 0; left--) {

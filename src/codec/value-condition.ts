@@ -40,10 +40,11 @@ export class ConditionError extends Error {
 }
 
 const BOTH: readonly IntegerType[] = ['int', 'uint'];
-const LEAST: Readonly<Record<IntegerType, bigint>> = { int: -(2n ** 127n), uint: 0n };
-const MOST: Readonly<Record<IntegerType, bigint>> = { int: 2n ** 127n - 1n, uint: 2n ** 128n - 1n };
+const MIN_INTEGER: Readonly<Record<IntegerType, bigint>> = { int: -(2n ** 127n), uint: 0n };
+const MAX_INTEGER: Readonly<Record<IntegerType, bigint>> = { int: 2n ** 127n - 1n, uint: 2n ** 128n - 1n };
 
-const isOf = (type: IntegerType, integer: bigint): boolean => integer >= LEAST[type] && integer <= MOST[type];
+const isOf = (type: IntegerType, integer: bigint): boolean =>
+  integer >= MIN_INTEGER[type] && integer <= MAX_INTEGER[type];
 
 /** More digits can't be a 128-bit integer. The limit bounds the work of parsing. */
 const INTEGER = /^(u[0-9]{1,60}|-?[0-9]{1,60})$/;
@@ -145,7 +146,7 @@ export function conditionOf(text: string): ValueCondition {
   if (operator === 'between') return between(rest);
   const { integer, of } = integerOf(rest, operator);
   const isUnsigned = of.length === 1;
-  const [lowest, highest] = [isUnsigned ? LEAST.uint : LEAST.int, MOST.uint];
+  const [lowest, highest] = [isUnsigned ? MIN_INTEGER.uint : MIN_INTEGER.int, MAX_INTEGER.uint];
   switch (operator) {
     case 'gt':
       return range(integer + 1n, highest, of);

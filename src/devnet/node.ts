@@ -130,7 +130,7 @@ export interface Snapshot {
 export const MAX_BLOCKS = 1_000;
 export const MAX_CYCLES = 20;
 /** Maximum seconds that a command moves the time: a year. */
-export const LONGEST_STEP = 31_536_000;
+export const MAX_STEP = 31_536_000;
 
 /** Maximum depth of a fork, in blocks. */
 export const MAX_FORK_DEPTH = 100;
@@ -622,8 +622,8 @@ export class SimulatedNode {
       const isByClock = this.clarity === undefined && !this.#isSteered;
       const present = isByClock ? this.#now() : Math.max(this.clarity === undefined ? this.#earliest : 0, tip.time);
       const until = 'until' in to ? to.until : present + to.seconds;
-      if (until <= present || until > present + LONGEST_STEP) {
-        const rule = `must be > ${present} and <= ${present + LONGEST_STEP}`;
+      if (until <= present || until > present + MAX_STEP) {
+        const rule = `must be > ${present} and <= ${present + MAX_STEP}`;
         throw new ParameterError({ location: 'body', path: ['until_time'] }, rule);
       }
       if (this.clarity !== undefined) return this.#mineUntil(until, this.clarity);

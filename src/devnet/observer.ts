@@ -22,7 +22,7 @@ export interface ObserverOptions {
  * Maximum number of events that wait for an observer. If there are more, the oldest are lost, as with a node that
  * doesn't repeat events.
  */
-const MOST_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 
 /** Reports whether an event is a block at a height or above. */
 const isBlockFrom = ({ path, body }: NodeEvent, height: number): boolean =>
@@ -60,7 +60,7 @@ export function observer({ url, startLate, clock, log }: ObserverOptions, signal
       return;
     }
     waiting.push(event);
-    if (waiting.length > MOST_WAITING) waiting.shift();
+    if (waiting.length > MAX_WAITING) waiting.shift();
     if (!isPosting) void post();
   };
 }

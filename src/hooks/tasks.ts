@@ -11,9 +11,9 @@ import { type HookLog, logTaskFailure } from './log-event.ts';
 import type { HookCommands } from './machine.ts';
 
 /** Maximum waiting deliveries of a hook that catches up; it continues when some are delivered. */
-const MOST_CAUGHT_UP = 1_000;
+const MAX_CAUGHT_UP = 1_000;
 /** Maximum waiting deliveries of a backfill. */
-const MOST_BACKFILLED = 100;
+const MAX_BACKFILLED = 100;
 /** Milliseconds until a task is tried again after the database was unavailable. */
 const RETRY_MS = 1_000;
 
@@ -46,14 +46,14 @@ export function hookTasks(options: TaskOptions) {
     );
 
   /** @returns whether the hook is live, or has to wait for its deliveries */
-  const catchUpTurn = (hook: number): Promise<boolean> => turn({ of: 'catch_up', hook, most: MOST_CAUGHT_UP });
+  const catchUpTurn = (hook: number): Promise<boolean> => turn({ of: 'catch_up', hook, most: MAX_CAUGHT_UP });
 
   /** @returns whether the backfill is done, or has to wait for its deliveries */
   async function backfillTurn(backfill: number): Promise<boolean> {
     const job = backfills.get(backfill);
     const record = job === undefined ? undefined : records.get(job.hookId);
     if (job === undefined || record === undefined) return true;
-    return turn({ of: 'backfill', backfill, most: MOST_BACKFILLED }, (cause) =>
+    return turn({ of: 'backfill', backfill, most: MAX_BACKFILLED }, (cause) =>
       log({ event: 'hook_backfill_failed', uuid: record.uuid, backfill: job.uuid, cause }),
     );
   }

@@ -11,7 +11,7 @@ const EVERY_MS = 60_000;
 /** Rows of a batch, which take a few milliseconds. */
 const BATCH = 2_000;
 /** Maximum bodies of delivered deliveries that are stored for a hook. */
-const MOST_BODIES = 10_000;
+const MAX_BODIES = 10_000;
 /** Retention of the delivery history, as a multiple of the retention of bodies. */
 const LOG_LASTS = 4;
 /** Depth of a reorganization that hooks are still notified of, in Bitcoin blocks below the tip. */
@@ -69,7 +69,7 @@ type ForgetBatch = () => Promise<boolean>;
 
 /** Makes the retention of chainhooks, which removes rows at intervals; `start` begins it. */
 export function maintenance(options: MaintenanceOptions) {
-  const { store, commands, retentionMs, log, clock, mostBodies = MOST_BODIES } = options;
+  const { store, commands, retentionMs, log, clock, mostBodies = MAX_BODIES } = options;
   const { records, candidates } = store;
   let loop: Loop | null = null;
   /** The last delivery whose body was removed for its age, and per hook the last one that was removed because of the maximum. */

@@ -24,9 +24,9 @@ export const Height = Type.Integer({ minimum: 0, examples: [150_000] });
 export const MinHeight = Type.Integer({ minimum: 0, maximum: 0xffff_ffff, examples: [1] });
 
 /** How long a request waits for its minimum height. */
-export const LONGEST_WAIT_MS = 1_000;
+export const MAX_WAIT_MS = 1_000;
 /** Maximum number of waiting requests of a thread; each holds its connection and body. */
-export const MOST_WAITING = 1_000;
+export const MAX_WAITING = 1_000;
 /** Milliseconds between polls of the tip's height while requests wait; a poll takes some microseconds. */
 const LOOK_MS = 10;
 
@@ -87,7 +87,7 @@ export class Heights {
    */
   async readLong<T>(request: Request, noted: NotedHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
     const minimum = minimumHeight(request);
-    const deadline = this.#clock.monotonic() + LONGEST_WAIT_MS;
+    const deadline = this.#clock.monotonic() + MAX_WAIT_MS;
     for (;;) {
       const found = await this.#snapshots.readLong(async (read) => {
         noted.height = read.height();
@@ -117,8 +117,8 @@ export class NotedHeight {
 export type WaitEnd = 'reached' | 'late' | 'full';
 
 const refusals: Readonly<Record<Exclude<WaitEnd, 'reached'>, string>> = {
-  late: `it did not come within ${LONGEST_WAIT_MS / 1000} second; ask again, or ask another server`,
-  full: `${MOST_WAITING} requests wait for a higher block already; ask again, or ask another server`,
+  late: `it did not come within ${MAX_WAIT_MS / 1000} second; ask again, or ask another server`,
+  full: `${MAX_WAITING} requests wait for a higher block already; ask again, or ask another server`,
 };
 
 interface Waiter {
@@ -134,7 +134,7 @@ export type WaitingRoom = ReturnType<typeof waitingRoom>;
  * Requests that wait for a height. One poll of the tip serves all of them, and it runs only while there are any.
  * @param most maximum number of waiting requests
  */
-export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['clock'], most = MOST_WAITING) {
+export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['clock'], most = MAX_WAITING) {
   const waiters = new Set<Waiter>();
   /** Cancels the next poll; null while no request waits. */
   let cancel: (() => void) | null = null;

@@ -128,13 +128,13 @@ export function notFoundText(read: Reader, message: string): string {
 /** Response header: Bitcoin heights with unknown payouts, as ranges such as `870000-870012,870020`. */
 export const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
 /** Ranges of heights that the header has at most; the last one then covers all that follow. */
-const MOST_RANGES = 50;
+const MAX_RANGES = 50;
 
 /** Returns the Bitcoin blocks that were filled from the node, which doesn't return payouts, as ranges; null if there are none. */
 export function withoutPayouts(read: Reader): string | null {
   const ranges = read.burnRewards.withoutPayouts();
-  const [last, cut] = [ranges.at(-1), ranges[MOST_RANGES - 1]];
+  const [last, cut] = [ranges.at(-1), ranges[MAX_RANGES - 1]];
   if (last === undefined) return null;
-  const named = cut === undefined ? ranges : [...ranges.slice(0, MOST_RANGES - 1), [cut[0], last[1]] as const];
+  const named = cut === undefined ? ranges : [...ranges.slice(0, MAX_RANGES - 1), [cut[0], last[1]] as const];
   return named.map(([first, end]) => (first === end ? String(first) : `${first}-${end}`)).join(',');
 }

@@ -64,13 +64,13 @@ export function jsonOf(body: unknown): string {
 /** Characters of a part. */
 const PART = 250_000;
 /** Maximum number of characters of an answer: a longer one takes too much time and memory. */
-const MOST_CHARACTERS = 64_000_000;
+const MAX_CHARACTERS = 64_000_000;
 
 /**
  * The JSON text of an answer in parts, which are sent one after the other; most answers have one part.
  * @param pause lets other requests have their turn
  * @returns a promise if the text takes several turns
- * @throws TooMuchWorkError if the text has more than {@link MOST_CHARACTERS}
+ * @throws TooMuchWorkError if the text has more than {@link MAX_CHARACTERS}
  */
 export function jsonParts(body: unknown, pause: Pause): string[] | Promise<string[]> {
   const writer = new JsonWriter(body);
@@ -84,9 +84,9 @@ export function jsonParts(body: unknown, pause: Pause): string[] | Promise<strin
 
   function goOn(): string[] | Promise<string[]> {
     while (writer.writeMore()) {
-      if (characters + writer.length > MOST_CHARACTERS) {
+      if (characters + writer.length > MAX_CHARACTERS) {
         throw new TooMuchWorkError(
-          `The answer would be larger than ${MOST_CHARACTERS / 1_000_000} MB; give a lower limit, or request fewer items at a time`,
+          `The answer would be larger than ${MAX_CHARACTERS / 1_000_000} MB; give a lower limit, or request fewer items at a time`,
         );
       }
       if (writer.length >= PART) takePart();

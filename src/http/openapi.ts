@@ -1,7 +1,7 @@
 /** The OpenAPI document: an operation for each route, made from its declaration, and the shared schemas. */
 import { OptionalKind, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { type ErrorShape, type ErrorStatus, Problem, problems, reasonOf } from './errors.ts';
-import { HEIGHT_HEADER, Height, LONGEST_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from './heights.ts';
+import { HEIGHT_HEADER, Height, MAX_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from './heights.ts';
 import { HISTORY_HEADER, HistoryFrom, type HistoryNeed } from './history.ts';
 import { isOwnPath } from './parameters.ts';
 
@@ -128,7 +128,7 @@ export function operation(route: Described) {
 
 const MIN_HEIGHT = {
   ...parameter('header', MIN_HEIGHT_HEADER, Type.Optional(MinHeight)),
-  description: `Minimum height of the chain that the answer is made from. The request waits for it, ${LONGEST_WAIT_MS / 1000} second at most.`,
+  description: `Minimum height of the chain that the answer is made from. The request waits for it, ${MAX_WAIT_MS / 1000} second at most.`,
 };
 
 /** The response header with the height. */

@@ -206,14 +206,14 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
 export type TargetGuard = ReturnType<typeof targetGuard>;
 
 /** Maximum Retry-After that is honoured. */
-export const MOST_RETRY_AFTER_MS = 3_600_000;
+export const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** Reads a Retry-After, which is seconds or a date. @returns milliseconds from now; null if it is neither */
 export function retryAfter(text: string | undefined, now: number): number | null {
   if (text === undefined) return null;
   const date = utcMicroseconds(text.trim());
   const at = /^\d+$/.test(text.trim()) ? now + Number(text) * 1000 : date === null ? null : date / 1000;
-  return at === null ? null : Math.min(Math.max(0, at - now), MOST_RETRY_AFTER_MS);
+  return at === null ? null : Math.min(Math.max(0, at - now), MAX_RETRY_AFTER_MS);
 }
 
 /** Dependencies of requests to strangers' URLs. */
@@ -244,7 +244,7 @@ export interface Answer {
 }
 
 /** Maximum interim responses (1xx) of a request. */
-const MOST_INTERIM = 100;
+const MAX_INTERIM = 100;
 
 /**
  * Sends a POST to the checked addresses only, without proxies and redirects. The URL's name is sent in the Host header, and
@@ -293,7 +293,7 @@ export function send(options: SendOptions): Promise<Answer> {
   request.on('response', answered);
   request.on('information', () => {
     interim += 1;
-    if (interim > MOST_INTERIM) fail(new Error(`more than ${MOST_INTERIM} interim answers from ${url.host}`));
+    if (interim > MAX_INTERIM) fail(new Error(`more than ${MAX_INTERIM} interim answers from ${url.host}`));
   });
   request.on('upgrade', (response, socket) => {
     socket.destroy();

@@ -191,7 +191,7 @@ function encoded(schema: TSchema, value: unknown): string {
 export type Values<P extends TProperties> = StaticDecode<TObject<P>>;
 
 /** Maximum length of an unknown parameter's name in errors. */
-const LONGEST_SHOWN = 100;
+const MAX_SHOWN_LENGTH = 100;
 
 interface Field {
   name: string;
@@ -251,7 +251,7 @@ export function refuseUnknown(documented: readonly string[]): Others {
     const [first = ''] = name.split('.', 1);
     if (families.includes(first)) return;
     const meant = nearestName(name, [...names, ...families.map((family) => family + name.slice(first.length))]);
-    const shown = name.slice(0, LONGEST_SHOWN);
+    const shown = name.slice(0, MAX_SHOWN_LENGTH);
     throw new ParameterError(
       { location: 'querystring', path: [shown] },
       `is not a parameter of this route: ${meant === null ? has : `did you mean ${meant}?`}`,

@@ -16,13 +16,13 @@ export interface ReadKey {
 }
 
 /** Maximum requests a minute. */
-export const MOST_PER_MINUTE = 100_000;
+export const MAX_PER_MINUTE = 100_000;
 const KEY_FORMAT = 'a name, a key, and if it has a limit of its own, its requests a minute';
 
 function readKeyOf({ line, name, digest, rest: [limit] }: KeyLine, file: string): ReadKey {
   if (limit === undefined) return { name, digest, perMinute: null };
   const perMinute = /^[1-9]\d{0,6}$/.test(limit) ? Number(limit) : Number.NaN;
-  if (!(perMinute <= MOST_PER_MINUTE)) throw wrongLine(line, file, KEY_FORMAT);
+  if (!(perMinute <= MAX_PER_MINUTE)) throw wrongLine(line, file, KEY_FORMAT);
   return { name, digest, perMinute };
 }
 

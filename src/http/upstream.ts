@@ -36,7 +36,7 @@ const OF_THE_ORIGIN = [
   'service-worker-allowed',
 ];
 /** The statuses that a `Response` can have. */
-const [LEAST_STATUS, GREATEST_STATUS] = [200, 599];
+const [MIN_STATUS, MAX_STATUS] = [200, 599];
 
 interface UpstreamOptions {
   /** The other server, as errors name it: `The node`. */
@@ -133,7 +133,7 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
           decompress: false,
           signal: AbortSignal.any([late.signal, request.signal]),
         });
-        if (response.status >= LEAST_STATUS && response.status <= GREATEST_STATUS) return response;
+        if (response.status >= MIN_STATUS && response.status <= MAX_STATUS) return response;
         await response.body?.cancel();
         throw new ApiError(502, `${name} answered with the status ${response.status}, which HTTP doesn't have`);
       } catch (error) {

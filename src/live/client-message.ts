@@ -37,7 +37,7 @@ export const excerpt = (text: string): string => (text.length <= MAX_EXCERPT ? t
  * Maximum sum of the sizes of a client's waiting messages, enough for all its subscriptions. A client that sends
  * faster than its messages are handled is disconnected, since the runtime can't be told to stop reading.
  */
-export const MOST_WAITING = 4 * MAX_TEXT;
+export const MAX_WAITING = 4 * MAX_TEXT;
 /** Size that every message has in addition to its characters. It bounds the number of short messages. */
 const OVERHEAD = 100;
 
@@ -83,7 +83,7 @@ export class Inboxes<Connection extends object> {
     if (waiting !== undefined) {
       waiting.messages.push(message);
       waiting.size += sizeOf(message);
-      if (waiting.size > MOST_WAITING)
+      if (waiting.size > MAX_WAITING)
         throw new MessageError('a client must NOT send messages faster than they are handled');
       return;
     }

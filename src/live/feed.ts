@@ -44,7 +44,7 @@ const INTERVAL_MS = 20;
 /** Maximum number of changes read by one poll. */
 const BATCH = 500;
 /** Milliseconds after which a poll ends with its present change, since long snapshots are cut off. */
-const LONGEST_POLL_MS = 1_000;
+const MAX_POLL_MS = 1_000;
 
 interface FeedOptions {
   snapshots: Snapshots;
@@ -70,7 +70,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
    */
   async function push(read: Reader, changes: readonly Change[]): Promise<boolean> {
     const turn = turnAfter(TURN_MS, clock);
-    const end = clock.monotonic() + LONGEST_POLL_MS;
+    const end = clock.monotonic() + MAX_POLL_MS;
     for (const change of changes) {
       if (clock.monotonic() >= end) return true;
       // Set before the push, so that a change that fails isn't retried forever.

@@ -12,7 +12,7 @@ import type { Clock } from '../base/clock.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
 import { excerpt, MAX_MESSAGE, MessageError, parsedMessage } from './client-message.ts';
 import { type ConnectionMetrics, closeCodes, type EndReason, type Guard } from './guard.ts';
-import { type Message, MOST_SUBSCRIPTIONS, type Subscriber, type Subscriptions } from './subscriptions.ts';
+import { MAX_SUBSCRIPTIONS, type Message, type Subscriber, type Subscriptions } from './subscriptions.ts';
 import { type Topic, topicNamed } from './topics.ts';
 
 interface SocketIoOptions extends IoConnectionOptions {
@@ -333,14 +333,14 @@ const ENGINE_PONG = '3';
 /** The separator between packets in the body of a long-polling request (Engine.IO protocol 4). */
 const SEPARATOR = '\x1e';
 /** Maximum packets of a body: those for the maximum of subscriptions, and a few more. */
-export const MOST_PACKETS = MOST_SUBSCRIPTIONS + 10;
+export const MAX_PACKETS = MAX_SUBSCRIPTIONS + 10;
 
 /** Throws MessageError if a long-polling body has too many packets. */
 function checkBody(text: string): void {
   let packets = 1;
   for (let at = text.indexOf(SEPARATOR); at >= 0; at = text.indexOf(SEPARATOR, at + 1)) {
     packets++;
-    if (packets > MOST_PACKETS) throw new MessageError(`a body must NOT have more than ${MOST_PACKETS} packets`);
+    if (packets > MAX_PACKETS) throw new MessageError(`a body must NOT have more than ${MAX_PACKETS} packets`);
   }
 }
 
@@ -351,13 +351,13 @@ const [CONNECT, DISCONNECT, EVENT, ACK, CONNECT_ERROR] = ['0', '1', '2', '3', '4
 const Handshake = TypeCompiler.Compile(Type.Record(Type.String(), Type.Unknown()));
 const Event = TypeCompiler.Compile(
   Type.Unsafe<[string, ...unknown[]]>(
-    Type.Array(Type.Unknown(), { minItems: 1, maxItems: MOST_SUBSCRIPTIONS + 1, contains: Type.String() }),
+    Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_SUBSCRIPTIONS + 1, contains: Type.String() }),
   ),
 );
 
 /** Arguments of `subscribe` and `unsubscribe`. */
 const Topics = TypeCompiler.Compile(
-  Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: MOST_SUBSCRIPTIONS })]),
+  Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: MAX_SUBSCRIPTIONS })]),
 );
 
 /** Topic names in an argument of an event; null if it has none of the accepted forms. */

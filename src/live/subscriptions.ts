@@ -13,9 +13,9 @@ export interface Subscriber {
 }
 
 /** Maximum subscriptions of a connection. */
-export const MOST_SUBSCRIPTIONS = 10_000;
+export const MAX_SUBSCRIPTIONS = 10_000;
 /** The error text for exceeding the limit. */
-const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
+const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MAX_SUBSCRIPTIONS} subscriptions`;
 
 export interface Subscriptions {
   /** Adds a subscription. @returns null, or the reason why it is refused */
@@ -99,7 +99,7 @@ export function subscriptions(): Subscriptions {
       if (refused !== undefined) return refused;
       const own = subscriber.topics;
       const isNew = byKey.get(named.key)?.spellings.has(subscriber) !== true;
-      if (isNew && own instanceof Set && own.size >= MOST_SUBSCRIPTIONS) return TOO_MANY_SUBSCRIPTIONS;
+      if (isNew && own instanceof Set && own.size >= MAX_SUBSCRIPTIONS) return TOO_MANY_SUBSCRIPTIONS;
       if (subscribers === 0) first();
       const { topic, spellings } = subscribedTo(named);
       if (isNew) {

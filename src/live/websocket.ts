@@ -148,7 +148,7 @@ interface Subscription {
 export type Perform = (method: 'subscribe' | 'unsubscribe', subscription: Subscription) => string | null;
 
 /** Maximum requests in a message. */
-const MOST_REQUESTS = 1_000;
+const MAX_REQUESTS = 1_000;
 /** Maximum characters of an id, since responses repeat it. */
 const MAX_ID = 128;
 
@@ -263,8 +263,8 @@ export function rpcAnswer(text: string, perform: Perform): string | null {
     const answer = answerOf(value, perform);
     return answer === undefined ? null : JSON.stringify(answer);
   }
-  if (value.length > MOST_REQUESTS) {
-    return JSON.stringify(refusedRequest(`a batch must NOT have more than ${MOST_REQUESTS} requests`));
+  if (value.length > MAX_REQUESTS) {
+    return JSON.stringify(refusedRequest(`a batch must NOT have more than ${MAX_REQUESTS} requests`));
   }
   const answers = value.map((one) => answerOf(one, perform)).filter((answer) => answer !== undefined);
   // JSON-RPC 2.0, 6: a batch of notifications has no response, not even an empty list.

@@ -39,7 +39,7 @@ const processResources = () => {
 const mean = (sum: number, count: number): number | null => (count === 0 ? null : sum / count);
 
 /** Maximum number of stored event times. */
-const MOST_TIMES = 1_000;
+const MAX_TIMES = 1_000;
 
 /** Returns a quantile of sorted values: the nearest value that occurred. */
 const shareOf = (sorted: readonly number[], share: number): number =>
@@ -84,7 +84,7 @@ export class LastHour {
         this.#events += 1;
         const [, , milliseconds] = answered;
         this.#eventTimes.push(milliseconds);
-        if (this.#eventTimes.length > MOST_TIMES) this.#eventTimes.shift();
+        if (this.#eventTimes.length > MAX_TIMES) this.#eventTimes.shift();
         metrics.answered(...answered);
       },
     };
@@ -231,7 +231,7 @@ export class DiskSpace {
    */
   growth(): { seconds: number; bytesPerDay: number; fullInSeconds: number | null } | null {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
-    if (first === undefined || last === undefined || last.at - first.at < LEAST_SPACE_SECONDS) return null;
+    if (first === undefined || last === undefined || last.at - first.at < MIN_SPACE_SECONDS) return null;
     const seconds = last.at - first.at;
     const perSecond = (first.free - last.free) / seconds;
     return {
@@ -248,4 +248,4 @@ export class DiskSpace {
  */
 const SPACE_SECONDS = 300;
 const SPACE_SAMPLES = 86_400 / SPACE_SECONDS + 1;
-const LEAST_SPACE_SECONDS = 3_600;
+const MIN_SPACE_SECONDS = 3_600;

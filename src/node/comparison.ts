@@ -55,7 +55,7 @@ export class TipLostError extends Error {
 }
 
 /** Maximum number of differences to list and examine per kind. */
-const MOST_LISTED = 10;
+const MAX_LISTED = 10;
 
 export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestOptions) {
   const node = new AskedNode(rpc, options);
@@ -177,7 +177,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     report.compared += 1;
     if (values.length === 0) return;
     report.differing += 1;
-    if (report.differences.length >= MOST_LISTED) return;
+    if (report.differences.length >= MAX_LISTED) return;
     const { kind, subject } = fact;
     const first = fact.changes ? await firstDifferent(fact, at) : null;
     report.differences.push({ kind, subject, values, first });

@@ -21,7 +21,7 @@ const TenureBlocks = Type.Object({
  * Maximum number of tenures below the first block to search for a reward's tenure. A reward matures after 100 on public
  * networks.
  */
-const MOST_TENURES = 200;
+const MAX_TENURES = 200;
 
 const bare = (hash: string): string => hash.replace(/^0x/, '');
 
@@ -109,7 +109,7 @@ export async function olderTenures(node: AskedNode, start: HistoryStart) {
       const block = await blockBy(node, indexBlockHash.toHex());
       if (block === null) return null;
       const wanted = block.header.consensusHash.toHex();
-      for (let height = top; height > top - MOST_TENURES; height--) {
+      for (let height = top; height > top - MAX_TENURES; height--) {
         const hash = await hashOf(height);
         if (hash === null) return null;
         if (hash === wanted) return height;

@@ -14,8 +14,8 @@ import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 const RATE = 50;
 const AT_ONCE = 8;
 /** Maximum accounts in memory, and maximum waiting requests. Each waiting request holds a snapshot of the index. */
-const MOST_KEPT = 10_000;
-const MOST_WAITING = 64;
+const MAX_KEPT = 10_000;
+const MAX_WAITING = 64;
 
 /** Makes a function that requests the STX and nonces of accounts from the node. */
 export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
@@ -27,7 +27,7 @@ export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
   let waiting = 0;
 
   async function ask(principal: string, indexBlockHash: Uint8Array): Promise<StartingAccount> {
-    if (waiting >= MOST_WAITING) throw nodeAway(principal, 'too many requests wait for its answers');
+    if (waiting >= MAX_WAITING) throw nodeAway(principal, 'too many requests wait for its answers');
     waiting += 1;
     try {
       const account = reached(await turn(() => askedAccount(node, principal, indexBlockHash)));
@@ -42,7 +42,7 @@ export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
 
   return (principal, indexBlockHash) => {
     const at = indexBlockHash.toHex();
-    if (at !== tip || accounts.size >= MOST_KEPT) accounts = new Map();
+    if (at !== tip || accounts.size >= MAX_KEPT) accounts = new Map();
     tip = at;
     const known = accounts.get(principal);
     if (known !== undefined) return known;

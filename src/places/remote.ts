@@ -139,7 +139,7 @@ function signedList(object: string, secretAccessKey: string, query: Readonly<Rec
 }
 
 /** Maximum bytes of a page of a list, which has at most a thousand names. */
-const LONGEST_LIST = 16 * 1024 * 1024;
+const MAX_LIST = 16 * 1024 * 1024;
 
 /** Maximum names in a list. An archive with one segment per 4 MB of entries reaches it after 4 TB. */
 const MAX_NAMES = 1_000_000;
@@ -207,7 +207,7 @@ export function s3Objects({ url, variables, clock, random = systemChance.number 
       'start-after': `${key}/${after}`,
     };
     const listUrl = () => signedList(signed('GET', '-'), secretAccessKey, query);
-    const bytes = await getFile(transfer, listUrl, { least: 0, most: LONGEST_LIST });
+    const bytes = await getFile(transfer, listUrl, { least: 0, most: MAX_LIST });
     if (bytes !== null) return readPage(new TextDecoder().decode(bytes));
     throw new OperatorError(`${location} can't be listed.`, 'Check the address of the server.');
   }

@@ -8,15 +8,15 @@ import { directFetch } from '../http/direct-fetch.ts';
 
 const WAITS = { firstMs: 1_000, mostMs: 16_000 };
 /** Maximum attempts of a request, including the first. */
-const MOST_ATTEMPTS = 6;
+const MAX_ATTEMPTS = 6;
 /**
  * Milliseconds within which a request must receive its response, or at least this many bytes of it. Otherwise the
  * attempt ends.
  */
 const STALL_MS = 60_000;
-const LEAST_BYTES = 64 * 1024;
+const MIN_BYTES = 64 * 1024;
 /** Maximum bytes to read from an error response. */
-const LONGEST_ERROR = 64 * 1024;
+const MAX_ERROR = 64 * 1024;
 
 /** Statuses of success, with or without a body. */
 const SUCCESS: ReadonlySet<number> = new Set([200, 204]);
@@ -62,7 +62,7 @@ function stallGuard({ after }: Clock) {
   let came = 0;
   const begin = (): (() => void) =>
     after(STALL_MS, () => {
-      if (came < LEAST_BYTES) return late.abort(new DOMException('too little came', 'TimeoutError'));
+      if (came < MIN_BYTES) return late.abort(new DOMException('too little came', 'TimeoutError'));
       came = 0;
       cancel = begin();
     });
@@ -112,7 +112,7 @@ async function tried<T>(
     });
     requireTls(url, response, location);
     if (SUCCESS.has(response.status)) return await consume(response, guard);
-    const text = new TextDecoder().decode((await readUpTo(response.body, LONGEST_ERROR, guard.heard)) ?? undefined);
+    const text = new TextDecoder().decode((await readUpTo(response.body, MAX_ERROR, guard.heard)) ?? undefined);
     const { status } = response;
     if (status >= SERVER_ERRORS || PASSING.has(status) || mayPass({ status, text }))
       throw new TryAgain(`it answered ${status}`);
@@ -146,7 +146,7 @@ async function persistently<T>({ location, clock, random }: Transfer, attempt: (
       return await attempt();
     } catch (error) {
       if (!(error instanceof TryAgain)) throw error;
-      if (failures === MOST_ATTEMPTS) {
+      if (failures === MAX_ATTEMPTS) {
         throw new PassingError(
           `${location} can't be reached: ${error.message}.`,
           'Run the command again when the server answers. A restore or an import continues from the same position.',

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { utcMicroseconds } from '../base/utc-time.ts';
 import { parseNetworks } from '../http/client-address.ts';
-import { MOST_PER_MINUTE } from '../http/rate-limit.ts';
+import { MAX_PER_MINUTE } from '../http/rate-limit.ts';
 import { group, integer, port, servers, setting, textOrNone, withoutScheme, yesOrNo } from './setting.ts';
 
 /** A date, or a date and time with its zone. */
@@ -44,11 +44,11 @@ export const apiSettings = group('API', {
     commands: servers,
     flag: '--rate-limit <requests>',
     variables: ['STACKSIDE_RATE_LIMIT'],
-    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: MOST_PER_MINUTE })], { default: null }),
+    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: MAX_PER_MINUTE })], { default: null }),
     read: integer,
     absent: 'no limit',
     help: 'Requests per minute per client (IPv4, IPv6 /64 or API key); 0 requires a key',
-    accepts: `a number from 0 to ${MOST_PER_MINUTE}`,
+    accepts: `a number from 0 to ${MAX_PER_MINUTE}`,
   }),
   readKeys: setting({
     commands: servers,

@@ -25,12 +25,12 @@ const TAKEN = 8;
 const LOOK_MS = 500;
 const AWAY_MS = 5_000;
 /** Maximum results per command, and milliseconds that the first result waits for others. */
-const MOST_ANSWERS = 25;
+const MAX_ANSWERS = 25;
 const ANSWERS_MS = 250;
 /** Milliseconds between two turns of listing and queueing tokens, so that other work can write. */
 const SPREAD_MS = 50;
 /** Maximum consecutive attempts without an answer. Then the job fails. */
-const MOST_TRIES = 10;
+const MAX_ATTEMPTS = 10;
 /** Milliseconds after the first attempt. The wait doubles with each attempt, up to a maximum, plus a random part. */
 const WAITS = { firstMs: 5_000, mostMs: 600_000 };
 
@@ -108,7 +108,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
 
   /** Returns an attempt without an answer. @param isShown whether the job is shown as failed until the next attempt */
   function tried({ tries }: TokenJobItem, isShown: boolean): FailedTry {
-    if (tries + 1 >= MOST_TRIES) return { state: 'failed', wait: null };
+    if (tries + 1 >= MAX_ATTEMPTS) return { state: 'failed', wait: null };
     const wait = backoff(tries + 1, { ...WAITS, random: chance.number });
     return { state: isShown ? 'failed' : 'pending', wait };
   }
@@ -250,8 +250,8 @@ function answerWriter(write: (answers: TokenAnswer[]) => Promise<number | undefi
 
   async function writeAll(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, MOST_ANSWERS);
-      waiting = waiting.slice(MOST_ANSWERS);
+      const batch = waiting.slice(0, MAX_ANSWERS);
+      waiting = waiting.slice(MAX_ANSWERS);
       try {
         await write(batch.map(({ answer }) => answer));
       } finally {
@@ -275,7 +275,7 @@ function answerWriter(write: (answers: TokenAnswer[]) => Promise<number | undefi
     write: (answer: TokenAnswer): Promise<void> =>
       new Promise((written) => {
         waiting.push({ answer, written });
-        if (waiting.length >= MOST_ANSWERS) void flush();
+        if (waiting.length >= MAX_ANSWERS) void flush();
         else cancel ??= clock.after(ANSWERS_MS, () => void flush());
       }),
   };

@@ -15,14 +15,14 @@ import type { TokenFacts, TokenJobItem } from '../store/model/token.ts';
 const CALL_MS = 5_000;
 export const JOB_MS = 60_000;
 /** Maximum bytes of an answer. The longest stored text takes some thousands. */
-const MOST_ANSWER = 65_536;
+const MAX_ANSWER = 65_536;
 /**
  * Maximum bytes of a text. The standards allow 32 characters for names and 256 for URIs; a contract may declare more.
  */
-const MOST_NAME = 256;
-const MOST_URI = 2_048;
+const MAX_NAME = 256;
+const MAX_URI = 2_048;
 /** Maximum last token id for listing a contract's tokens. Above it, only mints add tokens. */
-const MOST_LISTED = 50_000n;
+const MAX_LISTED = 50_000n;
 
 /** Inserts a token's id into a URI: `{id}` and `$TOKEN_ID` become the id in decimal, and `{locale}` becomes empty. */
 const filledUri = (uri: string, token: bigint): string =>
@@ -85,7 +85,7 @@ const post = ({ node, clock, signal, tip }: NodeCalls, contract: string, name: s
       signal: ending,
     });
     try {
-      return { status: response.status, body: await readUpTo(response.body, MOST_ANSWER) };
+      return { status: response.status, body: await readUpTo(response.body, MAX_ANSWER) };
     } catch (cause) {
       throw new NodeUnreachableError("the node can't be reached", { cause });
     }
@@ -175,7 +175,7 @@ export async function askedFacts(calls: NodeCalls, { contract, family, token }: 
   const number = BigInt(token ?? 0);
   const id = clarity.uint(number);
   const none = { name: null, symbol: null, decimals: null, supply: null };
-  const said = textOf(await called(calls, contract, 'get-token-uri', ...(family === 'ft' ? [] : [id])), MOST_URI);
+  const said = textOf(await called(calls, contract, 'get-token-uri', ...(family === 'ft' ? [] : [id])), MAX_URI);
   const uri = said === null || said === '' ? null : filledUri(said, number);
   switch (family) {
     case 'nft':
@@ -186,8 +186,8 @@ export async function askedFacts(calls: NodeCalls, { contract, family, token }: 
       return { ...none, decimals, supply, uri };
     }
     case 'ft': {
-      const name = textOf(await called(calls, contract, 'get-name'), MOST_NAME);
-      const symbol = textOf(await called(calls, contract, 'get-symbol'), MOST_NAME);
+      const name = textOf(await called(calls, contract, 'get-name'), MAX_NAME);
+      const symbol = textOf(await called(calls, contract, 'get-symbol'), MAX_NAME);
       const decimals = numberOf(await called(calls, contract, 'get-decimals')).toString();
       return { name, symbol, decimals, supply: await ftSupply(calls, contract), uri };
     }
@@ -199,5 +199,5 @@ export async function askedFacts(calls: NodeCalls, { contract, family, token }: 
  */
 export async function askedLastToken(calls: NodeCalls, { contract }: TokenJobItem): Promise<number | null> {
   const last = numberOf(await called(calls, contract, 'get-last-token-id'));
-  return last > MOST_LISTED ? null : Number(last);
+  return last > MAX_LISTED ? null : Number(last);
 }

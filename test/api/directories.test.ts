@@ -22,7 +22,7 @@ import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { testApp } from './test-app.ts';
 
 const DAY = 86_400;
-const MOST = 2n ** 128n - 1n;
+const MAX_UINT = 2n ** 128n - 1n;
 const users = accounts('directories', 'user', 4, networks.testnet).map(({ address }) => address);
 const contractOf = (name: string): string => `${alice.address}.${name}`;
 
@@ -78,7 +78,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     token: fc.nat({ max: 4 }),
     from: end,
     to: end,
-    amount: fc.oneof(fc.constant(MOST), fc.bigInt({ min: 0n, max: 9n })),
+    amount: fc.oneof(fc.constant(MAX_UINT), fc.bigInt({ min: 0n, max: 9n })),
   }),
   fc.record({
     does: fc.constant('nft' as const),

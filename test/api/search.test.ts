@@ -22,7 +22,7 @@ import { treesOf, winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { sampleIndex, testApp } from './test-app.ts';
 
-const MOST = 50;
+const MAX_RESULTS = 50;
 
 interface OnChain {
   contracts: string[];
@@ -103,11 +103,11 @@ describe('over forked chains', () => {
         const prng = new Prng(`search ${generated.seed}`);
         const snapshots = memoryIndex(events.map(received), { foundRows: 10_000 });
         await snapshots.readLong(async (read) => {
-          const find = async (text: string) => idsOf(read.search(text, MOST));
+          const find = async (text: string) => idsOf(read.search(text, MAX_RESULTS));
           /** A page that is full may have left something out. */
           async function finds(what: string, text: string, id: string): Promise<void> {
             const found = await find(text);
-            if (found.length < MOST)
+            if (found.length < MAX_RESULTS)
               expect({ what, text, found }).toMatchObject({ found: expect.arrayContaining([id]) });
             seen.add(what);
           }
@@ -140,10 +140,10 @@ describe('over forked chains', () => {
             seen.add('orphan');
             const id = head.index_block_hash.slice(2);
             expect(await find(id.slice(0, -1))).toEqual([]);
-            expect(read.search(id, MOST)).toMatchObject([{ kind: 'block', canonical: false }]);
+            expect(read.search(id, MAX_RESULTS)).toMatchObject([{ kind: 'block', canonical: false }]);
             for (const [contract] of event.body.matchAll(/\bST[0-9A-Z]{28,41}\.[a-z][\w-]*/g)) {
               if (is.contracts.includes(contract)) continue;
-              const found = read.search(contract, MOST);
+              const found = read.search(contract, MAX_RESULTS);
               expect(found.filter((one) => one.kind === 'contract' && one.contractId === contract)).toEqual([]);
             }
           }
@@ -243,7 +243,7 @@ test('reads a bounded number of rows for any number of matches, and shows every 
     'a1.btc',
   ]) {
     rows = 0;
-    search(text, MOST);
+    search(text, MAX_RESULTS);
     costs[text] = rows;
   }
   // Two ranges of each of five kinds of names, those of identifiers, ids and names, and what each row stands for.
@@ -297,12 +297,12 @@ test('finds a Bitcoin address, and the Stacks address of the same key', async ()
   expect(stacksOfBitcoin('bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3')).toBeNull();
   expect(stacksOfBitcoin('bc1q')).toBeNull();
   await sampleIndex().readLong(async (read) => {
-    expect(read.search(` ${segwit} `, MOST)).toEqual([
+    expect(read.search(` ${segwit} `, MAX_RESULTS)).toEqual([
       { kind: 'bitcoin_address', match: 'exact', bitcoinAddress: segwit.toLowerCase() },
       { kind: 'address', match: 'exact', address: stacks!, bitcoinAddress: segwit.toLowerCase() },
     ]);
     const ofScript = 'bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3';
-    expect(read.search(ofScript, MOST)).toEqual([
+    expect(read.search(ofScript, MAX_RESULTS)).toEqual([
       { kind: 'bitcoin_address', match: 'exact', bitcoinAddress: ofScript },
     ]);
   });
@@ -315,7 +315,7 @@ test('finds a Bitcoin block by its height, its hash and a prefix of the hash', a
   );
   await memoryIndex(events.map(received)).readLong(async (read) => {
     for (const text of [String(height), hash, hash.slice(0, 12), hash.slice(2, 9)]) {
-      expect(read.search(text, MOST)).toContainEqual(expect.objectContaining({ kind: 'burn_block', height }));
+      expect(read.search(text, MAX_RESULTS)).toContainEqual(expect.objectContaining({ kind: 'burn_block', height }));
     }
   });
 });

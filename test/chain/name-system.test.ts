@@ -5,7 +5,7 @@ import type { ChainEvent } from '../../src/chain/block.ts';
 import {
   attachmentMetadata,
   changeOfCall,
-  LONGEST,
+  MAX_LIFETIME,
   NAME_CONTRACTS,
   nameChangeOf,
   nameOfToken,
@@ -97,7 +97,7 @@ describe('a print', () => {
 
   test('opens a namespace, with the longest lease limited to 32 bits', () => {
     expect(nameChangeOf(log(ready(52_595n)))).toEqual({ kind: 'namespace', namespace: 'btc', lifetime: 52_595, price });
-    expect(nameChangeOf(log(ready(2n ** 128n - 1n)))).toMatchObject({ lifetime: LONGEST });
+    expect(nameChangeOf(log(ready(2n ** 128n - 1n)))).toMatchObject({ lifetime: MAX_LIFETIME });
   });
 
   test.each<[string, ChainEvent]>([

@@ -36,11 +36,11 @@ export interface Case {
 
 /** Chains that cases take turns with. */
 const STREAMS = 16;
-const MOST_HOSTS = 3;
-const MOST_DISTURBANCES = 10;
+const MAX_HOSTS = 3;
+const MAX_DISTURBANCES = 10;
 
 const after = fc.nat(400);
-const host = fc.nat(MOST_HOSTS - 1);
+const host = fc.nat(MAX_HOSTS - 1);
 const kept = fc.constantFrom(1, 0, 0.5);
 const calls = fc.nat(300);
 const fault = fc.nat(faults.length - 1);
@@ -61,9 +61,9 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
 );
 
 export const cases: fc.Arbitrary<Case> = fc.record({
-  disturbances: fc.array(disturbance, { maxLength: MOST_DISTURBANCES, size: 'max' }),
+  disturbances: fc.array(disturbance, { maxLength: MAX_DISTURBANCES, size: 'max' }),
   lostInHundred: fc.constantFrom(0, 3, 12),
-  hosts: fc.integer({ min: 2, max: MOST_HOSTS }),
+  hosts: fc.integer({ min: 2, max: MAX_HOSTS }),
   late: fc.boolean(),
   delivering: fc.boolean(),
   stream: fc.nat(STREAMS - 1),

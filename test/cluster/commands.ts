@@ -157,7 +157,7 @@ async function changeHook(asked: Asked, { id, uuid, consumer }: HookRecord): Pro
 }
 
 /** Hooks from which on no more are registered. */
-const MOST_HOOKS = 6;
+const MAX_HOOKS = 6;
 
 /** Sends commands that chance draws. @throws what the hosts refuse them with */
 export async function sendSome(asked: Asked): Promise<void> {
@@ -167,7 +167,7 @@ export async function sendSome(asked: Asked): Promise<void> {
     await (all.length === 0 ? register(asked) : changeHook(asked, prng.pick(all)));
   };
   const send = prng.weighted<() => Promise<void>>([
-    [all.length < MOST_HOOKS ? 3 : 0, () => register(asked)],
+    [all.length < MAX_HOOKS ? 3 : 0, () => register(asked)],
     [6, change],
     [4, () => advance(asked)],
     [4, () => writeResults(asked)],

@@ -19,7 +19,7 @@ import { winningChain } from '../support/events/winning-chain.ts';
 type Logged = Omit<Entry, 'chain'>;
 
 const CONSUMER = 'default';
-const MOST_HOOKS = 3;
+const MAX_HOOKS = 3;
 const HOUR = 3_600_000;
 const filters = [
   [{ type: 'stx_event' }, { type: 'coinbase' }],
@@ -64,7 +64,7 @@ const definition = (prng: Prng) =>
 /** Asks a host for something that leaves each hook with all that it is owed. @throws what the hosts refuse it with */
 export async function askSome({ world, prng, hooks, store, tip }: Asked): Promise<void> {
   const all = store.records.all(CONSUMER);
-  if (all.length < MOST_HOOKS && prng.chance(0.5)) {
+  if (all.length < MAX_HOOKS && prng.chance(0.5)) {
     const hook = { uuid: world.chance.uuid(), consumer: CONSUMER, definition: definition(prng) };
     await hooks.run('hook.register', hook);
     return;

@@ -32,7 +32,7 @@ const below = (part: string | number, typed: Filled['typed']): Filled['typed'] =
 
 const leaf = (type: AbiType, value: LibraryValue, text: string): Filled => ({ type, value, typed: [['', text]] });
 
-const MOST_BYTES = 40;
+const MAX_BYTES = 40;
 
 const leaves: fc.Arbitrary<Filled> = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }).map((n) => leaf('uint128', Cl.uint(n), String(n))),
@@ -44,12 +44,12 @@ const leaves: fc.Arbitrary<Filled> = fc.oneof(
     .tuple(address(), contractName(), fc.constantFrom('principal' as const, 'trait_reference' as const))
     .map(([text, name, type]) => leaf(type, Cl.contractPrincipal(text, name), `${text}.${name}`)),
   fc
-    .uint8Array({ maxLength: MOST_BYTES })
-    .map((bytes) => leaf({ buffer: { length: MOST_BYTES } }, Cl.buffer(bytes), toHex(bytes))),
+    .uint8Array({ maxLength: MAX_BYTES })
+    .map((bytes) => leaf({ buffer: { length: MAX_BYTES } }, Cl.buffer(bytes), toHex(bytes))),
   fc
     .string({ unit: character, maxLength: 10 })
     .filter((text) => !text.startsWith('0x'))
-    .map((text) => leaf({ buffer: { length: MOST_BYTES } }, Cl.buffer(Buffer.from(text)), text)),
+    .map((text) => leaf({ buffer: { length: MAX_BYTES } }, Cl.buffer(Buffer.from(text)), text)),
   fc
     .stringMatching(/^[ -~]{0,40}$/)
     .map((text) => leaf({ 'string-ascii': { length: 40 } }, Cl.stringAscii(text), text)),

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { mistakesOf } from '../../src/console/app/chain/hook-definition.ts';
 import { draftBy, type TemplateName, templateOf, templates } from '../../src/console/app/chain/hook-templates.ts';
 import {
-  MOST_WATCHES,
+  MAX_WATCHES,
   readWatch,
   type Watch,
   watchesOf,
@@ -56,7 +56,7 @@ test('only a later transaction is news, not the first one or none', () => {
 test('watches are unique, newest first, and limited in number', () => {
   const many = Array.from({ length: 30 }, (_, n) => ({ kind: 'name' as const, id: `n${n}.btc` }));
   const kept = many.reduce(withWatch, [] as Watch[]);
-  expect(kept.length).toBe(MOST_WATCHES);
+  expect(kept.length).toBe(MAX_WATCHES);
   expect(kept[0]?.id).toBe('n29.btc');
   expect(withWatch(kept, { kind: 'name', id: 'n25.btc' }).map(({ id }) => id)).toEqual([
     'n25.btc',

@@ -36,7 +36,7 @@ const arrived: Arrived[][] = Array.from({ length: HOOKS }, () => []);
 let calm = false;
 /** Connections of requests that are not answered; each further one ends the oldest, and the calm ends all. */
 const unanswered: net.Socket[] = [];
-const MOST_UNANSWERED = 5;
+const MAX_UNANSWERED = 5;
 function endUnanswered(most: number): void {
   for (const socket of unanswered.splice(0, unanswered.length - most)) socket.destroy();
 }
@@ -65,7 +65,7 @@ const receiver = net.createServer((socket) => {
     if (fate === 0) socket.resetAndDestroy();
     else if (fate === 1) {
       unanswered.push(socket);
-      endUnanswered(MOST_UNANSWERED);
+      endUnanswered(MAX_UNANSWERED);
     } else if (fate === 2) socket.end('HTTP/1.1 307 Moved\r\nlocation: /\r\ncontent-length: 0\r\n\r\n');
     else if (fate < 5) socket.end(`HTTP/1.1 ${fate === 3 ? 503 : 500} No\r\ncontent-length: 2\r\n\r\nno`);
     else socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');

@@ -11,7 +11,7 @@ import { copyOf, openWithHooks } from './event-range.ts';
 import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
 
 /** More than any plan here lets fail. */
-const MOST_RETRIES = 1_000;
+const MAX_RETRIES = 1_000;
 
 type Open = ReturnType<typeof openWithHooks>;
 
@@ -24,7 +24,7 @@ function holdsNoLock(store: FaultStore, failed: string): void {
 
 /** Accepts an event. @param refused called each time that it is not accepted @returns how many attempts failed */
 function send({ ingest }: Open, event: ReceivedEvent, refused: () => void): number {
-  for (let failed = 0; failed < MOST_RETRIES; failed++) {
+  for (let failed = 0; failed < MAX_RETRIES; failed++) {
     try {
       ingest.receive(event);
       return failed;

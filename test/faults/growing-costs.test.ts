@@ -58,7 +58,7 @@ const unpaged: Readonly<Record<string, string>> = {
 };
 
 /** Optional parameters that a URL has at most, and URLs for each pair of them. */
-const MOST_PARAMETERS = 3;
+const MAX_PARAMETERS = 3;
 const URLS_A_PAIR = 2;
 
 /** Accounts, contracts and tokens that are asked about. */
@@ -103,7 +103,7 @@ function* urlsOf({ path, parameters }: GetRoute, prng: Prng): Generator<string> 
   const optional = parameters.filter(({ name, required }) => !required && name !== 'limit' && name !== 'cursor');
   const pairs = (optional.length * (optional.length + 1)) / 2;
   for (let made = 0; made < casesOf(2 + URLS_A_PAIR * pairs); made++) {
-    const chosen = Array.from({ length: prng.below(MOST_PARAMETERS + 1) }, () => optional[prng.below(optional.length)]);
+    const chosen = Array.from({ length: prng.below(MAX_PARAMETERS + 1) }, () => optional[prng.below(optional.length)]);
     const given = [...new Set(chosen)].flatMap((one) => (one === undefined ? [] : [{ ...one, required: true }]));
     yield randomUrl({ path, parameters: [...always, ...given] }, subjects, prng);
   }

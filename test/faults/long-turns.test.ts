@@ -19,7 +19,7 @@ import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { EVENT_KIND } from '../../src/store/rows/enums.ts';
-import { MOST_ENTRIES } from '../../src/store/rows/statement.ts';
+import { MAX_ENTRIES } from '../../src/store/rows/statement.ts';
 import {
   type GetRoute,
   getRoutes,
@@ -166,9 +166,9 @@ function enlarge(open: OpenIngest): string {
 }
 
 /** A large value, or two of one item, may be more than a turn has time for; no third one is begun. */
-const MOST_BYTES = 3 * LARGE.length;
+const MAX_BYTES = 3 * LARGE.length;
 /** Rows of a page, and of a step of what is long. */
-const MOST_ROWS = 1_000;
+const MAX_ROWS = 1_000;
 
 /** The highest limit that a route takes. */
 function dearest(parameter: Parameter): Parameter {
@@ -246,7 +246,7 @@ describe('between two turns', () => {
       }
       costs.push(await costOf(`/v1/addresses/stacks/${alice.address}`), await costOf('/v1/names/n0.btc/subdomains'));
 
-      const dear = costs.filter(({ rows, bytes }) => rows > MOST_ROWS || bytes > MOST_BYTES);
+      const dear = costs.filter(({ rows, bytes }) => rows > MAX_ROWS || bytes > MAX_BYTES);
       expect(dear).toEqual([]);
       // The world has work for more than a turn on many routes, so that there was something to share.
       const routesOf = (some: typeof costs) =>
@@ -272,7 +272,7 @@ describe('between two turns', () => {
           ask(`${url}${url.includes('?') ? '&' : '?'}offset=${offset}&event_offset=${offset}`);
         const head = await at(0);
         if (head.status !== 200) continue;
-        for (const offset of [MOST_ENTRIES + 1, Number.MAX_SAFE_INTEGER]) {
+        for (const offset of [MAX_ENTRIES + 1, Number.MAX_SAFE_INTEGER]) {
           const beyond = await at(offset);
           const body = (await beyond.json()) as Record<string, unknown>;
           // Cursors reach as far as their parameter says, and one list answers 404 where nothing is found.
@@ -289,7 +289,7 @@ describe('between two turns', () => {
       }
     }
     expect(answered.size).toBeGreaterThan(25);
-    expect(passedOver).toBeLessThanOrEqual(MOST_ENTRIES);
+    expect(passedOver).toBeLessThanOrEqual(MAX_ENTRIES);
     expect(passedOver).toBeGreaterThan(0);
   });
 

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { changeRoutes, MOST_READERS, type ReaderForm } from '../../src/hooks/routes/changes.ts';
+import { changeRoutes, MAX_READERS, type ReaderForm } from '../../src/hooks/routes/changes.ts';
 import { failures } from '../../src/http/errors.ts';
 import { responder } from '../../src/http/respond.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
@@ -359,7 +359,7 @@ test('changes are made only as fast as the reader reads, and the number of reade
     expect(made).toBe(read);
   }
   const others: { cancel(): Promise<void> }[] = [];
-  while (others.length < MOST_READERS - 1) {
+  while (others.length < MAX_READERS - 1) {
     const reader = (await connect()).body!.getReader();
     await reader.read();
     others.push(reader);

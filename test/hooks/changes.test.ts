@@ -20,7 +20,7 @@ interface Page {
 }
 
 /** Full pages of a case that are read again. */
-const MOST_SAMPLED = 5;
+const MAX_SAMPLED = 5;
 
 const ALL = 'include=transactions&include=decoded_values&include=block_metadata&include=contract_abi';
 
@@ -145,7 +145,7 @@ test(
           seen.add('rollbacks', known.filter(({ change }) => change === 'rollback').length);
 
           const whole = JSON.stringify(known);
-          const sample = fullPages.filter((_, index) => index % Math.ceil(fullPages.length / MOST_SAMPLED) === 0);
+          const sample = fullPages.filter((_, index) => index % Math.ceil(fullPages.length / MAX_SAMPLED) === 0);
           seen.add('full pages', sample.length);
           const isAsBefore = async (): Promise<void> => {
             expect(JSON.stringify(await changesAfter(api, null))).toBe(whole);

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { conditionsOfDefinition } from '../../src/hooks/definition/definition.ts';
-import { MOST_BLOCKS, type Scanned, type Scanner, scanner, search } from '../../src/hooks/matching/scan.ts';
+import { MAX_BLOCKS, type Scanned, type Scanner, scanner, search } from '../../src/hooks/matching/scan.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import { received } from '../support/data/ingest.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
@@ -80,8 +80,8 @@ test('a search reads a bounded number of heights on a chain of any height', asyn
       return { height: to, matched: null, transactions: 0 };
     },
   };
-  expect(await search().newest('', scan, 5 * MOST_BLOCKS)).toEqual({ matched: null, searchedFrom: 4 * MOST_BLOCKS });
-  expect(looked.length).toBe(MOST_BLOCKS);
+  expect(await search().newest('', scan, 5 * MAX_BLOCKS)).toEqual({ matched: null, searchedFrom: 4 * MAX_BLOCKS });
+  expect(looked.length).toBe(MAX_BLOCKS);
 });
 
 test('a search stops at its transaction limit, and can continue from there', async () => {

@@ -4,7 +4,7 @@ import type { AnyElysia } from 'elysia';
 import { systemClock } from '../../src/base/clock.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { HEIGHT_HEADER, LONGEST_WAIT_MS, MIN_HEIGHT_HEADER, MOST_WAITING } from '../../src/http/heights.ts';
+import { HEIGHT_HEADER, MAX_WAIT_MS, MAX_WAITING, MIN_HEIGHT_HEADER } from '../../src/http/heights.ts';
 import { startApi } from '../../src/http/server.ts';
 import { IndexUnavailableError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
@@ -129,7 +129,7 @@ describe('a request with a minimum height', () => {
   test('is rejected after a second, with Retry-After', async () => {
     const answer = askFor(7);
     await until(isWaiting);
-    await pass(LONGEST_WAIT_MS - LOOK_MS);
+    await pass(MAX_WAIT_MS - LOOK_MS);
     expect(isWaiting()).toBe(true);
     await pass(LOOK_MS);
     const refused = await answer;
@@ -148,7 +148,7 @@ describe('a request with a minimum height', () => {
   test('is rejected in the error format of its routes', async () => {
     const answer = ask('/v1/names', { [MIN_HEIGHT_HEADER]: '7' });
     await until(isWaiting);
-    await pass(LONGEST_WAIT_MS);
+    await pass(MAX_WAIT_MS);
     const refused = await answer;
     expect([refused.status, Object.keys((await refused.json()) as object)]).toEqual([503, ['error']]);
   });
@@ -184,13 +184,13 @@ describe('a request with a minimum height', () => {
 describe('hostile clients', () => {
   test("can't make more requests wait than the limit", async () => {
     const leaving = new AbortController();
-    const many = Array.from({ length: MOST_WAITING }, () => askFor(7, { signal: leaving.signal }));
+    const many = Array.from({ length: MAX_WAITING }, () => askFor(7, { signal: leaving.signal }));
     await until(isWaiting);
     const refused = await Promise.all(Array.from({ length: 50 }, () => askFor(7)));
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]));
     expect(await refused[0]!.json()).toMatchObject({
       code: 'HEIGHT_NOT_REACHED',
-      message: expect.stringContaining(`${MOST_WAITING} requests wait for a higher block already`),
+      message: expect.stringContaining(`${MAX_WAITING} requests wait for a higher block already`),
     });
     // Who doesn't wait is served.
     expect((await ask(BLOCKS)).status).toBe(200);

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ApiError } from '../../src/http/errors.ts';
 import {
-  MOST_PER_MINUTE,
+  MAX_PER_MINUTE,
   RateLimiter,
   type RateLimiterOptions,
   RateTable,
@@ -36,10 +36,10 @@ test('a client may use its whole minute at once, then one request at a time', ()
 
 test('the largest limit is exact to a thousandth', () => {
   const { table: counts } = table();
-  const client = { id: 'a', network: 'a', perMinute: MOST_PER_MINUTE };
+  const client = { id: 'a', network: 'a', perMinute: MAX_PER_MINUTE };
   let allowed = 0;
   while (counts.charge(client, 1).isAllowed) allowed++;
-  expect(allowed).toBeWithin(MOST_PER_MINUTE * 0.999, MOST_PER_MINUTE + 1);
+  expect(allowed).toBeWithin(MAX_PER_MINUTE * 0.999, MAX_PER_MINUTE + 1);
 });
 
 test('an expensive request counts as several, and waits until all of its cost is available', () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { io, type Socket } from 'socket.io-client';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { GRACE_MS } from '../../src/http/listener.ts';
-import { MOST_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
+import { MAX_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -337,16 +337,16 @@ test.each(['websocket', 'polling'])(
 test("a connection can't exceed its subscription limit", async () => {
   const names = (first: number, count: number) =>
     Array.from({ length: count }, (_, at) => `transaction:0x${(first + at).toString(16).padStart(64, '0')}`);
-  const rule = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
+  const rule = `a connection must NOT have more than ${MAX_SUBSCRIPTIONS} subscriptions`;
   const client = io(server.api, { transports: ['websocket'], forceNew: true });
   await new Promise((resolve) => client.on('connect', () => resolve(null)));
   const inOneMessage = 1_000;
-  for (let first = 0; first < MOST_SUBSCRIPTIONS; first += inOneMessage) {
+  for (let first = 0; first < MAX_SUBSCRIPTIONS; first += inOneMessage) {
     expect(await client.emitWithAck('subscribe', names(first, inOneMessage))).toBeNull();
   }
   expect(await client.emitWithAck('subscribe', names(0, inOneMessage))).toBeNull();
-  expect(await client.emitWithAck('subscribe', names(MOST_SUBSCRIPTIONS, 1))).toBe(rule);
-  expect(await metric('stackside_subscriptions{topic="transaction"}')).toBe(MOST_SUBSCRIPTIONS);
+  expect(await client.emitWithAck('subscribe', names(MAX_SUBSCRIPTIONS, 1))).toBe(rule);
+  expect(await metric('stackside_subscriptions{topic="transaction"}')).toBe(MAX_SUBSCRIPTIONS);
   const before = await metric('socket_io_connections');
   client.disconnect();
   await until(async () => (await metric('socket_io_connections')) === before - 1);
@@ -367,13 +367,13 @@ test('a WebSocket gets an error at its subscription limit', async () => {
     method: 'subscribe',
     params: { event: 'tx_update', tx_id: id.toString(16).padStart(64, '0') },
   });
-  for (let first = 0; first <= MOST_SUBSCRIPTIONS; first += inOneBatch) {
+  for (let first = 0; first <= MAX_SUBSCRIPTIONS; first += inOneBatch) {
     socket.send(JSON.stringify(Array.from({ length: inOneBatch }, (_, n) => request(first + n))));
     await until(() => answers.length === first + inOneBatch);
   }
   const refused = answers.filter(({ result }) => result === undefined);
-  expect(refused.map(({ id }) => id)).toEqual(Array.from({ length: inOneBatch }, (_, n) => MOST_SUBSCRIPTIONS + n));
-  const rule = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
+  expect(refused.map(({ id }) => id)).toEqual(Array.from({ length: inOneBatch }, (_, n) => MAX_SUBSCRIPTIONS + n));
+  const rule = `a connection must NOT have more than ${MAX_SUBSCRIPTIONS} subscriptions`;
   expect(new Set(refused.map(({ error }) => error?.data))).toEqual(new Set([rule]));
   socket.close();
   await until(async () => (await metric('stackside_subscriptions{topic="transaction"}')) === 0);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { Message, MOST_SUBSCRIPTIONS, type Subscriber, subscriptions } from '../../src/live/subscriptions.ts';
+import { MAX_SUBSCRIPTIONS, Message, type Subscriber, subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic, principalTopic, topicNamed, transactionTopic } from '../../src/live/topics.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
@@ -120,7 +120,7 @@ describe('subscriptions', () => {
   test('have a limit for each connection', () => {
     const all = subscriptions();
     const { one } = subscriber();
-    for (let n = 0; n < MOST_SUBSCRIPTIONS; n++) expect(all.add(one, transactionTopic(String(n)), '')).toBeNull();
+    for (let n = 0; n < MAX_SUBSCRIPTIONS; n++) expect(all.add(one, transactionTopic(String(n)), '')).toBeNull();
     expect(all.add(one, transactionTopic('more'), '')).toContain('10000');
     expect(all.add(one, transactionTopic('0'), '')).toBeNull();
     expect(all.add(subscriber().one, transactionTopic('more'), '')).toBeNull();

@@ -60,7 +60,7 @@ const UNMEASURED = 1_000;
 /** A run that takes so many times as long as without the change, and three minutes more, hangs. */
 const [PATIENCE, PATIENCE_MS] = [10, 180_000];
 /** Memory that no run needs: it is endless, too. Bytes. */
-const MOST_MEMORY = 6 * 1024 ** 3;
+const MAX_MEMORY = 6 * 1024 ** 3;
 const PAGE = 4096;
 /** Of a millisecond. */
 const NANOSECONDS = 1_000_000;
@@ -150,7 +150,7 @@ class Copy {
       // Of a busy machine's time only what was there for these processes counts.
       time += Math.max(0, now - looked - Math.max(0, waited - before));
       [before, looked] = [waited, now];
-      if (time < most && memory < MOST_MEMORY) return;
+      if (time < most && memory < MAX_MEMORY) return;
       hung = true;
       child.kill('SIGKILL');
       this.end();

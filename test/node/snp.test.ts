@@ -9,7 +9,7 @@ import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { eventIntake, type Intake } from '../../src/node/event-intake.ts';
-import { LONGEST_ANSWER_MS } from '../../src/node/snp/redis.ts';
+import { MAX_ANSWER_MS } from '../../src/node/snp/redis.ts';
 import { type SnpEvent, SnpSubscriber } from '../../src/node/snp/subscriber.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openHost } from '../cluster/open-host.ts';
@@ -46,7 +46,7 @@ function canBeRead(path: string, text: string): boolean {
 const eager: Clock = {
   ...systemClock,
   after(milliseconds, call) {
-    let isCancelled = milliseconds >= LONGEST_ANSWER_MS;
+    let isCancelled = milliseconds >= MAX_ANSWER_MS;
     systemClock.turn().then(() => {
       if (!isCancelled) call();
     });
@@ -498,11 +498,11 @@ describeWith('Redis', hasRedis, () => {
     let isDead = true;
     using proxy = cuttingProxy(redis.port, () => (isDead ? 'held' : 'passed'));
     using open = openNew();
-    const clock = heldClock([500, LONGEST_ANSWER_MS]);
+    const clock = heldClock([500, MAX_ANSWER_MS]);
     broker.keep(events);
     await using subscriber = subscribe(open, { clock, port: proxy.port });
-    await until(() => clock.waiting(LONGEST_ANSWER_MS) > 0);
-    clock.pass(LONGEST_ANSWER_MS);
+    await until(() => clock.waiting(MAX_ANSWER_MS) > 0);
+    clock.pass(MAX_ANSWER_MS);
     await until(() => clock.waiting(500) > 0);
     expect(subscriber.failing()).toBe(`Redis at 127.0.0.1:${proxy.port} did not answer for 30 seconds`);
     isDead = false;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { LONGEST_WAIT_MS } from '../../src/http/heights.ts';
+import { MAX_WAIT_MS } from '../../src/http/heights.ts';
 import { attack, type Target } from '../faults/hostile/attack.ts';
 import { routesOf, Subjects } from '../support/api/random-urls.ts';
 import { casesOf, firstSeed } from '../support/property.ts';
@@ -26,7 +26,7 @@ function printed(page: string, language: string): string[] {
 }
 
 /** Waits for a height that no chain has end when the test says so. */
-const clock = heldClock([LONGEST_WAIT_MS]);
+const clock = heldClock([MAX_WAIT_MS]);
 const stream = [...devnetEvents({ seed: 3, blocks: 6, transactionsPerBlock: 1, accounts: 4 })];
 const HOSTS = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
 
@@ -94,7 +94,7 @@ async function answersBeside(api: string, attacks: () => Promise<unknown>): Prom
     seen.add(response.status);
   };
   await until(async () => {
-    clock.pass(LONGEST_WAIT_MS);
+    clock.pass(MAX_WAIT_MS);
     await read();
     return isOver;
   }, 'the end of the attack');

@@ -60,10 +60,10 @@ export interface Case {
 
 /** Chains that cases take turns with: to make one takes as long as to run it. */
 const STREAMS = 64;
-const MOST_DISTURBANCES = 14;
+const MAX_DISTURBANCES = 14;
 const MEGABYTE = 1024 * 1024;
-const MOST_CLIENTS = 3;
-const MOST_READERS = 2;
+const MAX_CLIENTS = 3;
+const MAX_READERS = 2;
 
 const hook = fc.nat(5);
 const operation: fc.Arbitrary<Operation> = fc.oneof(
@@ -181,9 +181,9 @@ export const anyChain = { quarters: fc.integer({ min: 1, max: 4 }), stream: fc.n
 /** In the order in which a failure is shrunk: what befalls the server first, the chain last; another seed is another world. */
 export const cases = (chain = anyChain, archived = false): fc.Arbitrary<Case> =>
   fc.record({
-    disturbances: fc.array(archived ? archiveDisturbance : disturbance, { maxLength: MOST_DISTURBANCES, size: 'max' }),
-    clients: fc.array(client, { maxLength: MOST_CLIENTS, size: 'max' }),
-    readers: fc.nat(MOST_READERS),
+    disturbances: fc.array(archived ? archiveDisturbance : disturbance, { maxLength: MAX_DISTURBANCES, size: 'max' }),
+    clients: fc.array(client, { maxLength: MAX_CLIENTS, size: 'max' }),
+    readers: fc.nat(MAX_READERS),
     archived: fc.constant(archived),
     walLimitBytes: fc.constantFrom(64 * MEGABYTE, MEGABYTE, MEGABYTE / 4),
     ...chain,

@@ -6,7 +6,7 @@ import type { World } from './world.ts';
 
 /** How often a long read is delayed at its begin, at its end and between two of its batches, per cent; and for how long at most, in milliseconds. */
 const LONG = 40;
-const LONGEST = 120;
+const MAX_DELAY = 120;
 /** Milliseconds between two looks of a request that hangs at whether its process is still there. */
 const LOOK = 500;
 
@@ -34,7 +34,7 @@ interface SlowReads {
 export function slowReads(world: World, { isSlow, isOver, inUse }: SlowReads): OpenSnapshots {
   const prng = world.prng('reads');
 
-  const delay: Pause = () => (isSlow() && prng.below(100) < LONG ? world.pause(prng.below(LONGEST)) : undefined);
+  const delay: Pause = () => (isSlow() && prng.below(100) < LONG ? world.pause(prng.below(MAX_DELAY)) : undefined);
 
   class SlowTurns extends Turns {
     override longWork(): Pause {

@@ -14,7 +14,7 @@ import { addressEventQueries } from '../../src/store/queries/accounts/address-tr
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { decimalOf } from '../../src/store/rows/amounts.ts';
-import { MOST_ENTRIES, prepared, TooMuchWorkError } from '../../src/store/rows/statement.ts';
+import { MAX_ENTRIES, prepared, TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -550,18 +550,18 @@ test('a list by offset passes over so many entries, and is empty behind its end'
     SELECT 1 AS item FROM n a, n b LIMIT ${count})`;
   using longer = prepared<{ item: number }, [number, number]>(
     db,
-    `SELECT item FROM ${items(MOST_ENTRIES + 1)} LIMIT ?1 OFFSET ?2`,
+    `SELECT item FROM ${items(MAX_ENTRIES + 1)} LIMIT ?1 OFFSET ?2`,
   );
-  expect(longer.all(2, MOST_ENTRIES)).toEqual([{ item: 1 }]);
+  expect(longer.all(2, MAX_ENTRIES)).toEqual([{ item: 1 }]);
   const refused = new TooMuchWorkError('querystring/offset must be <= 1000000 in a list of this length');
-  expect(() => longer.all(2, MOST_ENTRIES + 1)).toThrow(refused);
+  expect(() => longer.all(2, MAX_ENTRIES + 1)).toThrow(refused);
   expect(() => longer.get(1, Number.MAX_SAFE_INTEGER)).toThrow(refused);
-  expect(() => longer.iterate(1, MOST_ENTRIES + 1)).toThrow(refused);
+  expect(() => longer.iterate(1, MAX_ENTRIES + 1)).toThrow(refused);
   using shorter = prepared<{ item: number }, [number, number]>(
     db,
-    `SELECT item FROM ${items(MOST_ENTRIES)} LIMIT ?1 OFFSET ?2`,
+    `SELECT item FROM ${items(MAX_ENTRIES)} LIMIT ?1 OFFSET ?2`,
   );
-  expect(shorter.all(2, MOST_ENTRIES + 1)).toEqual([]);
+  expect(shorter.all(2, MAX_ENTRIES + 1)).toEqual([]);
   expect(shorter.get(2, Number.MAX_SAFE_INTEGER)).toBeNull();
-  expect([...shorter.iterate(2, MOST_ENTRIES + 1)]).toEqual([]);
+  expect([...shorter.iterate(2, MAX_ENTRIES + 1)]).toEqual([]);
 });

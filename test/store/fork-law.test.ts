@@ -71,13 +71,13 @@ const settings = {
 };
 
 /** More, of a run of many cases, are made again for each law. */
-const MOST_KEPT = 200;
+const MAX_KEPT = 200;
 const made = new Map<string, NodeEvent[]>();
 
 function eventsOf(generated: Forks): NodeEvent[] {
   const key = JSON.stringify(generated);
   const events = made.get(key) ?? grown(generated).events;
-  if (made.size < MOST_KEPT) made.set(key, events);
+  if (made.size < MAX_KEPT) made.set(key, events);
   return events;
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { networks } from '../../src/devnet/network.ts';
 import { type Account, accounts } from '../../src/devnet/wallet.ts';
-import { MOST_NONCES } from '../../src/store/model/account.ts';
+import { MAX_NONCES } from '../../src/store/model/account.ts';
 import { noncesBetween } from '../../src/store/queries/accounts/principals.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api/api.ts';
@@ -72,7 +72,7 @@ describe('between two nonces', () => {
         seen.add('waiting', waiting.length);
         seen.add('missing', missing.length);
         const gaps = last - confirmed - 1n - BigInt(waiting.length);
-        expect(BigInt(missing.length)).toBe(gaps < BigInt(MOST_NONCES) ? gaps : BigInt(MOST_NONCES));
+        expect(BigInt(missing.length)).toBe(gaps < BigInt(MAX_NONCES) ? gaps : BigInt(MAX_NONCES));
         expect(missing).toEqual(missing.toSorted(ascending).reverse());
         expect(new Set([...missing, ...waiting]).size).toBe(missing.length + waiting.length);
         // Whatever lies below the greatest that is missing is listed.
@@ -86,10 +86,10 @@ describe('between two nonces', () => {
   });
 
   test('many that wait are cut to the lowest, and so are many that are missing', () => {
-    const waiting = Array.from({ length: 3 * MOST_NONCES }, (_, i) => BigInt(2 * i + 1));
+    const waiting = Array.from({ length: 3 * MAX_NONCES }, (_, i) => BigInt(2 * i + 1));
     const { pending, missing } = noncesBetween(-1n, 10n ** 18n, waiting);
-    expect([pending.length, pending[0], pending.at(-1)]).toEqual([MOST_NONCES, 1n, 1_999n]);
-    expect([missing.length, missing[0], missing.at(-1)]).toEqual([MOST_NONCES, 1_998n, 0n]);
+    expect([pending.length, pending[0], pending.at(-1)]).toEqual([MAX_NONCES, 1n, 1_999n]);
+    expect([missing.length, missing[0], missing.at(-1)]).toEqual([MAX_NONCES, 1_998n, 0n]);
   });
 });
 

@@ -12,7 +12,7 @@ import { assertProperty, Seen } from '../support/property.ts';
 type Holding = Stored<'nft_holdings'>;
 
 /** Rows kept at most, of more keys: some are written and read again in the middle of a transaction. */
-const MOST = 3;
+const MAX_CACHED = 3;
 const key = fc.record({ owner_id: fc.nat({ max: 2 }), identifier: fc.constantFrom('a', 'b/1') });
 const step = fc.oneof(
   fc.record({ does: fc.constant('put' as const), key, instances: fc.integer({ min: 1, max: 9 }) }),
@@ -30,7 +30,7 @@ test('cached rows are read and written as rows of the table, whatever is rolled 
   assertProperty(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       db.run('DELETE FROM nft_holdings');
-      const kept = rowCache(db, nftHoldingsTable, MOST);
+      const kept = rowCache(db, nftHoldingsTable, MAX_CACHED);
       let [committed, open] = [new Map<string, Holding>(), new Map<string, Holding>()];
       db.run('BEGIN');
       for (const one of steps) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 
 /** Cases of a property that doesn't say how many. */
-const USUAL_CASES = 100;
+const DEFAULT_CASES = 100;
 
 /**
  * Per cent of the cases that properties ask for. One whose cases take more than a second asks for a tenth of what it needs:
@@ -109,7 +109,7 @@ function requireSeen({ seen }: Showing): void {
 }
 
 /** So many times as many cases are tried where chance showed too little: a generator that shows nothing shows nothing then. */
-const MOST_ROUNDS = 10;
+const MAX_ROUNDS = 10;
 
 const showsTooLittle = ({ seen }: Showing): boolean => PER_CENT >= 100 && seen?.isEnough === false;
 
@@ -189,13 +189,12 @@ export function assertProperty<Ts>(
   property: fc.IAsyncProperty<Ts> | fc.IProperty<Ts>,
   options: Options<Ts>,
 ): Promise<void> | void {
-  const { cases = USUAL_CASES, examples = [], seed = firstSeed, ...shrinking } = options;
+  const { cases = DEFAULT_CASES, examples = [], seed = firstSeed, ...shrinking } = options;
   const tryRound = (round: number): Promise<void> | void => {
     const first = round === 0 ? examples : [];
     const drawn = { numRuns: first.length + casesOf(cases), examples: first, seed: seed + round };
     const done = assertRuns(property, drawn, shrinking);
-    const next = () =>
-      showsTooLittle(options) && round + 1 < MOST_ROUNDS ? tryRound(round + 1) : requireSeen(options);
+    const next = () => (showsTooLittle(options) && round + 1 < MAX_ROUNDS ? tryRound(round + 1) : requireSeen(options));
     return done instanceof Promise ? done.then(next) : next();
   };
   return tryRound(0);
@@ -207,10 +206,10 @@ export function assertProperty<Ts>(
  * @throws Error as {@link assertProperty} does
  */
 export async function assertSeeds<Ts>(property: fc.IAsyncProperty<Ts>, options: Options<Ts>): Promise<void> {
-  const { cases = USUAL_CASES, examples = [], seed = firstSeed, ...shrinking } = options;
+  const { cases = DEFAULT_CASES, examples = [], seed = firstSeed, ...shrinking } = options;
   if (examples.length > 0) await assertRuns(property, { numRuns: examples.length, examples }, shrinking);
   const usual = casesOf(cases);
-  const isDue = (tried: number): boolean => tried < usual || (tried < MOST_ROUNDS * usual && showsTooLittle(options));
+  const isDue = (tried: number): boolean => tried < usual || (tried < MAX_ROUNDS * usual && showsTooLittle(options));
   for (let tried = 0; isDue(tried); tried++) {
     await assertRuns(property, { numRuns: 1, seed: seed + tried }, shrinking);
   }

@@ -30,7 +30,7 @@ import { until } from '../support/time/until.ts';
 const COIN = `${alice.address}.coin`;
 const CARDS = `${alice.address}.cards`;
 const GEMS = `${alice.address}.gems`;
-const MOST = 2n ** 128n - 1n;
+const MAX_UINT = 2n ** 128n - 1n;
 
 /** A clock whose time jumps to the next timer whenever nothing else is left to do. */
 function eagerClock(): Clock {
@@ -311,7 +311,7 @@ test('facts of every token family are requested once and stored as the contract 
   await using made = opened(saying({ 'get-last-token-id': okay(clarity.uint(3)) }));
   const failed = { ...coins, name: 'failed', status: 'abort_by_response' };
   const a = next(null, coins);
-  const b = next(a, cards, (tx) => [nftMint(CARDS, tx, 0, MOST), nftMint(`${bob.address}.unknown`, tx, 1, 1)]);
+  const b = next(a, cards, (tx) => [nftMint(CARDS, tx, 0, MAX_UINT), nftMint(`${bob.address}.unknown`, tx, 1, 1)]);
   const c = next(b, jewels, (tx) => [
     ...[0, 1].map((index) => print(GEMS, tx, index, sftMint(4))),
     // Of another family than the contract's.
@@ -325,7 +325,7 @@ test('facts of every token family are requested once and stored as the contract 
     ...{ name: 'River Coin', symbol: 'RVR', decimals: '6', supply: '10000', uri: 'https://art.example/1.json' },
     facts: 'done',
   });
-  expect(made.token(CARDS, MOST)).toMatchObject({ name: null, uri: `https://art.example/${MOST}.json` });
+  expect(made.token(CARDS, MAX_UINT)).toMatchObject({ name: null, uri: `https://art.example/${MAX_UINT}.json` });
   for (const id of [1, 2, 3]) expect(made.token(CARDS, id)).toMatchObject({ uri: `https://art.example/${id}.json` });
   expect(made.token(CARDS, 9)).toBeUndefined();
   expect(made.token(GEMS, 4)).toMatchObject({ name: null, decimals: '6', supply: '10000' });
@@ -362,14 +362,14 @@ test('an answer about an earlier block includes later mints, and answers from a 
   const b = next(a, null, (tx) => [ft('mint', `${COIN}::coin`, tx, 0, 50n)]);
   const c = next(b, null, (tx) => [print(COIN, tx, 0, notice(COIN, {}, 'ft'))]);
   made.add(a, b);
-  const facts = { name: 'A', symbol: 'B', decimals: String(MOST), supply: String(2n ** 127n), uri: null };
+  const facts = { name: 'A', symbol: 'B', decimals: String(MAX_UINT), supply: String(2n ** 127n), uri: null };
   const answer = (tip: string, said: object = facts) =>
     made.commands.run('tokens.answer', {
       answers: [{ work: 'facts', contract: COIN, token: '1', tip, answer: said as typeof facts }],
     });
   expect(await answer('0xdeadbeef')).toBe(0);
   expect(await answer(a.hash)).toBe(1);
-  expect(made.token(COIN, 1)).toMatchObject({ decimals: String(MOST), supply: String(2n ** 127n + 50n) });
+  expect(made.token(COIN, 1)).toMatchObject({ decimals: String(MAX_UINT), supply: String(2n ** 127n + 50n) });
   // Twice is once.
   expect(await answer(a.hash)).toBe(0);
   made.add(c);

@@ -1,6 +1,6 @@
 /** Steering of the simulated node: blocks, forks, time, accounts and transactions. */
 import { type Static, Type } from '@sinclair/typebox';
-import { LONGEST_STEP, type Move } from '../../devnet/node.ts';
+import { MAX_STEP, type Move } from '../../devnet/node.ts';
 import { templates } from '../../devnet/traffic.ts';
 import { type Route, route } from '../../http/route.ts';
 import { nullable } from '../shared/values.ts';
@@ -11,7 +11,7 @@ import { State, stateOf } from './shown.ts';
 
 const Time = Type.Object(
   {
-    seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: LONGEST_STEP })),
+    seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_STEP })),
     until_time: Type.Optional(Type.Integer({ minimum: 1, description: 'Unix seconds, in place of `seconds`' })),
   },
   closed,

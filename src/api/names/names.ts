@@ -8,7 +8,7 @@ import { type SentText, spelling } from '../../http/parameters.ts';
 import { Redirect, route } from '../../http/route.ts';
 import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../../store/model/name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { MOST_ENTRIES } from '../../store/rows/statement.ts';
+import { MAX_ENTRIES } from '../../store/rows/statement.ts';
 import { example } from '../shared/examples/examples.ts';
 import { fields, literal, object } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
@@ -122,7 +122,7 @@ const unanchored = {
 const paged = {
   page: Type.Integer({
     minimum: 0,
-    maximum: MOST_ENTRIES / NAMES_OF_PAGE,
+    maximum: MAX_ENTRIES / NAMES_OF_PAGE,
     default: 0,
     description: `Number of the page, from 0; a page has ${NAMES_OF_PAGE} names`,
   }),
@@ -139,8 +139,8 @@ const NAMESPACE_PRICES = [
   6_400_000_000n,
   640_000_000n,
 ] as const;
-const LONGEST_NAMESPACE = 20;
-const LONGEST_NAME = 48;
+const MAX_NAMESPACE = 20;
+const MAX_NAME = 48;
 /** A name costs this many micro-STX for each unit of its price function. */
 const PER_UNIT = 10n;
 
@@ -149,7 +149,7 @@ const bytesOf = (text: string): number => Buffer.byteLength(text);
 /** Price of a namespace in micro-STX; undefined if the text can't be a namespace's name. */
 export function namespacePrice(namespace: string): bigint | undefined {
   const length = bytesOf(namespace);
-  if (length === 0 || length > LONGEST_NAMESPACE) return undefined;
+  if (length === 0 || length > MAX_NAMESPACE) return undefined;
   return NAMESPACE_PRICES[Math.min(length, NAMESPACE_PRICES.length) - 1];
 }
 
@@ -159,7 +159,7 @@ const MAX_UINT = 2n ** 128n - 1n;
 /** Price of a name in micro-STX; undefined if the contract's call would fail. @param label the name without its namespace */
 export function namePrice(label: string, price: PriceFunction): bigint | undefined {
   const length = bytesOf(label);
-  if (length === 0 || length > LONGEST_NAME) return undefined;
+  if (length === 0 || length > MAX_NAME) return undefined;
   const exponent = price.exponents[Math.min(length, price.exponents.length) - 1];
   // An exponent above 128 overflows with any base above 1; with 0 and 1 all exponents above 0 have the same result.
   if (exponent === undefined || (exponent > 128n && price.base > 1n)) return undefined;

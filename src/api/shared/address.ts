@@ -2,7 +2,7 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import {
-  MOST_NONCES,
+  MAX_NONCES,
   type ReceivedStx,
   type AddressTransaction as StoredAddressTransaction,
   type Nonces as StoredNonces,
@@ -93,13 +93,13 @@ export const [Nonces, nonces] = object<StoredNonces>()(
     possible_next_nonce: [Uint64, ({ next }) => exactNumber(next)],
     detected_missing_nonces: [
       Type.Array(Uint64, {
-        description: `Nonces above \`last_executed_tx_nonce\` (from 0 on if none is executed) and below \`last_mempool_tx_nonce\` that no pending transaction has, descending. At most the lowest ${MOST_NONCES}`,
+        description: `Nonces above \`last_executed_tx_nonce\` (from 0 on if none is executed) and below \`last_mempool_tx_nonce\` that no pending transaction has, descending. At most the lowest ${MAX_NONCES}`,
       }),
       ({ missing }) => missing.map(exactNumber),
     ],
     detected_mempool_nonces: [
       Type.Array(Uint64, {
-        description: `Nonces of pending transactions between \`last_executed_tx_nonce\` and \`last_mempool_tx_nonce\`, without these two, ascending. At most the lowest ${MOST_NONCES}. Empty if no nonce is executed`,
+        description: `Nonces of pending transactions between \`last_executed_tx_nonce\` and \`last_mempool_tx_nonce\`, without these two, ascending. At most the lowest ${MAX_NONCES}. Empty if no nonce is executed`,
       }),
       ({ pending }) => pending.map(exactNumber),
     ],

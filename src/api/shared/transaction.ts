@@ -267,7 +267,7 @@ export function declarationsFor(read: Reader, transactions: readonly { payload: 
 export type Declarations = ReadonlyMap<string, ContractFunctions>;
 
 /** Number of forms of a call: with or without the contract's declaration, with or without arguments. */
-const MOST_FORMS = 4;
+const MAX_FORMS = 4;
 
 function parsed(postConditions: Uint8Array, anchorMode: number, context: TransactionContext): Parsed {
   const conditions = decodePostConditions(postConditions);
@@ -304,7 +304,7 @@ export function listedTransaction(
   if (known !== undefined) return known.text;
   const text = written(transaction(of, context));
   // After a new deployment of the contract, the older forms are not requested again.
-  if (forms.length === MOST_FORMS) forms.length = 0;
+  if (forms.length === MAX_FORMS) forms.length = 0;
   forms.push({ declared, withoutArguments, text });
   return text;
 }

@@ -6,7 +6,7 @@ import { Height, UnixTime } from '../shared/values.ts';
 
 const HOUR = 3_600;
 /** Blocks in an hour at one block every five seconds, the fastest rate of mainnet. */
-const MOST_BLOCKS = 720;
+const MAX_BLOCKS = 720;
 const DAYS = 30;
 
 export const blockSeries = [
@@ -14,7 +14,7 @@ export const blockSeries = [
     path: '/stackside/v1/blocks/last-hour',
     operationId: 'getBlocksOfLastHour',
     summary: 'Blocks of the last hour',
-    description: `Returns time and size of the blocks in the hour before the tip, oldest first. If there are more than ${MOST_BLOCKS}, it returns the newest ones.`,
+    description: `Returns time and size of the blocks in the hour before the tip, oldest first. If there are more than ${MAX_BLOCKS}, it returns the newest ones.`,
     tag: 'Stackside',
     response: Type.Object(
       {
@@ -24,7 +24,7 @@ export const blockSeries = [
     ),
     etag: chainTip,
     history: 'since',
-    handle: ({ read }) => ({ blocks: read.blockSeries.newest(HOUR, MOST_BLOCKS) }),
+    handle: ({ read }) => ({ blocks: read.blockSeries.newest(HOUR, MAX_BLOCKS) }),
   }),
   route({
     path: '/stackside/v1/blocks/days',

@@ -25,9 +25,9 @@ import { ClarityPair, clarity, Hash, Height, IsoTime, isoTime, nullable, words }
 import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
 
 /** Limits of a request: names, conditions of a name, and characters of a name. */
-const MOST_NAMES = 8;
-const MOST_CONDITIONS = 4;
-const LONGEST_NAME = 1_024;
+const MAX_NAMES = 8;
+const MAX_CONDITIONS = 4;
+const MAX_NAME = 1_024;
 
 const GRAMMAR =
   'A condition is a value, which must be equal, or an operator before it: `eq:`, `gt:`, `gte:`, `lt:`, `lte:`, or `between:` with two integers and a comma between them. A value is written `1000` (an integer of either type), `u1000` (unsigned), `true`, `false`, `none`, `SP…` (a principal), `0x…` (a serialized Clarity value), `"text"`, or any other text for a string. A repeated parameter must meet all its conditions.';
@@ -43,16 +43,16 @@ const conditionParameter = (what: string) =>
  */
 function conditionsUnder(target: string, prefix: string): FieldFilter[] {
   const texts = textsUnder(target, prefix);
-  if (texts.size > MOST_NAMES) {
+  if (texts.size > MAX_NAMES) {
     const at = { location: 'querystring', path: [prefix] } as const;
-    throw new ParameterError(at, `must NOT have more than ${MOST_NAMES} names`);
+    throw new ParameterError(at, `must NOT have more than ${MAX_NAMES} names`);
   }
   return [...texts].map(([named, given]) => {
     const path = named.slice(prefix.length + 1);
     const refuse = (rule: string) => new ParameterError({ location: 'querystring', path: [named] }, rule);
     if (named.includes('..') || named.endsWith('.')) throw refuse('must have a name after each dot');
-    if (path.length > LONGEST_NAME) throw refuse(`must NOT have a name of more than ${LONGEST_NAME} characters`);
-    if (given.length > MOST_CONDITIONS) throw refuse(`must NOT be given more than ${MOST_CONDITIONS} times`);
+    if (path.length > MAX_NAME) throw refuse(`must NOT have a name of more than ${MAX_NAME} characters`);
+    if (given.length > MAX_CONDITIONS) throw refuse(`must NOT be given more than ${MAX_CONDITIONS} times`);
     return { path, named, conditions: given.map((text) => condition(text, refuse)) };
   });
 }
@@ -170,14 +170,14 @@ const callQuery = {
 };
 
 /** Maximum contracts in one request for their contract events. */
-const MOST_CONTRACTS = 20;
+const MAX_CONTRACTS = 20;
 
 const logsQuery = {
   ...cursorQuery,
   contract_id: Type.Optional(
     Type.Array(ContractParameter, {
-      maxItems: MOST_CONTRACTS,
-      description: `Contract identifiers, at most ${MOST_CONTRACTS}, as repeated keys or separated by commas`,
+      maxItems: MAX_CONTRACTS,
+      description: `Contract identifiers, at most ${MAX_CONTRACTS}, as repeated keys or separated by commas`,
     }),
   ),
   deployer: Type.Optional(AddressParameter),
@@ -207,7 +207,7 @@ export const contractSearch = [
     path: '/stackside/v1/logs',
     operationId: 'searchLogs',
     summary: 'Logs of several contracts',
-    description: `Returns the print events of contracts on the canonical chain, in one list: up to ${MOST_CONTRACTS} contracts by \`contract_id\`, or all that \`deployer\` deployed or will deploy. Give one of the two. \`sender\` is the origin of the transaction. An answer reads at most 10,000 logs in each direction, or 2,000 if it compares fields: it may have fewer results than \`limit\`, or none, and still a cursor of the next page. Rare events are found at once by a \`sender\` of few transactions, and by equality with a field that the operator indexes (\`--log-index\`). For a deployer with more than 1,000 contracts that printed, it reads 10,000 events of the whole chain.`,
+    description: `Returns the print events of contracts on the canonical chain, in one list: up to ${MAX_CONTRACTS} contracts by \`contract_id\`, or all that \`deployer\` deployed or will deploy. Give one of the two. \`sender\` is the origin of the transaction. An answer reads at most 10,000 logs in each direction, or 2,000 if it compares fields: it may have fewer results than \`limit\`, or none, and still a cursor of the next page. Rare events are found at once by a \`sender\` of few transactions, and by equality with a field that the operator indexes (\`--log-index\`). For a deployer with more than 1,000 contracts that printed, it reads 10,000 events of the whole chain.`,
     tag: 'Stackside',
     query: logsQuery,
     described: { query: { ...logsQuery, 'field.NAME': conditionParameter(FIELD) } },

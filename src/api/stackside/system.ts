@@ -227,7 +227,7 @@ export const SystemLog = Type.Object(
 export type SystemLog = Static<typeof SystemLog>;
 
 /** Maximum number of tokens that a request names. */
-const MOST_TOKENS = 1_000;
+const MAX_TOKENS = 1_000;
 const UINT128 = 2n ** 128n - 1n;
 
 /**
@@ -258,7 +258,7 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
           Type.String({ pattern: '^(0|[1-9][0-9]{0,38})$', rule: 'a whole number of at most 39 digits, as text' }),
           {
             minItems: 1,
-            maxItems: MOST_TOKENS,
+            maxItems: MAX_TOKENS,
             description: 'Numbers of the tokens; all of the contract if omitted',
           },
         ),

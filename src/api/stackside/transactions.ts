@@ -88,7 +88,7 @@ const Position = Type.Object(
 );
 
 /** Projected blocks of an answer. */
-const MOST_BLOCKS = 8;
+const MAX_BLOCKS = 8;
 
 const limits = [
   ...Object.keys(TENURE_BUDGET).map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)),
@@ -197,7 +197,7 @@ export const mempoolState = [
     path: '/stackside/v1/mempool/blocks',
     operationId: 'getProjectedBlocks',
     summary: 'Blocks that pending transactions would fill',
-    description: `Returns the first ${MOST_BLOCKS} blocks that the pending transactions would fill, if no others arrived. As for a miner with a node's default settings, the transaction with the highest fee for its cost and size comes next, among those with the next nonce of their account; equal ones in the order of receipt. The cost of a call is estimated from the newest calls of its function; without any, and for a deployment, only the size counts. Future transactions, and the time when a block ends, are unknown.`,
+    description: `Returns the first ${MAX_BLOCKS} blocks that the pending transactions would fill, if no others arrived. As for a miner with a node's default settings, the transaction with the highest fee for its cost and size comes next, among those with the next nonce of their account; equal ones in the order of receipt. The cost of a call is estimated from the newest calls of its function; without any, and for a deployment, only the size counts. Future transactions, and the time when a block ends, are unknown.`,
     tag: 'Stackside',
     response: Projected,
     etag: mempoolTag,
@@ -206,7 +206,7 @@ export const mempoolState = [
     handle: async ({ read }) => {
       const { blocks, places, total, considered, estimated, withoutBalance, withoutNonce } =
         await read.mempool.projection();
-      const first = blocks.slice(0, MOST_BLOCKS).map(projectedBlock);
+      const first = blocks.slice(0, MAX_BLOCKS).map(projectedBlock);
       return {
         total,
         considered,

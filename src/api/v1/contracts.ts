@@ -49,7 +49,7 @@ const tag = 'Smart contracts (v1)';
 const UNKNOWN = 'cannot find contract by ID';
 const NONE_IMPLEMENTS = 'cannot find contract for this trait';
 /** Maximum functions of a trait: each is compared with the functions of every contract that may implement the trait. */
-const MOST_FUNCTIONS = 50;
+const MAX_FUNCTIONS = 50;
 const contract_id = Type.String({ description: 'Contract identifier', examples: example('contract_id') });
 const listQuery = legacyOffsetQuery({ maximum: 50, default: 20 });
 
@@ -67,8 +67,8 @@ function trait(text: string): TraitFunction[] {
   if (value === undefined) throw new InvalidValue("'trait_abi'", 'it must be JSON');
   const functions = traitFunctions(value);
   if (functions === null) throw new InvalidValue("'trait_abi'", 'it must have functions, each with a list of args');
-  if (functions.length > MOST_FUNCTIONS) {
-    throw new InvalidValue("'trait_abi'", `it must have at most ${MOST_FUNCTIONS} functions`);
+  if (functions.length > MAX_FUNCTIONS) {
+    throw new InvalidValue("'trait_abi'", `it must have at most ${MAX_FUNCTIONS} functions`);
   }
   return functions;
 }

@@ -14,8 +14,8 @@ import { FtBalance, ftBalance } from './tokens.ts';
 import { FoundTransaction, fullTransaction, includable } from './transaction.ts';
 
 const tag = 'Stackside';
-const MOST_SUBJECTS = 50;
-const MOST_TOKENS = 20;
+const MAX_SUBJECTS = 50;
+const MAX_TOKENS = 20;
 
 /** Schema of a list with the tip of its snapshot. */
 const ResultsAtTip = Type.Object(
@@ -64,9 +64,9 @@ const balancesOfMany = route({
   tag,
   body: Type.Object(
     {
-      principals: texts('Standard addresses and contract identifiers', { minItems: 1, maxItems: MOST_SUBJECTS }),
+      principals: texts('Standard addresses and contract identifiers', { minItems: 1, maxItems: MAX_SUBJECTS }),
       fungible_tokens: Type.Optional(
-        texts('Asset identifiers of the fungible tokens to return balances of', { maxItems: MOST_TOKENS }),
+        texts('Asset identifiers of the fungible tokens to return balances of', { maxItems: MAX_TOKENS }),
       ),
     },
     { additionalProperties: false },
@@ -103,7 +103,7 @@ const manyTransactions = route({
   tag,
   body: Type.Object(
     {
-      tx_ids: texts('Transaction ids, with or without 0x', { minItems: 1, maxItems: MOST_SUBJECTS }),
+      tx_ids: texts('Transaction ids, with or without 0x', { minItems: 1, maxItems: MAX_SUBJECTS }),
       include: Type.Optional(
         Type.Array(words(...includable), { description: 'Optional parts to return', uniqueItems: true }),
       ),

@@ -9,7 +9,7 @@ import { written } from '../../http/json.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import {
-  MOST_NONCES,
+  MAX_NONCES,
   type BalanceChange as StoredBalanceChange,
   type Nonces as StoredNonces,
   type PrincipalTransaction as StoredPrincipalTransaction,
@@ -75,13 +75,13 @@ const [Nonces, nonces] = object<StoredNonces>()(
       ],
       pending_nonces: [
         Type.Array(Uint64, {
-          description: `Nonces of pending transactions between \`last_confirmed_nonce\` and \`last_nonce\`, without these two, ascending. At most the lowest ${MOST_NONCES}. Empty if no nonce is confirmed`,
+          description: `Nonces of pending transactions between \`last_confirmed_nonce\` and \`last_nonce\`, without these two, ascending. At most the lowest ${MAX_NONCES}. Empty if no nonce is confirmed`,
         }),
         ({ pending }) => pending.map(exactNumber),
       ],
       missing_nonces: [
         Type.Array(Uint64, {
-          description: `Nonces above \`last_confirmed_nonce\` (from 0 on if none is confirmed) and below \`last_nonce\` that no pending transaction has, descending. At most the lowest ${MOST_NONCES}`,
+          description: `Nonces above \`last_confirmed_nonce\` (from 0 on if none is confirmed) and below \`last_nonce\` that no pending transaction has, descending. At most the lowest ${MAX_NONCES}`,
         }),
         ({ missing }) => missing.map(exactNumber),
       ],

@@ -213,10 +213,10 @@ const microStx = (description: string) =>
   );
 
 /** The greatest integer of SQLite, above all STX. */
-const MOST_AMOUNT = 2n ** 63n - 1n;
+const MAX_AMOUNT = 2n ** 63n - 1n;
 const amountOf = (text: string | undefined): bigint | null => {
   const amount = text === undefined ? null : BigInt(text);
-  return amount !== null && amount > MOST_AMOUNT ? MOST_AMOUNT : amount;
+  return amount !== null && amount > MAX_AMOUNT ? MAX_AMOUNT : amount;
 };
 
 /** Conditions on mined and pending transactions. */

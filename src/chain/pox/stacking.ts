@@ -121,7 +121,7 @@ export const heightOfUint = (height: bigint): number => Math.min(Number(height),
 const less = (amount: bigint, by: bigint): bigint => (by > amount ? 0n : amount - by);
 
 /** Maximum plausible term in cycles; pox-4 locks for at most 12. A print with a longer term changes nothing. */
-const LONGEST_TERM = 100;
+const MAX_TERM = 100;
 
 /** Returns the change of a term; empty if the print has no cycles, as in pox-2 and pox-3. */
 function term<T extends object>(
@@ -130,7 +130,7 @@ function term<T extends object>(
   rest: T,
 ): ({ firstCycle: number; endCycle: number } & T)[] {
   if (firstCycle === null || endCycle === null) return [];
-  if (endCycle - firstCycle > LONGEST_TERM) throw new UnreadablePrint(`${endCycle - firstCycle} cycles are too many`);
+  if (endCycle - firstCycle > MAX_TERM) throw new UnreadablePrint(`${endCycle - firstCycle} cycles are too many`);
   return [{ firstCycle, endCycle, ...rest }];
 }
 

@@ -257,7 +257,7 @@ export const checked = <T>(option: Option, accepts: string, read: (text: string)
   });
 
 /** Maximum of options in seconds: a day. Timers of more than 24 days would end at once. */
-export const LONGEST_SECONDS = 86_400;
+export const MAX_SECONDS = 86_400;
 
 /**
  * An option with a whole number.

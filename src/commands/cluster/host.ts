@@ -31,7 +31,7 @@ const REPORT_MS = 5_000;
  * Seconds without an answer of the log until a host is not ready, since its lag is unknown. A host reads the log every few
  * seconds, but readers should not lose all hosts while a standby takes over.
  */
-const MOST_SILENT_SECONDS = 60;
+const MAX_SILENT_SECONDS = 60;
 
 /** An opened log of a cluster. */
 export interface OpenedLog {
@@ -99,7 +99,7 @@ const MAX_LAG_ENTRIES = 100;
 /** Explains why a host is too far behind the log; null if it isn't. */
 function lagOf({ position, head, silentSeconds }: ClusterState): StateReadings['log'] {
   if (head === null) return { reason: "This host has not reached the cluster's log yet.", isReachable: false };
-  if (silentSeconds > MOST_SILENT_SECONDS) {
+  if (silentSeconds > MAX_SILENT_SECONDS) {
     const reason = `The cluster's log has not answered for ${spanText(silentSeconds)}.`;
     return { reason, isReachable: false };
   }
@@ -119,7 +119,7 @@ async function askedLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' |
 }
 
 /** Maximum difference between a host's clock and PostgreSQL's, in seconds: webhooks are signed with the host's time. */
-const MOST_CLOCK_DIFFERENCE = 10;
+const MAX_CLOCK_DIFFERENCE = 10;
 
 /** Reports this host at intervals. */
 function reporting({ report }: OpenedLog, clock: Clock, current: () => HostReport, say: Log): Service {
@@ -133,7 +133,7 @@ function reporting({ report }: OpenedLog, clock: Clock, current: () => HostRepor
     }
     // PostgreSQL read its clock between the request and now.
     const seconds = now < asked ? (now - asked) / 1_000 : Math.max(0, (now - clock.now()) / 1_000);
-    if (Math.abs(seconds) <= MOST_CLOCK_DIFFERENCE) {
+    if (Math.abs(seconds) <= MAX_CLOCK_DIFFERENCE) {
       said.clock = false;
     } else if (!said.clock) {
       said.clock = true;

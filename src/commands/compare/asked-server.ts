@@ -36,10 +36,10 @@ export const ANSWER_MS = 30_000;
 const RETRIES = 3;
 const FIRST_RETRY_MS = 1_000;
 /** Maximum seconds in `Retry-After`. If a server requests more, the command fails. */
-const LONGEST_WAIT = 300;
-const MOST_REDIRECTS = 3;
+const MAX_WAIT = 300;
+const MAX_REDIRECTS = 3;
 /** Number of consecutive questions without an answer until the command stops. */
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 
 /** Statuses of a busy server. */
 const TOO_MANY = 429;
@@ -138,7 +138,7 @@ export class AskedServer {
           this.#failures = 0;
           return result;
         }
-        if (wait > LONGEST_WAIT || (isLast && result.status === TOO_MANY)) throw this.#tooBusy(result.status, wait);
+        if (wait > MAX_WAIT || (isLast && result.status === TOO_MANY)) throw this.#tooBusy(result.status, wait);
         if (isLast) return this.#unanswered(new TooMuch(`${result.status}, again and again`));
         seconds = wait;
       }
@@ -174,7 +174,7 @@ export class AskedServer {
   /** @throws PassingError if the server isn't there, or leaves one question after the other unanswered */
   #unanswered({ message, cause }: Failed | TooMuch): NoAnswer {
     this.#failures += 1;
-    if (cause === undefined && this.#failures < MOST_FAILURES) return new NoAnswer(message);
+    if (cause === undefined && this.#failures < MAX_FAILURES) return new NoAnswer(message);
     const what = cause === undefined ? 'gives no answers' : "can't be reached";
     throw new PassingError(
       `${this.url} ${what}: ${message}.`,
@@ -187,7 +187,7 @@ export class AskedServer {
     let url = asked;
     for (let followed = 0; ; followed++) {
       const answer = await this.#once(url);
-      if (!REDIRECTS.has(answer.status) || followed === MOST_REDIRECTS) return answer;
+      if (!REDIRECTS.has(answer.status) || followed === MAX_REDIRECTS) return answer;
       const next = onSameHost(url, answer.headers.get('location'));
       if (next === null) return answer;
       url = next;

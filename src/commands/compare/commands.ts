@@ -4,9 +4,9 @@ import { EXIT } from '../../base/errors.ts';
 import { command, formatOption, numberOption } from '../cli/command.ts';
 import type { CompareCommandOptions } from './run.ts';
 
-const USUAL_RATE = 5;
+const DEFAULT_RATE = 5;
 const FASTEST = 1_000;
-const USUAL_REQUESTS = 1_000;
+const DEFAULT_REQUESTS = 1_000;
 /** Seeds are below 2^32. */
 const GREATEST_SEED = 4_294_967_295;
 
@@ -17,12 +17,12 @@ export const compareServers = command({
   settingsOf: 'compare',
   arguments: [['<api>', 'URL of the other API, such as the one that clients leave']],
   options: [
-    numberOption('--rate <requests>', 'Requests a second to the other API, at most', 1, USUAL_RATE, FASTEST),
+    numberOption('--rate <requests>', 'Requests a second to the other API, at most', 1, DEFAULT_RATE, FASTEST),
     numberOption(
       '--requests <number>',
       'Requests to the other API, at most; with --resume, those of earlier runs count',
       1,
-      USUAL_REQUESTS,
+      DEFAULT_REQUESTS,
     ),
     numberOption(
       '--seed <number>',

@@ -43,7 +43,7 @@ interface Located {
 }
 
 /** Maximum number of tries for a question, if the answers differ while blocks arrive. */
-const MOST_TRIES = 4;
+const MAX_ATTEMPTS = 4;
 /** Milliseconds between two tries: the slower server may need them for a block. */
 const SETTLE_MS = 3_000;
 
@@ -123,7 +123,7 @@ class Comparison {
       found instanceof NoAnswer || found.every(({ reason }) => reason !== null);
     const found = await this.once(question);
     if (question.isFixed || isSettled(found)) return found;
-    for (let tried = 0; tried < MOST_TRIES; tried++) {
+    for (let tried = 0; tried < MAX_ATTEMPTS; tried++) {
       if (tried > 0) await pause(clock, SETTLE_MS);
       const before = await tipsOf(ours, theirs);
       if (Math.abs(before.ours.height - before.theirs.height) > NEAR) return 'moved';

@@ -13,11 +13,11 @@ export interface Difference {
 }
 
 /** Differences of one pair of values that are looked for, at most. */
-const MOST = 200;
+const MAX_DIFFERENCES = 200;
 
 /** A key that an answer always has; others are data, such as ids of transactions. */
 const OWN_KEY = /^[a-z][a-z0-9_]*$/i;
-const LONGEST_OWN_KEY = 40;
+const MAX_OWN_KEY = 40;
 
 /** Fields that identify an item in both lists. */
 const IDENTITIES: readonly (readonly string[])[] = [
@@ -51,7 +51,7 @@ const areEqualNumbers = (ours: number, theirs: number): boolean =>
     Math.abs(ours - theirs) <= ROUNDING * Math.max(Math.abs(ours), Math.abs(theirs)));
 
 function below({ path, at }: Place, key: string): Place {
-  const isOwn = OWN_KEY.test(key) && key.length <= LONGEST_OWN_KEY;
+  const isOwn = OWN_KEY.test(key) && key.length <= MAX_OWN_KEY;
   const dot = path === '' ? '' : '.';
   return isOwn
     ? { path: `${path}${dot}${key}`, at: `${at}${dot}${key}` }
@@ -96,7 +96,7 @@ const areEqual = (ours: unknown, theirs: unknown): boolean => differencesOf(ours
  * Compares two values. Keys of objects have no order. Items of lists are compared by their identity, if they have one,
  * so that one item more is one difference; else by their index.
  */
-export function differencesOf(ours: unknown, theirs: unknown, most: number = MOST): Difference[] {
+export function differencesOf(ours: unknown, theirs: unknown, most: number = MAX_DIFFERENCES): Difference[] {
   const found: Difference[] = [];
   const differ = (place: Place, here: unknown, there: unknown, isOrder = false): void => {
     if (found.length < most) found.push({ ...place, ours: here, theirs: there, isOrder });

@@ -62,7 +62,7 @@ const HOLDERS = 6;
 /** Rows that are skipped in a list, at most: other rounds see other parts of it. */
 const DEEPEST = 400;
 /** Things of one kind in a round, at most. */
-const MOST = 24;
+const MAX_SAMPLES = 24;
 
 const POX = ['pox2', 'pox3', 'pox4'];
 
@@ -85,7 +85,7 @@ function columnOf(list: readonly unknown[], ...names: readonly string[]): string
 const pairsOf = (first: string, second: readonly string[]): Pair[] => second.map((one) => [first, one]);
 
 const fewPairs = (pairs: readonly Pair[]): Pair[] =>
-  [...new Map(pairs.map((pair) => [pair.join(' '), pair])).values()].slice(0, MOST);
+  [...new Map(pairs.map((pair) => [pair.join(' '), pair])).values()].slice(0, MAX_SAMPLES);
 
 /**
  * Draws subjects.
@@ -104,12 +104,12 @@ export async function subjectsOf(
     return answer instanceof NoAnswer || answer.status !== 200 ? null : answer.body;
   }
 
-  const some = <T>(items: readonly T[], most = MOST): T[] => prng.shuffle([...items]).slice(0, most);
+  const some = <T>(items: readonly T[], most = MAX_SAMPLES): T[] => prng.shuffle([...items]).slice(0, most);
 
   /** Rows of a list, from a random place on. */
   async function rows(path: string): Promise<readonly unknown[]> {
     const list = async (offset: number) => {
-      const body = await get(`${path}?limit=${MOST}&offset=${offset}`);
+      const body = await get(`${path}?limit=${MAX_SAMPLES}&offset=${offset}`);
       return listOf(Array.isArray(body) ? body : fieldOf(body, 'results'));
     };
     const deep = await list(prng.below(DEEPEST));
@@ -183,7 +183,7 @@ export async function subjectsOf(
   const slotHolders = columnOf(await rows('/extended/v1/burnchain/reward_slot_holders'), 'address');
   const paid: string[] = [];
   for (const { burnHeight } of blocks.slice(0, 3)) {
-    const body = await get(`/extended/v2/burn-blocks/${burnHeight}/pox-transactions?limit=${MOST}`);
+    const body = await get(`/extended/v2/burn-blocks/${burnHeight}/pox-transactions?limit=${MAX_SAMPLES}`);
     paid.push(...columnOf(listOf(fieldOf(body, 'results')), 'recipient'));
   }
 
@@ -192,7 +192,7 @@ export async function subjectsOf(
   );
   const cycleSigners: Pair[] = [];
   for (const cycle of cycles.slice(0, 2)) {
-    const body = await get(`/extended/v2/pox/cycles/${cycle}/signers?limit=${MOST}`);
+    const body = await get(`/extended/v2/pox/cycles/${cycle}/signers?limit=${MAX_SAMPLES}`);
     cycleSigners.push(...pairsOf(cycle, columnOf(listOf(fieldOf(body, 'results')), 'signing_key')));
   }
 

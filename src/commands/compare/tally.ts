@@ -58,9 +58,9 @@ const Tally = Type.Object({
 export type Tally = Static<typeof Tally>;
 
 /** Maximum number of stored paths per route. More paths wouldn't help. */
-const MOST_FINDINGS = 50;
+const MAX_FINDINGS = 50;
 /** Characters of a value that are kept. */
-const LONGEST = 160;
+const MAX_TEXT = 160;
 
 /** The tally of a route. */
 export function routeTally({ routes }: Tally, route: string): RouteTally {
@@ -81,7 +81,7 @@ export function routeTally({ routes }: Tally, route: string): RouteTally {
 function shortened(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = JSON.stringify(value);
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`;
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…`;
 }
 
 /** Adds a difference to the findings of a route. @param target path and query of the question */
@@ -93,7 +93,7 @@ export function addFinding(
 ): void {
   const same = findings.find((one) => one.path === path && (one.reason?.here ?? null) === (reason?.here ?? null));
   if (same !== undefined) same.count += 1;
-  else if (findings.length < MOST_FINDINGS) {
+  else if (findings.length < MAX_FINDINGS) {
     findings.push({
       path,
       reason: reason === null ? null : { here: reason.here, there: reason.there },

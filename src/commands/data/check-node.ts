@@ -21,7 +21,7 @@ export interface CheckNodeOptions {
 const DEEPEST = 20_000;
 
 /** Times that a comparison begins anew because a fork took its block away. */
-const MOST_FORKS = 10;
+const MAX_FORKS = 10;
 
 /** Compares at one block. @throws TipLostError, NodeUnreachableError, OperatorError */
 async function compared(
@@ -103,9 +103,9 @@ async function untilStill<T>(compare: () => Promise<T>): Promise<T> {
       return await compare();
     } catch (error) {
       if (!(error instanceof TipLostError)) throw error;
-      if (forks < MOST_FORKS) continue;
+      if (forks < MAX_FORKS) continue;
       throw new PassingError(
-        `${MOST_FORKS} forks came while the index was compared.`,
+        `${MAX_FORKS} forks came while the index was compared.`,
         'Repeat the command, with a smaller --sample.',
         { cause: error },
       );

@@ -11,7 +11,7 @@ import {
   choiceOption,
   command,
   formatOption,
-  LONGEST_SECONDS,
+  MAX_SECONDS,
   numberOption,
   type OutputFormat,
   type OwnCommand,
@@ -88,7 +88,7 @@ export const sql = command({
   arguments: [['[query]', 'Query (default: read it from stdin)']],
   options: [
     choiceOption('--format <format>', 'Output format', formats).default('table'),
-    numberOption('--timeout <seconds>', 'Seconds after which a query is cancelled', 1, 60, LONGEST_SECONDS),
+    numberOption('--timeout <seconds>', 'Seconds after which a query is cancelled', 1, 60, MAX_SECONDS),
     numberOption('--max-memory <megabytes>', 'Megabytes of memory above which a query is cancelled', 100, 1000),
     numberOption('--max-rows <rows>', 'Rows after which a result is cut', 1, 10_000),
     switchOption('--request', 'Read a request of the server from stdin, and print its result as lines of JSON'),
@@ -256,8 +256,8 @@ interface CheckCommandOptions {
 }
 
 /** Facts of each kind that are compared with the node. */
-const USUAL_SAMPLE = 200;
-const USUAL_RATE = 50;
+const DEFAULT_SAMPLE = 200;
+const DEFAULT_RATE = 50;
 
 export const check = command({
   name: 'check',
@@ -273,9 +273,9 @@ export const check = command({
       '--node',
       'Compare the index with the RPC interface of the node at one block, in place of checking: accounts, contracts, blocks, results, reward sets, tokens',
     ).conflicts('deep'),
-    numberOption('--sample <number>', 'How many of each kind --node compares, of the newest blocks', 1, USUAL_SAMPLE),
+    numberOption('--sample <number>', 'How many of each kind --node compares, of the newest blocks', 1, DEFAULT_SAMPLE),
     switchOption('--all', 'Compare all with --node, from the tip down to the first block').conflicts('sample'),
-    numberOption('--rate <requests>', 'Requests a second that --node makes at most', 1, USUAL_RATE),
+    numberOption('--rate <requests>', 'Requests a second that --node makes at most', 1, DEFAULT_RATE),
     formatOption('Output format; json prints a line for each step and finding'),
   ],
   async run({ settings }, { format, deep, node, sample, all, rate }: CheckCommandOptions) {

@@ -69,7 +69,7 @@ const KINDS: readonly { name: string; begins: readonly number[]; compression: Co
   { name: 'an SQLite database', begins: [...Buffer.from('SQLite format 3\0')], compression: null },
   { name: "a dump of PostgreSQL's own format", begins: [...Buffer.from('PGDMP')], compression: null },
 ];
-const LONGEST_BEGINNING = Math.max(...KINDS.map(({ begins }) => begins.length));
+const MAX_MAGIC_BYTES = Math.max(...KINDS.map(({ begins }) => begins.length));
 
 /** The compression of a file; null for none. @throws OperatorError for a file that can't be a recording */
 function compressionOf(file: string, beginning: Bytes): Compression | null {
@@ -86,7 +86,7 @@ function compressionOf(file: string, beginning: Bytes): Compression | null {
 export function fileCompression(file: string): Compression | null {
   const fd = openSync(file, 'r');
   try {
-    const beginning = new Uint8Array(LONGEST_BEGINNING);
+    const beginning = new Uint8Array(MAX_MAGIC_BYTES);
     return compressionOf(file, beginning.subarray(0, readSync(fd, beginning)));
   } finally {
     closeSync(fd);
@@ -102,7 +102,7 @@ async function* withBeginning(stream: AsyncIterable<Bytes>): AsyncGenerator<Byte
       continue;
     }
     beginning = beginning.length === 0 ? chunk : Buffer.concat([beginning, chunk]);
-    if (beginning.length < LONGEST_BEGINNING) continue;
+    if (beginning.length < MAX_MAGIC_BYTES) continue;
     yield beginning;
     beginning = null;
   }

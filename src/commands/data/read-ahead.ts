@@ -31,10 +31,10 @@ export type FromReader =
   | ({ kind: 'refused' } & ErrorMessage);
 
 /** More threads would wait for the writer. */
-const MOST_THREADS = 8;
+const MAX_THREADS = 8;
 
 /** Returns how many threads read ahead on this machine: the writer keeps one core. With 0, the writer reads by itself. */
-export const threadsOfCores = (): number => Math.min(MOST_THREADS, availableParallelism() - 1);
+export const threadsOfCores = (): number => Math.min(MAX_THREADS, availableParallelism() - 1);
 
 class Reader {
   readonly #thread: Thread<null>;

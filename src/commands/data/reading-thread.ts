@@ -8,7 +8,7 @@ import type { FromReader, ReaderStart } from './read-ahead.ts';
 import { preparedRows } from './recording-rows.ts';
 
 /** Batches that wait for the writer at most, of each thread. */
-const MOST_WAITING = 2;
+const MAX_WAITING = 2;
 
 function batchesOf({ source, chainId, share }: ReaderStart) {
   const prepare = preparer(chainId);
@@ -25,7 +25,7 @@ async function handOn(start: ReaderStart, port: MessagePort): Promise<void> {
   });
   for await (const batch of batchesOf(start)) {
     const bytes = bytesOfValue(batch);
-    while (waiting >= MOST_WAITING) {
+    while (waiting >= MAX_WAITING) {
       await new Promise<void>((resolve) => {
         allow = resolve;
       });

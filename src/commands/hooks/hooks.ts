@@ -172,7 +172,7 @@ export interface DeliveryChoice {
 }
 
 /** Maximum size of a page of the API. */
-const LARGEST_PAGE = 50;
+const MAX_PAGE = 50;
 
 /** Prints deliveries, newest first. */
 export async function deliveries(
@@ -183,7 +183,7 @@ export async function deliveries(
   const all: unknown[] = [];
   let cursor: string | null = null;
   for (let left = limit; left > 0; ) {
-    const query = new URLSearchParams({ limit: String(Math.min(left, LARGEST_PAGE)) });
+    const query = new URLSearchParams({ limit: String(Math.min(left, MAX_PAGE)) });
     if (state !== undefined) query.set('state', state);
     if (cursor !== null) query.set('cursor', cursor);
     const page = answerOf(

@@ -82,7 +82,7 @@ interface GroupSize {
   bytes: number;
 }
 
-const USUAL_GROUP: GroupSize = { rows: 10_000, bytes: 8_000_000 };
+const DEFAULT_GROUP: GroupSize = { rows: 10_000, bytes: 8_000_000 };
 
 type Schema = ConstructorParameters<typeof ParquetWriter>[0]['schema'];
 type Element = Schema[number];
@@ -159,7 +159,7 @@ class Group {
 export function* parquet(
   columns: readonly ResultColumn[],
   rows: Iterable<SqlValue[]>,
-  size: GroupSize = USUAL_GROUP,
+  size: GroupSize = DEFAULT_GROUP,
 ): Generator<Uint8Array> {
   const names = distinctNames(columns);
   const shape = columns.map(({ form }) => kinds[form]);

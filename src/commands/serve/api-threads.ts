@@ -181,13 +181,13 @@ const canShare = process.platform === 'linux';
 /** With fewer cores, threads would slow the writer down as much as they help readers. */
 const CORES_FOR_THREADS = 3;
 /** More threads need much memory, so the operator must set them. */
-const MOST_AUTOMATIC = 4;
+const MAX_AUTOMATIC = 4;
 
 /** The number of API threads that a setting means on a machine. @param cores that the process may use */
 export function apiThreadCount(threads: Settings['threads'], cores: number): number {
   if (threads !== 'auto') return threads;
   if (cores < CORES_FOR_THREADS) return 0;
-  return canShare ? Math.min(MOST_AUTOMATIC, cores - 1) : 1;
+  return canShare ? Math.min(MAX_AUTOMATIC, cores - 1) : 1;
 }
 
 /** The answer until the threads listen. */

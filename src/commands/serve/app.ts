@@ -199,7 +199,7 @@ export const resources = (
 ];
 
 /** Maximum long reads (of several turns) under way in a thread. */
-const MOST_LONG_READS = 16;
+const MAX_LONG_READS = 16;
 
 /** The API as one Elysia application, with every route. @throws OperatorError for a prefix that would hide a route */
 export function createApp(options: ApiOptions): AnyElysia {
@@ -231,7 +231,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     deprecation,
     now: clock.now,
     turns,
-    longRead: atMost(MOST_LONG_READS),
+    longRead: atMost(MAX_LONG_READS),
     metrics,
     successorQuery: queriesOf(families.flat()),
     clientAddress,

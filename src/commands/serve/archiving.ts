@@ -41,7 +41,7 @@ export function archiveThread(start: ArchiveThreadStart): ArchiveRounds {
 /** Milliseconds for the last round of a server that stops. Then the round is cancelled. */
 const LAST_ROUND_MS = 2_000;
 /** Maximum milliseconds between two attempts while the archive fails. */
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 /** The lease of this host; without a shared log, there is none to hold. */
 export type ArchiveLease = () => { epoch: number | null } | null;
@@ -138,7 +138,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   const loop = startLoop({
     clock,
     everyMs,
-    waits: { firstMs: 2 * everyMs, mostMs: LONGEST_WAIT_MS, random: chance.number },
+    waits: { firstMs: 2 * everyMs, mostMs: MAX_WAIT_MS, random: chance.number },
     turn: round,
     passes: (error) => error instanceof OperatorError,
     failed,

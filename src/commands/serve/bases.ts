@@ -47,9 +47,9 @@ export function baseThread(start: ArchiveThreadStart, keepDays: number | null): 
 /** Milliseconds between two looks whether a base is due. */
 const LOOK_MS = 5_000;
 /** Maximum milliseconds between two attempts while they fail. */
-const LONGEST_WAIT_MS = 600_000;
+const MAX_WAIT_MS = 600_000;
 /** Seconds that the archive may be behind when a base begins: one of a long journal is made first. */
-const MOST_BEHIND_SECONDS = 60;
+const MAX_BEHIND_SECONDS = 60;
 
 const HOUR_MS = 3_600_000;
 
@@ -133,7 +133,7 @@ export function startBases(options: BasesOptions): Bases {
     const state = archive();
     if (held?.epoch !== epoch) [newest, epoch, since] = [undefined, held?.epoch, clock.now()];
     if (held === null || state === null || state.entry === 0) return false;
-    if (state.failing || state.behind_seconds > MOST_BEHIND_SECONDS) return false;
+    if (state.failing || state.behind_seconds > MAX_BEHIND_SECONDS) return false;
     archived = state.entry;
     const ending = new AbortController();
     const started = clock.monotonic();
@@ -156,7 +156,7 @@ export function startBases(options: BasesOptions): Bases {
   async function turn(signal: AbortSignal): Promise<number> {
     try {
       // While a base is due but can't be made, the wait doubles.
-      wait = (await work(signal)) ? Math.min(2 * wait, LONGEST_WAIT_MS) : LOOK_MS;
+      wait = (await work(signal)) ? Math.min(2 * wait, MAX_WAIT_MS) : LOOK_MS;
       return wait;
     } catch (error) {
       // The work also reads the journal, to see the archive's lag.
@@ -169,7 +169,7 @@ export function startBases(options: BasesOptions): Bases {
   const loop = startLoop({
     clock,
     everyMs: LOOK_MS,
-    waits: { firstMs: 2 * LOOK_MS, mostMs: LONGEST_WAIT_MS, random: chance.number },
+    waits: { firstMs: 2 * LOOK_MS, mostMs: MAX_WAIT_MS, random: chance.number },
     turn,
     passes: (error) => error instanceof OperatorError,
     failed({ message: problem, remedy, cause }) {

@@ -29,7 +29,7 @@ const AWAY_MS = 600_000;
 /** Reading starts this many blocks below the tip. Heights go down at a fork, so events below the tip may be missing. */
 const BELOW_TIP = 100;
 /** Maximum number of segments to read backwards to find the last common block. */
-const MOST_STEPS_BACK = 100;
+const MAX_STEPS_BACK = 100;
 
 const CHAIN_PATHS: readonly string[] = ['/new_block', '/new_burn_block', '/attachments/new'];
 const MEMPOOL_PATHS: readonly string[] = ['/new_mempool_tx', '/drop_mempool_tx'];
@@ -135,7 +135,7 @@ export function archiveFollowing(options: FollowingOptions) {
       try {
         return await read(archive, from, signal);
       } catch (error) {
-        if (!(error instanceof UnknownParentError) || steps === MOST_STEPS_BACK) throw error;
+        if (!(error instanceof UnknownParentError) || steps === MAX_STEPS_BACK) throw error;
         const before = await entryBefore(archive, from);
         if (before === from) throw error;
         from = before;

@@ -35,10 +35,10 @@ const UNKNOWN_LINE =
   'The program printed what this server does not know. If its program was replaced, restart the server.';
 const ENDED_EARLY = 'The process ended before its work was done.';
 /** Characters of a stored error text. */
-const LONGEST_PROBLEM = 1_000;
+const MAX_PROBLEM = 1_000;
 
 /** Why a process failed. @param errors its stderr */
-const problemOf = (errors: string): string => errors.trim().slice(-LONGEST_PROBLEM) || ENDED_EARLY;
+const problemOf = (errors: string): string => errors.trim().slice(-MAX_PROBLEM) || ENDED_EARLY;
 
 export interface InspectionsOptions {
   directory: string;

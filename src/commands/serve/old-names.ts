@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isTransient } from '../../base/store-failure.ts';
-import { LONGEST } from '../../chain/name-system.ts';
+import { MAX_LIFETIME } from '../../chain/name-system.ts';
 import { bitcoinToStacks } from '../../codec/bitcoin-address.ts';
 import type { Log } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
@@ -108,7 +108,7 @@ function oldNamespace(text: string): OldNameRow | null {
     bigint,
   ];
   const price = { base, coefficient, exponents: exponents.split(';').map(BigInt), nonalphaDiscount, noVowelDiscount };
-  return { kind: 'namespace', namespace, lifetime: lifetime > LONGEST ? LONGEST : Number(lifetime), price };
+  return { kind: 'namespace', namespace, lifetime: lifetime > MAX_LIFETIME ? MAX_LIFETIME : Number(lifetime), price };
 }
 
 /** Zonefiles with their hashes; each line has one or the other. */

@@ -16,11 +16,11 @@ export interface ThreadLog {
 }
 
 /** Maximum recent events, separately for warnings and errors, and for others, which are more frequent. */
-const MOST_RECENT = 100;
+const MAX_RECENT = 100;
 /** Maximum characters of a text in an event. */
-const LONGEST_TEXT = 1_000;
+const MAX_TEXT = 1_000;
 
-const cut = (text: string): string => (text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
+const cut = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 
 /** The fields of an event as JSON. */
 function fieldsOf({ event: _, ...fields }: LogEvent): string {
@@ -48,7 +48,7 @@ export function recentLog(log: Log, least: Level, now: () => number): { log: Log
     if (!isLogged(event.event, least === 'debug' ? 'debug' : 'info')) return;
     const recent = isGrave(event.event) ? grave : usual;
     recent.push({ at, order: ++order, event });
-    if (recent.length > MOST_RECENT) recent.shift();
+    if (recent.length > MAX_RECENT) recent.shift();
   }
 
   return {

@@ -7,7 +7,7 @@ import type { Output } from '../cli/progress.ts';
 /** Colors of levels, from the terminal's palette. */
 const colors = { debug: '\u001b[2m', info: '\u001b[36m', warn: '\u001b[33m', error: '\u001b[31m' } as const;
 const PLAIN = '\u001b[0m';
-const LONGEST_LEVEL = 5;
+const MAX_LEVEL = 5;
 
 /** Whether the log has colors on an output, by the process's variables (`TERM`, `NO_COLOR`). */
 export const hasColors = (output: Output, variables: NodeJS.ProcessEnv): boolean =>
@@ -52,7 +52,7 @@ function textOf({ event, ...fields }: LogEvent): string {
 /** An event on one line; the operator's next step and an error's stack follow on separate lines. @param now Unix milliseconds */
 export function prettyLine(event: LogEvent, now: number, colored: boolean): string {
   const level = levelOf[event.event];
-  const word = level.padEnd(LONGEST_LEVEL);
+  const word = level.padEnd(MAX_LEVEL);
   return `${timeOfDay(now)} ${colored ? `${colors[level]}${word}${PLAIN}` : word} ${printableText(textOf(event))}`;
 }
 

@@ -107,7 +107,7 @@ interface Allowance {
 const EACH_ADDRESS: Allowance = { burst: 10, everyMs: 6_000 };
 const ALL_ADDRESSES: Allowance = { burst: 100, everyMs: 600 };
 /** Capacity of the cache of addresses with wrong keys. The cache evicts half at once, so it has the last 10,000 at least. */
-const MOST_ADDRESSES = 20_000;
+const MAX_ADDRESSES = 20_000;
 const LOG_EVERY_MS = 60_000;
 
 /** A token bucket that refills over time. Times are Unix milliseconds. */
@@ -148,7 +148,7 @@ class Bucket {
 /** Counts wrong keys, and slows down the addresses that send them. @param now Unix milliseconds */
 export function wrongKeys(log: HookLog, now: () => number = Date.now) {
   const all = new Bucket(ALL_ADDRESSES, now());
-  const each = lruCache<string, Bucket>(MOST_ADDRESSES);
+  const each = lruCache<string, Bucket>(MAX_ADDRESSES);
   let total = 0;
   let logged = { total: 0, at: Number.NEGATIVE_INFINITY };
 

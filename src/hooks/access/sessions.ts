@@ -32,9 +32,9 @@ const IDLE_MS = 24 * 3_600_000;
 /** Milliseconds after which a session ends in any case. */
 const SESSION_MS = 7 * 24 * 3_600_000;
 /** Maximum unused links of a caller; one more replaces the oldest. */
-const MOST_LINKS = 100;
+const MAX_LINKS = 100;
 /** Maximum sessions of a caller; one more ends the oldest. */
-const MOST_SESSIONS = 1_000;
+const MAX_SESSIONS = 1_000;
 const SECRET_BYTES = 32;
 
 /** A browser's session. */
@@ -128,8 +128,8 @@ class Secrets {
 
 /** Makes the sessions of browsers, and the links that begin them; there are none at first. */
 export function openSessions(clock: Times) {
-  const links = new Secrets(clock, MOST_LINKS);
-  const sessions = new Secrets(clock, MOST_SESSIONS);
+  const links = new Secrets(clock, MAX_LINKS);
+  const sessions = new Secrets(clock, MAX_SESSIONS);
   return {
     /** Makes the token of a link, which signs in once. */
     link: (caller: Caller): Made => links.add(caller, LINK_MS, LINK_MS),

@@ -18,7 +18,7 @@ import { blockText } from '../evaluation/payload.ts';
 import { type Condition, indexKeyOf, Matcher, ownTransactions } from '../matching/matching.ts';
 
 /** Number of changes that one call passes at most. */
-export const MOST_PASSED = 1_000;
+export const MAX_CHANGES_PER_CALL = 1_000;
 /** Bounds of the caches: transactions and events of blocks, and characters of texts. */
 const CACHED_EVENTS = 50_000;
 const CACHED_CHARACTERS = 8_000_000;
@@ -129,7 +129,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
      * @returns null at the end of the log, and for a place behind it
      * @throws UnknownPlaceError
      */
-    next: (from: ChangePlace, wanted: Wanted, most = MOST_PASSED): Walked | null =>
+    next: (from: ChangePlace, wanted: Wanted, most = MAX_CHANGES_PER_CALL): Walked | null =>
       snapshots.read((read) => walk(read, from, wanted, most)),
 
     /** Finds a place. */

@@ -14,7 +14,7 @@ import { signatureHeader } from './signature.ts';
 
 const ATTEMPTS = 3;
 /** Maximum waiting alerts; more are dropped, so that an unreachable receiver can't fill the memory. */
-const MOST_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 
 /** Options of {@link alerts}. */
 interface AlertOptions extends Outgoing {
@@ -101,7 +101,7 @@ export function alerts(options: AlertOptions): Alerts {
     },
     ended(end) {
       if (stopping.signal.aborted) return;
-      if (waiting.length >= MOST_WAITING) {
+      if (waiting.length >= MAX_WAITING) {
         failed(end, 'too many wait');
         return;
       }

@@ -8,7 +8,7 @@ import {
   checkedTarget,
   failureReason,
   inTime,
-  MOST_RETRY_AFTER_MS,
+  MAX_RETRY_AFTER_MS,
   type Outgoing,
   retryAfter,
   TargetRefused,
@@ -48,7 +48,7 @@ export const retryWait = (attempts: number, capMs: number, random: () => number)
 
 /** The longest wait between two attempts, in milliseconds: a retry that is due later comes from a clock that was set back. */
 export const longestWait = ({ retryCapMs }: DeliveryRules): number =>
-  Math.max(retryCapMs * (1 + JITTER), MOST_RETRY_AFTER_MS);
+  Math.max(retryCapMs * (1 + JITTER), MAX_RETRY_AFTER_MS);
 
 /** Maximum retries under way: receivers that hang leave a quarter of the requests to first attempts. */
 export const mostRetries = (concurrency: number): number => Math.max(1, Math.floor(concurrency * 0.75));
@@ -56,7 +56,7 @@ export const mostRetries = (concurrency: number): number => Math.max(1, Math.flo
 /** Characters of a response that are stored. */
 const EXCERPT = 1024;
 /** Maximum bytes of a response body that are read. */
-const MOST_READ = 4096;
+const MAX_READ = 4096;
 /** Maximum wait for the rest of a response after its status, in milliseconds. */
 const ANSWER_MS = 1_000;
 
@@ -118,7 +118,7 @@ export async function attempt(sending: Sending, { guard, clock, send }: Outgoing
     const answer = await inTime({ ...sending, clock }, async (ending) => {
       const target = await checkedTarget(guard, sending.url, ending);
       const { headers, body, connectTimeoutMs, answerMs = ANSWER_MS } = sending;
-      const limits = { connectTimeoutMs, answerMs, mostBytes: MOST_READ };
+      const limits = { connectTimeoutMs, answerMs, mostBytes: MAX_READ };
       return send({ ...target, ...limits, headers, body, signal: ending, clock });
     });
     // The status decides the result; the body is only for the delivery log.

@@ -13,9 +13,9 @@ import type { HookLog } from '../log-event.ts';
 import { type AttemptResult, type DeliveryRules, failureOf, isSuccess, retryWait } from './attempt.ts';
 
 /** Maximum results in one command. */
-const MOST = 200;
+const MAX_RESULTS_PER_COMMAND = 200;
 /** Maximum wait of a result for others, in milliseconds. */
-const LONGEST_MS = 20;
+const MAX_BATCH_MS = 20;
 /** Milliseconds until results are written again after the log of a cluster refused them. */
 const RETRY_MS = 500;
 
@@ -36,7 +36,7 @@ interface Waiting {
 type ResultWriter = ReturnType<typeof resultWriter>;
 
 /**
- * Writes delivery results in order, many in a command: {@link MOST}, the results of {@link LONGEST_MS}, or all if no request
+ * Writes delivery results in order, many in a command: {@link MAX_RESULTS_PER_COMMAND}, the results of {@link MAX_BATCH_MS}, or all if no request
  * is running. Writes only after `start`.
  */
 export function resultWriter({ write, areMoreComing, clock }: ResultWriterOptions) {
@@ -50,7 +50,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
   let alone = 0;
 
   function next(): Waiting[] {
-    if (alone === 0) return waiting.splice(0, MOST);
+    if (alone === 0) return waiting.splice(0, MAX_RESULTS_PER_COMMAND);
     alone -= 1;
     return waiting.splice(0, 1);
   }
@@ -76,7 +76,8 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
 
   /** Whether the waiting results are written now, without more. */
   const isDue = (): boolean =>
-    waiting.length >= MOST || (waiting.length > 0 && (alone > 0 || stopping.signal.aborted || !areMoreComing()));
+    waiting.length >= MAX_RESULTS_PER_COMMAND ||
+    (waiting.length > 0 && (alone > 0 || stopping.signal.aborted || !areMoreComing()));
 
   async function work(): Promise<void> {
     const { signal } = stopping;
@@ -90,7 +91,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
       }
     } while (isDue());
     working = null;
-    if (waiting.length > 0) cancel = clock.after(LONGEST_MS, begin);
+    if (waiting.length > 0) cancel = clock.after(MAX_BATCH_MS, begin);
   }
 
   function begin(): void {
@@ -116,7 +117,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
         waiting.push({ result, resolve, reject });
         if (working !== null) return;
         if (isDue()) begin();
-        else cancel ??= clock.after(LONGEST_MS, begin);
+        else cancel ??= clock.after(MAX_BATCH_MS, begin);
       }),
 
     /** Resolves when all results are written; each is retried once if the log is unavailable. */

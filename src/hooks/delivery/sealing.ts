@@ -83,7 +83,7 @@ const UNREADABLE =
   "The signing secret can't be read with the key that this server has. Make a new secret or delete it, or have the operator give the server its key";
 
 /** Maximum consumers in a log line. */
-const MOST_NAMED = 10;
+const MAX_LISTED = 10;
 
 export type OpenedSecrets = ReturnType<typeof openedSecrets>;
 
@@ -109,7 +109,7 @@ export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, l
     const now = unreadable();
     const isNews = now.some((consumer) => !reported.has(consumer));
     reported = new Set(now);
-    if (isNews) log({ event: 'hook_secrets_unreadable', count: now.length, consumers: now.slice(0, MOST_NAMED) });
+    if (isNews) log({ event: 'hook_secrets_unreadable', count: now.length, consumers: now.slice(0, MAX_LISTED) });
   }
 
   return {
@@ -143,14 +143,14 @@ export const SECRETS_KEY = 'secrets.key';
 export const secretsKeyFile = (directory: string): string => join(directory, SECRETS_KEY);
 
 /** Minimum characters of a key's text: 32 hex digits have 128 bits. */
-const LEAST_TEXT = 32;
+const MIN_TEXT = 32;
 
 /** @throws OperatorError if a line is too short, or there is none */
 function sealingOf(file: string, text: string): Sealing {
   const lines = text.split('\n').map((line) => line.trim());
-  if (lines.every(({ length }) => length >= LEAST_TEXT)) return sealingWith(...lines);
+  if (lines.every(({ length }) => length >= MIN_TEXT)) return sealingWith(...lines);
   throw new OperatorError(
-    `${file} holds a line of fewer than ${LEAST_TEXT} characters, which is no key.`,
+    `${file} holds a line of fewer than ${MIN_TEXT} characters, which is no key.`,
     'Put back the file as it was. If it is lost: remove it, or make one with openssl rand -hex 32 that all hosts of a cluster get; secrets that another key sealed are then made anew.',
   );
 }

@@ -82,11 +82,11 @@ export function scanner(
 }
 
 /** Maximum heights of a search. */
-export const MOST_BLOCKS = 1_000;
+export const MAX_BLOCKS = 1_000;
 /** Transactions after which a search for the newest match ends; blocks are read whole, however large. */
-const MOST_TRANSACTIONS = 20_000;
+const MAX_TRANSACTIONS = 20_000;
 /** Maximum waiting searches of a consumer, in addition to the running one. */
-const MOST_WAITING = 16;
+const MAX_WAITING = 16;
 /** Length of a turn in milliseconds. */
 const TURN_MS = 10;
 
@@ -104,7 +104,7 @@ export type Search = ReturnType<typeof search>;
  * Runs searches, one after the other.
  * @param most maximum transactions of a search for the newest match
  */
-export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
+export function search(clock: Clock = systemClock, most = MAX_TRANSACTIONS) {
   /** Number of unfinished searches of each consumer. */
   const searchesOf = new Map<string, number>();
   let last: Promise<unknown> = Promise.resolve();
@@ -115,7 +115,7 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
    */
   async function alone<T>(consumer: string, work: () => Promise<T>): Promise<T> {
     const before = searchesOf.get(consumer) ?? 0;
-    if (before > MOST_WAITING) {
+    if (before > MAX_WAITING) {
       throw new HookProblem(429, 'Too many of your previews and tests are searching the chain; try again later');
     }
     searchesOf.set(consumer, before + 1);
@@ -155,10 +155,10 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
         }
       }),
 
-    /** The newest matching block below a height, among at most {@link MOST_BLOCKS}; fewer if they are large. */
+    /** The newest matching block below a height, among at most {@link MAX_BLOCKS}; fewer if they are large. */
     newest: (consumer: string, scan: Scanner, below: number): Promise<Found> =>
       alone(consumer, async () => {
-        const lowest = Math.max(1, below - MOST_BLOCKS);
+        const lowest = Math.max(1, below - MAX_BLOCKS);
         const pause = turnAfter(TURN_MS, clock);
         let transactions = 0;
         for (let found = scan.previous(lowest, below - 1); found !== null; ) {

@@ -11,7 +11,7 @@ import type { HookFamily, HookReader, ReadHooks } from './family.ts';
 import { BackfillBody, BackfillResponse, serializedBackfill, Uuid } from './schemas.ts';
 
 /** Maximum unfinished backfills of a hook. */
-const MOST_BACKFILLS = 100;
+const MAX_BACKFILLS = 100;
 
 /** The blocks of a backfill. */
 interface BackfillRange {
@@ -48,7 +48,7 @@ export function hookBackfills({ commands, chance }: Pick<Chainhooks, 'commands' 
       if (from > to) throw invalidField('from_height', 'must not be above to_height');
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
       const job = chance.uuid();
-      await commands.run('backfill.start', { hook, job, from, to, dryRun, most: MOST_BACKFILLS });
+      await commands.run('backfill.start', { hook, job, from, to, dryRun, most: MAX_BACKFILLS });
       return read(({ hooks }) => serializedBackfill(foundBackfill(hooks, { hook, job })));
     },
 

@@ -21,7 +21,7 @@ import type { Snapshots } from '../../store/read/snapshots.ts';
 import {
   type Changes,
   chainChanges,
-  MOST_PASSED,
+  MAX_CHANGES_PER_CALL,
   type Walked,
   type Wanted,
   wantedChanges,
@@ -33,13 +33,13 @@ import { HookProblem } from '../problem.ts';
 /** Name that the cursors are bound to. */
 const LIST = 'changes';
 /** Characters of changes after which a page ends. */
-const MOST_CHARACTERS = 4_000_000;
+const MAX_CHARACTERS = 4_000_000;
 /** Pages of a thread that are made at a time. */
-const MOST_PAGES = 16;
+const MAX_PAGES = 16;
 /** Streams, and requests that wait, of a thread. */
-export const MOST_READERS = 1_000;
+export const MAX_READERS = 1_000;
 /** Longest wait of a request, in seconds. */
-const LONGEST_WAIT = 30;
+const MAX_WAIT = 30;
 /** Milliseconds after which a stream without changes sends a sign of life. */
 const ALIVE_MS = 15_000;
 /** Milliseconds after which a client reconnects. */
@@ -139,11 +139,11 @@ const query = {
     minimum: 1,
     maximum: 500,
     default: 50,
-    description: `Maximum number of changes on a page, which also ends after 4 MB, or ${MOST_PASSED} changes without a match`,
+    description: `Maximum number of changes on a page, which also ends after 4 MB, or ${MAX_CHANGES_PER_CALL} changes without a match`,
   }),
   wait: Type.Integer({
     minimum: 0,
-    maximum: LONGEST_WAIT,
+    maximum: MAX_WAIT,
     default: 0,
     description: 'Seconds to wait for a change if there is none yet',
   }),
@@ -264,14 +264,9 @@ interface Serving extends Pick<ChangeRouteOptions, 'clock' | 'turns'> {
 }
 
 const tooManyReaders = (): ApiError =>
-  new ApiError(
-    503,
-    `${MOST_READERS} readers of changes are connected already; ask again, or ask another server`,
-    null,
-    {
-      headers: { 'retry-after': '1' },
-    },
-  );
+  new ApiError(503, `${MAX_READERS} readers of changes are connected already; ask again, or ask another server`, null, {
+    headers: { 'retry-after': '1' },
+  });
 
 /** Makes a page. Its content is a function of the log, unless it reaches the log's end. */
 async function pageOf(
@@ -281,9 +276,9 @@ async function pageOf(
   limit: number,
 ): Promise<Page> {
   const texts: string[] = [];
-  let [place, left, characters] = [from, MOST_PASSED, 0];
+  let [place, left, characters] = [from, MAX_CHANGES_PER_CALL, 0];
   const pause = turns.longWork();
-  while (texts.length < limit && left > 0 && characters < MOST_CHARACTERS) {
+  while (texts.length < limit && left > 0 && characters < MAX_CHARACTERS) {
     const walked = changes.next(place, wanted, left);
     if (walked === null) return { texts, place, hasMore: false };
     ({ place } = walked);
@@ -355,7 +350,7 @@ async function* events(
           const cursor = cursorAt(place);
           metrics.sent('stream', 1);
           yield `id: ${cursor}\nevent: ${change.kind}\ndata: ${changeText(change, cursor)}\n\n`;
-        } else yield passed >= MOST_PASSED ? `id: ${cursorAt(place)}\n\n` : '';
+        } else yield passed >= MAX_CHANGES_PER_CALL ? `id: ${cursorAt(place)}\n\n` : '';
         continue;
       }
       if (passed > 0) yield `id: ${cursorAt(place)}\n\n`;
@@ -385,13 +380,13 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const { snapshots, clock, turns, metrics = uncounted } = options;
   const { stopping = new AbortController().signal } = options;
   const changes = chainChanges(snapshots);
-  const room = waitingRoom(() => snapshots.read((read) => read.height()), clock, MOST_READERS);
+  const room = waitingRoom(() => snapshots.read((read) => read.height()), clock, MAX_READERS);
   const serving: Serving = { changes, room, metrics, clock, turns, stopping };
-  const alone = atMost(MOST_PAGES);
+  const alone = atMost(MAX_PAGES);
   let streams = 0;
 
   function stream(place: ChangePlace, wanted: Wanted, signal: AbortSignal): Streamed {
-    if (streams >= MOST_READERS) throw tooManyReaders();
+    if (streams >= MAX_READERS) throw tooManyReaders();
     const first = changes.next(place, wanted);
     const parts = async function* () {
       streams += 1;

@@ -26,17 +26,17 @@ import { type ConsumerSecrets, secretRoutes } from './secret.ts';
 import { type Trials, trialRoutes } from './trials.ts';
 
 /** Maximum requested evaluations of a hook that may wait for its receiver. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 /** Maximum contracts that are looked up for the warnings of one answer: a look-up takes up to a millisecond. */
-const MOST_CONTRACTS = 200;
+const MAX_CONTRACTS = 200;
 
-/** Makes a function that finds interfaces at the tip, of {@link MOST_CONTRACTS} contracts and no more. */
+/** Makes a function that finds interfaces at the tip, of {@link MAX_CONTRACTS} contracts and no more. */
 function interfacesOf({ hooks, height }: HookReader): InterfaceOf {
   const known = new Map<string, string | null>();
   return (contractId) => {
     const found = known.get(contractId);
-    if (found !== undefined || known.size === MOST_CONTRACTS) return found ?? null;
+    if (found !== undefined || known.size === MAX_CONTRACTS) return found ?? null;
     const json = hooks.candidates.contractInterface(contractId, height());
     known.set(contractId, json);
     return json;
@@ -133,7 +133,7 @@ export function management(
       const block = chosenBlock(history, choice);
       const { candidates } = store;
       if (scanner({ history, candidates }, activeHook(record).conditions).at(block) === null) return;
-      const evaluation = { consumer, uuid, block: toHex(block), request: chance.uuid(), most: MOST_WAITING };
+      const evaluation = { consumer, uuid, block: toHex(block), request: chance.uuid(), most: MAX_WAITING };
       await commands.run('delivery.evaluate', evaluation);
     },
   };

@@ -8,7 +8,7 @@ import { activeHook, conditionsOfDefinition, definitionOf, readDefinition } from
 import { failureOf, isSuccess } from '../delivery/attempt.ts';
 import { type MatchedBlock, type PayloadHook, payloadText, webhookId } from '../evaluation/payload.ts';
 import type { Condition } from '../matching/matching.ts';
-import { type BlockChoice, chosenBlock, MOST_BLOCKS, type Search, scanner, search } from '../matching/scan.ts';
+import { type BlockChoice, chosenBlock, MAX_BLOCKS, type Search, scanner, search } from '../matching/scan.ts';
 import { HookProblem, invalidField } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
 import type { HookFamily, ReadHooks } from './family.ts';
@@ -18,7 +18,7 @@ import { PreviewBody, PreviewResponse, TestBody, TestResponse, Uuid } from './sc
 type Tried = Pick<Chainhooks, 'store' | 'history' | 'request' | 'network' | 'clock' | 'chance'>;
 
 /** Maximum payloads of a preview. */
-const MOST_PAYLOADS = 5;
+const MAX_PAYLOADS = 5;
 
 /** The uuid in payloads of an unregistered definition. */
 const UNREGISTERED = '00000000-0000-4000-8000-000000000000';
@@ -37,7 +37,7 @@ function boundsOf({ from_height: from, to_height: to }: PreviewRange, tip: numbe
   if (to === undefined) throw invalidField('to_height', 'is required');
   if (from > to) throw invalidField('from_height', 'must not be above to_height');
   if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
-  if (to - from >= MOST_BLOCKS) throw invalidField('to_height', `must be within ${MOST_BLOCKS} blocks of from_height`);
+  if (to - from >= MAX_BLOCKS) throw invalidField('to_height', `must be within ${MAX_BLOCKS} blocks of from_height`);
   return { from, to };
 }
 
@@ -59,7 +59,7 @@ function previews({ store, history, network }: Tried, searches: Search, read: Re
     const add = (matched: MatchedBlock) => {
       found.matched_blocks += 1;
       found.matched_transactions += matched.txIndexes.length;
-      if (found.payloads.length === MOST_PAYLOADS) return;
+      if (found.payloads.length === MAX_PAYLOADS) return;
       const text = payloadText(hook, networkOrUnknown(network), { apply: [matched], rollback: [] });
       found.payloads.push(JSON.parse(text) as object);
     };

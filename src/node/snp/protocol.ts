@@ -15,7 +15,7 @@ const CONSUMER = 'primary_consumer';
 const ALL_PATHS = JSON.stringify('*');
 
 /** Maximum messages of a read. */
-export const MOST_AT_ONCE = 100;
+export const MAX_AT_ONCE = 100;
 /** Milliseconds for which a read waits for a message. */
 export const BLOCK_MS = 1_000;
 /** Milliseconds without a message after which the broker may have dropped the stream. */

@@ -28,7 +28,7 @@ const refusal = (answer: string): RedisError =>
   new RedisError(`Redis refuses a command: ${answer}`, REFUSAL_REMEDY, answer.split(' ', 1)[0]);
 
 /** Timeout of an answer. A block of many megabytes may take some seconds. */
-export const LONGEST_ANSWER_MS = 30_000;
+export const MAX_ANSWER_MS = 30_000;
 
 /** Beginning of the driver's error codes; errors that Redis sends have other codes. */
 const DRIVER = /^ERR_REDIS_/;
@@ -59,7 +59,7 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
   });
 
   /** Waits for an answer, and closes the connection if it is late. */
-  async function inTime<T>(answer: Promise<T>, longestMs = LONGEST_ANSWER_MS): Promise<T> {
+  async function inTime<T>(answer: Promise<T>, longestMs = MAX_ANSWER_MS): Promise<T> {
     let isLate = false;
     const cancel = clock.after(longestMs, () => {
       isLate = true;
@@ -107,7 +107,7 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
      * @param waitMs milliseconds for which Redis may block before it answers
      * @throws RedisError; whether the command was done is then unknown, unless it was refused
      */
-    run: (command: Command, waitMs = 0): Promise<unknown> => inTime(sent(command), waitMs + LONGEST_ANSWER_MS),
+    run: (command: Command, waitMs = 0): Promise<unknown> => inTime(sent(command), waitMs + MAX_ANSWER_MS),
     runTogether,
     close,
   };

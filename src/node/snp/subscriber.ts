@@ -16,8 +16,8 @@ import {
   BLOCK_MS,
   type ClientCommands,
   clientCommands,
+  MAX_AT_ONCE,
   type Message,
-  MOST_AT_ONCE,
   receivedAtOf,
   SILENCE_MS,
   withinRange,
@@ -75,11 +75,11 @@ interface Session {
 }
 
 const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 16_000;
+const MAX_WAIT_MS = 16_000;
 /** Minimum time between two streams requested after a gap, and between two log lines about gaps. */
 const GAP_EVERY_MS = 60_000;
 /** Bytes of a read above which the next read gets fewer messages, so that a backlog stays in Redis. */
-const MOST_BYTES = 8_000_000;
+const MAX_BYTES = 8_000_000;
 
 const PARENT_REMEDY =
   'The publisher has lost events, or began after the first block, or the block before was skipped (--snp-skip). Either import a recording that has the missing blocks into a new --data directory, or let the publisher take the chain from an empty chainstate.';
@@ -138,7 +138,7 @@ export class SnpSubscriber {
     this.#source = sourceOf(options.url, options.prefix);
     this.#sequence = options.positionOf(this.#source).rows;
     const { clock, log, chance } = options;
-    this.#waits = { firstMs: FIRST_WAIT_MS, mostMs: LONGEST_WAIT_MS, random: chance.number };
+    this.#waits = { firstMs: FIRST_WAIT_MS, mostMs: MAX_WAIT_MS, random: chance.number };
     this.#loop = startLoop({
       clock,
       everyMs: 0,
@@ -360,6 +360,6 @@ export class SnpSubscriber {
 function nextCount(count: number, entries: Entries): number {
   if (entries.length === 0) return count;
   const bytes = entries.reduce((sum, { message }) => sum + (message?.body.length ?? 0), 0);
-  if (bytes > MOST_BYTES) return Math.max(1, Math.floor((count * MOST_BYTES) / bytes));
-  return bytes * 2 > MOST_BYTES ? count : Math.min(MOST_AT_ONCE, count * 2);
+  if (bytes > MAX_BYTES) return Math.max(1, Math.floor((count * MAX_BYTES) / bytes));
+  return bytes * 2 > MAX_BYTES ? count : Math.min(MAX_AT_ONCE, count * 2);
 }

@@ -19,13 +19,13 @@ type Value = string | number | bigint | Uint8Array | null;
 
 const INTEGER = /^-?\d{16,19}$/;
 const HEX = /^(?:[0-9A-F]{2})*$/;
-const [LEAST_INTEGER, MOST_INTEGER] = [-(2n ** 63n), 2n ** 63n - 1n];
+const [MIN_INTEGER, MAX_INTEGER] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 /** The integer of a text, if SQLite can store it. */
 function integerOf(text: string): bigint | undefined {
   if (!INTEGER.test(text)) return undefined;
   const value = BigInt(text);
-  return value >= LEAST_INTEGER && value <= MOST_INTEGER ? value : undefined;
+  return value >= MIN_INTEGER && value <= MAX_INTEGER ? value : undefined;
 }
 
 /** The value of a column; undefined if it has another type. */

@@ -6,7 +6,7 @@ import { unavailable } from '../../base/store-failure.ts';
 export interface CheckResult {
   /** Name of the check that the operator sees. */
   name: string;
-  /** Problems, at most {@link MOST_SHOWN} and a count of the others; empty if there are none. */
+  /** Problems, at most {@link MAX_FINDINGS_SHOWN} and a count of the others; empty if there are none. */
   problems: string[];
 }
 
@@ -15,13 +15,13 @@ export const isNoFinding = (error: Error): boolean =>
   (error instanceof SQLiteError && error.code === 'SQLITE_NOTADB') ||
   (unavailable(error)?.failure ?? 'damaged') !== 'damaged';
 
-const MOST_SHOWN = 10;
+const MAX_FINDINGS_SHOWN = 10;
 
 function shown(problems: Iterable<string>): string[] {
   const first: string[] = [];
   let others = 0;
   for (const problem of problems) {
-    if (first.length < MOST_SHOWN) first.push(problem);
+    if (first.length < MAX_FINDINGS_SHOWN) first.push(problem);
     else others += 1;
   }
   return others === 0 ? first : [...first, `and ${others} more`];

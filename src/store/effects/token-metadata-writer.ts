@@ -28,7 +28,7 @@ export const ALL_TOKENS = '';
 export const storedTokenId = (token: bigint): string => sortable(token.toString());
 
 /** More seconds than a dynamic token ever waits. */
-const LONGEST_TTL = 10n ** 10n;
+const MAX_TTL = 10n ** 10n;
 
 export type JobRow = Stored<'token_jobs'>;
 export type TokenContractRow = Stored<'token_contracts'>;
@@ -244,7 +244,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
       position,
       event_index: index,
       kind: storedTokenEvent.numberOf(mode),
-      ttl: ttl === null ? null : ttl > LONGEST_TTL ? LONGEST_TTL : ttl,
+      ttl: ttl === null ? null : ttl > MAX_TTL ? MAX_TTL : ttl,
     };
     for (const tokenId of tokensOf(row, update.tokens)) {
       if (tokenId === ALL_TOKENS) {

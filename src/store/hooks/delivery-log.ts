@@ -49,7 +49,7 @@ export const deliveryOf = (row: DeliveryRow): Delivery => ({
 });
 
 /** Maximum of stored attempts of a delivery. */
-export const MOST_ATTEMPTS = 50;
+export const MAX_ATTEMPTS = 50;
 
 /** Filter of a list of deliveries; heights are their blocks' heights. */
 export interface DeliveryFilter {
@@ -176,7 +176,7 @@ export function deliveryLog(db: Database) {
         .rows([after + 1], true, limit)
         .map(deliveryOf),
     /** Attempts of a delivery, newest first. */
-    attempts: (id: number, limit = MOST_ATTEMPTS): Attempt[] => attempts.all(id, limit),
+    attempts: (id: number, limit = MAX_ATTEMPTS): Attempt[] => attempts.all(id, limit),
     /** The body, JSON text; undefined if it is no longer stored. */
     body: (id: number): string | undefined => {
       const row = body.get(id);

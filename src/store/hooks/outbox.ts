@@ -24,7 +24,7 @@ import {
   deliveryOf,
   isFinished,
   isOpen,
-  MOST_ATTEMPTS,
+  MAX_ATTEMPTS,
 } from './delivery-log.ts';
 import type { Attempt, Delivery, DeliveryBody, NewDelivery, NotifiedBlocks } from './model.ts';
 
@@ -171,7 +171,7 @@ function tryWriter(db: Database) {
   );
   const insert = inserter(db, hookAttemptsTable);
   const dropOld = db.prepare<null, [number, number]>(
-    `DELETE FROM hook_attempts WHERE delivery_id = ?1 AND attempt <= ?2 - ${MOST_ATTEMPTS}`,
+    `DELETE FROM hook_attempts WHERE delivery_id = ?1 AND attempt <= ?2 - ${MAX_ATTEMPTS}`,
   );
   /** @param nextAttemptAt time of the next attempt, for a failed one that is retried */
   return (id: number, attempt: Attempt, outcome: DeliveryState, nextAttemptAt: number | null): void => {

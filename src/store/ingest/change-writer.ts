@@ -6,7 +6,7 @@ import { numberedInserter } from '../rows/table.ts';
 import { changesTable } from '../rows/tables.ts';
 
 /** Number of the newest rows that stay: many times what comes between two polls of a reader. */
-const MOST_ROWS = 20_000;
+const MAX_ROWS = 20_000;
 /** Old rows are removed in batches of this size. */
 const FORGOTTEN_AT_ONCE = 1_000;
 
@@ -51,7 +51,7 @@ export function changeWriter(db: Database) {
 
   function write(kind: ChangeKind, subject: Uint8Array): void {
     const id = insert({ kind: storedChange.numberOf(kind), subject });
-    if (id % FORGOTTEN_AT_ONCE === 0) forget.run(id - MOST_ROWS);
+    if (id % FORGOTTEN_AT_ONCE === 0) forget.run(id - MAX_ROWS);
   }
 
   return {

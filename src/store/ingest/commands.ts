@@ -187,7 +187,7 @@ export const millisecondsOf = ({ receivedAt }: Pick<ReceivedEvent, 'receivedAt'>
   Math.floor(receivedAt / 1_000);
 
 /** Number of remembered results of own commands, for a sender that repeats a command because its answer was lost. */
-const MOST_RESULTS = 1_000;
+const MAX_RESULTS = 1_000;
 
 /** Remembers the results of own commands that came back as entries of the log. */
 function returnedResults() {
@@ -201,7 +201,7 @@ function returnedResults() {
       if (own.has(uuid)) return;
       own.set(uuid, null);
       const [oldest] = own.keys();
-      if (own.size > MOST_RESULTS && oldest !== undefined) own.delete(oldest);
+      if (own.size > MAX_RESULTS && oldest !== undefined) own.delete(oldest);
     },
     note(uuid: string, result: unknown): void {
       if (own.has(uuid)) uncommitted.set(uuid, { result });

@@ -30,9 +30,9 @@ import { mempoolWriter } from './mempool-writer.ts';
  * Number of logged unknown kinds of each thing. A byte that differs in each transaction would otherwise log a new kind each
  * time, and hide other log events.
  */
-const MOST_SAID = 25;
+const MAX_LOGGED = 25;
 /** Characters of an unknown kind that are logged and remembered. */
-const LONGEST_REASON = 200;
+const MAX_REASON = 200;
 
 interface RouterOptions {
   db: Database;
@@ -75,8 +75,8 @@ function unknownKindLog(log: IngestLog) {
     note(what: UnknownKind, kind: string): void {
       uncommitted[what] += 1;
       const said = saidOf.get(what)!;
-      const reason = kind.slice(0, LONGEST_REASON);
-      if (said.size >= MOST_SAID || said.has(reason)) return;
+      const reason = kind.slice(0, MAX_REASON);
+      if (said.size >= MAX_LOGGED || said.has(reason)) return;
       said.add(reason);
       log({ event: 'unknown_kind', what, reason });
     },

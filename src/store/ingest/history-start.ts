@@ -31,7 +31,7 @@ import type { EntryCommand } from './commands.ts';
 import type { Branch } from './known-blocks.ts';
 
 /** Blocks that are taken off the chain at most to start the history again. */
-const MOST_ROLLED_BACK = 1_000;
+const MAX_ROLLED_BACK = 1_000;
 
 /** The arguments of `history.start`: the first block and its parent, in the words of the block's payload. */
 export interface HistoryStartFacts {
@@ -53,7 +53,7 @@ export class DeepForkError extends Error {
     readonly blocks: number,
   ) {
     super(
-      `The chain forked below block ${height}, and ${blocks} blocks would be rolled back, more than ${MOST_ROLLED_BACK}`,
+      `The chain forked below block ${height}, and ${blocks} blocks would be rolled back, more than ${MAX_ROLLED_BACK}`,
     );
   }
 }
@@ -124,7 +124,7 @@ export function historyStarts(chain: Chain, requiresWhole: () => boolean) {
     const first = hashes[0];
     if (!isBelowHistory || first === undefined) return null;
     const blocks = chain.tip().height - chain.bottom();
-    if (blocks > MOST_ROLLED_BACK) throw new DeepForkError(lowest, blocks);
+    if (blocks > MAX_ROLLED_BACK) throw new DeepForkError(lowest, blocks);
     return factsOf(chain.payload(first));
   };
 }

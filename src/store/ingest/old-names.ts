@@ -66,7 +66,7 @@ function fromJson(_: string, value: unknown): unknown {
 }
 
 /** Bytes of a command's rows after which a new command begins. */
-const MOST_BYTES = 500_000;
+const MAX_BYTES = 500_000;
 
 /** Splits rows into the arguments of commands of bounded size. */
 export async function* oldNameParts(rows: AsyncIterable<OldNameRow>): AsyncGenerator<{ rows: JsonRow[] }> {
@@ -76,7 +76,7 @@ export async function* oldNameParts(rows: AsyncIterable<OldNameRow>): AsyncGener
     const text = JSON.stringify(row, toJson);
     part.push(JSON.parse(text) as JsonRow);
     bytes += text.length;
-    if (bytes < MOST_BYTES) continue;
+    if (bytes < MAX_BYTES) continue;
     yield { rows: part };
     [part, bytes] = [[], 0];
   }

@@ -43,10 +43,10 @@ export type TokenAnswer =
   | ({ work: 'facts'; token: string; answer: TokenFacts | FailedTry } & OfContract);
 
 /** Blocks since the node was asked above which an answer about a supply is too old: their events would have to be summed. */
-const MOST_BLOCKS = 100;
+const MAX_BLOCKS = 100;
 /** Seconds after which a dynamic token without a time of its own is read again, and the shortest such time. */
 const DYNAMIC_SECONDS = 86_400;
-const SHORTEST_SECONDS = 3_600;
+const MIN_SECONDS = 3_600;
 /** Tokens that a batch lists or queues. */
 const BATCH = 100;
 
@@ -99,7 +99,7 @@ export function tokenCommands(db: Database) {
   function readAgainAt(token: Stored<'tokens', 'contract_id' | 'token_id' | 'position'>, at: number): number | null {
     const held = rows.notification(token.contract_id, token.token_id, token.position);
     if (held?.kind !== TOKEN_EVENT.dynamic) return null;
-    return at + Math.max(held.ttl ?? DYNAMIC_SECONDS, SHORTEST_SECONDS) * 1_000;
+    return at + Math.max(held.ttl ?? DYNAMIC_SECONDS, MIN_SECONDS) * 1_000;
   }
 
   function failed(job: JobRow, { state, wait }: FailedTry, at: number, asked_height: number) {
@@ -149,7 +149,7 @@ export function tokenCommands(db: Database) {
     const token = rows.token(contract.contract_id, tokenId);
     const job = rows.job(contract.contract_id, tokenId, 'facts');
     if (token === null || !isOpen(job) || newsHeight(rows, token) > height) return false;
-    if (tipHeight() - height > MOST_BLOCKS) return false;
+    if (tipHeight() - height > MAX_BLOCKS) return false;
     const { answer } = answered;
     if (isFailed(answer)) {
       const again = answer.state === 'failed' && answer.wait === null ? readAgainAt(token, at) : null;

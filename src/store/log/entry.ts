@@ -91,8 +91,8 @@ const AT_TEXT = AT_PATH + HASH_BYTES;
 const hashOf = (text: string | Uint8Array): Uint8Array => SHA256.hash(text) as Uint8Array;
 
 /** Number of cached hashes of paths. Nodes use few paths; a peer may send any. */
-const MOST_PATHS = 100;
-const hashOfPath = memoize(hashOf, MOST_PATHS);
+const MAX_PATHS = 100;
+const hashOfPath = memoize(hashOf, MAX_PATHS);
 
 /** The hashes of path and text in hex, concatenated. */
 const WITHHELD = /^[0-9a-f]{128}$/;

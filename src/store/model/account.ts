@@ -71,7 +71,7 @@ export interface TokenSums {
 }
 
 /** Maximum of listed nonces, the lowest, which are used first. A node accepts 25 pending transactions of an account. */
-export const MOST_NONCES = 1_000;
+export const MAX_NONCES = 1_000;
 
 export interface Nonces {
   next: bigint;

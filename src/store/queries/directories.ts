@@ -15,7 +15,7 @@ import { PAYLOAD, STATUS, storedFamily, storedToken } from '../rows/enums.ts';
 import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { down, type ListedRows, lister, ordered, statementsOf, walked } from './list.ts';
-import { MOST_FILTERED_ROWS, numberAt, type RowSource, readPage } from './page.ts';
+import { MAX_FILTERED_ROWS, numberAt, type RowSource, readPage } from './page.ts';
 
 /** A list by a count, then by a number, which is the table's key. */
 const ranked = (
@@ -110,7 +110,7 @@ export interface DirectoryPage<Item> extends Page<Item, number | null> {
 }
 
 /** @param walkRows rows that a page of contracts reads at most; tests of the bound use fewer than the default */
-export function directoryQueries(db: Database, walkRows = MOST_FILTERED_ROWS) {
+export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   const calls = lister<RankedContract>(db, lists.calls);
   const holders = { ft: lister<Ranked>(db, lists.ftHolders), nft: lister<Ranked>(db, lists.nftHolders) };
   const transfers = lister<Ranked>(db, lists.transfers);

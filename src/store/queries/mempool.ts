@@ -4,7 +4,7 @@ import type { Turns } from '../../base/turns.ts';
 import {
   type Candidate,
   feeForFirstBlock,
-  MOST_CHAINED,
+  MAX_CHAINED,
   type Projection,
   projectionOf,
 } from '../../chain/projection.ts';
@@ -187,7 +187,7 @@ export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
 }
 
 /** Maximum of counted transactions with a higher fee, so that an answer's cost has a bound. */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
 const higher = `SELECT 1 FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`;
 
@@ -199,7 +199,7 @@ export const pendingRankSql = {
 };
 
 /** @param most maximum of counted transactions; tests use another than the default */
-export function pendingRank(db: Database, most = MOST_COUNTED) {
+export function pendingRank(db: Database, most = MAX_COUNTED) {
   const pending = prepared<Stored<'mempool_transactions', 'type' | 'fee'>, [Uint8Array]>(db, pendingRankSql.pending);
   const ahead = prepared<{ n: number }, [string, number]>(db, pendingRankSql.ahead);
   const aheadOfType = prepared<{ n: number }, [string, number, number]>(db, pendingRankSql.aheadOfType);
@@ -291,11 +291,11 @@ export function pendingMeeting(db: Database, mostRows?: number) {
 }
 
 /** Maximum number of transactions in a projection, highest fees first; and of those with earlier nonces that are also read. */
-const MOST_PROJECTED = 20_000;
+const MAX_PROJECTED = 20_000;
 /** Reads at most this many times as many transactions, since one account may have many with nonces that don't fit yet. */
 const READ_FACTOR = 5;
 /** Maximum number of functions with calls to read for a projection. */
-const MOST_FUNCTIONS = 1_000;
+const MAX_FUNCTIONS = 1_000;
 /** Calls of a function that its cost is estimated from, the newest. */
 const CALLS_OF_FUNCTION = 5;
 /** Rows that are read between two looks at the time. */
@@ -354,7 +354,7 @@ interface AccountAtTip {
 
 /** Whether a nonce is one that a miner may come to soon: no number that is not exact, and none that is far above the next. */
 const isNear = (nonce: number, next: number | null): boolean =>
-  Number.isSafeInteger(nonce) && (next === null || (nonce >= next && nonce < next + MOST_CHAINED));
+  Number.isSafeInteger(nonce) && (next === null || (nonce >= next && nonce < next + MAX_CHAINED));
 
 /** The projection of the mempool, as it is kept. */
 interface Made extends Projection, Omit<MempoolProjection, 'blocks' | 'places'> {}
@@ -396,7 +396,7 @@ export function mempoolProjection(
   chain: Pick<ChainQueries, 'tip' | 'historyStart'>,
   turns: Turns,
   shared: SharedProjection,
-  mostRows = MOST_PROJECTED,
+  mostRows = MAX_PROJECTED,
 ) {
   const byFee = prepared<CandidateRow, [string, Uint8Array, number]>(db, projectionSql.byFee);
   const byId = prepared<CandidateRow, [Uint8Array]>(db, projectionSql.byId);
@@ -449,7 +449,7 @@ export function mempoolProjection(
       if (type !== PAYLOAD.contract_call || contract_id === null || function_name === null) return null;
       const key = `${contract_id} ${function_name}`;
       const known = means.get(key);
-      if (known !== undefined || means.size >= MOST_FUNCTIONS) return known ?? null;
+      if (known !== undefined || means.size >= MAX_FUNCTIONS) return known ?? null;
       const row = cost.get(contract_id, function_name, CALLS_OF_FUNCTION);
       const mean = row === null || row.runtime === null ? null : COST_NAMES.map((name) => row[name] ?? 0);
       means.set(key, mean);
@@ -557,7 +557,7 @@ export function mempoolProjection(
       while (nonce < last && spent.has(`${account} ${nonce}`)) nonce += 1;
       if (nonce >= last) continue;
       for (const statement of followed) {
-        const rows = statement.all(account, nonce, last, Math.min(MOST_CHAINED, left));
+        const rows = statement.all(account, nonce, last, Math.min(MAX_CHAINED, left));
         left -= rows.length;
         for (const row of rows) if (!found.has(row.tx_id.toHex())) take(row);
       }
@@ -585,10 +585,10 @@ export function mempoolProjection(
       nonce: of,
       txId: spenders(of)[0]?.tx_id ?? null,
     });
-    for (let before = next; before < Math.min(nonce, next + MOST_CHAINED); before++) {
+    for (let before = next; before < Math.min(nonce, next + MAX_CHAINED); before++) {
       if (!spenders(before).some(({ tx_id }) => places.has(tx_id.toHex()))) return awaited(before);
     }
-    return nonce < next + MOST_CHAINED ? null : awaited(next);
+    return nonce < next + MAX_CHAINED ? null : awaited(next);
   }
 
   return {

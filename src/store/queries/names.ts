@@ -1,7 +1,7 @@
 /** The name system: names, namespaces, zonefiles and subdomains. */
 import type { Database, Statement } from 'bun:sqlite';
 import type { Pause, Turns } from '../../base/turns.ts';
-import { LONGEST, NAME_ASSETS, nameOfToken, nameToken, type PriceFunction } from '../../chain/name-system.ts';
+import { MAX_LIFETIME, NAME_ASSETS, nameOfToken, nameToken, type PriceFunction } from '../../chain/name-system.ts';
 import { heightOf, positionsOf } from '../../chain/position.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { lossyText } from '../../codec/utf8.ts';
@@ -310,7 +310,7 @@ function namespaceQueries(db: Database) {
       const start = leaseStart(name, opened?.position ?? null, isOld);
       const now = tip.get();
       if (lifetime === 0 || start === null || now === null) return null;
-      const tenureHeight = Math.min((tenure.get(start)?.tenure ?? start) + lifetime, LONGEST);
+      const tenureHeight = Math.min((tenure.get(start)?.tenure ?? start) + lifetime, MAX_LIFETIME);
       const left = tenureHeight - now.tenure;
       return { tenureHeight, hasEnded: left < 0, expectedTime: now.block_time + left * SECONDS_OF_A_TENURE };
     },
@@ -324,7 +324,7 @@ function namespaceQueries(db: Database) {
       const opened = namespace.get(its);
       const lifetime = opened?.lifetime ?? oldNamespace.get(its)?.lifetime;
       const start = leaseStart(name, opened?.position ?? null, isOld);
-      return lifetime === undefined || start === null ? 0 : Math.min(start + lifetime, LONGEST);
+      return lifetime === undefined || start === null ? 0 : Math.min(start + lifetime, MAX_LIFETIME);
     },
   };
 }

@@ -90,7 +90,7 @@ export async function readLongPage<Row, Item, Total extends number | null = numb
 }
 
 /** Rows of a list that a page with conditions reads at most. */
-export const MOST_FILTERED_ROWS = 10_000;
+export const MAX_FILTERED_ROWS = 10_000;
 
 /** Rows of a list, and the key where reading stopped early. */
 interface Found<Row> {

@@ -9,10 +9,10 @@
 import type { Database } from 'bun:sqlite';
 import { memoize } from '../../base/cache.ts';
 import { type Cursor, HEAD, type OffsetPage, type Page } from '../model/page.ts';
-import { MOST_ENTRIES, prepared, TooMuchWorkError } from '../rows/statement.ts';
+import { MAX_ENTRIES, prepared, TooMuchWorkError } from '../rows/statement.ts';
 import type { Span } from './blocks/windows.ts';
 import { EVERYWHERE, type KeyColumn, lister, nameOf, ordered, reversed, type Value, walked } from './list.ts';
-import { MOST_FILTERED_ROWS, type RowSource, readPage } from './page.ts';
+import { MAX_FILTERED_ROWS, type RowSource, readPage } from './page.ts';
 
 /** A way to read a list, along an index. Its conditions name the value of a filter by `:filter`. */
 export interface Way<Filter extends string> {
@@ -123,7 +123,7 @@ interface Walked<Filter extends string, Name extends string> {
 export function walker<Row, Filter extends string, Name extends string>(
   db: Database,
   { lists, ways, valuesOf }: Walk<Filter, Name>,
-  mostRows = MOST_FILTERED_ROWS,
+  mostRows = MAX_FILTERED_ROWS,
 ) {
   const list = memoize((name) => lister<Row & Judged>(db, lists[name]!));
   return <Item>(
@@ -166,7 +166,7 @@ export interface SearchLimits {
   entries: number;
 }
 
-export const SEARCH_LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entries: MOST_ENTRIES };
+export const SEARCH_LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entries: MAX_ENTRIES };
 
 export type Direction = 'asc' | 'desc';
 const directions = { asc: '', desc: ' DESC' } as const;

@@ -17,7 +17,7 @@ import {
   storedTransactionStatus,
   typeName,
 } from '../rows/enums.ts';
-import { folded, LONGEST_PART } from '../rows/name-parts.ts';
+import { folded, MAX_PART } from '../rows/name-parts.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 
 /** Name and symbol of a fungible token, for a query whose FROM has `token_contracts c`. */
@@ -58,15 +58,15 @@ export const sql = {
 };
 
 /** Rows that are read of each range. */
-const MOST_ROWS = 100;
+const MAX_ROWS = 100;
 /** Minimum number of hex digits, and of address characters, to search for ids. */
-const FEWEST_DIGITS = 6;
+const MIN_DIGITS = 6;
 
-const HASH = new RegExp(`^(0x)?([0-9a-f]{${FEWEST_DIGITS},64})$`, 'i');
+const HASH = new RegExp(`^(0x)?([0-9a-f]{${MIN_DIGITS},64})$`, 'i');
 const HASH_DIGITS = 64;
 const HEIGHT = /^#?([0-9]{1,10})$/;
 /** The start of an address, or an address with a suffix. */
-const ADDRESS = new RegExp(`^S[0-9A-Z]{${FEWEST_DIGITS - 1},}(\\.|$)`, 'i');
+const ADDRESS = new RegExp(`^S[0-9A-Z]{${MIN_DIGITS - 1},}(\\.|$)`, 'i');
 
 /** The beginning of a segwit address. */
 const SEGWIT = /^(bc|tb|bcrt)1/i;
@@ -138,7 +138,7 @@ export function ranked(found: Iterable<Found>, limit: number): Found[] {
 export function searchQueries(
   db: Database,
   isSubdomain: (name: string) => boolean,
-  mostRows = MOST_ROWS,
+  mostRows = MAX_ROWS,
 ): (text: string, limit: number) => Found[] {
   const parts = prepared<PartRow, [number, number, string, string, number]>(db, sql.parts);
   const contract = prepared<Stored<'principals', 'address'>, [number]>(db, sql.contract);
@@ -259,7 +259,7 @@ export function searchQueries(
 
   /** Things with the text in their name, each by its best match: the best ones, up to the number of results. */
   function byName(kind: NamePartKind, text: string, limit: number): PartMatch[] {
-    if ([...text].length > LONGEST_PART) return [];
+    if ([...text].length > MAX_PART) return [];
     const found = [...partsFrom(kind, 'start', text), ...partsFrom(kind, 'inside', text)];
     return found.filter(({ id }, at) => found.findIndex((other) => other.id === id) === at).slice(0, limit);
   }

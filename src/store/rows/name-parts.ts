@@ -3,7 +3,7 @@ import { NAME_PART, type NamePartKind, PART_PLACE } from './enums.ts';
 import type { Stored } from './statement.ts';
 
 /** Number of characters from the start of a name that searches match. Names of contracts have 40 at most. */
-export const LONGEST_PART = 64;
+export const MAX_PART = 64;
 
 /** A text as names are compared: case doesn't matter. */
 export const folded = (text: string): string => text.toLowerCase();
@@ -20,7 +20,7 @@ export function nameParts(
   name: string,
   identifier: string | null,
 ): NamePartRow[] {
-  const characters = [...folded(name)].slice(0, LONGEST_PART);
+  const characters = [...folded(name)].slice(0, MAX_PART);
   const rows = characters.map((_, index) => ({
     kind: NAME_PART[kind],
     place: index === 0 ? PART_PLACE.start : PART_PLACE.inside,

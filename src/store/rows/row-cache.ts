@@ -13,7 +13,7 @@ interface CachedRow<R> {
 }
 
 /** Maximum number of cached rows of a table; rows of accounts then take some 4 MB. */
-const MOST_CACHED = 8_000;
+const MAX_CACHED = 8_000;
 
 /** The statements that read and write rows of a table. */
 function statements<S extends TableShape>(db: Database, { name, key, columns }: S, shape: S) {
@@ -27,7 +27,7 @@ function statements<S extends TableShape>(db: Database, { name, key, columns }: 
 }
 
 /** Makes a cache of a table with integers below 2^53, texts and bytes. @param most maximum number of rows */
-export function rowCache<S extends TableShape>(db: Database, shape: S, most = MOST_CACHED) {
+export function rowCache<S extends TableShape>(db: Database, shape: S, most = MAX_CACHED) {
   const { find, set, remove } = statements(db, shape, shape);
   const names = shape.key as readonly (keyof KeyOf<S>)[];
   const rows = new Map<SQLQueryBindings, CachedRow<StoredRow<S>>>();

@@ -22,21 +22,21 @@ export class TooMuchWorkError extends Error {
 }
 
 /** Maximum number of an index's entries that a request may count or skip. */
-export const MOST_ENTRIES = 1_000_000;
+export const MAX_ENTRIES = 1_000_000;
 
 const OFFSET = /\bOFFSET \?(\d+)/;
 
 /**
- * Bounds the offset of a list to {@link MOST_ENTRIES}, since SQLite steps over the skipped entries one by one, in one turn.
+ * Bounds the offset of a list to {@link MAX_ENTRIES}, since SQLite steps over the skipped entries one by one, in one turn.
  * Any offset after the end of a list finds no rows.
  * @param index of the offset among the values
  */
 function boundOffset<Row>(statement: Statement<Row, SQLQueryBindings[]>, index: number): void {
   const all = statement.all.bind(statement);
   const bounded = (...values: SQLQueryBindings[]): Row[] => {
-    if (Number(values[index]) <= MOST_ENTRIES) return all(...values);
-    if (all(...values.with(index, MOST_ENTRIES)).length === 0) return [];
-    throw new TooMuchWorkError(`querystring/offset must be <= ${MOST_ENTRIES} in a list of this length`);
+    if (Number(values[index]) <= MAX_ENTRIES) return all(...values);
+    if (all(...values.with(index, MAX_ENTRIES)).length === 0) return [];
+    throw new TooMuchWorkError(`querystring/offset must be <= ${MAX_ENTRIES} in a list of this length`);
   };
   statement.all = bounded;
   statement.get = (...values) => bounded(...values)[0] ?? null;

@@ -13,21 +13,21 @@ import { sortable } from './amounts.ts';
 import type { Stored } from './statement.ts';
 
 /** Maximum number of characters of a text that is stored whole. */
-const MOST_CHARACTERS = 24;
+const MAX_CHARACTERS = 24;
 /** Bytes of the hash of a longer text: long enough that no two texts share one by chance. */
 const HASH_BYTES = 12;
 
 /** A text, or for a long one its kind and a hash. */
 const short = (text: string): string =>
-  text.length <= MOST_CHARACTERS
+  text.length <= MAX_CHARACTERS
     ? text
     : `${text.slice(0, 1)}~${sha256(utf8Bytes(text)).subarray(0, HASH_BYTES).toBase64()}`;
 
 /** Maximum number of characters of a path that is stored whole. */
-const LONGEST_PATH = 64;
+const MAX_PATH = 64;
 
 /** The key of a path. */
-export const pathKey = (path: string): string => (path.length <= LONGEST_PATH ? path : short(path));
+export const pathKey = (path: string): string => (path.length <= MAX_PATH ? path : short(path));
 
 function wholeKey(field: ClarityField): string {
   switch (field.type) {

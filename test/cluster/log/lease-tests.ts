@@ -12,7 +12,7 @@ import type { EngineFixture } from './engine-fixture.ts';
 /** An hour: whatever a test does, the lease has not ended by the engine's clock. */
 const SECONDS = 3_600;
 /** Bytes that what is sent and what is answered has at least. */
-const SHORTEST = 35;
+const MIN_BYTES = 35;
 const of = (holder: string): LeaseOptions => ({ name: 'delivery', holder, seconds: SECONDS, epochSeen: 0 });
 const ask = (access: EngineAccess, holder: string) => postgresLeases(access).give(of(holder));
 const set = (access: EngineAccess, holder: string, epoch: number, seconds: number): Promise<boolean> =>
@@ -88,7 +88,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
       for (let round = 0; round < casesOf(3); round++) {
         // Connects, and prepares nothing.
         await cut.head();
-        const where: Cut = { of: round % 2 === 0 ? 'server' : 'client', after: (7 * round) % SHORTEST };
+        const where: Cut = { of: round % 2 === 0 ? 'server' : 'client', after: (7 * round) % MIN_BYTES };
         proxy.cutAfter(where);
         const failure = await ask(cut.access, 'a').catch((error: unknown) => error);
         proxy.cutAfter(null);

@@ -125,11 +125,11 @@ const rpcEvents = [
 const some = (set: ReadonlySet<string>, prng: Prng): string => (set.size === 0 ? '' : prng.pick([...set]));
 
 /** Bytes of the longest text that stands for something: most of what a message may have. */
-const LONGEST = 90_000;
+const MAX_DIGITS = 90_000;
 
 /** A text with so much at its end that nobody can want to keep it. No two are the same: who keeps them keeps each. */
 const long = (text: string, prng: Prng): string =>
-  text + prng.bytes(8).toHex() + '0'.repeat(LONGEST - 2 * prng.below(100));
+  text + prng.bytes(8).toHex() + '0'.repeat(MAX_DIGITS - 2 * prng.below(100));
 
 function rpcRequest(subjects: Subjects, prng: Prng): { params: Record<string, string> } & Record<string, unknown> {
   return {

@@ -6,7 +6,7 @@ import { hasCode } from '../../../src/base/errors.ts';
 import { dataDirectory } from './data-directory.ts';
 
 /** Files and directories that the disk can hold. */
-const MOST_FILES = 200;
+const MAX_FILES = 200;
 
 export interface SmallDisk extends Disposable {
   readonly path: string;
@@ -24,7 +24,7 @@ export function smallDisk(bytes: number): SmallDisk | null {
   const { path } = directory;
   if (
     process.platform !== 'linux' ||
-    !run('mount', '-t', 'tmpfs', '-o', `size=${bytes},nr_inodes=${MOST_FILES}`, 'tmpfs', path)
+    !run('mount', '-t', 'tmpfs', '-o', `size=${bytes},nr_inodes=${MAX_FILES}`, 'tmpfs', path)
   ) {
     directory[Symbol.dispose]();
     return null;

@@ -28,13 +28,13 @@ export interface Forks {
 }
 
 const DEEPEST_FORK = 12;
-const MOST_TRANSACTIONS = 4;
+const MAX_TRANSACTIONS = 4;
 /** As many calls of pox-5 as of everything else: bonds and stakes are changed again and again. */
 const STAKING = 100;
 /** Balances of STX and tokens go to zero and back all the time. */
 const EMPTYING = 40;
 /** A list in which a step back is followed by enough others to overtake the tip. */
-const MOST_STEPS = 40;
+const MAX_STEPS = 40;
 
 const where = {
   tenure: fc.oneof(
@@ -43,7 +43,7 @@ const where = {
     { weight: 1, arbitrary: fc.constant<Tenure>('extended') },
     { weight: 1, arbitrary: fc.constant<Tenure>('burn_fork') },
   ),
-  transactions: fc.nat(MOST_TRANSACTIONS),
+  transactions: fc.nat(MAX_TRANSACTIONS),
 };
 const end = fc.nat(7);
 
@@ -60,12 +60,12 @@ export const forks = (): fc.Arbitrary<Forks> =>
   fc.record({
     seed: fc.nat(1_000_000),
     emptying: fc.constantFrom(0, EMPTYING),
-    steps: fc.array(step, { minLength: 1, maxLength: MOST_STEPS, size: 'max' }),
+    steps: fc.array(step, { minLength: 1, maxLength: MAX_STEPS, size: 'max' }),
   });
 
 /** A chain, and beside its end branches that grow while the tip stays, now and then with a block on the tip between. */
 export const besides = (): fc.Arbitrary<Forks> => {
-  const some = { transactions: fc.integer({ min: 1, max: MOST_TRANSACTIONS }) };
+  const some = { transactions: fc.integer({ min: 1, max: MAX_TRANSACTIONS }) };
   // On one Bitcoin block, so that branches reach heights of Bitcoin that the chain has no block at.
   const tenure = fc.constant<Tenure>('same');
   const trunk = fc.record({ mine: fc.constant('back' as const), blocks: fc.constant(0), tenure, ...some });

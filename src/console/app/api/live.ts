@@ -34,7 +34,7 @@ interface Wanted {
 
 /** Milliseconds before reconnecting. The wait doubles each time. */
 const FIRST_WAIT = 500;
-const LONGEST_WAIT = 15_000;
+const MAX_WAIT = 15_000;
 
 const wanted = new Map<string, Wanted>();
 let socket: WebSocket | null = null;
@@ -100,7 +100,7 @@ function connect(): void {
   socket.onclose = () => {
     connection.value = 'lost';
     setTimeout(connect, wait);
-    wait = Math.min(wait * 2, LONGEST_WAIT);
+    wait = Math.min(wait * 2, MAX_WAIT);
   };
 }
 

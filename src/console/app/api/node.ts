@@ -6,7 +6,7 @@ import { parsedJson } from '../../../base/json.ts';
 import { failureOf, RequestError, unreachable } from './api.ts';
 
 /** Maximum characters to show of an error. */
-const LONGEST_ERROR = 500;
+const MAX_ERROR = 500;
 
 /** @throws RequestError if the node rejects the request or can't be reached; DOMException if the request was aborted */
 async function askNode(path: string, init: RequestInit): Promise<unknown> {
@@ -16,7 +16,7 @@ async function askNode(path: string, init: RequestInit): Promise<unknown> {
   if (response.ok && body !== undefined) return body;
   // The node's errors are plain text, this server's errors are JSON, and a proxy's errors are HTML.
   const isPlain = response.headers.get('content-type')?.startsWith('text/plain') === true;
-  throw failureOf(response, body ?? (isPlain ? { message: text.slice(0, LONGEST_ERROR) } : undefined));
+  throw failureOf(response, body ?? (isPlain ? { message: text.slice(0, MAX_ERROR) } : undefined));
 }
 
 /** Returns the path of a node's route for a contract. */

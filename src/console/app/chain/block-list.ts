@@ -2,7 +2,7 @@
 import type { Block } from './types.ts';
 
 /** Maximum number of reverted blocks to show. */
-const MOST_GONE = 5;
+const MAX_REMOVED_SHOWN = 5;
 
 export interface SeenBlock extends Block {
   /** Whether another block replaced it. */
@@ -19,7 +19,7 @@ export function mergeBlocks(before: readonly SeenBlock[], newest: readonly Block
   const gone = before
     .filter(({ index_block_hash: hash, height }) => !hashes.has(hash) && height >= lowest)
     .map((block) => ({ ...block, gone: true, fresh: false }))
-    .slice(0, MOST_GONE);
+    .slice(0, MAX_REMOVED_SHOWN);
   const current = newest.map((block) => ({
     ...block,
     gone: false,

@@ -30,19 +30,19 @@ const CONSTANTS = new Set(
 );
 
 /** Maximum characters of a text to split into tokens. The rest of a longer text is one token. */
-const LONGEST = 200_000;
+const MAX_HIGHLIGHTED = 200_000;
 
 /** Splits a text into tokens. Together, they are the text. */
 export function tokens(text: string): Token[] {
   const found: Token[] = [];
   TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < Math.min(text.length, LONGEST)) {
+  while (TOKEN.lastIndex < Math.min(text.length, MAX_HIGHLIGHTED)) {
     const groups = TOKEN.exec(text)?.groups;
     if (groups === undefined) break;
     const [kind, token] = Object.entries(groups).find(([, part]) => part !== undefined) as [TokenKind, string];
     found.push({ kind: kind === 'name' ? kindOfName(token) : kind, text: token });
   }
-  if (text.length > LONGEST) found.push({ kind: 'name', text: text.slice(LONGEST) });
+  if (text.length > MAX_HIGHLIGHTED) found.push({ kind: 'name', text: text.slice(MAX_HIGHLIGHTED) });
   return found;
 }
 
@@ -128,7 +128,7 @@ const textOf = (parts: readonly Token[]): string =>
     .join('')
     .trim();
 
-const LONGEST_DETAIL = 300;
+const MAX_DETAIL = 300;
 
 function definitionAt(all: readonly Token[], at: number, kind: DefinitionKind, line: number): Definition | null {
   const first = nextToken(all, at);
@@ -144,7 +144,7 @@ function definitionAt(all: readonly Token[], at: number, kind: DefinitionKind, l
   if (name === undefined || name === '(') return null;
   const second = nextToken(all, first + 1);
   const value = all[second]?.text === ')' ? '' : textOf(expressionAt(all, second));
-  return { kind, name, line, detail: value.length > LONGEST_DETAIL ? `${value.slice(0, LONGEST_DETAIL)}…` : value };
+  return { kind, name, line, detail: value.length > MAX_DETAIL ? `${value.slice(0, MAX_DETAIL)}…` : value };
 }
 
 interface ErrorLocation {
@@ -180,7 +180,7 @@ interface TokenFacts {
 }
 
 /** Maximum plausible number of decimals. */
-const MOST_DECIMALS = 77;
+const MAX_DECIMALS = 77;
 
 const STRING = /^u?"((?:\\[\s\S]|[^"\\])*)"$/;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '0': '\0' };
@@ -193,7 +193,7 @@ function literalText(literal: string | null): string | null {
 
 function decimalsOf(literal: string | null): number | null {
   const digits = /^u([0-9]+)$/.exec(literal ?? '')?.[1];
-  return digits === undefined || Number(digits) > MOST_DECIMALS ? null : Number(digits);
+  return digits === undefined || Number(digits) > MAX_DECIMALS ? null : Number(digits);
 }
 
 /** Returns the significant tokens of a source. */

@@ -125,7 +125,7 @@ export interface Field {
 }
 
 /** Maximum items of a list in a form. Use a program for longer lists. */
-const MOST_ITEMS = 200;
+const MAX_ITEMS = 200;
 
 const BOOLS = ['true', 'false'];
 const OPTIONS = ['none', 'some'];
@@ -141,7 +141,7 @@ function itemsOf(draft: Draft, path: string, most: number): number {
   return Number.isInteger(items) && items >= 0 && items <= most ? items : 0;
 }
 
-const most = (length: number): number => Math.min(length, MOST_ITEMS);
+const most = (length: number): number => Math.min(length, MAX_ITEMS);
 
 const places = (items: number): number[] => Array.from({ length: items }, (_, place) => place);
 
@@ -222,7 +222,7 @@ const INTEGERS = {
 };
 
 /** Maximum digits of an integer. A longer text isn't read as a number. */
-const MOST_DIGITS = 60;
+const MAX_DIGITS = 60;
 
 /**
  * Returns the bytes of a buffer's field: hex after 0x, otherwise the UTF-8 of the text. @returns null if the hex is
@@ -248,7 +248,7 @@ function typedValue(type: AbiType, text: string): Uint8Array | string {
   if (type === 'uint128' || type === 'int128') {
     const { form, least, greatest, encode } = INTEGERS[type];
     const digits = text.trim();
-    const value = form.test(digits) && digits.length <= MOST_DIGITS ? BigInt(digits.replace(/^[u+]/, '')) : null;
+    const value = form.test(digits) && digits.length <= MAX_DIGITS ? BigInt(digits.replace(/^[u+]/, '')) : null;
     return value === null || value < least || value > greatest
       ? `must be a whole number from ${least === 0n ? '0' : '−2^127'} to ${least === 0n ? '2^128' : '2^127'} − 1`
       : encode(value);
@@ -406,7 +406,7 @@ export interface LogColumn {
 const LEADING = ['topic', 'event', 'notification', 'action', 'op', 'type', 'name'];
 
 /** Maximum number of columns. Other fields are shown on request. */
-const MOST_COLUMNS = 4;
+const MAX_COLUMNS = 4;
 
 /** Returns the fields of a log, also of a tuple inside `ok`, `err` and `some`; null if the log isn't a tuple. */
 export function logFields(hex: string): ClarityFields | null {
@@ -446,7 +446,7 @@ export function logColumns(logs: readonly (ClarityFields | null)[]): LogColumn[]
     .map(([path, entries]) => ({ path, fields: entries.map(([, field]) => field) }))
     .filter(({ fields }) => fields.length * 2 >= tuples.length && fields.every(({ type }) => type !== 'list'))
     .sort((a, b) => rank(a.path) - rank(b.path) || b.fields.length - a.fields.length)
-    .slice(0, MOST_COLUMNS);
+    .slice(0, MAX_COLUMNS);
   const paths = common.map(({ path }) => path);
   const columns = common.map(({ path, fields }) => ({
     path,

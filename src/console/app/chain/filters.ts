@@ -78,7 +78,7 @@ const day =
     return start === null ? `“${text}” is not a day such as 2026-01-31.` : condition(start);
   };
 
-const LONGEST_NAME = 128;
+const MAX_NAME = 128;
 
 /** The filters by their names in the query. */
 const FILTERS = {
@@ -125,7 +125,7 @@ const FILTERS = {
     label: 'Function',
     input: 'text',
     placeholder: 'transfer',
-    meaning: (name) => (name.length > LONGEST_NAME ? 'No function has so long a name.' : { function_name: name }),
+    meaning: (name) => (name.length > MAX_NAME ? 'No function has so long a name.' : { function_name: name }),
     words: visible,
   },
   min: { label: 'STX sent, at least', input: 'text', placeholder: '1.5', meaning: amount('min_amount') },

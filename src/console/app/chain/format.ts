@@ -46,7 +46,7 @@ function typedParts(typed: string): { whole: string; fraction: string } | null {
 }
 
 /** Maximum amount, with 128 bits. */
-export const LARGEST_AMOUNT = 2n ** 128n - 1n;
+export const MAX_AMOUNT = 2n ** 128n - 1n;
 
 /**
  * Converts a typed amount to the smallest unit, exactly. Returns the text unchanged if it isn't an amount;
@@ -73,7 +73,7 @@ export function amountMistake(typed: string, decimals: number, unit: string): st
   if (parts.fraction.length > decimals) {
     return decimals === 0 ? `${unit} has no decimals.` : `${unit} has ${decimals} decimals, and this number has more.`;
   }
-  return BigInt(smallestOf(text, decimals)) > LARGEST_AMOUNT ? 'No amount is as large.' : null;
+  return BigInt(smallestOf(text, decimals)) > MAX_AMOUNT ? 'No amount is as large.' : null;
 }
 
 /** Formats an amount in the smallest unit for an input: `1234.5`. Returns the text unchanged if it isn't an amount. */
@@ -166,7 +166,7 @@ export interface TokenUnit {
 }
 
 /** Maximum decimals. Amounts with more would be illegible, and no real token has as many. */
-const MOST_DECIMALS = 38;
+const MAX_DECIMALS = 38;
 
 /**
  * Returns the unit of a token from its contract's metadata, which describes the contract's first token; null for other
@@ -179,7 +179,7 @@ export function unitIn(
   if (asset_identifier !== asset) return null;
   return {
     symbol: symbol.trim() === '' ? null : symbol,
-    decimals: decimals < 0 || decimals > MOST_DECIMALS ? null : decimals,
+    decimals: decimals < 0 || decimals > MAX_DECIMALS ? null : decimals,
   };
 }
 
@@ -228,7 +228,7 @@ export function printableText(bytes: Uint8Array): string | null {
 }
 
 /** Minimum and maximum bytes of a buffer to show as text after its hex. Fewer bytes may be text by chance. */
-const [SHORTEST_TEXT, LONGEST_TEXT] = [2, 128];
+const [MIN_TEXT, MAX_TEXT] = [2, 128];
 
 /**
  * Returns the text of a buffer in Clarity form, such as `0x627463`; null if it isn't a buffer, or its bytes aren't
@@ -236,5 +236,5 @@ const [SHORTEST_TEXT, LONGEST_TEXT] = [2, 128];
  */
 export function bufferText(literal: string): string | null {
   const bytes = /^0x((?:[0-9a-f]{2})+)$/.test(literal) ? literal.length / 2 - 1 : 0;
-  return bytes < SHORTEST_TEXT || bytes > LONGEST_TEXT ? null : printableText(fromHex(literal));
+  return bytes < MIN_TEXT || bytes > MAX_TEXT ? null : printableText(fromHex(literal));
 }

@@ -350,14 +350,14 @@ export function balanceChanges(
   return [...changes.values()].filter(({ net }) => net !== 0n);
 }
 
-/** Ranks by fee, from 1; null if more than {@link MOST_COUNTED} transactions offer a higher fee. */
+/** Ranks by fee, from 1; null if more than {@link MAX_COUNTED} transactions offer a higher fee. */
 interface FeePlaces {
   all: number | null;
   type: number | null;
 }
 
 /** Maximum number of transactions with a higher fee that the API counts. */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
 const PLURALS: Readonly<Record<Transaction['tx_type'], string>> = {
   token_transfer: 'transfers',
@@ -369,7 +369,7 @@ const PLURALS: Readonly<Record<Transaction['tx_type'], string>> = {
   unknown: 'transactions of unknown kinds',
 };
 
-const atLeast = `More than ${count(MOST_COUNTED)}`;
+const atLeast = `More than ${count(MAX_COUNTED)}`;
 
 /** Describes the rank of a fee: `By fee, this is number 18 of all pending transactions and number 4 of …`. */
 export function feePlace({ all, type }: FeePlaces, kind: Transaction['tx_type']): string {

@@ -21,13 +21,13 @@ export interface Watch extends Watched {
 }
 
 /** Maximum number of watches: the browser requests each one at each block. */
-export const MOST_WATCHES = 20;
+export const MAX_WATCHES = 20;
 
 export const isSameWatch = (one: Watched, other: Watched): boolean => one.kind === other.kind && one.id === other.id;
 
 /** Returns the watches with an additional one, newest first. */
 export const withWatch = (watches: readonly Watch[], { kind, id }: Watched): Watch[] =>
-  [{ kind, id, seen: null, changed_at: null }, ...withoutWatch(watches, { kind, id })].slice(0, MOST_WATCHES);
+  [{ kind, id, seen: null, changed_at: null }, ...withoutWatch(watches, { kind, id })].slice(0, MAX_WATCHES);
 
 /** Returns the watches without one. */
 export const withoutWatch = (watches: readonly Watch[], one: Watched): Watch[] =>
@@ -57,4 +57,4 @@ function storedWatch(stored: unknown): Watch[] {
 }
 
 /** Reads the watches that the browser has stored. Invalid ones are ignored. */
-export const watchesOf = (stored: string | null): Watch[] => storedList(stored, storedWatch, MOST_WATCHES);
+export const watchesOf = (stored: string | null): Watch[] => storedList(stored, storedWatch, MAX_WATCHES);

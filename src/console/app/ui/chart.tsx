@@ -43,7 +43,7 @@ interface ChartProps {
 }
 
 /** Maximum rows of the table below a chart. */
-const MOST_ROWS = 60;
+const MAX_ROWS = 60;
 
 export function Chart({
   label,
@@ -155,7 +155,7 @@ function ChartTable({ label, times, series, format, scale }: TableProps) {
       {open ? (
         <Table
           label={`${label}, as a table`}
-          rows={sampledPlaces(times.length, MOST_ROWS)}
+          rows={sampledPlaces(times.length, MAX_ROWS)}
           keyOf={String}
           empty=""
           columns={[
@@ -199,7 +199,7 @@ const HEIGHT = 150;
 const LABELS = 28;
 const HALF_DAY = 43_200;
 /** Minimum time span of the chart, so that the first values of a server don't fill it. */
-const LEAST_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY, years: 0, numbers: 1 };
+const MIN_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY, years: 0, numbers: 1 };
 /** Steps between labels: whole numbers, or seconds that divide minutes and hours. */
 export type Steps = 'whole' | 'seconds';
 const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((first) => first * 10 ** power)).flat();
@@ -230,7 +230,7 @@ const withAlpha = (colour: string, alpha: number): string =>
 function timesAround(times: ArrayLike<number>, scale: TimeScale): [number, number] {
   const [first = 0, last = 0] = [times[0], times[times.length - 1]];
   const room = scale === 'days' ? HALF_DAY : 0;
-  return [Math.min(first, last - LEAST_SPAN[scale]) - room, last + room];
+  return [Math.min(first, last - MIN_SPAN[scale]) - room, last + room];
 }
 
 /** Reports whether a series has a value without neighbours. Such a value isn't part of a line, so it needs a point. */

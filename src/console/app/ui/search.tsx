@@ -28,7 +28,7 @@ export const SEARCH_ID = 'search';
 
 /** Milliseconds without typing before the search starts. */
 const PAUSE_MS = 120;
-const MOST_FOUND = 20;
+const MAX_FOUND = 20;
 
 const NOT_FOUND = 'Nothing was found. Search for a height, an id, an address, a contract, a token or a name.';
 
@@ -46,7 +46,7 @@ const pathOf = ({ page, params }: PageOf): string => pathTo(page, params);
 
 /** Requests the search results of a text. @throws RequestError */
 async function foundFor(text: string, signal?: AbortSignal): Promise<{ text: string; results: readonly FoundItem[] }> {
-  const query = { q: text, limit: MOST_FOUND };
+  const query = { q: text, limit: MAX_FOUND };
   const { results } = await bodyOf(
     api.GET('/stackside/v1/search', { params: { query }, ...(signal === undefined ? {} : { signal }) }),
   );

@@ -12,7 +12,7 @@ const AGAIN_MS = 60_000;
 const tokens = new Map<string, { token: Signal<Token | null>; askAgainAt: number }>();
 
 /** Maximum tokens in a response: the contracts with identifiers that start like the requested one. */
-const MOST_ALIKE = 60;
+const MAX_ALIKE = 60;
 
 /** Maximum concurrent requests: a list may have hundreds of tokens. */
 const AT_ONCE = 4;
@@ -32,7 +32,7 @@ function askNext(): void {
 async function ask(contract: string, token: Signal<Token | null>): Promise<void> {
   // The list returns nothing if the token is missing. The route of one token would return an error, which the browser
   // would show.
-  const params = { query: { address: contract, limit: MOST_ALIKE } };
+  const params = { query: { address: contract, limit: MAX_ALIKE } };
   try {
     const { results } = await bodyOf(api.GET('/metadata/v1/ft', { params }));
     const found = results.find(({ contract_principal }) => contract_principal === contract);

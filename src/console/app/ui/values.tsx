@@ -67,7 +67,7 @@ interface AmountProps {
 }
 
 /** Maximum characters of an amount on one line: billions with six decimals. A longer amount breaks before its point. */
-const LONGEST_UNBROKEN = 20;
+const MAX_UNBROKEN = 20;
 
 /** Renders an amount with all its decimals, so that amounts in a column align. The fraction is paler. */
 function Amount({ value, decimals, unit, smallest, signed = false }: AmountProps) {
@@ -80,7 +80,7 @@ function Amount({ value, decimals, unit, smallest, signed = false }: AmountProps
       {whole}
       {fraction === '' ? null : (
         <>
-          {whole.length + fraction.length < LONGEST_UNBROKEN ? null : <wbr />}
+          {whole.length + fraction.length < MAX_UNBROKEN ? null : <wbr />}
           <span class="fraction">.{fraction}</span>
         </>
       )}
@@ -244,12 +244,12 @@ const BUDGET: readonly (readonly [name: string, member: keyof Cost, limit: numbe
 ];
 
 /** Minimum share that a bar shows. A smaller share would be invisible. */
-const LEAST_SHARE = 0.01;
+const MIN_SHARE = 0.01;
 
 /** Renders a share in per cent, and as a bar from one per cent. @param most the whole */
 export const Meter = ({ value, most }: { value: number; most: number }) => (
   <span class="nowrap">
-    {value < LEAST_SHARE * most ? null : (
+    {value < MIN_SHARE * most ? null : (
       <span class="meter" aria-hidden="true">
         <span style={{ width: `${Math.min(100, (100 * value) / most)}%` }} />
       </span>

@@ -19,7 +19,7 @@ export interface ActivityLimits {
 const LIMITS: ActivityLimits = { transfers: 1_000, points: 100 };
 
 /** Counterparties of each direction that are returned. */
-const MOST_COUNTERPARTIES = 10;
+const MAX_COUNTERPARTIES = 10;
 
 const seen = (order: string): string =>
   `SELECT pt.position, t.tx_id, ${shownTime} AS time FROM principal_transactions pt
@@ -118,7 +118,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
     return {
       transfers: rows.length,
       most: most
-        .slice(0, MOST_COUNTERPARTIES)
+        .slice(0, MAX_COUNTERPARTIES)
         .map(([id, sums]) => ({ principal: addressOf.get(id)?.address ?? '', ...sums })),
     };
   }

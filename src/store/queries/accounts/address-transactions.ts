@@ -241,7 +241,7 @@ function assetEventOf(row: EventRow): AssetEvent {
 }
 
 /** Maximum number of transactions in which a request counts events to find its page. */
-const MOST_LOOKED_AT = 20_000;
+const MAX_LOOKED_AT = 20_000;
 /** Number of transactions in a batch. */
 const BATCH = 100;
 
@@ -251,7 +251,7 @@ export type AddressEventQueries = ReturnType<typeof addressEventQueries>;
  * @param turns yields to other work between batches
  * @param most maximum of transactions that are read; tests use another than the default
  */
-export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOKED_AT) {
+export function addressEventQueries(db: Database, turns: Turns, most = MAX_LOOKED_AT) {
   const transactions = prepared<{ position: number }, [number, number, number, number]>(
     db,
     addressEventsSql.transactions,

@@ -1,6 +1,6 @@
 /** Balances of a principal, now and at any height, and its nonces: used, pending and missing. */
 import type { Database } from 'bun:sqlite';
-import { MOST_NONCES, type Nonces, type PendingStx, type StxBalance, type StxHistory } from '../../model/account.ts';
+import { MAX_NONCES, type Nonces, type PendingStx, type StxBalance, type StxHistory } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { MEMPOOL_STATE } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
@@ -121,12 +121,12 @@ export function noncesBetween(
   const missing: bigint[] = [];
   let next = following(lastConfirmed);
   const missUpTo = (end: bigint) => {
-    for (; next < end && missing.length < MOST_NONCES; next++) missing.push(next);
+    for (; next < end && missing.length < MAX_NONCES; next++) missing.push(next);
     next = end + 1n;
   };
   for (const nonce of waiting) {
     missUpTo(nonce);
-    if (pending.length < MOST_NONCES) pending.push(nonce);
+    if (pending.length < MAX_NONCES) pending.push(nonce);
   }
   missUpTo(lastPending);
   return { pending, missing: missing.reverse() };

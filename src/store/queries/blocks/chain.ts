@@ -54,7 +54,7 @@ export function historyStartQuery(db: Database): () => HistoryStart | null {
 }
 
 /** Maximum number of cached blocks by hash, and by height. */
-const MOST_BLOCKS = 1_000;
+const MAX_BLOCKS = 1_000;
 
 export type ChainQueries = ReturnType<typeof chainQueries>;
 
@@ -72,8 +72,8 @@ export function chainQueries(db: Database, cache: ChainCache = noChainCache) {
   const byHash = cache.memoize((hex): BlockRow | null => {
     const hash = Uint8Array.fromHex(hex);
     return byIndexBlockHash.get(hash) ?? byBlockHash.get(hash);
-  }, MOST_BLOCKS);
-  const atHeight = cache.memoize((height) => byHeight.get(Number(height)), MOST_BLOCKS);
+  }, MAX_BLOCKS);
+  const atHeight = cache.memoize((height) => byHeight.get(Number(height)), MAX_BLOCKS);
 
   /** The canonical block. Most requests read it twice, first for the ETag; null if there is none. */
   function block(id: BlockId): BlockRow | null {

@@ -7,13 +7,13 @@ import type { Cursor, Page } from '../../model/page.ts';
 import { MEMPOOL_STATE, mempoolStatus, typeName } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { down, lister, ordered, statementsOf, walked } from '../list.ts';
-import { MOST_FILTERED_ROWS, readPage } from '../page.ts';
+import { MAX_FILTERED_ROWS, readPage } from '../page.ts';
 import { sql as steps } from './steps.ts';
 
 /** Orphaned blocks of a fork that are read at most. */
-const MOST_BLOCKS = 100;
+const MAX_BLOCKS = 100;
 /** Orphaned transactions of a fork that are returned at most. */
-const MOST_TRANSACTIONS = 500;
+const MAX_TRANSACTIONS = 500;
 
 const orphan = `SELECT o.height, o.index_block_hash, o.block_hash, o.parent_index_block_hash, o.burn_block_height
                   FROM orphaned_blocks o`;
@@ -61,7 +61,7 @@ const either = (a: boolean | null, b: boolean | null): boolean | null => {
 };
 
 /** @param mostRows tests of the bound use fewer than the default */
-export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED_ROWS) {
+export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_ROWS) {
   const walk = walked(lister<WalkedRow>(db, orphans)([]));
   const byHash = prepared<OrphanRow, [Uint8Array]>(db, sql.byHash);
   const byBlockHash = prepared<OrphanRow, [Uint8Array]>(db, sql.byBlockHash);
@@ -80,8 +80,8 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
   function orphansFrom(first: OrphanRow): OrphanRow[] {
     const found = [first];
     for (const row of found) {
-      if (found.length >= MOST_BLOCKS) break;
-      found.push(...children.all(row.height + 1, row.index_block_hash, MOST_BLOCKS - found.length));
+      if (found.length >= MAX_BLOCKS) break;
+      found.push(...children.all(row.height + 1, row.index_block_hash, MAX_BLOCKS - found.length));
     }
     return found;
   }
@@ -95,7 +95,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
   /** Whether each orphan of a fork was on the chain once, by its hash in hex: a tip was, and so were its ancestors. */
   function wereCanonical(orphans: readonly OrphanRow[]): ReadonlyMap<string, boolean | null> {
     // Blocks after the ones that were read may have been the tip.
-    const unseen = orphans.length < MOST_BLOCKS ? false : null;
+    const unseen = orphans.length < MAX_BLOCKS ? false : null;
     const were = new Map<string, boolean | null>(orphans.map((one) => [one.index_block_hash.toHex(), unseen]));
     for (const one of orphans.toReversed()) {
       const [own, parent] = [one.index_block_hash.toHex(), one.parent_index_block_hash.toHex()];
@@ -183,7 +183,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
       }
       const held: ForkDetail['transactions'] = [];
       for (const { height, index_block_hash: indexHash } of orphans) {
-        const left = MOST_TRANSACTIONS + 1 - held.length;
+        const left = MAX_TRANSACTIONS + 1 - held.length;
         if (left <= 0) break;
         for (const { tx_id, type } of transactions.all(indexHash, left)) {
           held.push({ txId: tx_id, type: typeName(type), orphan: { height, indexHash }, ...fateOf(tx_id) });
@@ -199,8 +199,8 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MOST_FILTERED
           wasCanonical: were.get(one.index_block_hash.toHex()) ?? null,
         })),
         canonical: beside,
-        transactions: held.slice(0, MOST_TRANSACTIONS),
-        isWhole: orphans.length < MOST_BLOCKS && held.length <= MOST_TRANSACTIONS,
+        transactions: held.slice(0, MAX_TRANSACTIONS),
+        isWhole: orphans.length < MAX_BLOCKS && held.length <= MAX_TRANSACTIONS,
       };
     },
   };

@@ -65,14 +65,14 @@ const orphanOf = (contractId: string, { block, transaction }: OrphanedTransactio
 const RARE = 1_000;
 
 /** Maximum number of interfaces that a request reads; this takes a twentieth of a second. */
-const MOST_LOOKED_AT = 4_000;
+const MAX_LOOKED_AT = 4_000;
 
 /** The payload types of deployments. */
 const VERSIONED = 6;
 const UNVERSIONED = 1;
 
 /** @param most maximum number of deployments that are read; tests use another than the default */
-export function deploymentQueries(db: Database, orphans: OrphanQueries, most = MOST_LOOKED_AT) {
+export function deploymentQueries(db: Database, orphans: OrphanQueries, most = MAX_LOOKED_AT) {
   const newest = prepared<Row, [string]>(db, sql.newest);
   const newestWhole = prepared<Row, [string]>(db, sql.newestWhole);
   const interfaceAt = prepared<Stored<'transaction_bodies', 'contract_interface'>, [number]>(db, sql.interface);

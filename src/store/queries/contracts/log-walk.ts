@@ -24,7 +24,7 @@ import { prepared, type Stored } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
 import { down, type ListedRows, lister, ordered, reversed, statementsOf, walked } from '../list.ts';
-import { MOST_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
+import { MAX_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
 import { emptyAt } from '../planner.ts';
 import { contractLogs } from './contract-logs.ts';
 import {
@@ -47,7 +47,7 @@ export interface LogWalkLimits {
   rows: number;
 }
 
-export const LOG_WALK_LIMITS: LogWalkLimits = { principals: 20_000, merged: 1_000, rows: MOST_FILTERED_ROWS };
+export const LOG_WALK_LIMITS: LogWalkLimits = { principals: 20_000, merged: 1_000, rows: MAX_FILTERED_ROWS };
 
 /** A log with compared fields counts as this many places, plus one per this many bytes, since decoding takes time. */
 const DECODED = { places: 5, bytes: 1_024 };

@@ -46,7 +46,7 @@ export const sql = {
 };
 
 /** Rows of each table that a page reads at most, the newest. */
-const MOST_ROWS = 2_000;
+const MAX_ROWS = 2_000;
 
 /** Sats of a share are stored times this. */
 const PRECISION = 10n ** 18n;
@@ -209,7 +209,7 @@ export function stakingRewardQueries(db: Database) {
   function* termsOfPrints(version: number, stacker: number, cycles: Cycles | null): Generator<Term> {
     // A missed reward slot ends the lock, and the terms printed before it, at a cycle.
     let end = Number.POSITIVE_INFINITY;
-    for (const row of prints.all(version, stacker, MOST_ROWS)) {
+    for (const row of prints.all(version, stacker, MAX_ROWS)) {
       const print = printOf(row);
       for (const term of termsOf(print, row.burn_block_height, cycles)) {
         yield { ...term, until: Math.min(term.until, end) };
@@ -220,7 +220,7 @@ export function stakingRewardQueries(db: Database) {
   }
 
   function* termsOfLocks(stacker: number, cycles: Cycles, network: BitcoinNetwork): Generator<Term> {
-    for (const row of locks.all(stacker, MOST_ROWS)) {
+    for (const row of locks.all(stacker, MAX_ROWS)) {
       const from = cycleAt(cycles, row.burn_block_height) + 1;
       const until = cycleAt(cycles, row.unlock_height);
       const isPooled = row.sender_id !== stacker;
@@ -246,7 +246,7 @@ export function stakingRewardQueries(db: Database) {
 
     // The states of each, newest first. A state applies until the first cycle of a newer state.
     let until = end;
-    for (const { amount, first_cycle, from_cycle, unlock_cycle } of stakes.all(staker, MOST_ROWS)) {
+    for (const { amount, first_cycle, from_cycle, unlock_cycle } of stakes.all(staker, MAX_ROWS)) {
       const last = Math.min(until, unlock_cycle);
       for (let cycle = Math.max(first_cycle, from_cycle); cycle < last && amount !== '0'; cycle++) {
         add(NO_BOND, cycle, BigInt(amount), 0n);
@@ -254,7 +254,7 @@ export function stakingRewardQueries(db: Database) {
       until = Math.min(until, from_cycle);
     }
     let of = NO_BOND;
-    for (const row of positions.all(staker, MOST_ROWS)) {
+    for (const row of positions.all(staker, MAX_ROWS)) {
       if (row.bond_index !== of) until = end;
       of = row.bond_index;
       for (
@@ -266,7 +266,7 @@ export function stakingRewardQueries(db: Database) {
       }
       until = Math.min(until, row.weight_cycle);
     }
-    for (const { bond_index, cycle, earned } of shares.all(staker, MOST_ROWS)) {
+    for (const { bond_index, cycle, earned } of shares.all(staker, MAX_ROWS)) {
       // Rewards distributed without a calculation belong to no cycle.
       if (cycle < 0) continue;
       const one = add(bond_index, cycle, 0n, 0n);
@@ -278,7 +278,7 @@ export function stakingRewardQueries(db: Database) {
   return {
     /**
      * The reward cycles up to the present one with STX that a principal stacked or staked, newest first. Reads the newest
-     * {@link MOST_ROWS} rows of each kind at most.
+     * {@link MAX_ROWS} rows of each kind at most.
      */
     cycles(address: string, limit: number, at: Cursor | null): Page<StackedCycle> {
       const id = principal.get(address)?.id;

@@ -139,7 +139,7 @@ interface Keyed {
 const STX_KIND = 0;
 
 /** Maximum number of transactions with cached changes. */
-const MOST_CHANGES = 2_000;
+const MAX_CHANGES = 2_000;
 
 const keyOf = ({ position, kind, identifier }: Keyed): CursorKey => [position, kind, identifier];
 
@@ -184,7 +184,7 @@ function balanceChangeQueries(db: Database, cache: ChainCache) {
   const changesOf = cache.memoize((key): readonly Keyed[] => {
     const [principal = '', txId = ''] = key.split('/');
     return ofTransaction(Number(principal), Uint8Array.fromHex(txId));
-  }, MOST_CHANGES);
+  }, MAX_CHANGES);
 
   return {
     /** The changes by some transactions. They are few, so the whole list is made and the page cut from it. */

@@ -56,7 +56,7 @@ export const sql = {
 };
 
 /** Maximum number of fungible tokens among which a list with conditions is searched. */
-const MOST_SEARCHED = 200_000;
+const MAX_SEARCHED = 200_000;
 
 type JobRow = Stored<'token_jobs', 'state'>;
 type FactsRow = Stored<'tokens', 'name' | 'symbol' | 'decimals' | 'supply' | 'uri'>;
@@ -130,7 +130,7 @@ export function tokenMetadataQueries(db: Database) {
       const all = familyCounts().find(({ family }) => family === 'ft')?.contracts ?? 0;
       const conditions: Conditions = [name?.toLowerCase() ?? null, symbol?.toLowerCase() ?? null, address];
       const isSearched = [name, symbol, address].some((condition) => condition !== null);
-      if (isSearched && all > MOST_SEARCHED) throw new TooMuchWorkError('There are too many fungible tokens to search');
+      if (isSearched && all > MAX_SEARCHED) throw new TooMuchWorkError('There are too many fungible tokens to search');
       const total = isSearched ? (countFts.get(...conditions)?.total ?? 0) : all;
       const items = fts[by][direction].all(...conditions, limit, offset).map((row) => ({
         ...factsOf(row),

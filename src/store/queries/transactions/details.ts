@@ -50,7 +50,7 @@ const detailOf = (row: Row): TransactionDetail => ({
 });
 
 /** Maximum number of cached places by id. */
-const MOST_PLACES = 1_000;
+const MAX_PLACES = 1_000;
 
 /** The position of a transaction. */
 type Place = Stored<'transactions', 'position' | 'event_count'>;
@@ -71,7 +71,7 @@ export function detailQueries(db: Database, cache: ChainCache = noChainCache) {
   );
 
   /** The position of the newest transaction with an id in hex. A request reads it several times, first for the ETag. */
-  const placeByHex = cache.memoize((txId): Place | null => byId.get(Uint8Array.fromHex(txId)), MOST_PLACES);
+  const placeByHex = cache.memoize((txId): Place | null => byId.get(Uint8Array.fromHex(txId)), MAX_PLACES);
   const placeOf = (txId: Uint8Array): Place | null => placeByHex(txId.toHex());
 
   function detailAt(position: number): TransactionDetail {

@@ -149,7 +149,7 @@ function Reader({ contract, parameter, items }: ContractReadsProps & { items: re
 }
 
 /** Maximum characters of a link that contains the arguments. Servers reject much longer links. */
-const LONGEST_LINK = 2_000;
+const MAX_LINK = 2_000;
 
 /** A read, with its arguments in hex. A new time repeats it. */
 interface Asked {
@@ -194,7 +194,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
       ...Object.fromEntries(typed),
       ...(sender === contract ? {} : { [SENDER]: sender }),
     });
-    if (link.length <= LONGEST_LINK) go(link, { replace: true });
+    if (link.length <= MAX_LINK) go(link, { replace: true });
   };
   const shown = tried ? mistakes : [];
   const mistakeAt = (path: string): string | null => shown.find((one) => one.path === path)?.message ?? null;
@@ -287,9 +287,9 @@ function ReadResult({ contract, item: { kind, name }, asked: { args, sender, tim
 }
 
 /** Maximum characters to show of a text or of hex. The copy buttons copy everything. */
-const LONGEST_SHOWN = 2_000;
+const MAX_SHOWN_LENGTH = 2_000;
 
-const cut = (text: string, most = LONGEST_SHOWN): string =>
+const cut = (text: string, most = MAX_SHOWN_LENGTH): string =>
   text.length > most ? `${text.slice(0, most)}… (${count(text.length)} characters)` : text;
 
 /** Number of parts of a value to show at first, and with each request for more. */
@@ -358,7 +358,7 @@ function Part({ value }: { value: ClarityField }) {
 }
 
 /** Maximum characters of a cell. Its width usually cuts it earlier. */
-const LONGEST_CELL = 80;
+const MAX_CELL = 80;
 
 /** Renders a part of a value in a cell of a table. */
 function Short({ value }: { value: ClarityField }) {
@@ -376,13 +376,13 @@ function Short({ value }: { value: ClarityField }) {
       const [text, hex] = [printableText(value.value), toHex(value.value)];
       return (
         <span title={cut(hex)} class={text === null ? 'mono' : ''}>
-          {text === null ? shortHash(hex) : <ChainText text={cut(text, LONGEST_CELL)} />}
+          {text === null ? shortHash(hex) : <ChainText text={cut(text, MAX_CELL)} />}
         </span>
       );
     }
     case 'string-ascii':
     case 'string-utf8':
-      return <ChainText text={cut(value.value, LONGEST_CELL)} />;
+      return <ChainText text={cut(value.value, MAX_CELL)} />;
     case 'list':
       return <Value repr={cut(clarityRepr(value.bytes))} />;
   }
@@ -473,7 +473,7 @@ function LogTable({ logs }: { logs: readonly ReadLog[] }) {
   const topic: Column<ReadLog> = {
     name: 'Topic',
     class: 'field',
-    cell: (log) => <ChainText text={cut(log.topic, LONGEST_CELL)} />,
+    cell: (log) => <ChainText text={cut(log.topic, MAX_CELL)} />,
   };
   return (
     <Table

@@ -296,16 +296,16 @@ const FunctionFilter = ({ functions, chosen }: { functions: readonly string[]; c
   );
 
 /** Maximum characters of the arguments in a row. The transaction's page shows all. */
-const LONGEST_ARGUMENTS = 90;
+const MAX_ARGUMENTS = 90;
 /** Maximum characters of the title with the names and values of the arguments. */
-const LONGEST_TITLE = 2_000;
+const MAX_TITLE = 2_000;
 
 function Arguments({ values }: { values: readonly { name: string; repr: string }[] }) {
   const text = values.map(({ repr }) => repr).join(' ');
   const named = values.map(({ name, repr }) => `${name} ${repr}`).join('\n');
   return (
-    <span title={visible(named.slice(0, LONGEST_TITLE))}>
-      <Value repr={text.length > LONGEST_ARGUMENTS ? `${text.slice(0, LONGEST_ARGUMENTS)}…` : text} />
+    <span title={visible(named.slice(0, MAX_TITLE))}>
+      <Value repr={text.length > MAX_ARGUMENTS ? `${text.slice(0, MAX_ARGUMENTS)}…` : text} />
     </span>
   );
 }

@@ -15,7 +15,7 @@ import { TellMe } from '../../ui/tell-me.tsx';
 import { Badge, Hash, Principal, TxLink } from '../../ui/values.tsx';
 
 /** The namespace whose names are shown first. Most names belong to it. */
-const USUAL_NAMESPACE = 'btc';
+const DEFAULT_NAMESPACE = 'btc';
 
 export function Names() {
   const field = useRef<HTMLInputElement>(null);
@@ -35,7 +35,7 @@ export function Names() {
       </form>
       <Show loaded={namespaces}>
         {({ namespaces: all }) => {
-          const shown = asked ?? (all.includes(USUAL_NAMESPACE) ? USUAL_NAMESPACE : all[0]);
+          const shown = asked ?? (all.includes(DEFAULT_NAMESPACE) ? DEFAULT_NAMESPACE : all[0]);
           return shown === undefined ? (
             <Empty>No namespace exists yet.</Empty>
           ) : (

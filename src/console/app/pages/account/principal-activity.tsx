@@ -67,7 +67,7 @@ export function NonceFacts({ principal, version }: Props) {
 }
 
 /** Maximum names in the facts of an account. Its tab shows all. */
-const MOST_NAMES = 3;
+const MAX_NAMES = 3;
 
 /** Returns the names (BNS) of a principal. */
 export function useNames({ principal, version }: Props) {
@@ -95,7 +95,7 @@ export function SeenFacts(props: Props) {
                 'Names',
                 owned.length === 0 ? null : (
                   <span key="names">
-                    {owned.slice(0, MOST_NAMES).map((name, index) => (
+                    {owned.slice(0, MAX_NAMES).map((name, index) => (
                       <span key={name}>
                         {index === 0 ? null : ', '}
                         <a href={pathTo('name', { name })}>
@@ -103,10 +103,10 @@ export function SeenFacts(props: Props) {
                         </a>
                       </span>
                     ))}
-                    {owned.length > MOST_NAMES ? (
+                    {owned.length > MAX_NAMES ? (
                       <>
                         {' and '}
-                        <a href={`${place.value.path}?tab=names`}>{plural(owned.length - MOST_NAMES, 'other')}</a>
+                        <a href={`${place.value.path}?tab=names`}>{plural(owned.length - MAX_NAMES, 'other')}</a>
                       </>
                     ) : null}
                   </span>
@@ -175,7 +175,7 @@ export function CounterpartiesTab(props: Props) {
 const ASSET = 'asset';
 const STX_DECIMALS = 6;
 /** Decimals of an amount in a chart. */
-const MOST_DECIMALS = 8;
+const MAX_DECIMALS = 8;
 
 /** Renders the balance of an account over time, of STX or of one of its tokens. */
 export function BalanceTab({ principal, version }: Props) {
@@ -202,7 +202,7 @@ export function BalanceTab({ principal, version }: Props) {
   const { symbol, decimals } = asset === null ? { symbol: 'STX', decimals: STX_DECIMALS } : unitOf(asset);
   const unit = symbol ?? (asset === null ? '' : assetName(asset));
   const name = visible(unit);
-  const format = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: MOST_DECIMALS });
+  const format = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: MAX_DECIMALS });
   return (
     <Panel
       title={`Balance of ${name}`}

@@ -343,10 +343,10 @@ function DeclaredFacts({ asset }: { asset: string }) {
 }
 
 /** Maximum characters to show of a URI: a `data` URI contains a whole document. */
-const LONGEST_URI = 160;
+const MAX_URI = 160;
 
 const shortUri = (uri: string | null): string | null =>
-  uri === null || uri.length <= LONGEST_URI ? uri : `${uri.slice(0, LONGEST_URI)}…`;
+  uri === null || uri.length <= MAX_URI ? uri : `${uri.slice(0, MAX_URI)}…`;
 
 /** Renders a minted token: its owner and its URI. */
 function OwnedNft({ asset, value }: { asset: string; value: string }) {

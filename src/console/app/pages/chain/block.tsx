@@ -125,11 +125,11 @@ function BlockTransactions({ block: { hash, tx_count: total } }: { block: BlockO
   );
 }
 
-const MOST = 20;
+const PAGE_LENGTH = 20;
 
 /** Renders the signatures of a block. @param hash of the block */
 function BlockSignatures({ hash }: { hash: string }) {
-  const params = { path: { height_or_hash: hash }, query: { limit: MOST } };
+  const params = { path: { height_or_hash: hash }, query: { limit: PAGE_LENGTH } };
   const signatures = useAnswer(`signatures ${hash}`, (signal) =>
     bodyOf(api.GET('/extended/v2/blocks/{height_or_hash}/signer-signatures', { params, signal })),
   );

@@ -135,7 +135,7 @@ function chainFigures(
 }
 
 /** Maximum number of failing chainhooks on the overview. */
-const MOST_FAILING = 5;
+const MAX_FAILING = 5;
 
 /** Renders the failing chainhooks that this browser may manage; null if there are none. */
 function FailingHooks() {
@@ -147,14 +147,14 @@ function FailingHooks() {
       const consumers = isOperator
         ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.filter((one) => one.failing > 0)
         : [{ consumer: null }];
-      const params = { query: { limit: MOST_FAILING, failing: true } };
+      const params = { query: { limit: MAX_FAILING, failing: true } };
       const found: Hook[] = [];
       for (const { consumer } of consumers) {
-        if (found.length >= MOST_FAILING) break;
+        if (found.length >= MAX_FAILING) break;
         const headers = actingFor(consumer);
         found.push(...(await bodyOf(api.GET('/chainhooks/me', { params, headers, signal }))).results);
       }
-      return found.slice(0, MOST_FAILING);
+      return found.slice(0, MAX_FAILING);
     },
     `${tipVersion.value} ${Math.floor(now.value / HOOKS_EVERY)}`,
   );

@@ -14,8 +14,8 @@ const TABS = [
   ['signers', 'Signers'],
 ] as const;
 
-const MOST_CYCLES = 20;
-const MOST = 50;
+const MAX_CYCLES = 20;
+const PAGE_LENGTH = 50;
 
 export function Staking() {
   const tab = tabOf(TABS);
@@ -28,7 +28,7 @@ export function Staking() {
 }
 
 function Cycles() {
-  const params = { query: { limit: MOST_CYCLES } };
+  const params = { query: { limit: MAX_CYCLES } };
   const cycles = useAnswer(
     'cycles',
     (signal) => bodyOf(api.GET('/extended/v2/pox/cycles', { params, signal })),
@@ -102,7 +102,7 @@ function NewestRewards() {
 }
 
 function CycleSigners({ cycle }: { cycle: number }) {
-  const params = { path: { cycle_number: cycle }, query: { limit: MOST } };
+  const params = { path: { cycle_number: cycle }, query: { limit: PAGE_LENGTH } };
   const signers = useAnswer(`cycle ${cycle}`, (signal) =>
     bodyOf(api.GET('/extended/v2/pox/cycles/{cycle_number}/signers', { params, signal })),
   );
@@ -151,7 +151,7 @@ function CycleSigners({ cycle }: { cycle: number }) {
 function Signers() {
   const signers = useAnswer(
     'signers',
-    (signal) => bodyOf(api.GET('/extended/v3/staking/signers', { params: { query: { limit: MOST } }, signal })),
+    (signal) => bodyOf(api.GET('/extended/v3/staking/signers', { params: { query: { limit: PAGE_LENGTH } }, signal })),
     tip.value?.burnBlockHeight ?? 0,
   );
   return (
@@ -184,7 +184,7 @@ function Bonds() {
   const asked = place.value.query.get('bond');
   const bonds = useAnswer(
     'bonds',
-    (signal) => bodyOf(api.GET('/extended/v3/staking/bonds', { params: { query: { limit: MOST } }, signal })),
+    (signal) => bodyOf(api.GET('/extended/v3/staking/bonds', { params: { query: { limit: PAGE_LENGTH } }, signal })),
     tip.value?.burnBlockHeight ?? 0,
   );
   return (
@@ -246,7 +246,7 @@ function Bonds() {
 
 /** Renders the registrations for a bond: each staker with its signer and its locked BTC and STX. */
 function Registrations({ bond }: { bond: number }) {
-  const params = { path: { bond_index: bond }, query: { limit: MOST } };
+  const params = { path: { bond_index: bond }, query: { limit: PAGE_LENGTH } };
   const registrations = useAnswer(
     `registrations ${bond}`,
     (signal) => bodyOf(api.GET('/extended/v3/staking/bonds/{bond_index}/registrations', { params, signal })),

@@ -464,7 +464,7 @@ type Preview = Answer<'/chainhooks/preview', 'post'>;
 /** Default number of blocks to search. */
 const DEFAULT_BLOCKS = 100;
 /** Maximum characters to show of a delivery. */
-const LONGEST_SHOWN = 8_000;
+const MAX_SHOWN_LENGTH = 8_000;
 
 /** Renders a preview of the filters' matches in the newest blocks. @param draft null if the JSON is invalid */
 function HookPreview({ draft }: { draft: Draft | null }) {
@@ -520,8 +520,8 @@ function PreviewFound({
       </p>
       {first === undefined ? null : (
         <Scrollable label="The first delivery" class="code payload">
-          {visible(text.slice(0, LONGEST_SHOWN))}
-          {text.length > LONGEST_SHOWN ? `\n… ${count(text.length - LONGEST_SHOWN)} more characters` : ''}
+          {visible(text.slice(0, MAX_SHOWN_LENGTH))}
+          {text.length > MAX_SHOWN_LENGTH ? `\n… ${count(text.length - MAX_SHOWN_LENGTH)} more characters` : ''}
         </Scrollable>
       )}
     </>

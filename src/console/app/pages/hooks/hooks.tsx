@@ -62,7 +62,7 @@ const OfConsumer = ({ consumer }: { consumer: string | null }) => (
 );
 
 /** Maximum number of consumers whose chainhooks are listed on one page. Links lead to the other consumers. */
-const MOST_LISTS = 12;
+const MAX_LISTS = 12;
 
 /** Renders the chainhooks of all consumers, or of one, for the operator. @param chosen null for all */
 function OfConsumers({ chosen }: { chosen: string | null }) {
@@ -80,14 +80,14 @@ function OfConsumers({ chosen }: { chosen: string | null }) {
         return (
           <>
             <ConsumerFilter consumers={results} chosen={chosen} />
-            {chosen === null && results.length > MOST_LISTS ? (
+            {chosen === null && results.length > MAX_LISTS ? (
               <p class="quiet">
-                Below are the chainhooks of the first {MOST_LISTS} consumers. Choose any other consumer to see its
+                Below are the chainhooks of the first {MAX_LISTS} consumers. Choose any other consumer to see its
                 chainhooks.
               </p>
             ) : null}
             {chosen === null ? (
-              results.slice(0, MOST_LISTS).map(({ consumer }) => <HookList key={consumer} consumer={consumer} isPart />)
+              results.slice(0, MAX_LISTS).map(({ consumer }) => <HookList key={consumer} consumer={consumer} isPart />)
             ) : (
               <OfConsumer key={chosen} consumer={chosen} />
             )}

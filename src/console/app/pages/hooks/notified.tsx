@@ -11,7 +11,7 @@ import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, ChainText } from '../../ui/values.tsx';
 
 /** Maximum number of chainhooks whose deliveries are searched. */
-const MOST_HOOKS = 20;
+const MAX_HOOKS = 20;
 
 type Delivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
 
@@ -33,7 +33,7 @@ async function deliveriesOf(from: number, to: number, signal: AbortSignal): Prom
     ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.map(({ consumer }) => consumer)
     : [null];
   const found: Found[] = [];
-  let left = MOST_HOOKS;
+  let left = MAX_HOOKS;
   for (const consumer of consumers) {
     if (left <= 0) break;
     const headers = actingFor(consumer);

@@ -21,8 +21,8 @@ interface Found {
 }
 
 /** Maximum rows on the page, and in a file. */
-const MOST_ROWS = 1_000;
-const MOST_ROWS_OF_FILE = 100_000;
+const MAX_ROWS = 1_000;
+const MAX_ROWS_OF_FILE = 100_000;
 
 type FileFormat = 'csv' | 'parquet';
 
@@ -77,13 +77,13 @@ export function Sql() {
     run(async (query, signal) => {
       const start = performance.now();
       // The request asks for JSON, not for another format of the route.
-      const result = (await bodyOf(api.POST(SQL, { body: { query, max_rows: MOST_ROWS }, signal }))) as Found['result'];
+      const result = (await bodyOf(api.POST(SQL, { body: { query, max_rows: MAX_ROWS }, signal }))) as Found['result'];
       setFound({ query, result, milliseconds: performance.now() - start });
       return plural(result.rows.length, 'row');
     });
   const download = (format: FileFormat) =>
     run(async (query, signal) => {
-      const body = { query, format, max_rows: MOST_ROWS_OF_FILE };
+      const body = { query, format, max_rows: MAX_ROWS_OF_FILE };
       const file: unknown = await bodyOf(api.POST(SQL, { body, signal, parseAs: 'blob' }));
       save(file as Blob, `query.${format}`);
       return `Saved query.${format}`;
@@ -208,7 +208,7 @@ function Result({ found: { query, result, milliseconds } }: { found: Found }) {
         title="Result"
         aside={
           <span class="quiet">
-            {cut ? `The first ${summary}; a file has up to ${count(MOST_ROWS_OF_FILE)}` : summary}
+            {cut ? `The first ${summary}; a file has up to ${count(MAX_ROWS_OF_FILE)}` : summary}
           </span>
         }
       >
@@ -254,12 +254,12 @@ const Rows = ({ result }: { result: Found['result'] }) => {
 };
 
 /** Maximum characters to show of a value. A file contains all. */
-const LONGEST = 200;
+const MAX_CELL_LENGTH = 200;
 
 function Cell({ column, value }: { column: string; value: SqlValue }) {
   if (value === null) return <span class="quiet">null</span>;
   const text = visible(String(value));
-  const shown = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  const shown = text.length > MAX_CELL_LENGTH ? `${text.slice(0, MAX_CELL_LENGTH)}…` : text;
   const page = pageOf(column, value);
   if (page === null) return <bdi>{shown}</bdi>;
   const [name, id] = page;
@@ -269,14 +269,14 @@ function Cell({ column, value }: { column: string; value: SqlValue }) {
 const short = (value: number): string => String(Number(value.toPrecision(6)));
 
 /** Minimum rows for a chart. */
-const FEWEST_POINTS = 2;
+const MIN_POINTS = 2;
 
 /** Renders the rows as a chart, by columns that the user chooses. */
 function ResultChart({ result }: { result: Found['result'] }) {
   const { along, up } = chartColumns(result);
   const [x, setX] = useState<number | null>(along[0] ?? null);
   const [y, setY] = useState<number | null>(up.find((at) => at !== along[0]) ?? up[0] ?? null);
-  if (result.rows.length < FEWEST_POINTS || y === null) return null;
+  if (result.rows.length < MIN_POINTS || y === null) return null;
   const { times, values, scale } = pointsOf(result, x, y);
   const name = visible(result.columns[y] ?? '');
   return (

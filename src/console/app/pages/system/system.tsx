@@ -431,7 +431,7 @@ interface Size {
 }
 
 /** Maximum number of tables to list. The smaller tables are summed up. */
-const MOST_TABLES = 20;
+const MAX_TABLES = 20;
 
 /** Renders the sizes of tables and their indexes, largest first. */
 function Sizes({ sizes }: { sizes: readonly Size[] }) {
@@ -440,12 +440,12 @@ function Sizes({ sizes }: { sizes: readonly Size[] }) {
   const tables = [...Map.groupBy(sizes, ({ table }) => table)]
     .map(([name, all]) => ({ name, all: sum(all), indexes: sum(all.filter(({ kind }) => kind === 'index')) }))
     .sort((a, b) => b.all - a.all);
-  const others = tables.slice(MOST_TABLES);
+  const others = tables.slice(MAX_TABLES);
   return (
     <>
       <Table
         label="Sizes of tables"
-        rows={tables.slice(0, MOST_TABLES)}
+        rows={tables.slice(0, MAX_TABLES)}
         keyOf={({ name }) => name}
         empty="Nothing was measured yet."
         columns={[
