@@ -325,9 +325,8 @@ CREATE TABLE accounts (
   -- number of NFTs that it owns
   nfts          INTEGER NOT NULL
 ) STRICT;
--- Serve the holders of STX, and the accounts that v1 lists after the holders. Negative balances sort before zero.
-CREATE INDEX accounts_by_balance ON accounts (balance DESC, address) WHERE balance > 'A0';
-CREATE INDEX accounts_without_stx ON accounts (balance DESC, address) WHERE balance <= 'A0' AND stx_moves > 0;
+-- Serves the holders of STX, and the accounts that v1 lists after the holders. Negative balances sort before zero.
+CREATE INDEX accounts_by_balance ON accounts (balance DESC, address) WHERE balance > 'A0' OR stx_moves > 0;
 
 -- One row per account and block in which the account's number of transactions and rewards reached or passed a multiple
 -- of 64: the sums of the account up to this block. To get the sums at any height, Stackside reads the checkpoint below
@@ -402,9 +401,8 @@ CREATE TABLE ft_balances (
   identifier   TEXT NOT NULL,
   PRIMARY KEY (asset_id, principal_id)
 ) STRICT, WITHOUT ROWID;
--- Serve the holders of a token, and the former holders that v1 lists after them.
-CREATE INDEX ft_balances_by_asset ON ft_balances (asset_id, balance DESC, address) WHERE balance > 'A0';
-CREATE INDEX ft_balances_spent ON ft_balances (asset_id, balance DESC, address) WHERE balance <= 'A0';
+-- Serves the holders of a token, and the former holders that v1 lists after them.
+CREATE INDEX ft_balances_by_asset ON ft_balances (asset_id, balance DESC, address);
 -- Serves the tokens of a principal, by balance.
 CREATE INDEX ft_balances_by_principal ON ft_balances (principal_id, balance DESC, identifier) WHERE balance > 'A0';
 -- Serves the tokens of a principal, by name. The index has no condition on the balance: with one, SQLite would write
@@ -512,9 +510,9 @@ CREATE INDEX token_contracts_by_name ON token_contracts (name_key, address) WHER
 CREATE INDEX token_contracts_by_name_down ON token_contracts (name_key DESC, address) WHERE family = 1;
 CREATE INDEX token_contracts_by_symbol ON token_contracts (symbol_key, address) WHERE family = 1;
 CREATE INDEX token_contracts_by_symbol_down ON token_contracts (symbol_key DESC, address) WHERE family = 1;
--- Find contracts with tokens that still have to be listed or queued.
-CREATE INDEX token_contracts_unlisted ON token_contracts (contract_id) WHERE listed < last_token_id;
-CREATE INDEX token_contracts_queueing ON token_contracts (contract_id) WHERE queued_up_to IS NOT NULL;
+-- Finds contracts with tokens that still have to be listed or queued.
+CREATE INDEX token_contracts_unfinished ON token_contracts (contract_id)
+ WHERE listed < last_token_id OR queued_up_to IS NOT NULL;
 
 -- One row per token of a token contract. A fungible token has id 1. Other tokens come from mints, and from the node's
 -- last token id. Texts are stored as the contract returned them.
@@ -548,11 +546,9 @@ CREATE TABLE token_events (
   kind        INTEGER NOT NULL,
   -- seconds until a dynamic token is read again
   ttl         INTEGER,
-  PRIMARY KEY (contract_id, token_id, position, event_index)
+  -- the last mint, the notification that froze a token, and the newest one of each other mode are found by their kind
+  PRIMARY KEY (contract_id, token_id, kind, position, event_index)
 ) STRICT, WITHOUT ROWID;
--- Find the first notification that froze a token, and the last mint.
-CREATE INDEX token_events_frozen ON token_events (contract_id, token_id, position) WHERE kind = 2;
-CREATE INDEX token_events_mints ON token_events (contract_id, token_id, position) WHERE kind = 0;
 
 -- One row per query to the node about a token or a token contract: the queue and the results.
 CREATE TABLE token_jobs (
@@ -793,7 +789,7 @@ CREATE TABLE reward_cycles (
   stacked TEXT NOT NULL
 ) STRICT;
 
--- One row per reward cycle and signer.
+-- One row per reward cycle and signer. A cycle has at most as many signers as reward slots, so lists sort them.
 CREATE TABLE cycle_signers (
   cycle      INTEGER NOT NULL,
   signer_key BLOB NOT NULL,
@@ -802,9 +798,6 @@ CREATE TABLE cycle_signers (
   stacked    TEXT NOT NULL,
   PRIMARY KEY (cycle, signer_key)
 ) STRICT, WITHOUT ROWID;
--- Serve the signers of a cycle by weight, highest first. Equal weights are sorted by stacked amount, or by key.
-CREATE INDEX cycle_signers_by_stacked ON cycle_signers (cycle, weight DESC, stacked DESC, signer_key);
-CREATE INDEX cycle_signers_by_weight ON cycle_signers (cycle, weight DESC, signer_key);
 
 ----------------------------------------------------------------------------------------------------- staking: pox-5
 
@@ -1095,7 +1088,6 @@ CREATE TABLE subdomains (
   zonefile      BLOB NOT NULL,
   PRIMARY KEY (attachment_id, record)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX subdomains_by_subdomain ON subdomains (subdomain);
 CREATE INDEX subdomains_by_name ON subdomains (name, subdomain);
 CREATE INDEX subdomains_by_owner ON subdomains (owner, subdomain);
 

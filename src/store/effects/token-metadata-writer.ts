@@ -32,7 +32,7 @@ const MAX_TTL = 10n ** 10n;
 
 export type JobRow = Stored<'token_jobs'>;
 export type TokenContractRow = Stored<'token_contracts'>;
-type Notification = Stored<'token_events', 'position' | 'kind' | 'ttl'>;
+type Notification = Stored<'token_events', 'position' | 'event_index' | 'kind' | 'ttl'>;
 
 /** Reads and changes rows of tokens, in the open transaction. */
 export function tokenRows(db: Database) {
@@ -58,14 +58,13 @@ export function tokenRows(db: Database) {
     'UPDATE token_contracts SET queued_up_to = ?2, is_forced = ?3 WHERE contract_id = ?1',
   );
   // Finds notifications about one token, or about all tokens of a contract, from a position on.
-  const frozen = db.prepare<Notification, [number, string, number]>(
-    `SELECT position, kind, ttl FROM token_events INDEXED BY token_events_frozen
-      WHERE contract_id = ?1 AND token_id = ?2 AND position >= ?3 AND kind = ${TOKEN_EVENT.frozen} ORDER BY position LIMIT 1`,
-  );
-  const newest = db.prepare<Notification, [number, string, number]>(
-    `SELECT position, kind, ttl FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND position >= ?3
-        AND kind <> ${TOKEN_EVENT.mint} ORDER BY position DESC, event_index DESC LIMIT 1`,
-  );
+  const notifications = (order: string) =>
+    db.prepare<Notification, [number, string, number, number]>(
+      `SELECT position, event_index, kind, ttl FROM token_events
+        WHERE contract_id = ?1 AND token_id = ?2 AND kind = ?3 AND position >= ?4 ORDER BY ${order} LIMIT 1`,
+    );
+  const oldest = notifications('position');
+  const newest = notifications('position DESC, event_index DESC');
   const lastMint = db.prepare<Stored<'token_events', 'position'>, [number, string]>(
     `SELECT position FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND kind = ${TOKEN_EVENT.mint}
       ORDER BY position DESC LIMIT 1`,
@@ -142,10 +141,13 @@ export function tokenRows(db: Database) {
      */
     notification(contractId: number, tokenId: string, began: number): Notification | null {
       const both = [tokenId, ALL_TOKENS];
-      const froze = both.map((id) => frozen.get(contractId, id, began)).filter((row) => row !== null);
+      const froze = both.flatMap((id) => oldest.get(contractId, id, TOKEN_EVENT.frozen, began) ?? []);
       if (froze.length > 0) return froze.reduce((a, b) => (b.position < a.position ? b : a));
-      const last = both.map((id) => newest.get(contractId, id, began)).filter((row) => row !== null);
-      return last.length === 0 ? null : last.reduce((a, b) => (b.position > a.position ? b : a));
+      const last = [TOKEN_EVENT.standard, TOKEN_EVENT.dynamic].flatMap((kind) =>
+        both.flatMap((id) => newest.get(contractId, id, kind, began) ?? []),
+      );
+      const [found = null] = last.sort((a, b) => b.position - a.position || b.event_index - a.event_index);
+      return found;
     },
 
     /** Position of a token's last mint; null if no block minted it. */
@@ -169,8 +171,9 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   const jobs = db.prepare<JobRow, [number]>('SELECT * FROM token_jobs WHERE contract_id = ?1');
   const addEvent = inserter(db, tokenEventsTable);
   const parts = namePartWriter(db);
-  const dropEvent = db.prepare<null, [number, string, number, number]>(
-    'DELETE FROM token_events WHERE contract_id = ?1 AND token_id = ?2 AND position = ?3 AND event_index = ?4',
+  const dropEvent = db.prepare<null, [number, string, number, number, number]>(
+    `DELETE FROM token_events
+      WHERE contract_id = ?1 AND token_id = ?2 AND kind = ?3 AND position = ?4 AND event_index = ?5`,
   );
   const anyEvent = db.prepare<{ found: number }, [number, string]>(
     'SELECT 1 AS found FROM token_events WHERE contract_id = ?1 AND token_id = ?2 LIMIT 1',
@@ -229,7 +232,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
 
   /** Reverts a mint. If it was the token's only mint, deletes the token, even if the node returned the token before. */
   function unmint(row: TokenContractRow, tokenId: string, position: number, index: number): void {
-    if (dropEvent.run(row.contract_id, tokenId, position, index).changes === 0) return;
+    if (dropEvent.run(row.contract_id, tokenId, TOKEN_EVENT.mint, position, index).changes === 0) return;
     if (rows.lastMint(row.contract_id, tokenId) !== null) return;
     rows.removeToken(row, tokenId);
     if (row.last_token_id === null) return;
@@ -267,7 +270,8 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   }
 
   function unupdate({ position, index, update }: EffectOf<'token_update'>, row: TokenContractRow): void {
-    for (const tokenId of tokensOf(row, update.tokens)) dropEvent.run(row.contract_id, tokenId, position, index);
+    const kind = storedTokenEvent.numberOf(update.mode);
+    for (const tokenId of tokensOf(row, update.tokens)) dropEvent.run(row.contract_id, tokenId, kind, position, index);
     if (row.queued_up_to === null || row.is_forced === 1 || anyEvent.get(row.contract_id, ALL_TOKENS) !== null) return;
     rows.setQueueing(row.contract_id, null, false);
   }

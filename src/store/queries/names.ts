@@ -341,9 +341,10 @@ export const subdomainsSql = {
   oldResolver: 'SELECT resolver FROM old_subdomains WHERE name = ?1 ORDER BY subdomain DESC LIMIT 1',
   // The newest declaration; of several in one zonefile the last one.
   subdomain: `SELECT s.owner, s.resolver, s.zonefile, t.tx_id FROM ${declared}
-               WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC LIMIT 1`,
+               WHERE s.name = ?1 AND s.subdomain = ?2 ORDER BY t.position DESC, s.record DESC LIMIT 1`,
   // As many rows as a subdomain has declarations.
-  declarations: `SELECT s.zonefile FROM ${declared} WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC`,
+  declarations: `SELECT s.zonefile FROM ${declared}
+                  WHERE s.name = ?1 AND s.subdomain = ?2 ORDER BY t.position DESC, s.record DESC`,
   subdomainsOfName: `SELECT s.subdomain AS name FROM ${declared} WHERE s.name = ?1 AND s.subdomain > ?2
                      UNION SELECT subdomain FROM old_subdomains WHERE name = ?1 AND subdomain > ?2
                      ORDER BY name LIMIT ?3`,
@@ -401,8 +402,8 @@ const isSubdomain = (name: string): boolean => name.split('.').length > 2;
  * @param genesisId returns the transaction that began the chain, for subdomains from before it
  */
 function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
-  const subdomain = prepared<SubdomainRow, [string]>(db, subdomainsSql.subdomain);
-  const declarations = prepared<Stored<'subdomains', 'zonefile'>, [string]>(db, subdomainsSql.declarations);
+  const subdomain = prepared<SubdomainRow, [string, string]>(db, subdomainsSql.subdomain);
+  const declarations = prepared<Stored<'subdomains', 'zonefile'>, [string, string]>(db, subdomainsSql.declarations);
   const ofName = prepared<NameRow, [string, string, number]>(db, subdomainsSql.subdomainsOfName);
   const ofOwner = prepared<NameRow, [string, string, number]>(db, subdomainsSql.subdomainsOfOwner);
   const resolver = prepared<Stored<'subdomains', 'resolver'>, [string]>(db, subdomainsSql.resolver);
@@ -419,7 +420,7 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
 
   return {
     find(name: string): SubdomainInfo | undefined {
-      const row = subdomain.get(name);
+      const row = subdomain.get(parentOf(name), name);
       if (row === null) return findOld(name);
       const { owner, resolver: url, zonefile, tx_id } = row;
       const text = lossyText(zonefile);
@@ -429,7 +430,7 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
     /** Undefined if there is no such subdomain, or none with that zonefile. @param hash null for the newest */
     zonefile(name: string, hash: Uint8Array | null): string | undefined {
       const isAsked = (found: Uint8Array): boolean => hash === null || Buffer.compare(found, hash) === 0;
-      const found = declarations.all(name).find(({ zonefile }) => isAsked(subdomainHash(zonefile)));
+      const found = declarations.all(parentOf(name), name).find(({ zonefile }) => isAsked(subdomainHash(zonefile)));
       if (found !== undefined) return lossyText(found.zonefile);
       const old = oldSubdomain.get(name);
       return old !== null && isAsked(old.zonefile_hash) ? old.zonefile : undefined;

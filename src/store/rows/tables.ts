@@ -285,7 +285,7 @@ export const tokensTable = tableShape('tokens', ['contract_id', 'token_id'], {
   uri: 'text?',
 });
 
-export const tokenEventsTable = tableShape('token_events', ['contract_id', 'token_id', 'position', 'event_index'], {
+export const tokenEventsTable = tableShape('token_events', ['contract_id', 'token_id', 'kind', 'position', 'event_index'], {
   contract_id: 'integer',
   token_id: 'text',
   position: 'integer',

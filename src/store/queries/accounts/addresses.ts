@@ -245,7 +245,9 @@ const page = 'ORDER BY balance DESC, address LIMIT ?2 OFFSET ?3';
 
 export const holderListsSql = {
   stx: `SELECT address, balance FROM accounts WHERE balance > 'A0' ${page}`,
-  stxSpent: `SELECT address, balance FROM accounts WHERE balance <= 'A0' AND stx_moves > 0 ${page}`,
+  // With the condition of the index, word for word, SQLite reads only the index.
+  stxSpent: `SELECT address, balance FROM accounts
+              WHERE balance <= 'A0' AND (balance > 'A0' OR stx_moves > 0) ${page}`,
   stxTotals: 'SELECT stx_holders AS holders, stx_accounts AS accounts, stx_balances AS supply FROM totals',
   ft: `SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance > 'A0' ${page}`,
   ftSpent: `SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance <= 'A0' ${page}`,

@@ -41,7 +41,7 @@ const lists = {
   stakers: ordered([staking, inBond], byAddress, { union: 'UNION' }),
   cycleSigners: ordered(
     {
-      select: 'SELECT signer_key, weight, stacked FROM cycle_signers INDEXED BY cycle_signers_by_weight',
+      select: 'SELECT signer_key, weight, stacked FROM cycle_signers',
       where: 'cycle = ?1',
     },
     [down('weight'), up('signer_key', 'bytes')],

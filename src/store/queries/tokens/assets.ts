@@ -203,7 +203,7 @@ function balanceChangeQueries(db: Database, cache: ChainCache) {
 }
 
 /**
- * A list by balance, descending, and by text, ascending. The partial indexes need the condition `balance > 'A0'`.
+ * A list by balance, descending, and by text, ascending. Some of the indexes are partial, and need the condition `balance > 'A0'`.
  * @param owner the column of the list's owner; null if there is one list for all
  */
 const byBalance = (table: string, owner: string | null, text: string) =>

@@ -19,10 +19,8 @@ export const sql = {
   again: item(`SELECT work, contract_id, token_id, tries FROM token_jobs INDEXED BY token_jobs_again
     WHERE work = ?1 AND not_before <= ?2 AND (state <> ${JOB_STATE.done} OR asked_height < ?3) ORDER BY not_before LIMIT ?4`),
   tip: 'SELECT height, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1',
-  unlisted: `SELECT address FROM token_contracts INDEXED BY token_contracts_unlisted
-              WHERE listed < last_token_id ORDER BY contract_id LIMIT 1`,
-  queueing: `SELECT address FROM token_contracts INDEXED BY token_contracts_queueing
-              WHERE queued_up_to IS NOT NULL ORDER BY contract_id LIMIT 1`,
+  unfinished: `SELECT address FROM token_contracts INDEXED BY token_contracts_unfinished
+                WHERE listed < last_token_id OR queued_up_to IS NOT NULL ORDER BY contract_id LIMIT 1`,
 };
 
 type Row = Stored<'token_jobs', 'work' | 'token_id' | 'tries'> & Stored<'token_contracts', 'family' | 'address'>;
@@ -40,8 +38,7 @@ export function tokenQueueQueries(db: Database) {
   const newest = prepared<Row, [number, number]>(db, sql.newest);
   const again = prepared<Row, [number, number, number, number]>(db, sql.again);
   const tip = prepared<Stored<'blocks', 'height' | 'index_block_hash'>, []>(db, sql.tip);
-  const unlisted = prepared<Stored<'token_contracts', 'address'>, []>(db, sql.unlisted);
-  const queueing = prepared<Stored<'token_contracts', 'address'>, []>(db, sql.queueing);
+  const unfinished = prepared<Stored<'token_contracts', 'address'>, []>(db, sql.unfinished);
 
   return {
     /**
@@ -64,6 +61,6 @@ export function tokenQueueQueries(db: Database) {
     },
 
     /** A contract with tokens to list or queue; null if there is none. */
-    toSpread: (): string | null => (unlisted.get() ?? queueing.get())?.address ?? null,
+    toSpread: (): string | null => unfinished.get()?.address ?? null,
   };
 }
