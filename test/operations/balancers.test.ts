@@ -1,4 +1,4 @@
-/** The load balancer configurations in the documentation, each with a hostile client. */
+/** The documented configurations of load balancers, each with a hostile client. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,11 +19,7 @@ import {
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
-/** The blocks of a page in one language. */
-function printed(page: string, language: string): string[] {
-  const text = readFileSync(join(import.meta.dir, '../../docs', page), 'utf8');
-  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, block]) => block!);
-}
+const textOf = (path: string): string => readFileSync(join(import.meta.dir, '../..', path), 'utf8');
 
 /** Waits for a height that no chain has end when the test says so. */
 const clock = heldClock([MAX_WAIT_MS]);
@@ -134,10 +130,10 @@ describeWith('nginx', nginx !== null, () => {
     ].join('\n');
   const command = (file: string) => [nginx!, '-e', 'stderr', '-c', file];
 
-  test("the documented block for hosts: a client can't take hosts out, and a host that is down is skipped", async () => {
-    const [block] = printed('cluster.md', 'nginx');
+  test("nginx.conf: a client can't take hosts out, and a host that is down is skipped", async () => {
+    const block = textOf('packaging/balancers/nginx.conf');
     const port = freePort();
-    const configuration = around(withHosts(block!).replace('listen 80;', `listen 127.0.0.1:${port};`));
+    const configuration = around(withHosts(block).replace('listen 80;', `listen 127.0.0.1:${port};`));
     await using balancer = await started(configuration, command, port);
     await requireUnharmed(balancer.api);
     const [first] = hosts;
@@ -147,7 +143,7 @@ describeWith('nginx', nginx !== null, () => {
   });
 
   test("the documented block for one server: a client can't take the server out", async () => {
-    const [location] = printed('run.md', 'nginx');
+    const [, location] = /^```nginx\n(.*?)^```/ms.exec(textOf('docs/run.md'))!;
     const port = freePort();
     const one = location!.replace('127.0.0.1:3999', new URL(server.api).host);
     await using balancer = await started(around(`server { listen 127.0.0.1:${port};\n${one}}`), command, port);
@@ -158,10 +154,10 @@ describeWith('nginx', nginx !== null, () => {
 const haproxy = programNamed('haproxy');
 
 describeWith('HAProxy', haproxy !== null, () => {
-  test("the documented block for hosts: a client can't take hosts out, and nodes reach a host", async () => {
-    const [block] = printed('cluster.md', 'haproxy');
+  test("haproxy.cfg: a client can't take hosts out, and nodes reach a host", async () => {
+    const block = textOf('packaging/balancers/haproxy.cfg');
     const [readers, nodes] = [freePort(), freePort()];
-    const configuration = withHosts(block!)
+    const configuration = withHosts(block)
       .replace('bind :3999', `bind 127.0.0.1:${readers}`)
       .replace('bind 10.0.0.9:3700', `bind 127.0.0.1:${nodes}`);
     await using balancer = await started(configuration, (file) => [haproxy!, '-db', '-f', file], readers);
