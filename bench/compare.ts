@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { say, withDirectory } from './harness.ts';
-import { compared, pairsOf, unpack } from './parts/comparison.ts';
+import { compared, exceeded, pairsOf, unpack } from './parts/comparison.ts';
 import { figure, keep, sectionLines, spread } from './results.ts';
 
 const { values, positionals } = parseArgs({
@@ -12,14 +12,24 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '5' },
     /** Keeps the result under this name. */
     keep: { type: 'string' },
+    /** `TEXT=RATIO`: exits with 1 if a figure whose name has this text has a greater median ratio. */
+    'at-most': { type: 'string', multiple: true, default: [] },
   },
   allowPositionals: true,
 });
 const [revision, bench, ...options] = positionals;
 if (revision === undefined || bench === undefined) {
-  process.stderr.write('Usage: bun bench/compare.ts [--rounds N] [--keep NAME] REVISION BENCH [-- OPTION…]\n');
+  process.stderr.write(
+    'Usage: bun bench/compare.ts [--rounds N] [--keep NAME] [--at-most TEXT=RATIO] REVISION BENCH [-- OPTION…]\n',
+  );
   process.exit(1);
 }
+
+const limits = values['at-most'].map((limit) => {
+  const [, text = '', ratio] = /^(.+)=([\d.]+)$/.exec(limit) ?? [];
+  if (ratio === undefined) throw new Error(`--at-most ${limit} is not TEXT=RATIO`);
+  return { text, ratio: Number(ratio) };
+});
 
 const comparison = await withDirectory(async (tree) => {
   await unpack(revision, tree);
@@ -57,6 +67,10 @@ const section = {
   ],
 };
 for (const line of sectionLines(section, comparison.now)) say(line);
+for (const { name, ratio, limit } of exceeded(comparison, limits)) {
+  process.stderr.write(`${name}: ${ratio.toFixed(2)} times ${revision}, more than ${limit}\n`);
+  process.exitCode = 1;
+}
 if (values.keep !== undefined) {
   const { now, reference } = comparison;
   keep(values.keep, { command, ...now, reference: { revision, sections: reference } });

@@ -13,7 +13,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { recordingRow } from '../src/chain/recording.ts';
+import { type RecordedEvent, recordingReader, recordingRow } from '../src/chain/recording.ts';
+import { openInput } from '../src/commands/data/input.ts';
 import { SimulatedChain } from '../src/devnet/chain.ts';
 import type { NodeEvent } from '../src/devnet/node-event.ts';
 import { devnetEvents } from '../src/devnet/scenario.ts';
@@ -65,6 +66,17 @@ async function recording(name: string, events: () => Iterable<NodeEvent>): Promi
   await once(output, 'finish');
   renameSync(`${path}.part`, path);
   return path;
+}
+
+/** Reads the events of a recording. */
+export async function* recordedEvents(file: string): AsyncGenerator<RecordedEvent> {
+  const recording = recordingReader();
+  const decoder = new TextDecoder();
+  let rows = 0;
+  for await (const line of openInput(file).lines()) {
+    const event = recording.read(decoder.decode(line), ++rows);
+    if (event !== null) yield event;
+  }
 }
 
 const ACCOUNTS = 100;

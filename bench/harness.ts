@@ -62,6 +62,7 @@ export async function run(command: readonly string[], env = process.env): Promis
 
 export interface Server {
   url: string;
+  pid: number;
   /** From spawn to the line that says where it listens. */
   readyMs: number;
   /** Milliseconds of processor time that its main thread used until then; 0 where the system doesn't say. */
@@ -72,6 +73,8 @@ export interface Server {
   threadSeconds(): Map<string, number>;
   /** Bytes of its resident set now; 0 where the system doesn't say. */
   memory(): number;
+  /** Bytes that the process has written to the disk so far; 0 if the system does not tell. */
+  written(): number;
   /** Where it accepts events; empty where it takes none. */
   events: string;
   stop(): Promise<void>;
@@ -86,6 +89,12 @@ function residentOf(pid: number): number {
   } catch {
     return 0;
   }
+}
+
+function writtenBy(pid: number): number {
+  const io = `/proc/${pid}/io`;
+  if (!existsSync(io)) return 0;
+  return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(io, 'utf8'))?.[1] ?? 0);
 }
 
 const NANOSECONDS_PER_MILLISECOND = 1e6;
@@ -137,8 +146,10 @@ export async function startServer(command: readonly string[]): Promise<Server> {
   const { api, events } = JSON.parse(text) as { api: string; events?: string | null };
   return {
     url: api,
+    pid: child.pid,
     readyMs,
     readyCpuMs,
+    written: () => writtenBy(child.pid),
     events: events ?? '',
     cpuSeconds: () => cpuSecondsOf(child.pid),
     threadSeconds: () => threadSecondsOf(child.pid),

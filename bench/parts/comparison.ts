@@ -3,7 +3,7 @@ import { cpSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { MADE_BY, madeByHere } from '../dataset.ts';
 import { ROOT, run, script } from '../harness.ts';
-import type { Cell, Figure, Report, Section } from '../results.ts';
+import { type Cell, type Figure, type Report, type Section, spread } from '../results.ts';
 
 /** Unpacks a revision into an empty directory, with the benchmarks and the packages of this one. */
 export async function unpack(revision: string, directory: string): Promise<void> {
@@ -107,3 +107,12 @@ export const pairsOf = ({ now, reference }: Comparison): Pair[] =>
       }),
     ),
   );
+
+/** Returns the figures whose median ratio to the other revision is greater than a limit for names with a text. */
+export const exceeded = (comparison: Comparison, limits: readonly { text: string; ratio: number }[]) =>
+  pairsOf(comparison).flatMap(({ name, reference, now }) => {
+    const ratio = spread(now.map((value, round) => value / reference[round]!)).median;
+    return limits
+      .filter((limit) => name.includes(limit.text) && ratio > limit.ratio)
+      .map((limit) => ({ name, ratio, limit: limit.ratio }));
+  });

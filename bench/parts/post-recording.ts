@@ -1,27 +1,70 @@
 /**
- * Posts the events of a recording as a node does, each once the one before it was answered. Prints what it took. Arguments: the
- * recording, the URL, and milliseconds between two events.
+ * Posts the events of a recording as a node does, each once the one before it was answered. Prints how long they took.
+ * Arguments: the recording, the URL, milliseconds between two events, the server's process, and the number of blocks that
+ * aren't measured: after them it prints a line and waits for one.
  */
-import { recordingReader } from '../../src/chain/recording.ts';
-import { openInput } from '../../src/commands/data/input.ts';
+import { readFileSync } from 'node:fs';
 import { postEvent } from '../../src/devnet/node-event.ts';
+import { recordedEvents } from '../dataset.ts';
 
-const [file, url, pause = '0'] = process.argv.slice(2);
-const recording = recordingReader();
-const decoder = new TextDecoder();
-let rows = 0;
-const times: number[] = [];
-for await (const line of openInput(file!).lines()) {
-  const row = recording.read(decoder.decode(line), ++rows);
-  if (row === null) continue;
-  const event = { path: row.path, body: row.text, time: row.receivedAt / 1000 };
-  if (pause !== '0') await Bun.sleep(Number(pause));
-  const start = performance.now();
-  await postEvent(event, url!);
-  times.push(performance.now() - start);
+const [file, url, pause = '0', pid, history = '0'] = process.argv.slice(2);
+
+/** Nanoseconds of processor time that the server's main thread used so far; 0 if unknown. */
+const serverTime = (): number =>
+  pid === undefined ? 0 : Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]);
+
+interface Posted {
+  path: string;
+  /** From the request to the answer. */
+  ms: number;
+  /** Processor time since the answer before this one, with the commits that it paid for. */
+  cpuMs: number;
 }
-const ms = times.reduce((sum, time) => sum + time, 0);
-times.sort((a, b) => a - b);
-const quantile = (share: number): number => times[Math.floor(share * (times.length - 1))] ?? 0;
-const quantiles = { medianMs: quantile(0.5), p99Ms: quantile(0.99), mostMs: quantile(1) };
-process.stdout.write(JSON.stringify({ seconds: ms / 1000, events: times.length, ...quantiles }));
+
+async function waitForLine(): Promise<void> {
+  process.stdout.write('ready\n');
+  for await (const _ of process.stdin) return;
+}
+
+let [blocks, cpu] = [0, 0];
+const posted: Posted[] = [];
+for await (const { path, text: body, receivedAt } of recordedEvents(file!)) {
+  const isMeasured = blocks >= Number(history);
+  if (isMeasured && posted.length === 0) {
+    if (history !== '0') await waitForLine();
+    cpu = serverTime();
+  }
+  if (path === '/new_block') blocks += 1;
+  if (isMeasured && pause !== '0') await Bun.sleep(Number(pause));
+  const start = performance.now();
+  await postEvent({ path, body, time: receivedAt / 1000 }, url!);
+  if (!isMeasured) continue;
+  const ms = performance.now() - start;
+  const now = serverTime();
+  posted.push({ path, ms, cpuMs: (now - cpu) / 1e6 });
+  cpu = now;
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+
+function timesOf(events: readonly Posted[]) {
+  const times = events.map(({ ms }) => ms).sort((a, b) => a - b);
+  const quantile = (share: number): number => times[Math.floor(share * (times.length - 1))] ?? 0;
+  return {
+    events: events.length,
+    medianMs: quantile(0.5),
+    p99Ms: quantile(0.99),
+    mostMs: quantile(1),
+    cpuMs: sum(events.map(({ cpuMs }) => cpuMs)),
+  };
+}
+export type PostedTimes = ReturnType<typeof timesOf>;
+
+const kinds = [...Map.groupBy(posted, ({ path }) => path)].sort(([a], [b]) => (a < b ? -1 : 1));
+process.stdout.write(
+  JSON.stringify({
+    seconds: sum(posted.map(({ ms }) => ms)) / 1000,
+    ...timesOf(posted),
+    kinds: Object.fromEntries(kinds.map(([path, events]) => [path, timesOf(events)])),
+  }),
+);

@@ -1,6 +1,6 @@
 /** Runs of a benchmark at two revisions: their figures together, and side by side. */
 import { expect, test } from 'bun:test';
-import { merged, pairsOf } from '../../bench/parts/comparison.ts';
+import { exceeded, merged, pairsOf } from '../../bench/parts/comparison.ts';
 import { barChart, lineChart } from '../../bench/parts/picture.ts';
 import { type Cell, figure, type Report, textOf } from '../../bench/results.ts';
 
@@ -34,6 +34,15 @@ test('the figures of two revisions are paired by their place', () => {
   expect(pairsOf({ now, reference })).toEqual([
     { name: '/a: requests/s', reference: [10], now: [1] },
     { name: '/b: requests/s', reference: [30], now: [3] },
+  ]);
+});
+
+test('a figure exceeds a limit if the median of its ratios does and its name has the text of the limit', () => {
+  const now = reportOf(['/a', figure([11, 16, 17]), figure([90])], ['/b', figure([9, 14, 99]), figure([90])]);
+  const reference = reportOf(['/a', figure([10, 10, 10]), figure([1])], ['/b', figure([10, 10, 10]), figure([1])]);
+  const comparison = { now, reference: reference.sections };
+  expect(exceeded(comparison, [{ text: 'requests/s', ratio: 1.5 }])).toEqual([
+    { name: '/a: requests/s', ratio: 1.6, limit: 1.5 },
   ]);
 });
 
