@@ -6,7 +6,7 @@ import { droppedBy, type LossyOutputs } from '../base/lossy-output.ts';
 import { storeFailures } from '../base/store-failure.ts';
 import { unknownKinds } from '../chain/effect.ts';
 import type { UnknownCounts } from '../store/ingest/event-router.ts';
-import type { WriterHealth } from '../store/ingest/writer.ts';
+import type { WriterHealth } from '../store/ingest/writer-health.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
 export interface ServerState {

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { startCheckpointer } from '../../src/store/files/checkpointer.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { CommitCount } from '../../src/store/ingest/writer.ts';
+import { CommitCount } from '../../src/store/ingest/commit-count.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots, SNAPSHOT_LIMIT_MS, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { moveIndex } from '../support/data/data-directory.ts';

@@ -1,6 +1,6 @@
 /** The order of all writes. */
 import { expect, test } from 'bun:test';
-import { WriterQueue } from '../../src/store/ingest/writer.ts';
+import { WriterQueue } from '../../src/store/ingest/writer-queue.ts';
 
 test('where nobody waits, a job is a call: done when it returns', () => {
   const queue = new WriterQueue();

@@ -16,7 +16,7 @@ import { RequestCounts } from '../../metrics/last-hour.ts';
 import { snapshotLog } from '../../metrics/requests.ts';
 import { outputMetrics } from '../../metrics/server.ts';
 import { nodeRpc } from '../../node/rpc.ts';
-import { CommitCount } from '../../store/ingest/writer.ts';
+import { CommitCount } from '../../store/ingest/commit-count.ts';
 import { openSnapshots } from '../../store/read/snapshots.ts';
 import { prettyLog } from '../terminal/pretty-log.ts';
 import { startApiService } from './api-service.ts';

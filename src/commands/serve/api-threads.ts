@@ -7,7 +7,7 @@ import { listenHttp } from '../../http/listener.ts';
 import { apiListener } from '../../http/server.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';
 import type { Settings } from '../../settings/config.ts';
-import type { CommitCount } from '../../store/ingest/writer.ts';
+import type { CommitCount } from '../../store/ingest/commit-count.ts';
 import { apiThreadUrl } from '../../thread-urls.ts';
 import type { Environment } from './environment.ts';
 import type { ThreadLog } from './recent-log.ts';

@@ -4,7 +4,7 @@ import type { SystemApi } from '../../api/stackside/system.ts';
 import type { Faucets } from '../../faucets/faucets.ts';
 import type { HookApi } from '../../hooks/routes/hooks.ts';
 import { RateTable } from '../../http/rate-limit.ts';
-import type { CommitCount } from '../../store/ingest/writer.ts';
+import type { CommitCount } from '../../store/ingest/commit-count.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, apiThreadCount, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';

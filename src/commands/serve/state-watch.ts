@@ -13,7 +13,7 @@ import { type Loop, type Service, startLoop } from '../../base/service.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
 import { BEING_FILLED, blocksText, type Refusal } from '../../node/refusal.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
-import type { WriterHealth } from '../../store/ingest/writer.ts';
+import type { WriterHealth } from '../../store/ingest/writer-health.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { readOrReason } from './operations.ts';
 

@@ -27,6 +27,7 @@ import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { type ChainReader, chainReader } from './chain-writer.ts';
 import { type Commander, entryCommands, knownCommands, millisecondsOf } from './commands.ts';
+import { CommitCount } from './commit-count.ts';
 import type { IngestLog, Outcome, PreparedEntry, ReceivedEvent } from './event.ts';
 import { eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
@@ -36,7 +37,8 @@ import { oldNameCommands } from './old-names.ts';
 import type { ChainHistory, ComposeMachine } from './state-machine.ts';
 import { tokenCommands } from './token-commands.ts';
 import { chooseValueIndexes, valueIndexBatches } from './value-indexes.ts';
-import { CommitCount, Writer, writerHealth } from './writer.ts';
+import { Writer } from './writer.ts';
+import { writerHealth } from './writer-health.ts';
 
 export type { IngestEvent, Outcome, ReceivedEvent } from './event.ts';
 export type { ChainFollower, ChainHistory } from './state-machine.ts';

@@ -21,13 +21,14 @@ import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { collectAll } from '../../base/garbage.ts';
-import { type StoreFailure, StoreUnavailableError, unavailable } from '../../base/store-failure.ts';
+import { StoreUnavailableError, unavailable } from '../../base/store-failure.ts';
 import { PayloadError, readEntry, readPayload } from '../../chain/payload-reader.ts';
 import { BUSY_TIMEOUT_MS, isStorageError, rollBack, setPatience, touch } from '../files/connection.ts';
 import type { Imported, Journal } from '../files/journal.ts';
 import type { IndexPosition } from '../files/journal-link.ts';
 import { compressed, type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
 import { COMMAND_PATH, type EntryCommand, type EntryCommands, type SentCommand } from './commands.ts';
+import type { CommitCount } from './commit-count.ts';
 import {
   type IngestEvent,
   type IngestLog,
@@ -39,6 +40,8 @@ import {
 } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
 import { UnknownParentError } from './known-blocks.ts';
+import type { WriterHealth } from './writer-health.ts';
+import { WriterQueue } from './writer-queue.ts';
 
 /** An entry of the log does not follow the host's last one: its number or its chain value differs. */
 export class ForeignEntryError extends Error {
@@ -825,102 +828,4 @@ function lastEvent() {
       last = event === undefined ? null : { path: event.path, length: event.text.length, hash: hashOf(event.text) };
     },
   };
-}
-
-/**
- * The order of all writes to the index: one job at a time, first come, first served. An event of a host that shares a log
- * keeps its transaction open until the log answers, and no other job may write or end a transaction meanwhile.
- */
-export class WriterQueue {
-  readonly #waiting: (() => void)[] = [];
-  #isBusy = false;
-
-  /**
-   * Runs a job after those before it. It begins at once if no job is under way; if it also returns no promise, it is done
-   * before this function returns.
-   * @throws what the job throws
-   */
-  async run<T>(job: () => T | Promise<T>): Promise<T> {
-    if (this.#isBusy) await new Promise<void>((resolve) => void this.#waiting.push(resolve));
-    this.#isBusy = true;
-    try {
-      const result = job();
-      return result instanceof Promise ? await result : result;
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#isBusy = false;
-      else next();
-    }
-  }
-}
-
-export type WriterHealth = ReturnType<typeof writerHealth>;
-
-/** @param log called once when writes begin to fail, and once when they succeed again */
-export function writerHealth(log: IngestLog) {
-  const failures = new Map<StoreFailure, number>();
-  /** The failure of the last write; null after a success. */
-  let failing: StoreUnavailableError | null = null;
-  let failedSince = 0;
-
-  return {
-    /**
-     * Notes an error of a write.
-     * @returns the error to throw: a StoreUnavailableError where the store is the cause
-     */
-    failed(error: unknown): unknown {
-      const failure = unavailable(error);
-      if (failure === null || error === failure) return error;
-      failures.set(failure.failure, (failures.get(failure.failure) ?? 0) + 1);
-      failedSince += 1;
-      if (failing === null) log({ event: 'writes_failing', reason: failure.failure, cause: error });
-      failing = failure;
-      return failure;
-    },
-
-    /** A transaction on both files is committed. */
-    succeeded(): void {
-      if (failing === null) return;
-      failing = null;
-      log({ event: 'writes_resumed', failures: failedSince });
-      failedSince = 0;
-    },
-
-    /** Why writes fail; null where they succeed. */
-    failing: (): StoreUnavailableError | null => failing,
-    /** How often writes failed since the start, by reason. */
-    failures: (): ReadonlyMap<StoreFailure, number> => failures,
-  };
-}
-
-/** Counts the commits of the writing process, in memory shared with its threads. */
-export class CommitCount {
-  /** Odd while a commit is under way; greater by two after it. */
-  readonly #count: Int32Array<SharedArrayBuffer>;
-
-  /** @param memory of the count of another thread; new memory if omitted */
-  constructor(memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
-    this.#count = new Int32Array(memory);
-  }
-
-  /** The memory to share with other threads. */
-  get memory(): SharedArrayBuffer {
-    return this.#count.buffer;
-  }
-
-  /** Counts a commit, also a failed one, since it may be durable all the same. @throws what `commit` throws */
-  around(commit: () => void): void {
-    Atomics.add(this.#count, 0, 1);
-    try {
-      commit();
-    } finally {
-      Atomics.add(this.#count, 0, 1);
-    }
-  }
-
-  /** A number that changes with each commit; null during one, when a new snapshot may or may not include it. */
-  now(): number | null {
-    const count = Atomics.load(this.#count, 0);
-    return count % 2 === 0 ? count : null;
-  }
 }

@@ -1,0 +1,31 @@
+/** Counts the commits of the writing process, in memory shared with its threads. */
+export class CommitCount {
+  /** Odd while a commit is under way; greater by two after it. */
+  readonly #count: Int32Array<SharedArrayBuffer>;
+
+  /** @param memory of the count of another thread; new memory if omitted */
+  constructor(memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
+    this.#count = new Int32Array(memory);
+  }
+
+  /** The memory to share with other threads. */
+  get memory(): SharedArrayBuffer {
+    return this.#count.buffer;
+  }
+
+  /** Counts a commit, also a failed one, since it may be durable all the same. @throws what `commit` throws */
+  around(commit: () => void): void {
+    Atomics.add(this.#count, 0, 1);
+    try {
+      commit();
+    } finally {
+      Atomics.add(this.#count, 0, 1);
+    }
+  }
+
+  /** A number that changes with each commit; null during one, when a new snapshot may or may not include it. */
+  now(): number | null {
+    const count = Atomics.load(this.#count, 0);
+    return count % 2 === 0 ? count : null;
+  }
+}

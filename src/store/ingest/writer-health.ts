@@ -1,0 +1,42 @@
+/** Whether writes succeed, and how often they failed. */
+import { type StoreFailure, type StoreUnavailableError, unavailable } from '../../base/store-failure.ts';
+import type { IngestLog } from './event.ts';
+
+export type WriterHealth = ReturnType<typeof writerHealth>;
+
+/** @param log called once when writes begin to fail, and once when they succeed again */
+export function writerHealth(log: IngestLog) {
+  const failures = new Map<StoreFailure, number>();
+  /** The failure of the last write; null after a success. */
+  let failing: StoreUnavailableError | null = null;
+  let failedSince = 0;
+
+  return {
+    /**
+     * Notes an error of a write.
+     * @returns the error to throw: a StoreUnavailableError where the store is the cause
+     */
+    failed(error: unknown): unknown {
+      const failure = unavailable(error);
+      if (failure === null || error === failure) return error;
+      failures.set(failure.failure, (failures.get(failure.failure) ?? 0) + 1);
+      failedSince += 1;
+      if (failing === null) log({ event: 'writes_failing', reason: failure.failure, cause: error });
+      failing = failure;
+      return failure;
+    },
+
+    /** A transaction on both files is committed. */
+    succeeded(): void {
+      if (failing === null) return;
+      failing = null;
+      log({ event: 'writes_resumed', failures: failedSince });
+      failedSince = 0;
+    },
+
+    /** Why writes fail; null where they succeed. */
+    failing: (): StoreUnavailableError | null => failing,
+    /** How often writes failed since the start, by reason. */
+    failures: (): ReadonlyMap<StoreFailure, number> => failures,
+  };
+}
