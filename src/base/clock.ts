@@ -2,8 +2,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
 /**
- * Calls a function at an interval, in milliseconds. The timer doesn't keep the process alive.
- * @returns a function that stops the timer
+ * Calls a function at an interval, in milliseconds. It doesn't keep the process alive.
+ * @returns a function that stops the calls
  */
 export type Every = (milliseconds: number, call: () => void) => () => void;
 
@@ -19,6 +19,55 @@ export interface Clock {
   turn(): Promise<void>;
 }
 
+interface Repeated {
+  milliseconds: number;
+  call: () => void;
+  /** Time of the next call, on the monotonic clock: a multiple of the interval. */
+  due: number;
+}
+
+/**
+ * Repeated calls with a single timer. Calls that are due at the same time share one wake-up, since each wake-up of an idle
+ * process costs more than these calls do.
+ */
+class RepeatedCalls {
+  readonly #all = new Set<Repeated>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  add(milliseconds: number, call: () => void): () => void {
+    const one = { milliseconds, call, due: nextMultiple(milliseconds, performance.now()) };
+    this.#all.add(one);
+    this.#wait();
+    return () => {
+      this.#all.delete(one);
+      this.#wait();
+    };
+  }
+
+  /** Starts the timer for the next call. */
+  #wait(): void {
+    clearTimeout(this.#timer);
+    if (this.#all.size === 0) return;
+    const due = Math.min(...[...this.#all].map((one) => one.due));
+    // Rounded up, because timers count whole milliseconds.
+    this.#timer = setTimeout(() => this.#run(), Math.max(0, Math.ceil(due - performance.now())));
+    this.#timer.unref();
+  }
+
+  #run(): void {
+    const now = performance.now();
+    const due = [...this.#all].filter((one) => one.due <= now);
+    for (const one of due) one.due = nextMultiple(one.milliseconds, now);
+    this.#wait();
+    for (const one of due) if (this.#all.has(one)) one.call();
+  }
+}
+
+/** Returns the next multiple of an interval after a time. */
+const nextMultiple = (milliseconds: number, now: number): number => (Math.floor(now / milliseconds) + 1) * milliseconds;
+
+const repeatedCalls = new RepeatedCalls();
+
 export const systemClock: Clock = {
   now: Date.now,
   monotonic: () => performance.now(),
@@ -26,11 +75,7 @@ export const systemClock: Clock = {
     const timer = setTimeout(call, milliseconds);
     return () => clearTimeout(timer);
   },
-  every(milliseconds, call) {
-    const timer = setInterval(call, milliseconds);
-    timer.unref();
-    return () => clearInterval(timer);
-  },
+  every: (milliseconds, call) => repeatedCalls.add(milliseconds, call),
   turn: () => turn(),
 };
 

@@ -10,6 +10,7 @@ import { toHex } from '../codec/hex.ts';
 import { inTime, LateError } from '../http/outgoing.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
+import type { CommitCount } from '../store/ingest/commit-count.ts';
 import type { FailedTry, TokenAnswer, TokenCommands } from '../store/ingest/token-commands.ts';
 import type { TokenJobItem, TokenQueue } from '../store/model/token.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
@@ -19,11 +20,10 @@ import { askedFacts, askedLastToken, ClarityError, JOB_MS, NoAnswerError } from 
 const AT_ONCE = 5;
 /** Number of jobs of each kind and order to take from the queue at once. */
 const TAKEN = 8;
-/**
- * Milliseconds between two looks at an empty queue, and until the next attempt if the node or the store is unavailable.
- */
-const LOOK_MS = 500;
-const AWAY_MS = 5_000;
+/** Milliseconds from a commit to a look at an empty queue. */
+const COMMIT_MS = 500;
+/** Milliseconds between two looks without a commit, for jobs whose time has come, or if the node or the store is unavailable. */
+const LOOK_MS = 5_000;
 /** Maximum results per command, and milliseconds that the first result waits for others. */
 const MAX_ANSWERS = 25;
 const ANSWERS_MS = 250;
@@ -50,6 +50,8 @@ export interface TokenAskerOptions {
   snapshots: Snapshots;
   node: NodeRpc;
   commander: Commander;
+  /** The commits that may add jobs. */
+  commits: Pick<CommitCount, 'follow'>;
   /** Reports whether this host does the look-ups. In a cluster, one host does. */
   isHeld: () => boolean;
   clock: Clock;
@@ -75,7 +77,7 @@ function* inTurn({ oldest, newest, again }: TokenQueue): Generator<TokenJobItem>
 
 /** Starts the look-ups. */
 export function startTokenAsker(options: TokenAskerOptions) {
-  const { snapshots, node, isHeld, clock, chance, log } = options;
+  const { snapshots, node, commits, isHeld, clock, chance, log } = options;
   const commands = commandsOf<TokenCommands>(options.commander);
   const counters: TokenCounters = { answered: 0, failed: 0, invalid: 0 };
   const stopping = new AbortController();
@@ -87,7 +89,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
   function rest(reason: string): void {
     if (hindrance === null) log({ event: 'token_lookups_paused', reason });
     hindrance = reason;
-    restsUntil = clock.monotonic() + AWAY_MS;
+    restsUntil = clock.monotonic() + LOOK_MS;
   }
 
   /**
@@ -170,7 +172,7 @@ export function startTokenAsker(options: TokenAskerOptions) {
       tip = queue.tip;
       ready = [...inTurn(queue)].filter((item) => !taken.has(keyOf(item))).slice(0, 3 * TAKEN);
       if (ready.length > 0) return;
-      emptyUntil = clock.monotonic() + LOOK_MS;
+      emptyUntil = clock.monotonic() + COMMIT_MS;
       // No job is left that could share the command with these results.
       if (taken.size > 0) results.flush();
     }
@@ -212,6 +214,10 @@ export function startTokenAsker(options: TokenAskerOptions) {
 
     const loop = startLoop({ clock, everyMs: LOOK_MS, firstMs: 0, turn });
     return {
+      wake(): void {
+        emptyUntil = Number.NEGATIVE_INFINITY;
+        loop.wake();
+      },
       async stop(): Promise<void> {
         await loop.stop();
         await Promise.all(working);
@@ -229,10 +235,14 @@ export function startTokenAsker(options: TokenAskerOptions) {
   }
 
   const loops = [startWorking(), startLoop({ clock, everyMs: LOOK_MS, firstMs: 0, turn: spread })];
+  const endFollowing = commits.follow(clock, COMMIT_MS, () => {
+    for (const loop of loops) loop.wake();
+  });
   return {
     counters,
     async stop(): Promise<void> {
       stopping.abort();
+      endFollowing();
       await Promise.all(loops.map((loop) => loop.stop()));
       await results.flush();
     },

@@ -25,6 +25,7 @@ import { openAt } from '../support/data/ingest.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { alice, block, bob, deployment, type MadeBlock, receipt } from '../support/events/handmade.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const COIN = `${alice.address}.coin`;
@@ -201,7 +202,7 @@ function opened(says: Says = plain) {
   const lease = { isHeld: true };
   const start = () =>
     startTokenAsker({
-      ...{ snapshots, node: rpc, commander, clock },
+      ...{ snapshots, node: rpc, commander, commits: ingest.commits, clock },
       isHeld: () => lease.isHeld,
       chance: { number: () => 0 },
       log: (event) => said.push(event),
@@ -209,7 +210,7 @@ function opened(says: Says = plain) {
   let asker: ReturnType<typeof start> | null = null;
   const one = <T>(sql: string) => db.query<T, []>(sql).get();
   return {
-    ...{ directory, ingest, node, lease, said, events, commands: commandsOf<TokenCommands>(commander), snapshots },
+    ...{ directory, ingest, node, rpc, lease, said, events, commands: commandsOf<TokenCommands>(commander), snapshots },
     add(...blocks: MadeBlock[]): void {
       for (const { event } of blocks) {
         events.push(event);
@@ -581,6 +582,39 @@ test('a restored public backup contains the answers about tokens', async () => {
   const snapshots = openSnapshots(directory);
   expect(snapshots.read((read) => read.tokenMetadata.token(COIN, 1n))?.name).toBe('River Coin');
   snapshots.close();
+});
+
+test('an asker without work reads the queue only after commits, once for several, or after five seconds', async () => {
+  await using made = opened();
+  const clock = heldClock([500, 5_000]);
+  let reads = 0;
+  const asker = startTokenAsker({
+    ...{ node: made.rpc, commander: made.ingest.commander(clock), commits: made.ingest.commits, clock },
+    snapshots: {
+      ...made.snapshots,
+      read(request) {
+        reads += 1;
+        return made.snapshots.read(request);
+      },
+    },
+    isHeld: () => true,
+    chance: { number: () => 0 },
+    log: () => {},
+  });
+  const isIdle = () => clock.waiting(5_000) === 2 && clock.waiting(500) === 0;
+  await until(isIdle, 'the first look of both loops');
+  const first = next(null, null);
+  const second = next(first, null);
+  const atFirst = reads;
+  made.add(first);
+  made.add(second);
+  expect([reads, clock.waiting(500)]).toEqual([atFirst, 1]);
+  clock.pass(500);
+  await until(() => reads === atFirst + 2 && isIdle(), 'the look of both loops after the commits');
+  clock.pass(5_000);
+  await until(() => reads === atFirst + 4 && isIdle(), 'the look of both loops after five seconds');
+  await asker.stop();
+  expect([clock.waiting(500), clock.waiting(5_000)]).toEqual([0, 0]);
 });
 
 test('in a cluster, only the host with the lease sends requests about tokens', async () => {

@@ -93,12 +93,12 @@ const receivedAt = (clock: Clock): number => clock.now() * MICROSECONDS_PER_MILL
 const BATCH = 100;
 /** Requests that wait for the node at the same time. */
 const AT_ONCE = 4;
-/** Milliseconds between two looks for accounts, and after a request that the node didn't answer. */
-const LOOK_MS = 500;
+/** Milliseconds from a commit to a look for accounts, and after a request that the node didn't answer. */
+const COMMIT_MS = 500;
 const AWAY_MS = 5_000;
 
 interface AskingOptions {
-  ingest: Pick<Ingest, 'history' | 'queue' | 'receive'>;
+  ingest: Pick<Ingest, 'commits' | 'history' | 'queue' | 'receive'>;
   snapshots: Snapshots;
   node: NodeRpc;
   clock: Clock;
@@ -139,13 +139,13 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chanc
     return true;
   }
 
-  /** Requests all pending accounts. @returns milliseconds until the next call; null if none is needed */
+  /** Requests all pending accounts. @returns milliseconds until the next call; null to wait for a commit */
   async function askAll(signal: AbortSignal): Promise<number | null> {
-    // A history from the genesis block on has no start block, and never gets one.
-    if (ingest.history.bottom() === 0) return ingest.history.tip().height === 0 ? LOOK_MS : null;
+    // There is no block yet, or the history begins with the genesis block and never gets a start block.
+    if (ingest.history.bottom() === 0) return null;
     const node = askedAt(rpc, clock, signal);
     const start = snapshots.read((reader) => reader.chain.start());
-    let pauseMs = LOOK_MS;
+    let pauseMs: number | null = null;
     for (let after = 0; start !== null; ) {
       const { accounts, waiting } = snapshots.read((reader) => reader.principals.unasked(after, BATCH));
       counts.waiting = waiting;
@@ -161,9 +161,10 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chanc
     return pauseMs;
   }
 
-  return startLoop({
+  const loop = startLoop({
     clock,
-    everyMs: LOOK_MS,
+    everyMs: AWAY_MS,
+    firstMs: 0,
     waits: { firstMs: AWAY_MS, mostMs: AWAY_MS, random: chance.number },
     turn: askAll,
     failed(error) {
@@ -171,4 +172,11 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chanc
       if (error instanceof NodeUnreachableError) hinder(error.message);
     },
   });
+  const endFollowing = ingest.commits.follow(clock, COMMIT_MS, loop.wake);
+  return {
+    async stop(): Promise<void> {
+      endFollowing();
+      await loop.stop();
+    },
+  };
 }

@@ -13,7 +13,7 @@ import { startTokenAsker } from '../../tokens/asker.ts';
 import type { Environment } from './environment.ts';
 
 interface TokenSurroundings {
-  ingest: Pick<Ingest, 'tokenJobs'>;
+  ingest: Pick<Ingest, 'commits' | 'tokenJobs'>;
   snapshots: Snapshots;
   node: NodeRpc;
   commander: Commander;
@@ -31,7 +31,7 @@ export function askAboutTokens(
 ) {
   if (tokenMetadata === 'off') return null;
   const { clock, chance } = environment;
-  const asker = startTokenAsker({ ...given, clock, chance });
+  const asker = startTokenAsker({ ...given, commits: ingest.commits, clock, chance });
   tokenMetrics(registry, asker.counters, ingest.tokenJobs);
   return asker;
 }

@@ -1,7 +1,10 @@
+import type { Clock } from '../../base/clock.ts';
+
 /** Counts the commits of the writing process, in memory shared with its threads. */
 export class CommitCount {
   /** Odd while a commit is under way; greater by two after it. */
   readonly #count: Int32Array<SharedArrayBuffer>;
+  readonly #followers = new Set<() => void>();
 
   /** @param memory of the count of another thread; new memory if omitted */
   constructor(memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
@@ -20,7 +23,28 @@ export class CommitCount {
       commit();
     } finally {
       Atomics.add(this.#count, 0, 1);
+      for (const follower of this.#followers) follower();
     }
+  }
+
+  /**
+   * Calls a function after commits by this thread, once for all commits of a time.
+   * @param milliseconds from the first of these commits to the call
+   * @returns a function that stops the calls
+   */
+  follow({ after }: Pick<Clock, 'after'>, milliseconds: number, call: () => void): () => void {
+    let cancel: (() => void) | null = null;
+    const committed = () => {
+      cancel ??= after(milliseconds, () => {
+        cancel = null;
+        call();
+      });
+    };
+    this.#followers.add(committed);
+    return () => {
+      this.#followers.delete(committed);
+      cancel?.();
+    };
   }
 
   /** A number that changes with each commit; null during one, when a new snapshot may or may not include it. */

@@ -1,0 +1,34 @@
+/** Repeated calls of the system's clock share one timer. */
+import { expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { until } from '../support/time/until.ts';
+
+test('repeated calls that are due at the same time run in one turn, whenever each was started', async () => {
+  let turns = 0;
+  const calls: { interval: number; turn: number }[] = [];
+  const call = (interval: number) => () => {
+    calls.push({ interval, turn: turns });
+    // Runs after every timer that is due now.
+    queueMicrotask(() => (turns += 1));
+  };
+  const of = (wanted: number) => calls.filter(({ interval }) => interval === wanted);
+  const ends = [systemClock.every(10, call(10))];
+  await until(() => of(10).length === 2, 'calls of the shorter interval');
+  ends.push(systemClock.every(30, call(30)));
+  await until(() => of(30).length === 3, 'calls of the longer interval');
+  for (const end of ends) end();
+  const shared = new Set(of(10).map(({ turn }) => turn));
+  expect(of(30).filter(({ turn }) => !shared.has(turn))).toEqual([]);
+});
+
+test('a repeated call that was stopped runs no more, also if it was due at the same time', async () => {
+  let [stopped, others] = [0, 0];
+  const endFirst = systemClock.every(10, () => {
+    others += 1;
+    endSecond();
+  });
+  const endSecond = systemClock.every(10, () => (stopped += 1));
+  await until(() => others === 2, 'calls');
+  endFirst();
+  expect(stopped).toBe(0);
+});
