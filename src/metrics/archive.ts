@@ -27,7 +27,7 @@ export function archiveMetrics(registry: Registry, state: () => ArchiveState): v
   });
   collectedGauge(registry, {
     name: 'stackside_archive_behind_seconds',
-    help: 'Seconds since the archive last contained every entry of the log; 0 if it does',
+    help: 'Seconds since the archive last contained every entry of the log; should stay below 60',
     read: () => state().seconds,
   });
   collectedCounter(registry, {

@@ -93,7 +93,7 @@ export function verificationMetrics(registry: Registry, state: () => Verificatio
   });
   collectedGauge(registry, {
     name: 'stackside_log_corrupt_entries',
-    help: "Entries of the cluster's log that this host found missing or damaged",
+    help: "Entries of the cluster's log that this host found missing or damaged; should stay 0",
     read: () => state().unsound,
   });
   collectedCounter(registry, {

@@ -37,7 +37,7 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventMe
   const all = [...byPath.values()];
   collectedCounter(registry, {
     name: 'stackside_events_total',
-    help: 'Events that the node posted, by path and outcome',
+    help: 'Events that the node posted, by path and outcome; `rejected` and `failed` should stay 0',
     labelNames: ['event', 'outcome'],
     read: () =>
       all.flatMap(({ event, outcomes }) =>
@@ -53,7 +53,7 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventMe
   });
   collectedGauge(registry, {
     name: 'stackside_events_in_flight',
-    help: 'Posted events without an answer yet',
+    help: 'Events that wait for a response',
     read: waiting,
   });
   return {

@@ -49,7 +49,7 @@ export function hookMetrics(
   });
   collectedGauge(registry, {
     name: 'chainhooks_secrets_unreadable',
-    help: "Consumers that get no deliveries because this host can't read their signing secret",
+    help: "Consumers that get no deliveries because this host can't read their signing secret; should be 0",
     read: unreadableSecrets,
   });
   collectedGauge(registry, {

@@ -11,7 +11,7 @@ const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.0
 export function requestMetrics(registry: Registry): RequestMetrics {
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Time until a request was answered by method, route and status, in seconds',
+    help: 'Time until a request was answered, in seconds, by method, route and status',
     labelNames: ['method', 'route', 'status_code'],
     buckets: SECONDS,
     registers: [registry],
@@ -47,7 +47,7 @@ export function rateLimitMetrics(registry: Registry): RateLimitMetrics {
 export function snapshotLog(registry: Registry, log: (event: SnapshotEvent) => void): (event: SnapshotEvent) => void {
   const cutOff = new Counter({
     name: 'stackside_read_timeouts_total',
-    help: 'Requests that were ended because they read one snapshot for too long',
+    help: 'Requests that were cancelled because they read one snapshot for too long; should stay 0',
     registers: [registry],
   });
   return (event) => {

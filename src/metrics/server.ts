@@ -51,7 +51,7 @@ export function stateMetrics(registry: Registry, now: () => number): (state: Ser
 export function storeMetrics(registry: Registry, health: WriterHealth, unknown: UnknownCounts): void {
   collectedCounter(registry, {
     name: 'stackside_unknown_kinds_total',
-    help: "Transactions, events, statuses and event paths that this version doesn't support",
+    help: "Transactions, events, statuses and event paths that this version doesn't support; should stay 0",
     labelNames: ['what'],
     read: () => unknownKinds.map((what) => [{ what }, unknown[what]]),
   });
@@ -75,12 +75,12 @@ export function storeMetrics(registry: Registry, health: WriterHealth, unknown: 
 export function accountMetrics(registry: Registry, counts: Readonly<{ asked: number; waiting: number }>): void {
   collectedCounter(registry, {
     name: 'stackside_account_lookups_total',
-    help: 'Accounts whose balance at the start of the history was looked up at the node',
+    help: 'Partial history: accounts that were fetched from the node',
     read: () => counts.asked,
   });
   collectedGauge(registry, {
     name: 'stackside_account_lookups_pending',
-    help: 'Accounts that wait for their balance at the start of the history from the node',
+    help: 'Partial history: accounts that wait for the node',
     read: () => counts.waiting,
   });
 }
