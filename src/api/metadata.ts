@@ -76,7 +76,7 @@ const known = <T extends object>(members: T) =>
   };
 
 /** A token that has an answer. */
-interface Found {
+interface TokenMetadata {
   contract: TokenContractDetail;
   token: TokenDetail;
 }
@@ -90,7 +90,7 @@ function found(
   { tokenMetadata }: Reader,
   { family, contractId, number, locale }: { family: TokenFamily; contractId: string; number: bigint; locale: string },
   isAsked: boolean,
-): Found {
+): TokenMetadata {
   const contract = tokenMetadata.contract(contractId);
   if (contract === undefined) throw notFound('Contract not found');
   if (contract.lastTokenId === 'invalid') throw clarityError();

@@ -77,7 +77,7 @@ export interface StateReadings {
 }
 
 /** A state with its texts. */
-export interface Standing {
+export interface ServerStatus {
   state: ServerState;
   /** Whether answers are up to date. */
   ready: boolean;
@@ -135,8 +135,8 @@ const standing = (
   state: ServerState,
   reason: string | null,
   next: string,
-  more: Partial<Pick<Standing, 'ready' | 'secondsLeft' | 'observer'>> = {},
-): Standing => ({
+  more: Partial<Pick<ServerStatus, 'ready' | 'secondsLeft' | 'observer'>> = {},
+): ServerStatus => ({
   state,
   ready: state === 'live',
   reason: reason === null ? null : sentence(reason),
@@ -156,7 +156,7 @@ function waiting(
   reason: string,
   next: string,
   ifRight: string,
-): Standing {
+): ServerStatus {
   if (config === 'unknown') return standing(state, reason, next, { observer: observerToml(endpoint) });
   if (config === 'right') return standing(state, reason, ifRight);
   return standing(state, `${reason}. ${config.problem}`, config.remedy, { observer: config.section });
@@ -188,7 +188,7 @@ const isEmpty = ({ height, secondsSinceEvent, log }: StateReadings): boolean =>
   height === null && secondsSinceEvent === null && log === null;
 
 /** Makes the standing of one state if its condition holds. */
-type Rule = (readings: StateReadings) => Standing | null;
+type Rule = (readings: StateReadings) => ServerStatus | null;
 
 /** The rules by state, in the order in which they apply: the order of {@link serverStates}. */
 const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
@@ -338,7 +338,7 @@ function leftOf(readings: StateReadings): number | null {
 }
 
 /** Decides the state of a server: the first state with a condition that holds. */
-export function standingOf(readings: StateReadings): Standing {
+export function findServerStatus(readings: StateReadings): ServerStatus {
   for (const rule of Object.values(rules)) {
     const found = rule(readings);
     if (found !== null) return found;

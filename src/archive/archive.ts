@@ -48,7 +48,7 @@ export class ArchiveDamagedError extends OperatorError {
  * @returns null where there is no such object
  * @throws ArchiveDamagedError as `sound` does; OperatorError where the place can't be read
  */
-export async function readSoundly<T>(
+export async function readVerified<T>(
   place: BackupSource,
   name: string,
   most: number,
@@ -101,7 +101,7 @@ export const chainOfIdentity = ({ network, chain_id }: Pick<Identity, 'network' 
  * @throws OperatorError if a newer program made it, or the object is damaged
  */
 export const identityIn = (place: BackupSource): Promise<Identity | null> =>
-  readSoundly(place, IDENTITY, MAX_IDENTITY, async (bytes) => {
+  readVerified(place, IDENTITY, MAX_IDENTITY, async (bytes) => {
     const identity = parsedJson(strictText(bytes) ?? '');
     const format = Object(identity).format;
     if (typeof format === 'number' && format > FORMAT) {
@@ -213,7 +213,7 @@ async function verifiedSegment(place: BackupSource, name: string, bytes: Uint8Ar
 }
 
 const segmentAt = (place: BackupSource, name: string): Promise<Segment | null> =>
-  readSoundly(place, name, MAX_SEGMENT_BYTES, (bytes) => verifiedSegment(place, name, bytes));
+  readVerified(place, name, MAX_SEGMENT_BYTES, (bytes) => verifiedSegment(place, name, bytes));
 
 /**
  * Reads a sealed segment, and verifies it.

@@ -21,7 +21,7 @@ import { checker } from '../http/checker.ts';
 import { compressedPart, hashOfPart, longestCompressed, type PlaceReads } from '../places/files.ts';
 import type { RowLine } from '../store/base/snapshot.ts';
 import type { Head } from '../store/log/entry.ts';
-import { ArchiveDamagedError, readSoundly } from './archive.ts';
+import { ArchiveDamagedError, readVerified } from './archive.ts';
 
 /** Version of the format of bases. */
 export const BASE_FORMAT = 1;
@@ -172,7 +172,7 @@ async function decompressed(place: PlaceReads, name: string, object: Uint8Array,
 
 /** The content of a part. @throws ArchiveDamagedError that names it */
 async function contentOf(place: PlaceReads, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
-  const content = await readSoundly(place, name, longestCompressed(bytes), async (object) => {
+  const content = await readVerified(place, name, longestCompressed(bytes), async (object) => {
     const found = await decompressed(place, name, object, bytes);
     if (found.length === bytes && hashOfPart(found) === sha256) return found;
     throw new ArchiveDamagedError(place, `${name} is no sound part of a base: its content is another`);
@@ -217,7 +217,7 @@ function faultOf(named: NamedBase, manifest: unknown, sha256: unknown): string |
  * @throws ArchiveDamagedError that names it; OperatorError where a newer program made it, or the place can't be read
  */
 export const baseAt = (place: PlaceReads, named: NamedBase): Promise<BaseManifest | null> =>
-  readSoundly(place, named.name, MAX_MANIFEST, async (object) => {
+  readVerified(place, named.name, MAX_MANIFEST, async (object) => {
     const { name } = named;
     const text = strictText(await decompressed(place, name, object, MAX_MANIFEST));
     const { manifest, sha256 } = Object(parsedJson(text ?? ''));

@@ -15,7 +15,7 @@ import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { BackupSource } from '../places/files.ts';
-import { ArchiveDamagedError, Identity, linkedFrom, readSoundly } from './archive.ts';
+import { ArchiveDamagedError, Identity, linkedFrom, readVerified } from './archive.ts';
 import { baseOfName } from './base.ts';
 import { FORMAT, isOpenName, rangeOfName } from './segment.ts';
 import {
@@ -120,4 +120,4 @@ function headOf(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, key: 
  * @throws ArchiveUntrustedError; ArchiveDamagedError; OperatorError where the place can't be read, or the format is newer
  */
 export const headIn = (source: BackupSource, key: string | null): Promise<ArchiveHead | null> =>
-  readSoundly(source, HEAD, MAX_HEAD, async (bytes) => headOf(source, bytes, key));
+  readVerified(source, HEAD, MAX_HEAD, async (bytes) => headOf(source, bytes, key));

@@ -98,7 +98,7 @@ export class Turns {
    * Requests to continue long work, behind all waiting requests.
    * @returns a promise that resolves in a later turn
    */
-  behindOthers(): Promise<void> {
+  yieldLongWork(): Promise<void> {
     if (this.#end === null) this.#start();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#long.push(resolve);
@@ -107,12 +107,12 @@ export class Turns {
 
   /** Starts long work of one client. @returns the function to await between its batches */
   longWork(): Pause {
-    return turnAfter(WORK_MS, { monotonic: this.#clock.monotonic, turn: () => this.behindOthers() });
+    return turnAfter(WORK_MS, { monotonic: this.#clock.monotonic, turn: () => this.yieldLongWork() });
   }
 
   #start(): void {
     this.#begin();
-    void this.#goOn();
+    void this.#runTurns();
   }
 
   #wait(): Promise<void> {
@@ -130,19 +130,19 @@ export class Turns {
   }
 
   /** Runs turns until nothing waits. */
-  async #goOn(): Promise<void> {
+  async #runTurns(): Promise<void> {
     for (;;) {
       await this.#clock.turn();
       if (this.#waiting.length === 0 && this.#long.length === 0) break;
       this.#begin();
-      if (this.#waiting.length > 0) await this.#letOn();
+      if (this.#waiting.length > 0) await this.#resumeWaiters();
       this.#long.shift()?.();
     }
     this.#end = null;
   }
 
   /** Resumes waiting requests, at least one, until the turn's time is over. */
-  async #letOn(): Promise<void> {
+  async #resumeWaiters(): Promise<void> {
     this.#waiting.shift()?.();
     // Callbacks of one turn run one after the other. Each starts after the previous callback has run its microtasks.
     const others = Math.min(this.#waiting.length, MAX_AT_ONCE);

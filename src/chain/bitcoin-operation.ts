@@ -54,12 +54,17 @@ const some = (value: Uint8Array | null): Uint8Array => (value === null ? clarity
 const optionalUint = (value: number | bigint | null | undefined): Uint8Array =>
   value == null ? clarity.none() : clarity.some(clarity.uint(value));
 
-interface Made {
+interface SenderAndPayload {
   sender: string;
   payload: Payload;
 }
 
-const contractCall = (sender: string, contractId: string, functionName: string, args: Uint8Array[]): Made => ({
+const contractCall = (
+  sender: string,
+  contractId: string,
+  functionName: string,
+  args: Uint8Array[],
+): SenderAndPayload => ({
   sender,
   payload: {
     type: 'contract_call',
@@ -70,7 +75,7 @@ const contractCall = (sender: string, contractId: string, functionName: string, 
   },
 });
 
-function transfer(events: readonly ChainEvent[]): Made | null {
+function transfer(events: readonly ChainEvent[]): SenderAndPayload | null {
   for (const event of events) {
     if (event.kind !== 'stx' || event.action !== 'transfer' || event.sender === null || event.recipient === null)
       continue;
@@ -103,7 +108,7 @@ const startHeight = ({ operation, burnBlockHeight }: BitcoinOperationInput): num
   operation?.stack_stx?.burn_block_height ?? burnBlockHeight;
 
 /** Makes `stack-stx` of pox-4 with the signer's key: the eight arguments of SIP-021. */
-function stackWithSigner(input: BitcoinOperationInput): Made | null {
+function stackWithSigner(input: BitcoinOperationInput): SenderAndPayload | null {
   const op = input.operation?.stack_stx;
   if (!op?.signer_key) return null;
   resultTuple(input);
@@ -120,7 +125,7 @@ function stackWithSigner(input: BitcoinOperationInput): Made | null {
 }
 
 /** Makes `stack-stx` of pox to pox-3, derived from its lock. */
-function stackFromLock(input: BitcoinOperationInput, print: PoxPrint | null): Made | null {
+function stackFromLock(input: BitcoinOperationInput, print: PoxPrint | null): SenderAndPayload | null {
   const lock = input.events.find((event) => event.kind === 'stx_lock');
   if (lock?.kind !== 'stx_lock') return null;
   const result = resultTuple(input);
@@ -142,7 +147,7 @@ function stackFromLock(input: BitcoinOperationInput, print: PoxPrint | null): Ma
   ]);
 }
 
-function delegate(input: BitcoinOperationInput, print: PoxPrint | null): Made | null {
+function delegate(input: BitcoinOperationInput, print: PoxPrint | null): SenderAndPayload | null {
   if (print?.name !== 'delegate-stx') return null;
   const contractId = `${BOOT_ADDRESS[input.network.kind]}.${print.contractName}`;
   const op = input.operation?.delegate_stx;
@@ -192,7 +197,7 @@ const knownOperations: ReadonlySet<string> = new Set([
   'pre_stx',
 ]);
 
-const contentOf = (txId: Uint8Array, raw: Uint8Array, { sender, payload }: Made): TransactionContent => ({
+const contentOf = (txId: Uint8Array, raw: Uint8Array, { sender, payload }: SenderAndPayload): TransactionContent => ({
   txId,
   raw,
   sender: { address: sender, nonce: 0n },

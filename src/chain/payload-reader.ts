@@ -204,7 +204,7 @@ const askedPaths: Record<string, Read> = {
 };
 
 /** Reports whether entries of this path contain the node's answers to queries. */
-export const isAskedPath = (path: string): boolean => Object.hasOwn(askedPaths, path);
+export const isNodeQueryPath = (path: string): boolean => Object.hasOwn(askedPaths, path);
 
 /** Paths that a node posts events to. */
 export const eventPaths: readonly string[] = Object.keys(paths);
@@ -248,7 +248,7 @@ export const isHostPath = (path: string): boolean => path.startsWith('/stackside
  * their texts are unavailable.
  */
 export const isRecordedPath = (path: string): boolean =>
-  (!isHostPath(path) || isAskedPath(path)) && path !== WITHHELD_PATH;
+  (!isHostPath(path) || isNodeQueryPath(path)) && path !== WITHHELD_PATH;
 
 /**
  * Returns the payload of an entry of a journal or log. A newer program may have written the entry: an event of an
@@ -257,11 +257,11 @@ export const isRecordedPath = (path: string): boolean =>
  * @throws PayloadError as {@link readPayload}
  */
 export const readEntry = (path: string, text: string): NodePayload =>
-  isEventPath(path) || isAskedPath(path) ? readPayload(path, text) : { kind: 'other', journaled: true };
+  isEventPath(path) || isNodeQueryPath(path) ? readPayload(path, text) : { kind: 'other', journaled: true };
 
 /**
  * Returns the payload of an event.
- * @param path the path of the event: {@link mayBeEventPath} or {@link isAskedPath} must be true for it, or it is
+ * @param path the path of the event: {@link mayBeEventPath} or {@link isNodeQueryPath} must be true for it, or it is
  * {@link SKIPPED_PATH}
  * @param text its JSON
  * @param lazyFrom minimum characters of a block for parsing its events one by one
@@ -269,7 +269,7 @@ export const readEntry = (path: string, text: string): NodePayload =>
  */
 export function readPayload(path: string, text: string, lazyFrom = LAZY_FROM): NodePayload {
   if (path === SKIPPED_PATH) return { kind: 'other', journaled: true };
-  if (isAskedPath(path)) return askedPaths[path]!(text, lazyFrom);
+  if (isNodeQueryPath(path)) return askedPaths[path]!(text, lazyFrom);
   const read = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (read === undefined && !mayBeEventPath(path)) throw new PayloadError(`No event is posted to ${path}`);
   // Nested brackets take a second per megabyte to parse, and forty times their memory. A recursive walk of such a value

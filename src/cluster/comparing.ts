@@ -83,7 +83,7 @@ async function whyOther(log: Log, own: OwnEntries, id: number): Promise<Operator
  * The cause if an entry of the log doesn't follow the host's last one.
  * @param foreign the number of the log's entry, and the host's last entry
  */
-export async function whyForeign(
+export async function explainMismatch(
   log: Log,
   own: OwnEntries,
   { id, last }: Pick<ForeignEntryError, 'id' | 'last'>,

@@ -20,7 +20,7 @@ import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { type Change, ForeignEntryError, type Submitted } from '../store/ingest/writer.ts';
 import { WriterQueue } from '../store/ingest/writer-queue.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
-import { appendSurely, heal, UnsoundLogError, whyForeign } from './comparing.ts';
+import { appendSurely, explainMismatch, heal, UnsoundLogError } from './comparing.ts';
 import type { ClusterLog, ClusterMetrics, ClusterState } from './events.ts';
 import { type Appended, LogUnavailableError, type SharedLog } from './shared-log.ts';
 
@@ -357,7 +357,7 @@ export class ClusterHost {
       await entries.follow(read, 'each', this.#levelAt !== null, clock.turn);
     } catch (error) {
       if (!(error instanceof ForeignEntryError)) throw error;
-      throw await whyForeign(log, entries, error);
+      throw await explainMismatch(log, entries, error);
     }
     say({ event: 'log_followed', entries: read.length, position: entries.position().id });
   }

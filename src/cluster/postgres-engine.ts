@@ -63,7 +63,7 @@ interface Writable {
 type FailureOf = (server: string, cause: unknown) => LogUnavailableError | LogUnknownOutcomeError;
 
 /** Result of the search at one server: whether it takes writes, or the failure that left this unknown. */
-type Found = Writable & ({ timeline: number | null } | { failure: unknown });
+type ProbeResult = Writable & ({ timeline: number | null } | { failure: unknown });
 
 /**
  * Each promotion of a standby begins a timeline with a higher number. A former primary that was cut off and still takes
@@ -198,7 +198,7 @@ export class PostgresEngine {
     throw new LogUnavailableError(`No server of the shared log can be written: ${reasons.join('; ')}`);
   }
 
-  async #look(server: EngineServer): Promise<Found> {
+  async #look(server: EngineServer): Promise<ProbeResult> {
     const { url, database } = server;
     // The client would prefer the variable PGDATABASE to the database of the URL.
     const sql = new Bun.SQL(url, { ...this.#pool, database, connection: SESSION });

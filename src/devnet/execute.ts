@@ -146,7 +146,7 @@ function costOf(txId: string, reads: number): Cost {
 const STX = 'STX';
 
 /** An amount of an asset that an account sent; 1 for a non-fungible token. */
-interface Sent {
+interface SentAsset {
   readonly owner: string;
   readonly asset: string;
   amount: bigint;
@@ -156,8 +156,8 @@ const keyOf = (owner: string, asset: string): string => `${owner} ${asset}`;
 const tokenText = (asset: string, hex: string): string => `${asset} ${hex}`;
 
 /** Returns the assets that the events took from each account, by transfers and burns. */
-function sentBy(events: readonly ChainEvent[]): Map<string, Sent> {
-  const sent = new Map<string, Sent>();
+function sentBy(events: readonly ChainEvent[]): Map<string, SentAsset> {
+  const sent = new Map<string, SentAsset>();
   const add = (owner: string, asset: string, amount: bigint) => {
     const known = sent.get(keyOf(owner, asset)) ?? { owner, asset, amount: 0n };
     known.amount += amount;

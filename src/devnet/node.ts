@@ -118,7 +118,7 @@ interface BitcoinBlocks {
 }
 
 /** A block by its index block hash, or by the name of a snapshot of the state after it. */
-export type Place = { readonly indexBlockHash: string } | { readonly snapshot: string };
+export type BlockReference = { readonly indexBlockHash: string } | { readonly snapshot: string };
 
 /** A named state of the chain. */
 export interface Snapshot {
@@ -500,7 +500,7 @@ export class SimulatedNode {
    * tests can go back to the same snapshot again and again.
    * @throws ParameterError if the chain has no such block within the depth of a fork
    */
-  revert(place: Place): Promise<Fork> {
+  revert(place: BlockReference): Promise<Fork> {
     return this.#steered(async () => {
       const hash = 'snapshot' in place ? this.#snapshots.get(place.snapshot) : place.indexBlockHash;
       const depth = this.#reachable().findIndex((block) => block.indexBlockHash === hash);
@@ -805,7 +805,7 @@ function steps(distance: Distance, present: number, most: number, field: string)
 }
 
 /** Returns the error for a state that the chain can't go back to. */
-const unreachable = (place: Place): ParameterError =>
+const unreachable = (place: BlockReference): ParameterError =>
   'snapshot' in place
     ? new ParameterError(
         { location: 'body', path: ['snapshot'] },

@@ -571,14 +571,17 @@ function account({ block, params: [principal = ''], query }: RpcRequest) {
 
 const NO_CLARITY = 'The simulated node executes no Clarity';
 
-interface Found {
+interface FoundContract {
   readonly context: ReadContext;
   readonly template: ContractTemplate;
   readonly height: number;
 }
 
 /** Returns the contract in the path; undefined if there is none. */
-function contractOf({ block: { world, burnView }, params: [address = '', name = ''] }: RpcRequest): Found | undefined {
+function contractOf({
+  block: { world, burnView },
+  params: [address = '', name = ''],
+}: RpcRequest): FoundContract | undefined {
   const contract = `${address}.${name}`;
   const deployed = world.contract(contract);
   if (deployed === undefined) return undefined;
@@ -589,7 +592,7 @@ function contractOf({ block: { world, burnView }, params: [address = '', name = 
   };
 }
 
-function required(asked: RpcRequest, what: string): Found {
+function required(asked: RpcRequest, what: string): FoundContract {
   const found = contractOf(asked);
   if (found === undefined) throw new RpcError(404, `No contract ${what} found`);
   return found;

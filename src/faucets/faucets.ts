@@ -4,7 +4,7 @@ import type { CommandsOf } from '../store/ingest/commands.ts';
 import type { Currency, FaucetCommands, FaucetRequests } from '../store/ingest/faucet-requests.ts';
 import { type BitcoinRpcOptions, bitcoinRpc, type SentBitcoin } from './bitcoin-faucet.ts';
 import { FaucetError, failed } from './faucet-error.ts';
-import type { Sent, StacksFaucetOptions } from './stacks-faucet.ts';
+import type { BroadcastTransaction, StacksFaucetOptions } from './stacks-faucet.ts';
 
 type BitcoinSettings = BitcoinRpcOptions & { key: string };
 
@@ -41,12 +41,12 @@ const SBTC_AMOUNT = 10_000n;
 /** The functions of a faucet. Each throws FaucetError. */
 interface StxFaucet {
   /** @param ip the client's address, which is recorded but sets no limit */
-  send(address: string, stacking: boolean, ip: string): Promise<Sent>;
+  send(address: string, stacking: boolean, ip: string): Promise<BroadcastTransaction>;
 }
 
 interface SbtcFaucet {
   /** @param ip the client's address, which is recorded but sets no limit */
-  send(address: string, ip: string): Promise<Sent>;
+  send(address: string, ip: string): Promise<BroadcastTransaction>;
 }
 
 interface BtcFaucet {
@@ -129,7 +129,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
   }
 
   /** Sends within the limit. Records the request first, so that no payout is sent without counting. */
-  function give<T extends Sent | SentBitcoin>(
+  function give<T extends BroadcastTransaction | SentBitcoin>(
     currency: Currency,
     address: string,
     ip: string,

@@ -17,7 +17,7 @@ import { UnreachableError } from '../http/direct-fetch.ts';
 import { failed, outOfFunds, unavailable } from './faucet-error.ts';
 
 /** A broadcast transaction: its id with 0x, and its bytes in hex without 0x. */
-export interface Sent {
+export interface BroadcastTransaction {
   txId: string;
   txRaw: string;
 }
@@ -76,7 +76,11 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
   }
 
   /** Signs with one account and broadcasts. @returns the transaction, or the node's reason for rejecting it */
-  async function sendFrom(key: string, make: Make, fallbackFee: bigint): Promise<Sent | { reason: string }> {
+  async function sendFrom(
+    key: string,
+    make: Make,
+    fallbackFee: bigint,
+  ): Promise<BroadcastTransaction | { reason: string }> {
     const { chainId } = await node.info();
     const network: StacksNetwork = { ...STACKS_TESTNET, chainId };
     const nonce = nextNonce(getAddressFromPrivateKey(key, network));
@@ -94,7 +98,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
   }
 
   /** Sends from the first account that can. @throws FaucetError if none can */
-  async function send(accounts: readonly string[], make: Make, fallbackFee: bigint): Promise<Sent> {
+  async function send(accounts: readonly string[], make: Make, fallbackFee: bigint): Promise<BroadcastTransaction> {
     let reason = '';
     try {
       for (const key of accounts) {
@@ -123,7 +127,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
     },
 
     /** Sends STX from a random account, or from the others if it can't. @param amount micro-STX */
-    sendStx(recipient: string, amount: bigint): Promise<Sent> {
+    sendStx(recipient: string, amount: bigint): Promise<BroadcastTransaction> {
       const first = Math.floor(Math.random() * keys.length);
       const make: Make = ({ key, nonce, fee, network }) =>
         makeSTXTokenTransfer({ recipient, amount, senderKey: key, memo: 'faucet', nonce, fee, network });
@@ -135,7 +139,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
      * @param asset the token's asset identifier
      * @param amount base units
      */
-    sendToken(asset: string, recipient: string, amount: bigint): Promise<Sent> {
+    sendToken(asset: string, recipient: string, amount: bigint): Promise<BroadcastTransaction> {
       const [contract = '', tokenName = ''] = asset.split('::');
       const [contractAddress = '', contractName = ''] = contract.split('.');
       const make: Make = ({ key, nonce, fee, network }) => {

@@ -27,7 +27,7 @@ import type { HookEvent, HookLog } from './log-event.ts';
 import { Matcher } from './matching/matching.ts';
 
 /** A hook stopped being enabled by itself: it was interrupted, or it expired. */
-export interface HookEnd {
+export interface HookStopped {
   type: 'chainhook.interrupted' | 'chainhook.expired';
   uuid: string;
   consumer: string;
@@ -44,7 +44,7 @@ interface EngineListeners extends Pick<HookTimers, 'evaluated'> {
   /** A hook has to catch up, or a backfill may queue more. */
   behind: () => void;
   /** A hook ended. */
-  ended: (end: HookEnd) => void;
+  ended: (end: HookStopped) => void;
   /** Writes succeed again after failures: any queue may have deliveries, and any hook may have to catch up. */
   recovered: () => void;
 }
@@ -57,7 +57,7 @@ const nothingDone = () => ({
   said: [] as HookEvent[],
   queues: [] as [hookId: number, queue: QueueName][],
   isBehind: false,
-  ends: [] as HookEnd[],
+  ends: [] as HookStopped[],
 });
 
 /**
@@ -322,7 +322,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#end(record, 'chainhook.interrupted', reason);
   }
 
-  #end(record: HookRecord, type: HookEnd['type'], reason: string): void {
+  #end(record: HookRecord, type: HookStopped['type'], reason: string): void {
     const { uuid, consumer } = record;
     this.#done.ends.push({ type, consumer, uuid, name: activeHook(record).name, reason, at: this.now() });
   }

@@ -1,7 +1,7 @@
 /** Retention of chainhooks: removes old bodies and rows of deliveries, and ledger rows of blocks too deep to be orphaned. */
 import type { Clock } from '../base/clock.ts';
 import { type Loop, startLoop } from '../base/service.ts';
-import type { Made } from '../store/hooks/outbox.ts';
+import type { DeliveryKey } from '../store/hooks/outbox.ts';
 import type { HookReads } from '../store/hooks/store.ts';
 import type { CommandsOf } from '../store/ingest/commands.ts';
 import type { HookEngine } from './engine.ts';
@@ -26,7 +26,7 @@ export function upkeepCommands({ store }: Pick<HookEngine, 'store'>) {
   const { records, deliveries, ledger, backfills } = store;
   return {
     /** Removes bodies of finished deliveries made before a time. @returns how many, and the last */
-    'upkeep.aged_bodies': ({ after, before, limit }: Limit & { after: Made; before: number }) =>
+    'upkeep.aged_bodies': ({ after, before, limit }: Limit & { after: DeliveryKey; before: number }) =>
       deliveries.forgetBodies(after, before, limit),
 
     /** Removes bodies of a hook's delivered deliveries except the newest. @returns how many, and the last */
@@ -89,7 +89,7 @@ export function maintenance(options: MaintenanceOptions) {
     return forgotten.count === BATCH;
   }
 
-  async function forgetSurplus(hookId: number): Promise<boolean> {
+  async function deleteExcess(hookId: number): Promise<boolean> {
     const after = surplusUpTo.get(hookId) ?? 0;
     const forgotten = await commands.run('upkeep.surplus_bodies', {
       hook: hookId,
@@ -108,7 +108,7 @@ export function maintenance(options: MaintenanceOptions) {
     return forgotten !== null;
   }
 
-  async function forgetRows(): Promise<boolean> {
+  async function deleteExpired(): Promise<boolean> {
     return (await commands.run('upkeep.rows', { before: logBegin(), limit: BATCH })) === BATCH;
   }
 
@@ -119,10 +119,10 @@ export function maintenance(options: MaintenanceOptions) {
 
   const kinds = (): ForgetBatch[] => [
     forgetAged,
-    forgetRows,
+    deleteExpired,
     forgetDeep,
     forgetDeleted,
-    ...records.withLongLog(mostBodies).map((id) => () => forgetSurplus(id)),
+    ...records.withLongLog(mostBodies).map((id) => () => deleteExcess(id)),
   ];
 
   /** Removes in batches, with turns for others in between. */

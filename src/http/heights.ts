@@ -73,7 +73,7 @@ export class Heights {
    * @param noted receives the height of the snapshot
    * @throws the errors of `Snapshots.read`
    */
-  read<T>(noted: NotedHeight, answer: (read: Reader) => ReadNow<T>): T {
+  read<T>(noted: ResponseHeight, answer: (read: Reader) => ReadNow<T>): T {
     return this.#snapshots.read((read) => {
       noted.height = read.height();
       return answer(read);
@@ -85,7 +85,7 @@ export class Heights {
    * @param noted receives the height of the snapshot
    * @throws ParameterError for an invalid height, ApiError if the height isn't reached in time, and the errors of `Snapshots.readLong`
    */
-  async readLong<T>(request: Request, noted: NotedHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
+  async readLong<T>(request: Request, noted: ResponseHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
     const minimum = minimumHeight(request);
     const deadline = this.#clock.monotonic() + MAX_WAIT_MS;
     for (;;) {
@@ -102,7 +102,7 @@ export class Heights {
 }
 
 /** The height of the snapshot that one request was answered from. */
-export class NotedHeight {
+export class ResponseHeight {
   /** Height of the last snapshot that was read; null before the first. */
   height: number | null = null;
 
@@ -114,9 +114,9 @@ export class NotedHeight {
 }
 
 /** How a wait for a height ended: the height may have been reached, the time was over, or too many wait already. */
-export type WaitEnd = 'reached' | 'late' | 'full';
+export type WaitOutcome = 'reached' | 'late' | 'full';
 
-const refusals: Readonly<Record<Exclude<WaitEnd, 'reached'>, string>> = {
+const refusals: Readonly<Record<Exclude<WaitOutcome, 'reached'>, string>> = {
   late: `it did not come within ${MAX_WAIT_MS / 1000} second; ask again, or ask another server`,
   full: `${MAX_WAITING} requests wait for a higher block already; ask again, or ask another server`,
 };
@@ -125,7 +125,7 @@ interface Waiter {
   minimum: number;
   /** Time at which the request is refused, on the monotonic clock. */
   deadline: number;
-  end(how: WaitEnd): void;
+  end(how: WaitOutcome): void;
 }
 
 export type WaitingRoom = ReturnType<typeof waitingRoom>;
@@ -177,9 +177,9 @@ export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['cloc
      * @param deadline on the monotonic clock
      * @param signal aborts when the client disconnects, which ends the wait
      */
-    wait(minimum: number, deadline: number, signal: AbortSignal): Promise<WaitEnd> {
+    wait(minimum: number, deadline: number, signal: AbortSignal): Promise<WaitOutcome> {
       if (waiters.size >= most) return Promise.resolve('full');
-      const { promise, resolve } = Promise.withResolvers<WaitEnd>();
+      const { promise, resolve } = Promise.withResolvers<WaitOutcome>();
       const left = () => waiter.end('late');
       const waiter: Waiter = {
         minimum,

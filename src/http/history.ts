@@ -22,7 +22,7 @@ import { ApiError, HistoryError, ShapedError } from './errors.ts';
  * - `account`: the STX and the nonces of accounts, which the server requests from the node. The handler calls {@link withUntouched}.
  * - `whole`: all blocks, for sums, tokens, stacking and names: 503 with the code `HISTORY_INCOMPLETE`.
  */
-export type HistoryNeed = 'none' | 'pending' | 'thing' | 'since' | 'account' | 'whole';
+export type HistoryRequirement = 'none' | 'pending' | 'thing' | 'since' | 'account' | 'whole';
 
 /** Response header: height of the first block of the index, if the chain has earlier blocks. */
 export const HISTORY_HEADER = 'stackside-history-from';
@@ -131,7 +131,7 @@ export const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
 const MAX_RANGES = 50;
 
 /** Returns the Bitcoin blocks that were filled from the node, which doesn't return payouts, as ranges; null if there are none. */
-export function withoutPayouts(read: Reader): string | null {
+export function missingPayouts(read: Reader): string | null {
   const ranges = read.burnRewards.withoutPayouts();
   const [last, cut] = [ranges.at(-1), ranges[MAX_RANGES - 1]];
   if (last === undefined) return null;

@@ -21,22 +21,22 @@ declare const ofValue: unique symbol;
  * A `T` that is already JSON text, or that is serialized when the answer is written. The type is empty, so that no code can
  * read a member of `T` from it.
  */
-export interface Written<T> {
+export interface Serialized<T> {
   readonly [ofValue]: T;
 }
 
-/** The type of the value, whether it is {@link Written} or not. */
-type Plain<T> = T extends Written<infer R> ? R : T;
+/** The type of the value, whether it is {@link Serialized} or not. */
+type Plain<T> = T extends Serialized<infer R> ? R : T;
 
 /** Serializes a value now, so that it can be cached as text. */
-export const written = <T>(value: T): Written<T> => new JsonText(jsonOf(value)) as unknown as Written<T>;
+export const serializeNow = <T>(value: T): Serialized<T> => new JsonText(jsonOf(value)) as unknown as Serialized<T>;
 
 /** JSON text that is sent as it is. */
-export const jsonText = <T>(text: string): Written<T> => new JsonText(text) as unknown as Written<T>;
+export const jsonText = <T>(text: string): Serialized<T> => new JsonText(text) as unknown as Serialized<T>;
 
-/** Schema of a part of an answer that may be {@link Written}. In the OpenAPI document it is the schema of the value. */
-export const MaybeWritten = <T extends TSchema>(schema: T) =>
-  schema as unknown as TUnsafe<Static<T> | Written<Static<T>>>;
+/** Schema of a part of an answer that may be {@link Serialized}. In the OpenAPI document it is the schema of the value. */
+export const MaybeSerialized = <T extends TSchema>(schema: T) =>
+  schema as unknown as TUnsafe<Static<T> | Serialized<Static<T>>>;
 
 /** A value that is serialized when the answer is written. */
 class LazyValue {
@@ -51,8 +51,8 @@ class LazyValue {
  * The items of a list, each serialized when it is written. Some take milliseconds, so {@link jsonParts} can pause between
  * them for other requests.
  */
-export const serializedLazily = <T, R>(items: readonly T[], serialize: (of: T) => R): Written<Plain<R>>[] =>
-  items.map((item) => new LazyValue(() => serialize(item)) as unknown as Written<Plain<R>>);
+export const serializedLazily = <T, R>(items: readonly T[], serialize: (of: T) => R): Serialized<Plain<R>>[] =>
+  items.map((item) => new LazyValue(() => serialize(item)) as unknown as Serialized<Plain<R>>);
 
 /** The JSON text of an answer. */
 export function jsonOf(body: unknown): string {
@@ -82,7 +82,7 @@ export function jsonParts(body: unknown, pause: Pause): string[] | Promise<strin
     parts.push(writer.take());
   }
 
-  function goOn(): string[] | Promise<string[]> {
+  function writeOn(): string[] | Promise<string[]> {
     while (writer.writeMore()) {
       if (characters + writer.length > MAX_CHARACTERS) {
         throw new TooMuchWorkError(
@@ -91,16 +91,16 @@ export function jsonParts(body: unknown, pause: Pause): string[] | Promise<strin
       }
       if (writer.length >= PART) takePart();
       const turn = pause();
-      if (turn !== undefined) return turn.then(goOn);
+      if (turn !== undefined) return turn.then(writeOn);
     }
     takePart();
     return parts;
   }
 
-  return goOn();
+  return writeOn();
 }
 
-/** Whether the value is {@link Written}. */
+/** Whether the value is {@link Serialized}. */
 const isText = (value: unknown): boolean => value instanceof JsonText || value instanceof LazyValue;
 
 /** Returns whether a value contains such values. Only the first item of a list is checked, since items have one type. */

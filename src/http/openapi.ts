@@ -2,7 +2,7 @@
 import { OptionalKind, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { type ErrorShape, type ErrorStatus, Problem, problems, reasonOf } from './errors.ts';
 import { HEIGHT_HEADER, Height, MAX_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from './heights.ts';
-import { HISTORY_HEADER, HistoryFrom, type HistoryNeed } from './history.ts';
+import { HISTORY_HEADER, HistoryFrom, type HistoryRequirement } from './history.ts';
 import { isOwnPath } from './parameters.ts';
 
 /** Name of the security scheme for routes that need a key. */
@@ -150,7 +150,7 @@ const NAMES_HEIGHT = /^([23]..|404)$/;
 const NAMES_HISTORY = /^(200|304)$/;
 
 /** Adds the headers of a route that reads the index to its operation. */
-function withHeaders(operation: Operation, history: HistoryNeed): Operation {
+function withHeaders(operation: Operation, history: HistoryRequirement): Operation {
   const height = { [HEIGHT_HEADER]: { $ref: '#/components/headers/Height' } };
   const both = { ...height, [HISTORY_HEADER]: { $ref: '#/components/headers/HistoryFrom' } };
   const headersOf = (status: string) => (history === 'since' && NAMES_HISTORY.test(status) ? both : height);
@@ -212,7 +212,7 @@ interface DocumentedRoute {
   hidden: boolean;
   /** Whether the route reads the index. */
   snapshot: boolean;
-  history: HistoryNeed;
+  history: HistoryRequirement;
 }
 
 /** A relative URL, so that the server is the one the document was loaded from, also behind a reverse proxy. */

@@ -10,7 +10,7 @@ import {
   type Page,
 } from '../store/model/page.ts';
 import { invalidCursor, notFound } from './errors.ts';
-import { MaybeWritten, serializedLazily } from './json.ts';
+import { MaybeSerialized, serializedLazily } from './json.ts';
 
 /** A cursor begins with this number plus the index of its side. */
 const FIRST_SIDE = 1;
@@ -104,7 +104,7 @@ const neighbour = (description: string) => Type.Union([Type.String(), Type.Null(
 export function listOf<P extends TProperties, T extends TSchema>(kind: TObject<P>, item: T) {
   if (item.$id === undefined) throw new Error(`the items of a ${kind.$id} have no name`);
   return Type.Object(
-    { ...kind.properties, results: Type.Array(MaybeWritten(item)) },
+    { ...kind.properties, results: Type.Array(MaybeSerialized(item)) },
     { $id: `${item.$id}${kind.$id}`, extends: kind },
   );
 }

@@ -10,15 +10,15 @@ import { type Deprecation, type DeprecationPolicy, deprecatedRoute, type QueryOf
 import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
-import { type Heights, minimumHeight, NotedHeight } from './heights.ts';
+import { type Heights, minimumHeight, ResponseHeight } from './heights.ts';
 import {
   type AskAccount,
   errorSince,
   HISTORY_HEADER,
-  type HistoryNeed,
+  type HistoryRequirement,
+  missingPayouts,
   requireWholeHistory,
   WITHOUT_PAYOUTS_HEADER,
-  withoutPayouts,
 } from './history.ts';
 import { jsonParts } from './json.ts';
 import { isChainKnown, unknownChain } from './known-chain.ts';
@@ -47,7 +47,7 @@ export const uncounted: RequestMetrics = { route: () => () => {} };
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
 
 /** A request, parsed and checked. */
-interface Asked<P extends TProperties, Q extends TProperties, Sent extends TSchema, Caller> {
+interface RouteRequest<P extends TProperties, Q extends TProperties, Sent extends TSchema, Caller> {
   params: Values<P>;
   query: Values<Q>;
   body: Static<Sent>;
@@ -72,7 +72,7 @@ export type Access<Params, Caller> = (request: Request, clientAddress: string) =
 type Answered<B extends TSchema> = Static<B> | Redirect | Response | Streamed;
 
 /** The result of a handler. One that reads the index in one turn returns no promise, since its snapshot ends then. */
-type Handled<T, Snapshot extends boolean, Need extends HistoryNeed, Long extends boolean> = Snapshot extends true
+type Handled<T, Snapshot extends boolean, Need extends HistoryRequirement, Long extends boolean> = Snapshot extends true
   ? Long extends true
     ? T | Promise<T>
     : Need extends 'account'
@@ -87,7 +87,7 @@ interface Declaration<
   Sent extends TSchema,
   Caller,
   Snapshot extends boolean,
-  Need extends HistoryNeed,
+  Need extends HistoryRequirement,
   Long extends boolean,
 > {
   /** Default: GET. Responses to other methods are never tagged or stored. */
@@ -155,7 +155,7 @@ interface Declaration<
   /** Pattern in the metrics for a request of a route with `*` (default: the route's path). */
   countedAs?: (request: Request) => string;
   handle(
-    asked: Asked<P, Q, Sent, Caller> & {
+    asked: RouteRequest<P, Q, Sent, Caller> & {
       read: Snapshot extends false ? undefined : Reader;
       /** For {@link withUntouched}. */
       askAccount: AskAccount | null;
@@ -164,8 +164,17 @@ interface Declaration<
 }
 
 /** A declaration without its type parameters, which only its handler needs. */
-type AnyDeclaration = Declaration<TProperties, TProperties, TSchema, TSchema, unknown, boolean, HistoryNeed, boolean>;
-type AnyAsked = Asked<TProperties, TProperties, TSchema, unknown>;
+type AnyDeclaration = Declaration<
+  TProperties,
+  TProperties,
+  TSchema,
+  TSchema,
+  unknown,
+  boolean,
+  HistoryRequirement,
+  boolean
+>;
+type AnyAsked = RouteRequest<TProperties, TProperties, TSchema, unknown>;
 
 /** A handler's result: a redirect to another location. */
 export class Redirect {
@@ -228,7 +237,7 @@ export interface Route {
   /** Whether the route reads the index. */
   snapshot: boolean;
   /** The part of the chain that the answers need. */
-  history: HistoryNeed;
+  history: HistoryRequirement;
   countedAs: ((request: Request) => string) | null;
   /** Omitted from the OpenAPI document. */
   hidden: boolean;
@@ -253,7 +262,7 @@ export function route<
   Sent extends TSchema = TUndefined,
   Caller = undefined,
   Snapshot extends boolean = true,
-  Need extends HistoryNeed = HistoryNeed,
+  Need extends HistoryRequirement = HistoryRequirement,
   Long extends boolean = false,
 >(typed: Declaration<P, Q, B, Sent, Caller, Snapshot, Need, Long>): Route {
   const declaration = typed as unknown as AnyDeclaration;
@@ -319,7 +328,7 @@ export function route<
 }
 
 /** Facts of the snapshot that one request was answered from. */
-class NotedSnapshot extends NotedHeight {
+class NotedSnapshot extends ResponseHeight {
   /** Height of the first block, if the index began at a block and the route has a history. */
   from: number | null = null;
   /** Headers of the response, unless it is an error. */
@@ -408,7 +417,7 @@ function answering(
 
   function streamed(body: Streamed, { request }: AnyAsked): Response {
     const failed = (error: unknown) => failure(error, request, declaration.errors);
-    const turn = () => turns.behindOthers();
+    const turn = () => turns.yieldLongWork();
     return respond.passedOn(streamedResponse(body, { read: snapshots.read, turn, failure: failed }));
   }
 
@@ -460,7 +469,7 @@ function answering(
     answered?: unknown,
   ): MakeResponse {
     if (history === 'since' && noted.from !== null) noted.headers = { [HISTORY_HEADER]: String(noted.from) };
-    const lacking = payouts ? withoutPayouts(read) : null;
+    const lacking = payouts ? missingPayouts(read) : null;
     if (lacking !== null) noted.headers = { ...noted.headers, [WITHOUT_PAYOUTS_HEADER]: lacking };
     if (kept !== null) return kept;
     const store = tag === null ? undefined : (text: string) => cache.set(asked.target, cacheTag, text);

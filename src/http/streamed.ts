@@ -78,7 +78,7 @@ export function inParts(parts: readonly string[], turns: Turns): ReadableStream<
   return new ReadableStream(
     {
       async pull(controller) {
-        await turns.behindOthers();
+        await turns.yieldLongWork();
         const { done, value } = rest.next();
         if (done === true) controller.close();
         else controller.enqueue(encoder.encode(value));

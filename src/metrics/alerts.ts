@@ -18,18 +18,18 @@ const { groups } = Bun.YAML.parse(rulesText) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
 
 /** A value with its labels. */
-interface Found {
+interface LabeledValue {
   labels: Readonly<Record<string, string>>;
   value: number;
 }
 
 /** A value of a metric, by its name and labels. */
-interface Series extends Found {
+interface Series extends LabeledValue {
   name: string;
 }
 
 /** All values at a time, in seconds. */
-interface Reading {
+interface Sample {
   at: number;
   series: readonly Series[];
 }
@@ -39,17 +39,17 @@ interface Measure {
   /** The same measure in PromQL. */
   promql: string;
   /** @param readings the stored readings, oldest first */
-  values(readings: readonly Reading[]): Found[];
+  values(readings: readonly Sample[]): LabeledValue[];
 }
 
 /** Returns the key of labels; equal labels have equal keys. */
-const keyOf = (labels: Found['labels']): string =>
+const keyOf = (labels: LabeledValue['labels']): string =>
   JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 /** The series of a metric, or the series with a label that matches a whole pattern. */
 interface Selector {
   promql: string;
-  in(reading: Reading): Series[];
+  in(reading: Sample): Series[];
 }
 
 function selector(metric: string, [label, pattern]: readonly [string, string] | [] = []): Selector {
@@ -96,7 +96,7 @@ function grown(how: 'increase' | 'rate', minutes: number, ...of: Parameters<type
 
 /** Returns the sums of a measure by labels. Prometheus also groups by the labels that it adds. */
 function sums({ promql, values }: Measure, by: readonly string[] = []): Measure {
-  const chosen = ({ labels }: Found) =>
+  const chosen = ({ labels }: LabeledValue) =>
     Object.fromEntries(by.flatMap((name) => (labels[name] === undefined ? [] : [[name, labels[name]] as const])));
   return {
     promql: `sum by (${['job', 'instance', ...by].join(', ')}) (${promql})`,
@@ -228,7 +228,7 @@ const WRITTEN: Readonly<Record<string, (value: number) => string>> = {
 };
 
 /** Returns a text of a rule with its values filled in. This server is the instance. */
-const filled = (text: string, { labels, value }: Found): string =>
+const filled = (text: string, { labels, value }: LabeledValue): string =>
   text
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => labels[name] ?? 'this server')
     .replaceAll(/\{\{ \$value(?: \| (\w+))? \}\}/g, (_, how?: string) => (WRITTEN[how ?? ''] ?? String)(value))
@@ -253,7 +253,7 @@ const KEPT_SECONDS = 3_600;
 
 /** Evaluates the alerts over the metrics of this process. */
 export class Alerts {
-  readonly #readings: Reading[] = [];
+  readonly #readings: Sample[] = [];
   /** Start of the time for which each condition has been true, in Unix seconds, by alert and labels. */
   #since = new Map<string, number>();
 

@@ -2,17 +2,17 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** A value without labels, or one value per set of labels. */
-type Reading = number | Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
+type MetricValue = number | Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
 
 interface Collected {
   name: string;
   help: string;
   labelNames?: string[];
   /** Returns the current values. Missing label sets are not served. */
-  read: () => Reading;
+  read: () => MetricValue;
 }
 
-const labelled = (reading: Reading) => (typeof reading === 'number' ? ([[{}, reading]] as const) : reading);
+const labelled = (reading: MetricValue) => (typeof reading === 'number' ? ([[{}, reading]] as const) : reading);
 
 /** Registers a gauge. */
 export function collectedGauge(registry: Registry, { read, ...metric }: Collected): void {

@@ -10,7 +10,6 @@ import { toHex } from '../codec/hex.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { ReadNow, Snapshots } from '../store/read/snapshots.ts';
 import {
-  AskedNode,
   type BlockAt,
   type Fact,
   type FactKind,
@@ -18,6 +17,7 @@ import {
   factsOf,
   NoAnswer,
   type RequestOptions,
+  ThrottledNode,
 } from './facts.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
@@ -58,7 +58,7 @@ export class TipLostError extends Error {
 const MAX_LISTED = 10;
 
 export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestOptions) {
-  const node = new AskedNode(rpc, options);
+  const node = new ThrottledNode(rpc, options);
 
   /** Height of the newest Bitcoin block that the node has seen. */
   let burnHeight = 0;

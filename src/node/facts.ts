@@ -74,7 +74,7 @@ export interface Fact {
    * seen
    */
   index(reader: Reader, at: BlockAt, burnHeight: number): Values;
-  node(node: AskedNode, at: BlockAt, burnHeight: number): Promise<Values | NoAnswer>;
+  node(node: ThrottledNode, at: BlockAt, burnHeight: number): Promise<Values | NoAnswer>;
 }
 
 export interface RequestOptions {
@@ -92,7 +92,7 @@ const RETRIES = 3;
 const FIRST_RETRY_MS = 250;
 
 /** A client of the node with a limited rate of requests. */
-export class AskedNode {
+export class ThrottledNode {
   private next = 0;
 
   constructor(
@@ -168,7 +168,7 @@ const accountFact = (principal: string): Fact => ({
 
 /** Returns an account's state at the node after a block. @throws NodeUnreachableError */
 export async function askedAccount(
-  node: AskedNode,
+  node: ThrottledNode,
   principal: string,
   indexBlockHash: Uint8Array,
 ): Promise<AccountFacts | NoAnswer> {
@@ -294,7 +294,7 @@ const CHAIN_ID_END = 5;
 type NodeBlock = ReturnType<typeof decodeNakamotoBlock> | NoAnswer | null;
 
 /** Requests a block. @param id bare hex, or `height/` and a height, with a query @throws NodeUnreachableError */
-export async function nodeBlock(node: AskedNode, id: string): Promise<NodeBlock> {
+export async function nodeBlock(node: ThrottledNode, id: string): Promise<NodeBlock> {
   const { status, bytes } = await node.bytes(`/v3/blocks/${id}`);
   if (status === 404) return null;
   return status === 200 ? decodeNakamotoBlock(bytes) : statusAnswer(status);
@@ -304,7 +304,7 @@ export async function nodeBlock(node: AskedNode, id: string): Promise<NodeBlock>
 const blockFact = (
   block: BlockFacts,
   transactions: readonly BlockTransaction[],
-  sent: (node: AskedNode) => Promise<NodeBlock>,
+  sent: (node: ThrottledNode) => Promise<NodeBlock>,
 ): Fact => {
   const own = transactions.filter(isInBody).map(({ raw }) => raw);
   const body = Buffer.concat(own);
@@ -350,7 +350,7 @@ const blockFact = (
  * Requests the sortition of a consensus hash, and the last earlier sortition with a winner. @throws
  * NodeUnreachableError
  */
-export const askedSortitions = (node: AskedNode, consensusHash: Uint8Array) =>
+export const askedSortitions = (node: ThrottledNode, consensusHash: Uint8Array) =>
   node.json(`/v3/sortitions/consensus/${bare(consensusHash)}`, Sortitions);
 
 const Sortitions = Type.Array(
@@ -367,7 +367,7 @@ const Sortitions = Type.Array(
  * Returns the Bitcoin block that elected a block's tenure. The block names it by its consensus hash, which the id
  * covers.
  */
-const sortitionFact = (block: BlockFacts, sent: (node: AskedNode) => Promise<NodeBlock>): Fact => ({
+const sortitionFact = (block: BlockFacts, sent: (node: ThrottledNode) => Promise<NodeBlock>): Fact => ({
   kind: 'sortitions',
   subject: `the sortition of block ${block.height}`,
   changes: false,
@@ -435,7 +435,7 @@ const Call = Type.Object({ okay: Type.Boolean(), result: Type.Optional(Type.Stri
 
 /** Calls a read-only function with one argument, and returns the value inside `ok`. */
 async function readOnly(
-  node: AskedNode,
+  node: ThrottledNode,
   contract: string,
   functionName: string,
   argument: Uint8Array,
@@ -517,7 +517,7 @@ export function factsOf(reader: Reader, height: number, upTo: number): Fact[] {
   const facts: Fact[] = [];
   if (block.signer_bits !== null) {
     // Both facts are in the block, which is requested only once.
-    const sent = memoizeByObject((node: AskedNode) => nodeBlock(node, bare(block.index_block_hash)));
+    const sent = memoizeByObject((node: ThrottledNode) => nodeBlock(node, bare(block.index_block_hash)));
     facts.push(blockFact(block, touched.transactions, sent), sortitionFact(block, sent));
     const own = touched.transactions.filter(isInBody);
     facts.push(...own.map((transaction) => transactionFact(block, transaction)));

@@ -15,7 +15,7 @@ import type { ReceivedEvent } from '../store/ingest/event.ts';
 import type { ChainHistory } from '../store/ingest/state-machine.ts';
 import type { MaturedReward, RewardedTenure } from '../store/queries/blocks/tenures.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { type AskedNode, NoAnswer, nodeBlock, reached } from './facts.ts';
+import { NoAnswer, nodeBlock, reached, type ThrottledNode } from './facts.ts';
 import { askedStart } from './history.ts';
 import { olderTenures } from './older-tenures.ts';
 import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent, sortitionBy } from './replay.ts';
@@ -37,7 +37,7 @@ export interface FilledIndex {
 }
 
 export interface FillOptions {
-  node: AskedNode;
+  node: ThrottledNode;
   /** The node's `auth_token`. */
   authorization: string;
   clock: Pick<Clock, 'now'>;
@@ -63,7 +63,7 @@ export interface Filled {
 const WINDOW = 1_000;
 
 /** Requests a block. @throws IncompleteBlockError if the node doesn't have it; NodeUnreachableError */
-async function blockOf(node: AskedNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
+async function blockOf(node: ThrottledNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
   const lacks = (what: string) => new IncompleteBlockError(height, id, what);
   const decoded = reached(await nodeBlock(node, id.toHex()));
   if (decoded === null || decoded instanceof NoAnswer) {
@@ -75,7 +75,7 @@ async function blockOf(node: AskedNode, id: Uint8Array, height: number): Promise
 }
 
 /** Returns the id of a block's ancestor at a height; null if the node doesn't return it. */
-async function ancestorAt(node: AskedNode, height: number, tip: Uint8Array): Promise<Uint8Array | null> {
+async function ancestorAt(node: ThrottledNode, height: number, tip: Uint8Array): Promise<Uint8Array | null> {
   const decoded = reached(await nodeBlock(node, `height/${height}?tip=${tip.toHex()}`));
   if (decoded === null || decoded instanceof NoAnswer || !decoded.ok) return null;
   return decoded.value.header.chainLength === height ? decoded.value.blockId : null;

@@ -3,7 +3,7 @@ import type { StartingAccountPayload } from '../chain/payload-schemas.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import type { HistoryStart } from '../store/queries/blocks/chain.ts';
-import { type AskedNode, askedAccount, askedSortitions, NoAnswer, nodeBlock, reached } from './facts.ts';
+import { askedAccount, askedSortitions, NoAnswer, nodeBlock, reached, type ThrottledNode } from './facts.ts';
 import { IncompleteBlockError } from './replay.ts';
 import type { NodeInfo } from './rpc.ts';
 
@@ -22,7 +22,7 @@ export type StartingAccountEvent =
  * Requests the parent of the first block to fill.
  * @throws IncompleteBlockError if the node doesn't return it; NodeUnreachableError
  */
-export async function askedStart(node: AskedNode, { header, blockId }: NakamotoBlock): Promise<HistoryStart> {
+export async function askedStart(node: ThrottledNode, { header, blockId }: NakamotoBlock): Promise<HistoryStart> {
   const lacks = (what: string) => new IncompleteBlockError(header.chainLength, blockId, what);
   const below = reached(await nodeBlock(node, header.parentBlockId.toHex()));
   if (below === null || below instanceof NoAnswer || !below.ok) throw lacks('the node has no Nakamoto block below it');
@@ -45,7 +45,10 @@ const START_BELOW_TIP = 100;
  * Returns the height at which a history starts for a node; null if the node doesn't have two Nakamoto blocks. @throws
  * NodeUnreachableError
  */
-export async function startHeight(node: AskedNode, { height: tip }: Pick<NodeInfo, 'height'>): Promise<number | null> {
+export async function startHeight(
+  node: ThrottledNode,
+  { height: tip }: Pick<NodeInfo, 'height'>,
+): Promise<number | null> {
   const isNakamoto = async (height: number): Promise<boolean> => {
     const block = reached(await nodeBlock(node, `height/${height}`));
     return block !== null && !(block instanceof NoAnswer) && block.ok;
@@ -63,7 +66,7 @@ export async function startHeight(node: AskedNode, { height: tip }: Pick<NodeInf
 
 /** Requests an account after a block. @returns NoAnswer if the node returns no account @throws NodeUnreachableError */
 export async function askedStartingAccount(
-  node: AskedNode,
+  node: ThrottledNode,
   principal: string,
   indexBlockHash: Uint8Array,
 ): Promise<StartingAccountPayload | NoAnswer> {

@@ -6,7 +6,7 @@ import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import { decodeKnownParts, splitTransactions } from '../codec/transaction.ts';
 import type { HistoryStart } from '../store/queries/blocks/chain.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
-import { type AskedNode, NoAnswer, nodeBlock, reached } from './facts.ts';
+import { NoAnswer, nodeBlock, reached, type ThrottledNode } from './facts.ts';
 import { exact, type Parent, poxUnlockHeights, sortitionBy } from './replay.ts';
 
 const Info = Type.Object({ tenure_height: Type.Integer(), stacks_tip_consensus_hash: Type.String() });
@@ -26,14 +26,14 @@ const MAX_TENURES = 200;
 const bare = (hash: string): string => hash.replace(/^0x/, '');
 
 /** Returns the consensus hash of the previous tenure; null if the node doesn't have it. */
-async function parentTenure(node: AskedNode, consensusHash: string): Promise<string | null> {
+async function parentTenure(node: ThrottledNode, consensusHash: string): Promise<string | null> {
   const found = await exact(node, `/v3/sortitions/consensus/${consensusHash}`, Sortitions);
   const parent = found instanceof NoAnswer ? null : (found[0]?.stacks_parent_ch ?? null);
   return parent === null ? null : bare(parent);
 }
 
 /** Requests a block by its id; returns null if the node doesn't have it, or sends another block. */
-async function blockBy(node: AskedNode, id: string): Promise<NakamotoBlock | null> {
+async function blockBy(node: ThrottledNode, id: string): Promise<NakamotoBlock | null> {
   const decoded = reached(await nodeBlock(node, bare(id)));
   if (decoded === null || decoded instanceof NoAnswer || !decoded.ok) return null;
   return decoded.value.blockId.toHex() === bare(id) ? decoded.value : null;
@@ -59,7 +59,7 @@ function earnings({ transactions, transactionCount }: NakamotoBlock) {
  * Reads the tenures below the start of the history. @returns null if the node doesn't have the block below the first
  * one
  */
-export async function olderTenures(node: AskedNode, start: HistoryStart) {
+export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
   const below = await blockBy(node, start.indexBlockHash.toHex());
   const info = await exact(node, '/v2/info', Info);
   if (below === null || info instanceof NoAnswer) return null;

@@ -23,7 +23,7 @@ import { decodeKnownParts, transactionId } from '../codec/transaction.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { AccountFacts } from '../store/queries/blocks/facts.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
-import { type AskedNode, askedAccount, NoAnswer, reached, statusAnswer } from './facts.ts';
+import { askedAccount, NoAnswer, reached, statusAnswer, type ThrottledNode } from './facts.ts';
 
 /** Thrown if a block can't be completed because the node doesn't return some of its data. */
 export class IncompleteBlockError extends Error {
@@ -184,7 +184,7 @@ const statusOf = (transaction: ReplayedTransaction): string => {
  * @throws NodeUnreachableError, also if the node fails repeatedly
  */
 export async function exact<T extends TSchema>(
-  node: AskedNode,
+  node: ThrottledNode,
   path: string,
   schema: T,
   init?: RequestInit,
@@ -204,7 +204,7 @@ export async function exact<T extends TSchema>(
  * Requests the sortition of a Bitcoin block. @param by `/burn_height/N` or `/consensus/HASH`; the newest block if
  * omitted
  */
-export async function sortitionBy(node: AskedNode, by = ''): Promise<Sortition | NoAnswer> {
+export async function sortitionBy(node: ThrottledNode, by = ''): Promise<Sortition | NoAnswer> {
   const found = await exact(node, `/v3/sortitions${by}`, Sortitions);
   return found instanceof NoAnswer ? found : found[0]!;
 }
@@ -305,7 +305,7 @@ class StateAfter {
   #pox: Promise<Static<typeof Pox> | NoAnswer> | null = null;
 
   constructor(
-    readonly node: AskedNode,
+    readonly node: ThrottledNode,
     /** Id of the block before the state. */
     readonly id: string,
   ) {}
@@ -332,7 +332,7 @@ export class BlockMaker {
 
   /** @param authorization the node's `auth_token` */
   constructor(
-    readonly node: AskedNode,
+    readonly node: ThrottledNode,
     readonly authorization: string,
     readonly below: ChainBelow,
   ) {
@@ -705,7 +705,7 @@ const totalOf = (state: AccountFacts | NoAnswer): bigint =>
  * Returns the Bitcoin heights at which the node ends the locks of pox to pox-4 (SIP-015, SIP-022, SIP-029 and their
  * epochs).
  */
-export async function poxUnlockHeights(node: AskedNode, id: Uint8Array): Promise<Block['poxUnlockHeights']> {
+export async function poxUnlockHeights(node: ThrottledNode, id: Uint8Array): Promise<Block['poxUnlockHeights']> {
   const pox = await exact(node, `/v2/pox?tip=${bare(id)}`, Pox);
   if (pox instanceof NoAnswer) return [null, null, null, null];
   const activation = (name: string): number | null =>

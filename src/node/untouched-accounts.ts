@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import { atMost } from '../base/turns.ts';
 import { type AskAccount, nodeAway } from '../http/history.ts';
 import type { StartingAccount } from '../store/queries/accounts/starting-accounts.ts';
-import { AskedNode, askedAccount, NoAnswer, reached } from './facts.ts';
+import { askedAccount, NoAnswer, reached, ThrottledNode } from './facts.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
 /** Maximum requests to the node per second, and at the same time. The node needs its time for the chain. */
@@ -19,7 +19,7 @@ const MAX_WAITING = 64;
 
 /** Makes a function that requests the STX and nonces of accounts from the node. */
 export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
-  const node = new AskedNode(rpc, { rate: RATE, retries: 0, clock });
+  const node = new ThrottledNode(rpc, { rate: RATE, retries: 0, clock });
   const turn = atMost(AT_ONCE);
   /** Index block hash of the newest tip, and the accounts after it. */
   let tip = '';

@@ -100,7 +100,7 @@ export type SettingsOf<C extends CommandName> = { [N in NameOf<C>]: Static<Decla
 export type Settings = SettingsOf<'serve'>;
 
 /** The settings of a run, and the source of each. */
-export interface Reading<C extends CommandName> {
+export interface ResolvedSettings<C extends CommandName> {
   settings: SettingsOf<C>;
   sources: Readonly<Record<NameOf<C>, Source>>;
 }
@@ -118,14 +118,16 @@ export function readSettingsOf<C extends CommandName>(
   command: C,
   given: Readonly<Record<string, unknown>>,
   environment: NodeJS.ProcessEnv,
-): Reading<C> {
+): ResolvedSettings<C> {
   const found = new Map(
     settingsOfCommand(command).map(([name, declared]) => [name, resolve(declared, command, given[name], environment)]),
   );
   withSnp(found, environment);
   return {
     settings: Object.fromEntries([...found].map(([name, { value }]) => [name, value])) as SettingsOf<C>,
-    sources: Object.fromEntries([...found].map(([name, { source }]) => [name, source])) as Reading<C>['sources'],
+    sources: Object.fromEntries(
+      [...found].map(([name, { source }]) => [name, source]),
+    ) as ResolvedSettings<C>['sources'],
   };
 }
 

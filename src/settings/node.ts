@@ -3,10 +3,10 @@ import { Type } from '@sinclair/typebox';
 import { OperatorError } from '../base/errors.ts';
 import { parseProxyPrefixes } from '../node/proxy.ts';
 import {
-  type Found,
   group,
   integer,
   port,
+  type SettingValue,
   servers,
   setting,
   textOrNone,
@@ -78,7 +78,7 @@ export const snpSettings = group('Events from stacks-node-publisher', {
  * Ignores the publisher's variable for the URL unless SNP_EVENT_STREAMING is true.
  * @throws OperatorError if streaming is on but no URL is given
  */
-export function withSnp(found: Map<string, Found>, environment: NodeJS.ProcessEnv): void {
+export function withSnp(found: Map<string, SettingValue>, environment: NodeJS.ProcessEnv): void {
   const url = found.get('snp');
   if (url === undefined) return;
   const isStreaming = yesOrNo(environment.SNP_EVENT_STREAMING ?? '') === true;

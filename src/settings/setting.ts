@@ -128,7 +128,7 @@ export const PRIVATE_KEY = '[0-9a-fA-F]{64}(01)?';
 /** The source of a value; null for the default. */
 export type Source = { kind: 'flag' | 'variable'; name: string } | null;
 
-export interface Found {
+export interface SettingValue {
   value: unknown;
   source: Source;
 }
@@ -141,7 +141,11 @@ export const defaultOf = ({ type, except }: Setting<TSchema>, command: CommandNa
   return exception !== undefined && 'default' in exception ? exception.default : type.default;
 };
 
-function checked({ type, read, accepts, secret }: Setting<TSchema>, text: unknown, source: NonNullable<Source>): Found {
+function checked(
+  { type, read, accepts, secret }: Setting<TSchema>,
+  text: unknown,
+  source: NonNullable<Source>,
+): SettingValue {
   const value = typeof text === 'string' && read !== undefined ? read(text) : text;
   if (!Value.Check(type, value)) {
     const wrong = secret ? 'wrong' : `"${withoutCredentials(String(text))}"`;
@@ -167,7 +171,7 @@ function ofPair(
   declared: Setting<TSchema>,
   [hostVariable, portVariable, userVariable = '', passwordVariable = '']: HostAndPort,
   environment: NodeJS.ProcessEnv,
-): Found | null {
+): SettingValue | null {
   const { [hostVariable]: host = '', [portVariable]: portText = '' } = environment;
   if (host === '' && portText === '') return null;
   const { type, accepts } = declared;
@@ -191,7 +195,7 @@ export function resolve(
   command: CommandName,
   given: unknown,
   environment: NodeJS.ProcessEnv,
-): Found {
+): SettingValue {
   const { flag, variables, hostAndPort = [] } = declared;
   if (flag !== null && given !== undefined) return checked(declared, given, { kind: 'flag', name: flagName(flag) });
   for (const name of variables) {

@@ -12,7 +12,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { type Found, matches } from '../../src/store/model/search.ts';
+import { matches, type SearchResult } from '../../src/store/model/search.ts';
 import { ranked, searchQueries } from '../../src/store/queries/search.ts';
 import { assetNameOf, contractNameOf, nameParts } from '../../src/store/rows/name-parts.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -59,7 +59,7 @@ function onChain(events: readonly NodeEvent[]): OnChain {
   };
 }
 
-function idOf(one: Found): string {
+function idOf(one: SearchResult): string {
   switch (one.kind) {
     case 'block':
       return one.indexHash.toHex();
@@ -80,7 +80,7 @@ function idOf(one: Found): string {
   }
 }
 
-const idsOf = (found: readonly Found[]): string[] => found.map(idOf);
+const idsOf = (found: readonly SearchResult[]): string[] => found.map(idOf);
 
 const anyCase = (text: string, prng: Prng): string =>
   [...text].map((letter) => (prng.chance(0.5) ? letter.toUpperCase() : letter.toLowerCase())).join('');
@@ -155,12 +155,16 @@ describe('over forked chains', () => {
 });
 
 test('ranks equal matches first, then prefixes, and shows every kind', () => {
-  const contract = (match: Found['match'], n: number): Found => ({
+  const contract = (match: SearchResult['match'], n: number): SearchResult => ({
     kind: 'contract',
     match,
     contractId: `${match}.${n}`,
   });
-  const name = (match: Found['match'], n: number): Found => ({ kind: 'name', match, name: `${match}.${n}` });
+  const name = (match: SearchResult['match'], n: number): SearchResult => ({
+    kind: 'name',
+    match,
+    name: `${match}.${n}`,
+  });
   const many = Array.from({ length: 30 }, (_, n) => contract('start', n));
   const found = ranked([...many, name('part', 0), contract('exact', 0), name('start', 0), contract('part', 0)], 10);
   expect(found).toHaveLength(10);
@@ -168,7 +172,7 @@ test('ranks equal matches first, then prefixes, and shows every kind', () => {
   expect(found.at(-1)).toEqual(name('start', 0));
   expect(
     ranked(
-      [contract('part', 1), contract('exact', 1)].map((one) => ({ ...one, contractId: 'x' }) as Found),
+      [contract('part', 1), contract('exact', 1)].map((one) => ({ ...one, contractId: 'x' }) as SearchResult),
       10,
     ),
   ).toEqual([{ kind: 'contract', match: 'exact', contractId: 'x' }]);

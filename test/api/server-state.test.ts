@@ -3,10 +3,10 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
   type EventSource,
-  type Standing,
+  findServerStatus,
+  type ServerStatus,
   type StateReadings,
   serverStates,
-  standingOf,
   stateWords,
 } from '../../src/api/server-state.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -40,229 +40,230 @@ const GAP = { problem: 'blocks 160–171 are missing', remedy: 'Give --node-auth
 const FILLED = { refusal: GAP, filling: { failure: null } };
 
 /** Situations, each with its state and texts. */
-const texts: readonly (readonly [Partial<StateReadings>, Pick<Standing, 'state' | 'ready' | 'reason' | 'next'>])[] = [
-  [{}, { state: 'live', ready: true, reason: null, next: 'Nothing to do.' }],
+const texts: readonly (readonly [Partial<StateReadings>, Pick<ServerStatus, 'state' | 'ready' | 'reason' | 'next'>])[] =
   [
-    { writeFailure: 'disk is full' },
-    {
-      state: 'cannot_write',
-      ready: false,
-      reason: 'Nothing can be written: disk is full.',
-      next: 'Free space on the disk, or repair it. Stackside continues by itself, and the node sends its events again.',
-    },
-  ],
-  [
-    { log: { reason: "The cluster's log has not answered for 2 minutes.", isReachable: false } },
-    {
-      state: 'cannot_write',
-      ready: false,
-      reason: "The cluster's log has not answered for 2 minutes.",
-      next: "Check that the cluster's PostgreSQL runs and can be reached. Stackside continues by itself.",
-    },
-  ],
-  [
-    { readFailure: 'There is no index at /srv/index.db.' },
-    {
-      state: 'cannot_read',
-      ready: false,
-      reason: 'There is no index at /srv/index.db.',
-      next: 'Check that --data names the right directory and that its disk works.',
-    },
-  ],
-  [
-    { wrongChain: { problem: 'the block is of chain 0x1', remedy: 'Use a node of chain 0x80000000' } },
-    {
-      state: 'wrong_chain',
-      ready: false,
-      reason: 'The block is of chain 0x1.',
-      next: 'Use a node of chain 0x80000000.',
-    },
-  ],
-  [
-    { ...EMPTY, nodeHeight: null },
-    {
-      state: 'waiting_for_the_node',
-      ready: false,
-      reason: 'No event has arrived, and no node answers at http://127.0.0.1:20443.',
-      next: "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.",
-    },
-  ],
-  [
-    EMPTY,
-    {
-      state: 'waiting_for_the_first_event',
-      ready: false,
-      reason: 'The node is at block 5,000, and no event has arrived yet.',
-      next: "Add this section to the node's configuration, and restart the node.",
-    },
-  ],
-  [
-    { ...EMPTY, nodeBlocksSinceStart: 3 },
-    {
-      state: 'waiting_for_the_first_event',
-      ready: false,
-      reason: 'The node is at block 5,000 but sends nothing.',
-      next: 'Is this section in its configuration, and was the node restarted since?',
-    },
-  ],
-  [
-    { ...EMPTY, secondsSinceStart: 120 },
-    {
-      state: 'waiting_for_the_first_event',
-      ready: false,
-      reason: 'The node is at block 5,000 but sends nothing.',
-      next: 'Is this section in its configuration, and was the node restarted since?',
-    },
-  ],
-  [
-    { ...EMPTY, source: { ...PORT, config: WRONG } },
-    {
-      state: 'waiting_for_the_first_event',
-      ready: false,
-      reason: 'The node is at block 5,000, and no event has arrived yet. The configuration has no observer.',
-      next: 'Add this section to it.',
-    },
-  ],
-  [
-    { ...EMPTY, source: { ...PORT, config: 'right' } },
-    {
-      state: 'waiting_for_the_first_event',
-      ready: false,
-      reason: 'The node is at block 5,000, and no event has arrived yet.',
-      next: 'Wait for the next block of the node. Restart the node if its configuration changed since its last start.',
-    },
-  ],
-  [
-    { ...EMPTY, source: { ...PORT, config: 'right' }, nodeBlocksSinceStart: 3 },
-    {
-      state: 'waiting_for_the_first_event',
-      ready: false,
-      reason: 'The node is at block 5,000 but sends nothing.',
-      next: 'Its configuration has the section. Was the node restarted since?',
-    },
-  ],
-  [
-    { ...EMPTY, nodeHeight: null, source: { ...PORT, config: 'right' } },
-    {
-      state: 'waiting_for_the_node',
-      ready: false,
-      reason: 'No event has arrived, and no node answers at http://127.0.0.1:20443.',
-      next: 'Start the node. If its RPC has another address, name it with --node-rpc.',
-    },
-  ],
-  [
-    { ...EMPTY, source: { kind: 'stream', failure: null } },
-    {
-      state: 'waiting_for_the_first_event',
-      ready: false,
-      reason: 'No message has arrived from stacks-node-publisher yet.',
-      next: 'Check that stacks-node-publisher receives events from its node.',
-    },
-  ],
-  [
-    { ...EMPTY, source: null },
-    {
-      state: 'waiting_for_the_first_event',
-      ready: false,
-      reason: 'No block is indexed yet.',
-      next: 'Check the state of the server that writes to this directory.',
-    },
-  ],
-  [
-    { height: null },
-    { state: 'starting', ready: false, reason: 'Starting at block 5,001.', next: 'Wait for the first block.' },
-  ],
-  [
-    { height: 4_920, historyStart: 4_900, blocksPerSecond: 4 },
-    {
-      state: 'starting',
-      ready: true,
-      reason: 'Starting at block 4,900. The index is at block 4,920, and the node is at block 5,000.',
-      next: 'Wait.',
-    },
-  ],
-  [
-    { height: 4_920, historyStart: 4_900, ...FILLED },
-    {
-      state: 'starting',
-      ready: false,
-      reason: 'Starting at block 4,900. The index is at block 4,920, and the node is at block 5,000.',
-      next: 'Wait.',
-    },
-  ],
-  [
-    { height: 159, refusal: GAP },
-    { state: 'stuck', ready: false, reason: 'Blocks 160–171 are missing.', next: 'Give --node-auth-file.' },
-  ],
-  [
-    { height: 159, refusal: GAP, filling: { failure: 'the node answers 401' } },
-    {
-      state: 'stuck',
-      ready: false,
-      reason: "Blocks 160–171 are missing. They can't be filled: the node answers 401.",
-      next: "Check --node-rpc and the node's auth token, or the archive of --from. Stackside tries again by itself.",
-    },
-  ],
-  [
-    { height: 4_000, blocksPerSecond: 20 },
-    {
-      state: 'catching_up',
-      ready: false,
-      reason: 'The index is at block 4,000, and the node is at block 5,000, 50 seconds left.',
-      next: 'Wait.',
-    },
-  ],
-  [
-    { height: 4_000, ...FILLED },
-    {
-      state: 'catching_up',
-      ready: false,
-      reason:
-        'The index is at block 4,000, and the node is at block 5,000. Blocks 160–171 are missing. Stackside fills them.',
-      next: 'Wait.',
-    },
-  ],
-  [
-    { log: { reason: 'This host is at entry 1.', isReachable: true } },
-    { state: 'catching_up', ready: false, reason: 'This host is at entry 1.', next: 'Wait.' },
-  ],
-  [
-    { height: 4_999, secondsBehind: 600, secondsSinceMove: 700 },
-    {
-      state: 'stale',
-      ready: false,
-      reason: 'The index is at block 4,999, and the node is at block 5,000. No block has arrived for 10 minutes.',
-      next: 'Check that the node still has the observer section in its configuration, and that it was restarted since.',
-    },
-  ],
-  [
-    { height: 4_000, secondsBehind: 90, secondsSinceMove: 90 },
-    {
-      state: 'stale',
-      ready: false,
-      reason:
-        'The index is at block 4,000, and the node is at block 5,000. No block has arrived for 1 minute 30 seconds.',
-      next: 'Check that the node still has the observer section in its configuration, and that it was restarted since.',
-    },
-  ],
-  [
-    { nodeHeight: null, secondsSinceEvent: 1_800 },
-    {
-      state: 'stale',
-      ready: false,
-      reason: 'No event has arrived for 30 minutes, and no node answers at http://127.0.0.1:20443.',
-      next: 'Start the node, or name the address of its RPC interface with --node-rpc.',
-    },
-  ],
-  [
-    { source: { kind: 'stream', failure: 'Redis is away' } },
-    { state: 'stale', ready: false, reason: 'No events arrive: Redis is away.', next: 'Check --snp and its Redis.' },
-  ],
-];
+    [{}, { state: 'live', ready: true, reason: null, next: 'Nothing to do.' }],
+    [
+      { writeFailure: 'disk is full' },
+      {
+        state: 'cannot_write',
+        ready: false,
+        reason: 'Nothing can be written: disk is full.',
+        next: 'Free space on the disk, or repair it. Stackside continues by itself, and the node sends its events again.',
+      },
+    ],
+    [
+      { log: { reason: "The cluster's log has not answered for 2 minutes.", isReachable: false } },
+      {
+        state: 'cannot_write',
+        ready: false,
+        reason: "The cluster's log has not answered for 2 minutes.",
+        next: "Check that the cluster's PostgreSQL runs and can be reached. Stackside continues by itself.",
+      },
+    ],
+    [
+      { readFailure: 'There is no index at /srv/index.db.' },
+      {
+        state: 'cannot_read',
+        ready: false,
+        reason: 'There is no index at /srv/index.db.',
+        next: 'Check that --data names the right directory and that its disk works.',
+      },
+    ],
+    [
+      { wrongChain: { problem: 'the block is of chain 0x1', remedy: 'Use a node of chain 0x80000000' } },
+      {
+        state: 'wrong_chain',
+        ready: false,
+        reason: 'The block is of chain 0x1.',
+        next: 'Use a node of chain 0x80000000.',
+      },
+    ],
+    [
+      { ...EMPTY, nodeHeight: null },
+      {
+        state: 'waiting_for_the_node',
+        ready: false,
+        reason: 'No event has arrived, and no node answers at http://127.0.0.1:20443.',
+        next: "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.",
+      },
+    ],
+    [
+      EMPTY,
+      {
+        state: 'waiting_for_the_first_event',
+        ready: false,
+        reason: 'The node is at block 5,000, and no event has arrived yet.',
+        next: "Add this section to the node's configuration, and restart the node.",
+      },
+    ],
+    [
+      { ...EMPTY, nodeBlocksSinceStart: 3 },
+      {
+        state: 'waiting_for_the_first_event',
+        ready: false,
+        reason: 'The node is at block 5,000 but sends nothing.',
+        next: 'Is this section in its configuration, and was the node restarted since?',
+      },
+    ],
+    [
+      { ...EMPTY, secondsSinceStart: 120 },
+      {
+        state: 'waiting_for_the_first_event',
+        ready: false,
+        reason: 'The node is at block 5,000 but sends nothing.',
+        next: 'Is this section in its configuration, and was the node restarted since?',
+      },
+    ],
+    [
+      { ...EMPTY, source: { ...PORT, config: WRONG } },
+      {
+        state: 'waiting_for_the_first_event',
+        ready: false,
+        reason: 'The node is at block 5,000, and no event has arrived yet. The configuration has no observer.',
+        next: 'Add this section to it.',
+      },
+    ],
+    [
+      { ...EMPTY, source: { ...PORT, config: 'right' } },
+      {
+        state: 'waiting_for_the_first_event',
+        ready: false,
+        reason: 'The node is at block 5,000, and no event has arrived yet.',
+        next: 'Wait for the next block of the node. Restart the node if its configuration changed since its last start.',
+      },
+    ],
+    [
+      { ...EMPTY, source: { ...PORT, config: 'right' }, nodeBlocksSinceStart: 3 },
+      {
+        state: 'waiting_for_the_first_event',
+        ready: false,
+        reason: 'The node is at block 5,000 but sends nothing.',
+        next: 'Its configuration has the section. Was the node restarted since?',
+      },
+    ],
+    [
+      { ...EMPTY, nodeHeight: null, source: { ...PORT, config: 'right' } },
+      {
+        state: 'waiting_for_the_node',
+        ready: false,
+        reason: 'No event has arrived, and no node answers at http://127.0.0.1:20443.',
+        next: 'Start the node. If its RPC has another address, name it with --node-rpc.',
+      },
+    ],
+    [
+      { ...EMPTY, source: { kind: 'stream', failure: null } },
+      {
+        state: 'waiting_for_the_first_event',
+        ready: false,
+        reason: 'No message has arrived from stacks-node-publisher yet.',
+        next: 'Check that stacks-node-publisher receives events from its node.',
+      },
+    ],
+    [
+      { ...EMPTY, source: null },
+      {
+        state: 'waiting_for_the_first_event',
+        ready: false,
+        reason: 'No block is indexed yet.',
+        next: 'Check the state of the server that writes to this directory.',
+      },
+    ],
+    [
+      { height: null },
+      { state: 'starting', ready: false, reason: 'Starting at block 5,001.', next: 'Wait for the first block.' },
+    ],
+    [
+      { height: 4_920, historyStart: 4_900, blocksPerSecond: 4 },
+      {
+        state: 'starting',
+        ready: true,
+        reason: 'Starting at block 4,900. The index is at block 4,920, and the node is at block 5,000.',
+        next: 'Wait.',
+      },
+    ],
+    [
+      { height: 4_920, historyStart: 4_900, ...FILLED },
+      {
+        state: 'starting',
+        ready: false,
+        reason: 'Starting at block 4,900. The index is at block 4,920, and the node is at block 5,000.',
+        next: 'Wait.',
+      },
+    ],
+    [
+      { height: 159, refusal: GAP },
+      { state: 'stuck', ready: false, reason: 'Blocks 160–171 are missing.', next: 'Give --node-auth-file.' },
+    ],
+    [
+      { height: 159, refusal: GAP, filling: { failure: 'the node answers 401' } },
+      {
+        state: 'stuck',
+        ready: false,
+        reason: "Blocks 160–171 are missing. They can't be filled: the node answers 401.",
+        next: "Check --node-rpc and the node's auth token, or the archive of --from. Stackside tries again by itself.",
+      },
+    ],
+    [
+      { height: 4_000, blocksPerSecond: 20 },
+      {
+        state: 'catching_up',
+        ready: false,
+        reason: 'The index is at block 4,000, and the node is at block 5,000, 50 seconds left.',
+        next: 'Wait.',
+      },
+    ],
+    [
+      { height: 4_000, ...FILLED },
+      {
+        state: 'catching_up',
+        ready: false,
+        reason:
+          'The index is at block 4,000, and the node is at block 5,000. Blocks 160–171 are missing. Stackside fills them.',
+        next: 'Wait.',
+      },
+    ],
+    [
+      { log: { reason: 'This host is at entry 1.', isReachable: true } },
+      { state: 'catching_up', ready: false, reason: 'This host is at entry 1.', next: 'Wait.' },
+    ],
+    [
+      { height: 4_999, secondsBehind: 600, secondsSinceMove: 700 },
+      {
+        state: 'stale',
+        ready: false,
+        reason: 'The index is at block 4,999, and the node is at block 5,000. No block has arrived for 10 minutes.',
+        next: 'Check that the node still has the observer section in its configuration, and that it was restarted since.',
+      },
+    ],
+    [
+      { height: 4_000, secondsBehind: 90, secondsSinceMove: 90 },
+      {
+        state: 'stale',
+        ready: false,
+        reason:
+          'The index is at block 4,000, and the node is at block 5,000. No block has arrived for 1 minute 30 seconds.',
+        next: 'Check that the node still has the observer section in its configuration, and that it was restarted since.',
+      },
+    ],
+    [
+      { nodeHeight: null, secondsSinceEvent: 1_800 },
+      {
+        state: 'stale',
+        ready: false,
+        reason: 'No event has arrived for 30 minutes, and no node answers at http://127.0.0.1:20443.',
+        next: 'Start the node, or name the address of its RPC interface with --node-rpc.',
+      },
+    ],
+    [
+      { source: { kind: 'stream', failure: 'Redis is away' } },
+      { state: 'stale', ready: false, reason: 'No events arrive: Redis is away.', next: 'Check --snp and its Redis.' },
+    ],
+  ];
 
 describe('texts of the states', () => {
   test.each(texts)('%p', (readings, expected) => {
-    expect(standingOf({ ...LIVE, ...readings })).toMatchObject(expected);
+    expect(findServerStatus({ ...LIVE, ...readings })).toMatchObject(expected);
   });
 
   test('cover every state', () => {
@@ -270,11 +271,11 @@ describe('texts of the states', () => {
   });
 
   test('include the observer section only while the node has to be configured', () => {
-    const withSection = texts.filter(([readings]) => standingOf({ ...LIVE, ...readings }).observer !== null);
+    const withSection = texts.filter(([readings]) => findServerStatus({ ...LIVE, ...readings }).observer !== null);
     expect(new Set(withSection.map(([, { state }]) => state))).toEqual(
       new Set(['waiting_for_the_node', 'waiting_for_the_first_event']),
     );
-    expect(standingOf({ ...LIVE, ...EMPTY }).observer).toContain('endpoint = "127.0.0.1:3700"');
+    expect(findServerStatus({ ...LIVE, ...EMPTY }).observer).toContain('endpoint = "127.0.0.1:3700"');
   });
 });
 
@@ -291,8 +292,8 @@ test.each([
   [{ height: 4_000, historyStart: 3_900 }, 'catching_up'],
   [{ height: 4_000, ...FILLED, nodeHeight: null }, 'stuck'],
   [{ height: 4_000, ...FILLED, secondsSinceMove: 61 }, 'stuck'],
-] as [Partial<StateReadings>, Standing['state']][])('the bounds of the conditions: %p is %p', (readings, state) => {
-  expect(standingOf({ ...LIVE, ...readings }).state).toBe(state);
+] as [Partial<StateReadings>, ServerStatus['state']][])('the bounds of the conditions: %p is %p', (readings, state) => {
+  expect(findServerStatus({ ...LIVE, ...readings }).state).toBe(state);
 });
 
 describe('for any readings', () => {
@@ -324,17 +325,17 @@ describe('for any readings', () => {
   });
 
   /** Readings without the obstacles that earlier states are about. */
-  const cures: Readonly<Partial<Record<Standing['state'], Partial<StateReadings>>>> = {
+  const cures: Readonly<Partial<Record<ServerStatus['state'], Partial<StateReadings>>>> = {
     cannot_write: { writeFailure: null, log: null },
     cannot_read: { readFailure: null },
     wrong_chain: { wrongChain: null },
   };
-  const order = (state: Standing['state']): number => serverStates.indexOf(state);
+  const order = (state: ServerStatus['state']): number => serverStates.indexOf(state);
 
   test('exactly one state with a next step applies, and only live or a start without a gap is ready', () => {
     assertProperty(
       fc.property(readings, (given) => {
-        const { state, ready, reason, next, secondsLeft, observer } = standingOf(given);
+        const { state, ready, reason, next, secondsLeft, observer } = findServerStatus(given);
         expect(serverStates).toContain(state);
         expect(next).toMatch(/^[A-Z].*[.?!]$/s);
         expect(reason === null).toBe(state === 'live');
@@ -353,10 +354,10 @@ describe('for any readings', () => {
     const seen = new Seen({ cannot_write: 20, cannot_read: 20, wrong_chain: 20, later: 20 });
     assertProperty(
       fc.property(readings, (given) => {
-        const { state } = standingOf(given);
+        const { state } = findServerStatus(given);
         seen.add(state === 'cannot_write' || state === 'cannot_read' || state === 'wrong_chain' ? state : 'later');
-        for (const [earlier, cure] of Object.entries(cures) as [Standing['state'], Partial<StateReadings>][]) {
-          const cured = standingOf({ ...given, ...cure }).state;
+        for (const [earlier, cure] of Object.entries(cures) as [ServerStatus['state'], Partial<StateReadings>][]) {
+          const cured = findServerStatus({ ...given, ...cure }).state;
           if (state === earlier) expect(order(cured)).toBeGreaterThan(order(state));
           else if (order(state) < order(earlier)) expect(cured).toBe(state);
         }

@@ -2,7 +2,12 @@
 import { afterAll, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { PassingError } from '../../src/base/errors.ts';
-import { ANSWER_MS, AskedServer, type AskedServerOptions, NoAnswer } from '../../src/commands/compare/asked-server.ts';
+import {
+  ANSWER_MS,
+  type AskedServerOptions,
+  NoAnswer,
+  ThrottledClient,
+} from '../../src/commands/compare/asked-server.ts';
 import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -48,8 +53,8 @@ function serverOf(answer: (request: Request, number: number) => Response | Promi
   return { url: `http://127.0.0.1:${made.port}`, requests };
 }
 
-const asked = (url: string, clock: Clock, options: Partial<AskedServerOptions> = {}): AskedServer =>
-  new AskedServer({ url, clock, rate: null, key: null, userAgent: 'stackside v0 compare', ...options });
+const asked = (url: string, clock: Clock, options: Partial<AskedServerOptions> = {}): ThrottledClient =>
+  new ThrottledClient({ url, clock, rate: null, key: null, userAgent: 'stackside v0 compare', ...options });
 
 const refusal = async (asking: Promise<unknown>): Promise<PassingError> => {
   const error = await asking.catch((thrown: unknown) => thrown);

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { type Difference, differencesOf } from '../../src/commands/compare/differences.ts';
 import {
-  type Found,
+  type ComparedAnswers,
   isCompared,
   type KnownReason,
   reasonFor,
@@ -114,7 +114,7 @@ type Case = [
   path: string,
   ours: unknown,
   theirs: unknown,
-  within?: Partial<Found> & { isOrder?: boolean },
+  within?: Partial<ComparedAnswers> & { isOrder?: boolean },
 ];
 
 const v3 = '/extended/v3/principals/{principal}/transactions';

@@ -5,11 +5,11 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
-import { AskedServer } from '../../src/commands/compare/asked-server.ts';
+import { ThrottledClient } from '../../src/commands/compare/asked-server.ts';
 import { type CompareOptions, compare } from '../../src/commands/compare/compare.ts';
 import { plansOf } from '../../src/commands/compare/questions.ts';
 import { textReport, totalsOf } from '../../src/commands/compare/report.ts';
-import { apartText, type Standing, standingOf } from '../../src/commands/compare/standing.ts';
+import { apartText, type CommonChain, findCommonChain } from '../../src/commands/compare/standing.ts';
 import { readTally, type Tally, writeTally } from '../../src/commands/compare/tally.ts';
 import { resources } from '../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
@@ -54,15 +54,15 @@ async function changed(...statements: string[]): Promise<Serving> {
 
 const twin = await changed();
 
-const asked = (url: string): AskedServer =>
-  new AskedServer({ url, clock: impatientClock, rate: null, key: null, userAgent: 'a test' });
+const asked = (url: string): ThrottledClient =>
+  new ThrottledClient({ url, clock: impatientClock, rate: null, key: null, userAgent: 'a test' });
 
 /** Compares the server with another one, or another pair. */
 async function compared(
   theirs: string,
   options: Partial<CompareOptions> = {},
   ours: string = server.api,
-): Promise<{ tally: Tally; end: Standing }> {
+): Promise<{ tally: Tally; end: CommonChain }> {
   let tally: Tally | null = null;
   const end = await compare({
     ours: asked(ours),
@@ -334,7 +334,7 @@ test('a killed run resumes from its file and finds the same differences as a ful
   const earlier = readTally(file, at);
   // A second look at how the servers stand took requests of its own.
   const theirs = asked(twin.api);
-  await standingOf(asked(server.api), theirs);
+  await findCommonChain(asked(server.api), theirs);
   const resumed = await compared(twin.api, { ...options, requests: 100 + theirs.requests, earlier });
   expect({ ...resumed.tally, requests: 0 }).toEqual({ ...once.tally, requests: 0 });
   expect(() => readTally(file, { ...at, seed: 6 })).toThrow('with --seed 5');

@@ -4,7 +4,12 @@ import type { Readiness } from '../../src/api/operations.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import { browserUrl, demoPage } from '../../src/commands/terminal/pages.ts';
-import { demoPresenter, type Presenter, type Running, servePresenter } from '../../src/commands/terminal/presenter.ts';
+import {
+  demoPresenter,
+  type Presenter,
+  type ServerInfo,
+  servePresenter,
+} from '../../src/commands/terminal/presenter.ts';
 import { hasColors, prettyLine } from '../../src/commands/terminal/pretty-log.ts';
 import type { Level, LogEvent } from '../../src/log.ts';
 import { observerToml } from '../../src/node/observer-toml.ts';
@@ -71,7 +76,7 @@ test('wildcard addresses are printed as loopback addresses', () => {
 });
 
 /** A server with the answers that it is given. */
-function running(given: Partial<Running> = {}): Running {
+function running(given: Partial<ServerInfo> = {}): ServerInfo {
   return {
     api: 'http://127.0.0.1:3999',
     events: 'http://0.0.0.0:3700',

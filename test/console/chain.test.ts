@@ -20,13 +20,13 @@ import { definitions, errorLocation, tokenFacts, tokenLines, tokens } from '../.
 import { CHAIN_FILTERS, chosenFilters, PENDING_FILTERS } from '../../src/console/app/chain/filters.ts';
 import { branchRows } from '../../src/console/app/chain/forks.ts';
 import {
+  addDays,
   ago,
   amountMistake,
   amountParts,
   bufferText,
   bytes,
   count,
-  dayBeside,
   decimalText,
   duration,
   percent,
@@ -55,7 +55,7 @@ import {
   failureLine,
   type Hook,
   healthOf,
-  tellsOf,
+  payloadIncludes,
 } from '../../src/console/app/chain/hooks.ts';
 import {
   blockTitle,
@@ -63,8 +63,8 @@ import {
   feeRange,
   fullness,
   type Projection,
-  placeSentence,
   projectionNotes,
+  queuePositionText,
 } from '../../src/console/app/chain/mempool.ts';
 import { pathMistake } from '../../src/console/app/chain/path-mistake.ts';
 import {
@@ -770,7 +770,7 @@ describe('projected blocks', () => {
   });
 
   test("give a sentence about a transaction's position, or about its absence", () => {
-    expect([placeSentence({ block: 1, place: 3 }), placeSentence({ block: 4, place: 1_200 })]).toEqual([
+    expect([queuePositionText({ block: 1, place: 3 }), queuePositionText({ block: 4, place: 1_200 })]).toEqual([
       'As others stand, it is number 3 of the next block.',
       'As others stand, it is number 1,200 of the block after 3 others.',
     ]);
@@ -875,7 +875,7 @@ test('the newest snapshot shows its age and the snapshot in progress', () => {
 });
 
 test('the days before and after a day follow the calendar', () => {
-  expect([dayBeside('2024-02-28', 1), dayBeside('2025-01-01', -1)]).toEqual(['2024-02-29', '2024-12-31']);
+  expect([addDays('2024-02-28', 1), addDays('2025-01-01', -1)]).toEqual(['2024-02-29', '2024-12-31']);
 });
 
 describe('search', () => {
@@ -991,6 +991,6 @@ describe("the line of an error in a contract's source", () => {
 test('a delivery with a stored body contains the transactions of its blocks, and no others', () => {
   const blocks = (hash: string) => [{ transactions: [{ transaction_identifier: { hash } }] }];
   const payload = { event: { apply: blocks('0x1'), rollback: blocks('0x2') } };
-  expect(['0x1', '0x2', '0x3'].map((id) => tellsOf(payload, id))).toEqual([true, true, false]);
-  expect(tellsOf(null, '0x1')).toBe(false);
+  expect(['0x1', '0x2', '0x3'].map((id) => payloadIncludes(payload, id))).toEqual([true, true, false]);
+  expect(payloadIncludes(null, '0x1')).toBe(false);
 });

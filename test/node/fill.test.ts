@@ -10,7 +10,7 @@ import type { BurnBlock } from '../../src/devnet/burn-chain.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
-import { AskedNode } from '../../src/node/facts.ts';
+import { ThrottledNode } from '../../src/node/facts.ts';
 import { type Filled, fillTo } from '../../src/node/fill.ts';
 import { olderTenures } from '../../src/node/older-tenures.ts';
 import { FILLED_FROM, IncompleteBlockError } from '../../src/node/replay.ts';
@@ -43,7 +43,7 @@ const ofTheChain = ({ path }: NodeEvent) => isBlock({ path } as NodeEvent) || pa
 
 /** Fills up to a block, as a server does with the parent of a refused one. */
 async function fill(open: OpenIngest, chain: SimulatedChain, id: string, lie: Lie = honest, from = 0): Promise<Filled> {
-  const node = new AskedNode(rpcOf(served(chain), lie), atOnce);
+  const node = new ThrottledNode(rpcOf(served(chain), lie), atOnce);
   const snapshots = openSnapshots(open.directory);
   const { history, receive } = open.ingest;
   const target = { indexBlockHash: fromHex(id), height: chain.block(id)!.height };
@@ -409,7 +409,7 @@ test('an index that begins at a block is filled from there, with the rewards of 
 test('the first request for an older tenure finds it, even if it began far below the index', async () => {
   const { chain } = straight;
   const [first, below, ...older] = [...chain.ancestors(chain.tip)].filter(({ height }) => height > 0 && height <= 40);
-  const tenures = await olderTenures(new AskedNode(rpcOf(served(chain)), atOnce), {
+  const tenures = await olderTenures(new ThrottledNode(rpcOf(served(chain)), atOnce), {
     height: first!.height,
     indexBlockHash: fromHex(below!.indexBlockHash),
     blockHash: fromHex(below!.blockHash),

@@ -4,7 +4,7 @@ import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { entryBelow, type FollowEvent } from '../../src/archive/follow.ts';
 import { archiveFollowing, isOfEarlierPoint, nodeActivity } from '../../src/commands/serve/following.ts';
-import { always } from '../../src/commands/serve/gap-filling.ts';
+import { noLease } from '../../src/commands/serve/gap-filling.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
@@ -82,7 +82,7 @@ function follower(
       offered += 1;
       return ingest.receive(event);
     },
-    claim: async () => always,
+    claim: async () => noLease,
     log: (event) => logged.push(event),
   });
   /** Lets time pass, then begins the next look. */

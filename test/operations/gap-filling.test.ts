@@ -1,7 +1,7 @@
 /** A server with the node's token fills the gap below a block that it rejects. */
 import { expect, test } from 'bun:test';
 import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
-import { always, gapFilling, isChainFailure } from '../../src/commands/serve/gap-filling.ts';
+import { gapFilling, isChainFailure, noLease } from '../../src/commands/serve/gap-filling.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
@@ -24,7 +24,7 @@ while (chain.tip.height < 30) {
 }
 
 /** A server's intake that fills gaps, with what it logs. */
-function server(open: OpenIngest, { lie = honest, claim = async () => always as typeof always | null } = {}) {
+function server(open: OpenIngest, { lie = honest, claim = async () => noLease as typeof noLease | null } = {}) {
   const said: (FillEvent | IntakeEvent)[] = [];
   const log = (event: FillEvent | IntakeEvent) => void said.push(event);
   let now = 0;
@@ -112,7 +112,7 @@ test('waits while the shared log or the index is unavailable', async () => {
     tries += 1;
     if (tries === 1) throw new LogUnavailableError('the log is away');
     if (tries === 2) throw new NoSnapshotError('the index is away');
-    return always;
+    return noLease;
   };
   await using it = server(open, { claim });
   for (const block of blocks.slice(0, 11)) await it.post(block);
@@ -128,7 +128,7 @@ test('a host fills gaps only with the lease', async () => {
   let asked = 0;
   const claim = async () => {
     asked += 1;
-    return asked === 1 ? null : always;
+    return asked === 1 ? null : noLease;
   };
   await using it = server(open, { claim });
   for (const block of blocks.slice(0, 11)) await it.post(block);
@@ -145,7 +145,7 @@ test("logs a lease that can't be released, and then accepts the next block", asy
   const release = async () => {
     if (failing) throw new LogUnavailableError('the log is away');
   };
-  await using it = server(open, { claim: async () => ({ ...always, release }) });
+  await using it = server(open, { claim: async () => ({ ...noLease, release }) });
   for (const block of blocks.slice(0, 11)) await it.post(block);
   await it.post(blocks[14]!);
   await until(() => it.named('gap_not_filled').length === 1);

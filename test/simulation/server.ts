@@ -10,7 +10,7 @@ import type { Environment } from '../../src/commands/serve/environment.ts';
 import '../../src/live/socket-io.ts';
 import { unavailable } from '../../src/base/store-failure.ts';
 import { startServing } from '../../src/commands/serve/serve.ts';
-import type { Running } from '../../src/commands/terminal/presenter.ts';
+import type { ServerInfo } from '../../src/commands/terminal/presenter.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import { secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
@@ -91,7 +91,7 @@ export interface ServerSettings {
 
 /** A process, from its start to its end. */
 interface Life {
-  running: Running | null;
+  running: ServerInfo | null;
   /** By what listens: `The API`, `The event receiver`. */
   listeners: Map<Listener, HttpListenerOptions<unknown>>;
   lines: Set<Line>;
@@ -386,7 +386,7 @@ export class Server {
   }
 
   /** A process that is gone goes on in files that nobody looks at, until it has closed them. */
-  #putAway(running: Running, disk: Disk): void {
+  #putAway(running: ServerInfo, disk: Disk): void {
     this.#remains += 1;
     // Not at once: it may be in the middle of a transaction.
     this.#world.after(1, () => {

@@ -5,7 +5,7 @@ import { toHex } from '../../src/codec/hex.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { jsonOf, written } from '../../src/http/json.ts';
+import { jsonOf, serializeNow } from '../../src/http/json.ts';
 import { openReader } from '../../src/store/files/database.ts';
 import { chainCache, sharedChain } from '../../src/store/queries/chain-cache.ts';
 import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
@@ -218,7 +218,7 @@ test('a value that is written once makes the same JSON in every place', () => {
     calls += 1;
     return { name: of.name, none: undefined, big: 1 };
   };
-  const once = memoizeByObject((of: { name: string }) => written(serialize(of)));
+  const once = memoizeByObject((of: { name: string }) => serializeNow(serialize(of)));
   const value = { name: 'a "name"' };
   const places = (item: (of: { name: string }) => unknown) => [
     item(value),
@@ -237,7 +237,7 @@ test('a value that is written once makes the same JSON in every place', () => {
 });
 
 test('the type checker refuses to read members of a written value, since it has none', () => {
-  const text = written({ name: 'a' });
+  const text = serializeNow({ name: 'a' });
   // @ts-expect-error: a member of the value
   expect(text.name).toBeUndefined();
 });

@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { Block } from '../../devnet/block.ts';
 import type { BurnBlock } from '../../devnet/burn-chain.ts';
-import { type Distance, MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH, type Place } from '../../devnet/node.ts';
+import { type BlockReference, type Distance, MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH } from '../../devnet/node.ts';
 import { type Route, route } from '../../http/route.ts';
 import { Hash } from '../shared/values.ts';
 import {
@@ -78,7 +78,7 @@ const NamedState = Type.Object(
 );
 const Revert = Type.Object({ index_block_hash: Type.Optional(Id), snapshot: Type.Optional(SnapshotName) }, closed);
 /** @throws ParameterError unless the body names one place */
-function placeOf(body: Static<typeof Revert>): Place {
+function placeOf(body: Static<typeof Revert>): BlockReference {
   requireAtMostOneOf(body, 'index_block_hash', 'snapshot');
   if (body.snapshot !== undefined) return { snapshot: body.snapshot };
   if (body.index_block_hash !== undefined) return { indexBlockHash: body.index_block_hash };

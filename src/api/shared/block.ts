@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { memoizeByObject } from '../../base/cache.ts';
 import { toHex } from '../../codec/hex.ts';
-import { written } from '../../http/json.ts';
+import { serializeNow } from '../../http/json.ts';
 import type { ChainMicroblock, ChainBlock as StoredChainBlock, WholeBlock } from '../../store/model/block.ts';
 import { fields, literal, object } from './fields.ts';
 import {
@@ -44,7 +44,7 @@ const [ChainBlock, chainBlock] = object<StoredChainBlock>()(chainFields, { $id: 
 export { ChainBlock };
 
 /** A block of the canonical chain as v2 returns it, serialized once for each cached block. */
-export const writtenBlock = memoizeByObject((of: StoredChainBlock) => written(chainBlock(of)));
+export const writtenBlock = memoizeByObject((of: StoredChainBlock) => serializeNow(chainBlock(of)));
 
 const { parent_index_block_hash: _, tx_count: __, ...shared } = chainFields;
 

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { memoizeByObject } from '../../base/cache.ts';
 import { toHex } from '../../codec/hex.ts';
-import { written } from '../../http/json.ts';
+import { serializeNow } from '../../http/json.ts';
 import type { ContractLog as StoredContractLog } from '../../store/model/contract.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
 import { fields, literal, object, variants } from './fields.ts';
@@ -34,7 +34,7 @@ const [ContractLog, contractLog] = object<StoredContractLog>()(
 export { ContractLog };
 
 /** Serializes a log of a contract, once for each cached log. */
-export const listedLog = memoizeByObject((log: StoredContractLog) => written(contractLog(log)));
+export const listedLog = memoizeByObject((log: StoredContractLog) => serializeNow(contractLog(log)));
 
 type Kind = StoredTransactionEvent['kind'];
 export type EventOf<K> = Extract<StoredTransactionEvent, { kind: K }>;

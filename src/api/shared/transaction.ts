@@ -7,7 +7,7 @@ import { functionSignature, typedArguments } from '../../codec/abi.ts';
 import { toHex } from '../../codec/hex.ts';
 import { type DecodedConditions, decodePostConditions } from '../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
-import { MaybeWritten, serializedLazily, type Written, written } from '../../http/json.ts';
+import { MaybeSerialized, type Serialized, serializedLazily, serializeNow } from '../../http/json.ts';
 import type { ContractFunctions } from '../../store/model/contract.ts';
 import type {
   PendingTransactionDetail,
@@ -122,7 +122,7 @@ const mined = fields<TransactionDetail, [Parsed]>()({
   microblock_canonical: [Type.Boolean(), () => true],
   event_count: [Type.Integer({ minimum: 0 }), ({ eventCount }) => eventCount],
   events: [
-    Type.Array(MaybeWritten(TransactionEvent), {
+    Type.Array(MaybeSerialized(TransactionEvent), {
       description: 'Events of the transaction; always empty in lists',
     }),
     ({ txId }, { events = [] }) => serializedLazily(events, (event) => transactionEvent(txId, event)),
@@ -236,7 +236,7 @@ const [Transaction, serializedMined] = variants<TransactionDetail, ByType<Transa
   },
 );
 /** A transaction of a list, which is cached as text. */
-export const ListedTransaction = MaybeWritten(Transaction);
+export const ListedTransaction = MaybeSerialized(Transaction);
 const [MempoolTransaction, serializedPending] = variants<
   PendingTransactionDetail,
   ByType<PendingTransactionDetail>,
@@ -283,7 +283,7 @@ export const transaction = (of: TransactionDetail, context: TransactionContext):
 interface Listed {
   declared: ContractFunctions | undefined;
   withoutArguments: boolean;
-  text: Written<Static<typeof Transaction>>;
+  text: Serialized<Static<typeof Transaction>>;
 }
 
 const formsOf = memoizeByObject((_: TransactionDetail): Listed[] => []);
@@ -295,14 +295,14 @@ const formsOf = memoizeByObject((_: TransactionDetail): Listed[] => []);
 export function listedTransaction(
   of: TransactionDetail,
   context: TransactionContext,
-): Written<Static<typeof Transaction>> {
+): Serialized<Static<typeof Transaction>> {
   const { payload } = of;
   const declared = payload.type === 'contract_call' ? context.declarations.get(payload.contractId) : undefined;
   const { withoutArguments = false } = context;
   const forms = formsOf(of);
   const known = forms.find((one) => one.declared === declared && one.withoutArguments === withoutArguments);
   if (known !== undefined) return known.text;
-  const text = written(transaction(of, context));
+  const text = serializeNow(transaction(of, context));
   // After a new deployment of the contract, the older forms are not requested again.
   if (forms.length === MAX_FORMS) forms.length = 0;
   forms.push({ declared, withoutArguments, text });

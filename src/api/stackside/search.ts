@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { MAX_ASSET_LENGTH } from '../../codec/address.ts';
 import { toHex } from '../../codec/hex.ts';
 import { route } from '../../http/route.ts';
-import { type Found, foundKinds, matches } from '../../store/model/search.ts';
+import { foundKinds, matches, type SearchResult } from '../../store/model/search.ts';
 import { assetNameOf, contractNameOf } from '../../store/rows/name-parts.ts';
 import { Height, words } from '../shared/values.ts';
 
@@ -30,7 +30,7 @@ const Results = Type.Object({ results: Type.Array(Item) }, { $id: 'FoundItems' }
 
 const shown = (...texts: (string | null)[]): string => texts.filter((text) => text !== null).join(', ');
 
-function item(found: Found): Static<typeof Item> {
+function item(found: SearchResult): Static<typeof Item> {
   const { kind, match } = found;
   const at = { kind, match, block_height: null };
   switch (found.kind) {

@@ -111,13 +111,13 @@ export const blocks = [
 const TRANSACTIONS_TAG = 'Transactions (v1)';
 const response = OffsetPage(ListedTransaction);
 
-interface Asked {
+interface ListQuery {
   limit: number;
   offset: number;
   exclude_function_args?: boolean;
 }
 
-function serialized(read: Reader, page: Found<TransactionDetail>, asked: Asked) {
+function serialized(read: Reader, page: Found<TransactionDetail>, asked: ListQuery) {
   const { limit, offset, exclude_function_args: withoutArguments = false } = asked;
   const declarations = declarationsFor(read, page.items);
   const results = serializedLazily(page.items, (item) => listedTransaction(item, { declarations, withoutArguments }));

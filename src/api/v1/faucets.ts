@@ -32,7 +32,7 @@ const address = Type.String({ description: 'Address that receives the funds', ex
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
 /** The parameters of a request, from its query and, if the route accepts a body, from its body. */
-interface Asked {
+interface FaucetRequest {
   url: string;
   query: URLSearchParams;
   body: URLSearchParams;
@@ -80,7 +80,7 @@ function isOn(query: URLSearchParams, name: string): boolean {
   return value === 'true';
 }
 
-function addressInQuery({ url, query, body }: Asked): string {
+function addressInQuery({ url, query, body }: FaucetRequest): string {
   const given = query.get('address') ?? '';
   if (given !== '') return given;
   if ((body.get('address') ?? '') === '') throw new FaucetError(400, 'address required');
@@ -116,7 +116,13 @@ const faucetErrors: ErrorShape = {
 };
 
 /** Parses the parameters, which the declarations only describe: clients send them in several forms. */
-async function asked({ request, clientAddress }: { request: Request; clientAddress: () => string }): Promise<Asked> {
+async function asked({
+  request,
+  clientAddress,
+}: {
+  request: Request;
+  clientAddress: () => string;
+}): Promise<FaucetRequest> {
   return {
     url: request.url,
     query: new URLSearchParams(queryText(request.url)),

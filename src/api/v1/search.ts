@@ -93,7 +93,7 @@ const NothingFound = Type.Object(
   { $id: 'NothingFound' },
 );
 
-type Found = Static<typeof Search>;
+type SearchResponse = Static<typeof Search>;
 
 const HASH = /^(0x)?[0-9a-fA-F]{64}$/;
 const NO_EVENTS = { limit: 0, offset: 0 };
@@ -113,7 +113,7 @@ const minedData = (of: TransactionDetail) => ({
   tx_type: of.payload.type,
 });
 
-function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): Found {
+function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): SearchResponse {
   const entity_id = toHex(hash);
   const found = read.transactions.findInForks(hash, NO_EVENTS);
   if (found?.mined) {
@@ -148,7 +148,7 @@ const pendingMetadata = (read: Reader, of: Pending) =>
   mempoolTransaction(of, { declarations: declarationsFor(read, [of]) });
 
 /** The canonical deployment, else a pending one, else an orphaned one. Without any, the contract may have transactions. */
-function byContract(read: Reader, contractId: string, withMetadata: boolean): Found | undefined {
+function byContract(read: Reader, contractId: string, withMetadata: boolean): SearchResponse | undefined {
   const deployment = read.contracts.deployment(contractId) ?? read.contracts.anyDeployment(contractId);
   const found = deployment && read.transactions.findInForks(deployment.txId, NO_EVENTS);
   if (found === undefined) {
@@ -167,7 +167,7 @@ function byContract(read: Reader, contractId: string, withMetadata: boolean): Fo
   return { found: true, result: { ...entity, metadata } };
 }
 
-function byAddress(read: Reader, address: string, withMetadata: boolean): Found | undefined {
+function byAddress(read: Reader, address: string, withMetadata: boolean): SearchResponse | undefined {
   if (!read.principals.isKnown(address)) return undefined;
   const entity = { entity_id: address, entity_type: 'standard_address' as const };
   if (!withMetadata) return { found: true, result: entity };
@@ -176,7 +176,7 @@ function byAddress(read: Reader, address: string, withMetadata: boolean): Found 
   return { found: true, result: { ...entity, metadata: stxBalanceWithTotals(history, false) } };
 }
 
-function searched(read: Reader, id: string, withMetadata: boolean): Found {
+function searched(read: Reader, id: string, withMetadata: boolean): SearchResponse {
   const term = id.trim();
   if (HASH.test(term)) return byHash(read, fromHex(term), withMetadata);
   if (!isPrincipal(term)) {

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
-import { MaybeWritten, serializedLazily } from '../../http/json.ts';
+import { MaybeSerialized, serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/pagination.ts';
 import { spelling } from '../../http/parameters.ts';
 import { HASH_DIGITS, prefixed } from '../../http/request-url.ts';
@@ -239,7 +239,7 @@ export const transactionEvents = [
       {
         limit: Type.Integer(),
         offset: Type.Integer(),
-        events: Type.Array(MaybeWritten(TransactionEvent)),
+        events: Type.Array(MaybeSerialized(TransactionEvent)),
       },
       { $id: 'FilteredEvents' },
     ),

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
-import { MaybeWritten } from '../../http/json.ts';
+import { MaybeSerialized } from '../../http/json.ts';
 import {
   FlatPage,
   flatPage,
@@ -123,7 +123,7 @@ export const blocks = (now: () => number): Route[] => [
     params: {
       timestamp: Type.Integer({ minimum: 0, description: 'Time in Unix seconds', examples: example('block_time') }),
     },
-    response: MaybeWritten(ChainBlock),
+    response: MaybeSerialized(ChainBlock),
     notFound: NONE_BEFORE,
     etag: blockAt,
     history: 'thing',
@@ -140,7 +140,7 @@ export const blocks = (now: () => number): Route[] => [
     description: 'Returns one block of the canonical chain by its height or hash, or the newest one for `latest`.',
     tag,
     params: { height_or_hash: BlockParameter },
-    response: MaybeWritten(ChainBlock),
+    response: MaybeSerialized(ChainBlock),
     notFound: UNKNOWN,
     etag: blockTag,
     history: 'thing',

@@ -5,7 +5,7 @@ import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
 import { withUntouched } from '../../http/history.ts';
-import { written } from '../../http/json.ts';
+import { serializeNow } from '../../http/json.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import {
@@ -133,11 +133,13 @@ const [PrincipalTransaction, principalTransaction] = object<StoredPrincipalTrans
 export { balanceChange, nonces, principalTransaction, transactionBalanceChange };
 
 /** Serialize {@link balanceChange} and {@link transactionBalanceChange}, once for each cached change. */
-const listedChange = memoizeByObject((of: StoredBalanceChange) => written(balanceChange(of)));
-const listedTransactionChange = memoizeByObject((of: StoredBalanceChange) => written(transactionBalanceChange(of)));
+const listedChange = memoizeByObject((of: StoredBalanceChange) => serializeNow(balanceChange(of)));
+const listedTransactionChange = memoizeByObject((of: StoredBalanceChange) =>
+  serializeNow(transactionBalanceChange(of)),
+);
 
 /** Serializes {@link principalTransaction}, once for each cached transaction of a principal. */
-const listedInvolvement = memoizeByObject((of: StoredPrincipalTransaction) => written(principalTransaction(of)));
+const listedInvolvement = memoizeByObject((of: StoredPrincipalTransaction) => serializeNow(principalTransaction(of)));
 
 const tag = 'Principals';
 

@@ -6,7 +6,7 @@ import { decodeArguments } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
 import { decodePostConditions } from '../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
-import { MaybeWritten, written } from '../../http/json.ts';
+import { MaybeSerialized, serializeNow } from '../../http/json.ts';
 import type { MadeBy } from '../../store/model/staking.ts';
 import type {
   PendingTransaction,
@@ -139,9 +139,11 @@ const listed = variants<StoredTransactionSummary, ByType<StoredTransactionSummar
 export const transactionSummary = listed[1];
 
 /** A transaction of a list, which is cached as text. */
-export const ListedTransaction = MaybeWritten(listed[0]);
+export const ListedTransaction = MaybeSerialized(listed[0]);
 /** Serializes {@link transactionSummary}, once for each cached transaction. */
-export const listedTransaction = memoizeByObject((of: StoredTransactionSummary) => written(transactionSummary(of)));
+export const listedTransaction = memoizeByObject((of: StoredTransactionSummary) =>
+  serializeNow(transactionSummary(of)),
+);
 
 /** A pending transaction as lists return it. The receipt time is in Unix seconds. */
 export const [PendingSummary, pendingSummary] = variants<PendingTransaction, ByType<PendingTransaction>>()(
@@ -151,7 +153,7 @@ export const [PendingSummary, pendingSummary] = variants<PendingTransaction, ByT
   { $id: 'MempoolTransactionSummary' },
 );
 /** Serializes {@link pendingSummary}, once for each cached transaction. */
-export const listedPending = memoizeByObject((of: PendingTransaction) => written(pendingSummary(of)));
+export const listedPending = memoizeByObject((of: PendingTransaction) => serializeNow(pendingSummary(of)));
 
 /** Large parts that are returned only on request. A part that a transaction doesn't have is ignored. */
 export const includable = ['function_args', 'source_code', 'post_conditions', 'result'] as const;
@@ -256,7 +258,9 @@ const [FullPending, fullPending] = variants<PendingTransactionDetail, ByType<Pen
 );
 
 /** A single transaction. Mined ones are cached as text, without the parts that are returned only on request. */
-export const FoundTransaction = Type.Union([MaybeWritten(FullTransaction), FullPending], { $id: 'FoundTransaction' });
+export const FoundTransaction = Type.Union([MaybeSerialized(FullTransaction), FullPending], {
+  $id: 'FoundTransaction',
+});
 
 /** A transaction with all its members. @param include names of large members to return */
 export function fullTransaction(found: StoredFoundTransaction, include: Include) {
@@ -265,7 +269,7 @@ export function fullTransaction(found: StoredFoundTransaction, include: Include)
 }
 
 /** A mined transaction without the large parts. */
-const withoutParts = memoizeByObject((transaction: TransactionDetail) => written(fullMined(transaction, [])));
+const withoutParts = memoizeByObject((transaction: TransactionDetail) => serializeNow(fullMined(transaction, [])));
 
 function argumentsOf({ raw, functionArgs }: Whole<'contract_call'>) {
   const args = decodeArguments(functionArgs ?? payloadOf(raw, 'contract_call').functionArgs);

@@ -9,7 +9,7 @@ import { adminKeyFile, namedAdminKey, readAdminKey } from '../../hooks/access/ke
 import { LINKS, LinkResponse } from '../../hooks/routes/session.ts';
 import { wholeAnswer } from '../../http/direct-fetch.ts';
 import { hostCheck } from '../../http/hosts.ts';
-import { type Reading, settings } from '../../settings/config.ts';
+import { type ResolvedSettings, settings } from '../../settings/config.ts';
 
 export interface Connection {
   /** The origin of the API, such as `http://127.0.0.1:3999`. */
@@ -33,7 +33,10 @@ const isOnOwnMachine = (url: string): boolean => isOwnMachine(URL.parse(url)?.ho
  * @returns null without a key
  * @throws OperatorError if a flag names a file or directory without a valid key
  */
-export function keyFor({ settings: { url, data, adminKey, hookKey }, sources }: Reading<'hooks'>): string | null {
+export function keyFor({
+  settings: { url, data, adminKey, hookKey },
+  sources,
+}: ResolvedSettings<'hooks'>): string | null {
   if (hookKey !== null) return hookKey;
   const isNamed = sources.adminKey?.kind === 'flag' || sources.data?.kind === 'flag';
   if (!isNamed && !isOnOwnMachine(url)) return null;

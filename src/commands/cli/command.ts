@@ -4,7 +4,7 @@ import { requireNoArchive } from '../../archive/archive-directory.ts';
 import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
-import { type Reading, readSettingsOf, type SettingName, settingsOfCommand } from '../../settings/config.ts';
+import { type ResolvedSettings, readSettingsOf, type SettingName, settingsOfCommand } from '../../settings/config.ts';
 import { absentText, helpOf, variableNames } from '../../settings/describe.ts';
 import type { CommandName, Grouped } from '../../settings/setting.ts';
 import { ignoredVariables } from '../../settings/unknown.ts';
@@ -25,7 +25,7 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
   /** Settings that `--help` shows; `--help-all` shows all. Omitted if `--help` shows all. */
   mainSettings?: readonly SettingName[];
   /** Runs the command. The module that does the work is imported here, so that `--help` doesn't wait for it. */
-  run(reading: Reading<C>, options: Options, ...given: Arguments): Promise<void> | void;
+  run(reading: ResolvedSettings<C>, options: Options, ...given: Arguments): Promise<void> | void;
 }
 
 /** Whether a flag takes no value. */

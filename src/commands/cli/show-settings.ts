@@ -1,5 +1,5 @@
 /** `stackside serve --print-settings`: the values in use, and their sources. */
-import { type Reading, type SettingName, settingsOfCommand } from '../../settings/config.ts';
+import { type ResolvedSettings, type SettingName, settingsOfCommand } from '../../settings/config.ts';
 import { absentText, jsonValue, printedName, printedValue } from '../../settings/describe.ts';
 import type { Source } from '../../settings/setting.ts';
 
@@ -13,7 +13,7 @@ interface Row {
   source: Source;
 }
 
-const rowsOf = ({ settings, sources }: Reading<'serve'>): Row[] =>
+const rowsOf = ({ settings, sources }: ResolvedSettings<'serve'>): Row[] =>
   settingsOfCommand('serve').map(([name, declared]) => {
     const value = (settings as Record<SettingName, unknown>)[name];
     const source = (sources as Record<SettingName, Source>)[name];
@@ -62,7 +62,7 @@ const jsonOf = (rows: readonly Row[]): string =>
   )}\n`;
 
 /** Prints a server's settings. A secret is printed as `<set>`. */
-export function printSettings(reading: Reading<'serve'>, format: SettingsFormat): void {
+export function printSettings(reading: ResolvedSettings<'serve'>, format: SettingsFormat): void {
   const rows = rowsOf(reading);
   process.stdout.write(format === 'json' ? jsonOf(rows) : tableOf(rows));
 }

@@ -104,7 +104,7 @@ function onSameHost(from: URL, location: string | null): URL | null {
   return from.protocol === 'http:' && to.protocol === 'https:' ? to : null;
 }
 
-export class AskedServer {
+export class ThrottledClient {
   /** Requests that were made. */
   requests = 0;
   #next = 0;

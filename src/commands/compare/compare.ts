@@ -2,7 +2,7 @@
 import { type Clock, pause } from '../../base/clock.ts';
 import { Prng } from '../../devnet/prng.ts';
 import { HISTORY_HEADER } from '../../http/history.ts';
-import { type Answer, type AskedServer, NoAnswer } from './asked-server.ts';
+import { type Answer, NoAnswer, type ThrottledClient } from './asked-server.ts';
 import { type Difference, differencesOf } from './differences.ts';
 import {
   CONTENT_TYPE,
@@ -14,13 +14,13 @@ import {
   STATUS,
 } from './known.ts';
 import { NotAsked, type Plan, type Question, questionOf } from './questions.ts';
-import { NEAR, type Standing, standingOf, type Tip, tipsOf } from './standing.ts';
+import { type CommonChain, findCommonChain, NEAR, type Tip, tipsOf } from './standing.ts';
 import { subjectsOf } from './subjects.ts';
 import { addFinding, routeTally, type Tally } from './tally.ts';
 
 export interface CompareOptions {
-  ours: AskedServer;
-  theirs: AskedServer;
+  ours: ThrottledClient;
+  theirs: ThrottledClient;
   clock: Clock;
   /** The questions for each route. */
   plans: readonly Plan[];
@@ -30,7 +30,7 @@ export interface CompareOptions {
   /** The findings of an earlier run; null if there is none. */
   earlier: Tally | null;
   /** Called once after both servers' tips were read. The run changes this tally. */
-  begun: (standing: Standing, tally: Tally) => void;
+  begun: (standing: CommonChain, tally: Tally) => void;
   /** Called after each question. */
   asked: () => void;
 }
@@ -160,9 +160,9 @@ const wasAsked = ({ equal, known, differing, moved, unanswered }: Tally['routes'
  * @returns how the servers stand at the end
  * @throws OperatorError if the servers have different chains; PassingError if one can't be reached
  */
-export async function compare(options: CompareOptions): Promise<Standing> {
+export async function compare(options: CompareOptions): Promise<CommonChain> {
   const { ours, theirs, plans, requests, seed, earlier, begun, asked } = options;
-  const standing = await standingOf(ours, theirs);
+  const standing = await findCommonChain(ours, theirs);
   const { lowest, common, isStackside } = standing;
   const tally: Tally = earlier ?? {
     format: 1,
@@ -198,5 +198,5 @@ export async function compare(options: CompareOptions): Promise<Standing> {
     tally.round += 1;
     tally.place = 0;
   }
-  return standingOf(ours, theirs);
+  return findCommonChain(ours, theirs);
 }

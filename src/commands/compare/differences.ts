@@ -35,7 +35,7 @@ const IDENTITIES: readonly (readonly string[])[] = [
 /** Relative difference of fractions that is one of rounding. */
 const ROUNDING = 1e-9;
 
-interface Place {
+interface ValuePlace {
   path: string;
   at: string;
 }
@@ -50,7 +50,7 @@ const areEqualNumbers = (ours: number, theirs: number): boolean =>
   (!(Number.isInteger(ours) && Number.isInteger(theirs)) &&
     Math.abs(ours - theirs) <= ROUNDING * Math.max(Math.abs(ours), Math.abs(theirs)));
 
-function below({ path, at }: Place, key: string): Place {
+function below({ path, at }: ValuePlace, key: string): ValuePlace {
   const isOwn = OWN_KEY.test(key) && key.length <= MAX_OWN_KEY;
   const dot = path === '' ? '' : '.';
   return isOwn
@@ -58,7 +58,7 @@ function below({ path, at }: Place, key: string): Place {
     : { path: `${path}[*]`, at: `${at}[${JSON.stringify(key)}]` };
 }
 
-const item = ({ path, at }: Place, index: number): Place => ({ path: `${path}[*]`, at: `${at}[${index}]` });
+const item = ({ path, at }: ValuePlace, index: number): ValuePlace => ({ path: `${path}[*]`, at: `${at}[${index}]` });
 
 function fieldOf(value: unknown, field: readonly string[]): unknown {
   return field.reduce((within, key) => (isObject(within) ? within[key] : undefined), value);
@@ -98,11 +98,11 @@ const areEqual = (ours: unknown, theirs: unknown): boolean => differencesOf(ours
  */
 export function differencesOf(ours: unknown, theirs: unknown, most: number = MAX_DIFFERENCES): Difference[] {
   const found: Difference[] = [];
-  const differ = (place: Place, here: unknown, there: unknown, isOrder = false): void => {
+  const differ = (place: ValuePlace, here: unknown, there: unknown, isOrder = false): void => {
     if (found.length < most) found.push({ ...place, ours: here, theirs: there, isOrder });
   };
 
-  function compare(place: Place, here: unknown, there: unknown): void {
+  function compare(place: ValuePlace, here: unknown, there: unknown): void {
     if (found.length >= most || here === there) return;
     if (Array.isArray(here) && Array.isArray(there)) compareLists(place, here, there);
     else if (isObject(here) && isObject(there)) compareObjects(place, here, there);
@@ -111,21 +111,21 @@ export function differencesOf(ours: unknown, theirs: unknown, most: number = MAX
     }
   }
 
-  function compareObjects(place: Place, here: JsonObject, there: JsonObject): void {
+  function compareObjects(place: ValuePlace, here: JsonObject, there: JsonObject): void {
     for (const key of new Set([...Object.keys(here), ...Object.keys(there)])) {
       const [ours, theirs] = [here, there].map((one) => (Object.hasOwn(one, key) ? one[key] : undefined));
       compare(below(place, key), ours, theirs);
     }
   }
 
-  function compareLists(place: Place, here: readonly unknown[], there: readonly unknown[]): void {
+  function compareLists(place: ValuePlace, here: readonly unknown[], there: readonly unknown[]): void {
     const known = identified(here, there);
     if (known === null) compareByIndex(place, here, there);
     else compareIdentified(place, here, there, known);
   }
 
   function compareIdentified(
-    place: Place,
+    place: ValuePlace,
     here: readonly unknown[],
     there: readonly unknown[],
     known: Identified,
@@ -150,7 +150,7 @@ export function differencesOf(ours: unknown, theirs: unknown, most: number = MAX
   }
 
   /** The common start and end of both lists are omitted, so that one more row is one difference. */
-  function compareByIndex(place: Place, here: readonly unknown[], there: readonly unknown[]): void {
+  function compareByIndex(place: ValuePlace, here: readonly unknown[], there: readonly unknown[]): void {
     const shorter = Math.min(here.length, there.length);
     let start = 0;
     let end = 0;

@@ -5,7 +5,7 @@
 import type { Difference } from './differences.ts';
 
 /** The question and the answers of a difference. */
-export interface Found {
+export interface ComparedAnswers {
   route: string;
   /** Path and query of the question. */
   target: string;
@@ -23,7 +23,7 @@ export interface KnownReason {
   routes: RegExp;
   /** Paths of differences; `*` at the end stands for any rest. */
   paths: readonly string[];
-  when: (difference: Difference, found: Found) => boolean;
+  when: (difference: Difference, found: ComparedAnswers) => boolean;
 }
 
 /** The path for differences of statuses and types of bodies. */
@@ -476,7 +476,11 @@ const fitsPath = (path: string, pattern: string): boolean =>
   pattern.endsWith('[*]') || !pattern.endsWith('*') ? path === pattern : path.startsWith(pattern.slice(0, -1));
 
 /** The reason for a difference; null if unknown. */
-export const reasonFor = (reasons: readonly KnownReason[], one: Difference, found: Found): KnownReason | null =>
+export const reasonFor = (
+  reasons: readonly KnownReason[],
+  one: Difference,
+  found: ComparedAnswers,
+): KnownReason | null =>
   reasons.find(
     ({ routes, paths, when }) =>
       routes.test(found.route) && paths.some((pattern) => fitsPath(one.path, pattern)) && when(one, found),

@@ -1,7 +1,7 @@
 /** The output of `stackside compare`. */
 import type { OutputFormat } from '../cli/command.ts';
 import { printableText, writeNow } from '../cli/output.ts';
-import { apartText, type Standing } from './standing.ts';
+import { apartText, type CommonChain } from './standing.ts';
 import type { Finding, RouteTally, Tally } from './tally.ts';
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
@@ -51,7 +51,7 @@ export function totalsOf({ routes }: Tally) {
 }
 
 /** The report for people, as lines. */
-export function textReport(tally: Tally, standing: Standing): string[] {
+export function textReport(tally: Tally, standing: CommonChain): string[] {
   const { ours, theirs } = standing;
   const totals = totalsOf(tally);
   const byRoute = Object.entries(tally.routes).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -81,7 +81,7 @@ export function textReport(tally: Tally, standing: Standing): string[] {
   return apart === null ? lines : [...lines, `        ${apart}`];
 }
 
-function jsonReport(tally: Tally, standing: Standing): string[] {
+function jsonReport(tally: Tally, standing: CommonChain): string[] {
   const { url, api, seed, lowest, highest, requests } = tally;
   const { ours, theirs, common } = standing;
   return [
@@ -96,7 +96,7 @@ function jsonReport(tally: Tally, standing: Standing): string[] {
 }
 
 /** Prints the findings so far. @param format JSON has a line for each route, and one for all */
-export function printReport(tally: Tally, standing: Standing, format: OutputFormat): void {
+export function printReport(tally: Tally, standing: CommonChain, format: OutputFormat): void {
   const lines = format === 'json' ? jsonReport(tally, standing) : textReport(tally, standing);
   writeNow(`${lines.map(printableText).join('\n')}\n`);
 }

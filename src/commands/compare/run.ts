@@ -8,11 +8,11 @@ import { interruptible } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { resources } from '../serve/app.ts';
-import { AskedServer } from './asked-server.ts';
+import { ThrottledClient } from './asked-server.ts';
 import { compare } from './compare.ts';
 import { plansOf } from './questions.ts';
 import { printReport, totalsOf } from './report.ts';
-import { apartText, type Standing } from './standing.ts';
+import { apartText, type CommonChain } from './standing.ts';
 import { readTally, type Tally, writeTally } from './tally.ts';
 
 export interface CompareSettings {
@@ -35,7 +35,7 @@ const SEEDS = 1_000_000;
 /** Questions after which the file is written. */
 const WRITE_EVERY = 20;
 
-/** A URL as `AskedServer` takes it, as the other settings of servers are. */
+/** A URL as `ThrottledClient` takes it, as the other settings of servers are. */
 const API_URL = /^https?:\/\/[^/?#\s@]+(\/[^?#\s]*)?$/;
 
 /** @throws OperatorError */
@@ -70,7 +70,7 @@ export async function runCompare(
   const earlier = resume === undefined ? null : readTally(resume, { url, api, seed: seed ?? null });
   const common = { clock: systemClock, userAgent: `${serverVersion} compare` };
   const progress = progressLines(process.stderr);
-  let now: { standing: Standing; tally: Tally } | null = null;
+  let now: { standing: CommonChain; tally: Tally } | null = null;
   let unwritten = 0;
 
   /** Saves the findings. */
@@ -88,8 +88,8 @@ export async function runCompare(
   try {
     const end = await interruptible(leave, () =>
       compare({
-        ours: new AskedServer({ url: api, rate: null, key: null, ...common }),
-        theirs: new AskedServer({ url, rate, key: compareKey, ...common }),
+        ours: new ThrottledClient({ url: api, rate: null, key: null, ...common }),
+        theirs: new ThrottledClient({ url, rate, key: compareKey, ...common }),
         clock: systemClock,
         plans: plansOf(resources(serverVersion, systemClock.now, noFaucets).flat()),
         requests,

@@ -1,8 +1,8 @@
 /** Compares the chains of two servers: their identity, the tips, and the highest common block. */
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import { type AskedServer, NoAnswer } from './asked-server.ts';
+import { NoAnswer, type ThrottledClient } from './asked-server.ts';
 
-type Server = Pick<AskedServer, 'ask' | 'url'>;
+type Server = Pick<ThrottledClient, 'ask' | 'url'>;
 
 export interface Tip {
   height: number;
@@ -24,7 +24,7 @@ export interface Tips {
   theirs: Tip;
 }
 
-export interface Standing extends Tips {
+export interface CommonChain extends Tips {
   /** The lowest block of both, and the highest one that is the same block for both. */
   lowest: number;
   common: number;
@@ -69,7 +69,7 @@ async function hashAt(server: Server, height: number): Promise<string | null> {
  * @throws OperatorError if they have different chains, or one isn't a Stacks API; PassingError if a server can't be
  *   reached, has no block yet, or no block that the other one has
  */
-export async function standingOf(ours: Server, theirs: Server): Promise<Standing> {
+export async function findCommonChain(ours: Server, theirs: Server): Promise<CommonChain> {
   const [here, there] = [await statusOf(ours), await statusOf(theirs)];
   const lowest = Math.max(here.lowest, there.lowest);
   const highest = Math.min(here.tip.height, there.tip.height);
@@ -114,7 +114,7 @@ export const NEAR = 6;
  * Whether one server is far behind, or on another fork that is more than a few blocks long.
  * @returns the sentence that says so; null if neither is
  */
-export function apartText({ ours, theirs, common }: Standing): string | null {
+export function apartText({ ours, theirs, common }: CommonChain): string | null {
   const lowest = Math.min(ours.height, theirs.height);
   if (lowest - common > NEAR) {
     return `The servers are on different forks: they have the same blocks up to ${common}, and others from there to ${lowest}.`;

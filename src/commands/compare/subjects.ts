@@ -1,6 +1,6 @@
 /** Draws subjects for questions: random rows of this server, well below the tips. */
 import { Prng } from '../../devnet/prng.ts';
-import { type AskedServer, NoAnswer } from './asked-server.ts';
+import { NoAnswer, type ThrottledClient } from './asked-server.ts';
 
 /** Texts that belong together, such as an account and a token that it has. */
 type Pair = readonly [string, string];
@@ -92,7 +92,7 @@ const fewPairs = (pairs: readonly Pair[]): Pair[] =>
  * @param lowest height of the lowest block of the own server @param highest height of the highest block
  */
 export async function subjectsOf(
-  server: Pick<AskedServer, 'ask'>,
+  server: Pick<ThrottledClient, 'ask'>,
   seed: string,
   { lowest, highest }: { lowest: number; highest: number },
 ): Promise<Subjects> {

@@ -1,7 +1,7 @@
 /** `stackside import`: imports event recordings into the index. */
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
-import { isAskedPath, isHostPath, PayloadError } from '../../chain/payload-reader.ts';
+import { isHostPath, isNodeQueryPath, PayloadError } from '../../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../../chain/recording.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
@@ -52,7 +52,7 @@ interface Counts {
 }
 
 /** Whether a host wrote the entry for itself. */
-const isForeign = (path: string): boolean => isHostPath(path) && !isAskedPath(path);
+const isForeign = (path: string): boolean => isHostPath(path) && !isNodeQueryPath(path);
 
 const isBadRow = (error: unknown): error is Error =>
   error instanceof RowError ||

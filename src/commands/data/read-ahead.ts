@@ -12,14 +12,14 @@ import type { JournalSource } from './journal-entries.ts';
 import type { RecordingSource, RowBatch } from './recording-rows.ts';
 
 /** What is read, and what its events are prepared with. */
-export interface Reading<Source extends RecordingSource | JournalSource = RecordingSource | JournalSource> {
+export interface ReadAheadInput<Source extends RecordingSource | JournalSource = RecordingSource | JournalSource> {
   source: Source;
   /** Null where it is unknown yet. */
   chainId: number | null;
 }
 
 /** A thread's data at its start. */
-export interface ReaderStart extends Reading {
+export interface ReaderStart extends ReadAheadInput {
   share: { index: number; of: number };
 }
 
@@ -89,10 +89,14 @@ class Reader {
  * @param module what the threads run; tests give another
  * @throws OperatorError as the thread that reads does; PassingError if one ends
  */
-export function readAhead(reading: Reading<RecordingSource>, threads: number, module?: URL): AsyncGenerator<RowBatch>;
-export function readAhead(reading: Reading<JournalSource>, threads: number): AsyncGenerator<PreparedEntry[]>;
+export function readAhead(
+  reading: ReadAheadInput<RecordingSource>,
+  threads: number,
+  module?: URL,
+): AsyncGenerator<RowBatch>;
+export function readAhead(reading: ReadAheadInput<JournalSource>, threads: number): AsyncGenerator<PreparedEntry[]>;
 export async function* readAhead(
-  reading: Reading,
+  reading: ReadAheadInput,
   threads: number,
   module = readingThreadUrl,
 ): AsyncGenerator<unknown> {

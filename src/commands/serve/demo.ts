@@ -15,13 +15,13 @@ import { SimulatedNode } from '../../devnet/node.ts';
 import { startRpc } from '../../devnet/rpc.ts';
 import { hostNames } from '../../http/hosts.ts';
 import type { Log } from '../../log.ts';
-import { type Reading, readSettings, type SettingsOf } from '../../settings/config.ts';
+import { type ResolvedSettings, readSettings, type SettingsOf } from '../../settings/config.ts';
 import { LockHeldError, lockUnfinished } from '../../store/files/lock.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { clarityEngineUrl } from '../../thread-urls.ts';
 import { stopSignals } from '../cli/output.ts';
 import type { ShownAccount } from '../terminal/pages.ts';
-import { demoPresenter, type Running, serverOutputs } from '../terminal/presenter.ts';
+import { demoPresenter, type ServerInfo, serverOutputs } from '../terminal/presenter.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
 import type { Sources } from './server-readings.ts';
@@ -113,7 +113,7 @@ const stdinEnd = (): Promise<'SIGHUP'> =>
  * @param untilStdinEnds whether the end of stdin ends it as well
  * @throws OperatorError if it can't serve
  */
-export async function runDemo({ settings, sources }: Reading<'demo'>, untilStdinEnds: boolean): Promise<void> {
+export async function runDemo({ settings, sources }: ResolvedSettings<'demo'>, untilStdinEnds: boolean): Promise<void> {
   const isOwnDirectory = sources.data !== null;
   if (isOwnDirectory) requireNoData(settings.data);
   // Before the directory is made, so that it is always removed.
@@ -217,7 +217,7 @@ export async function startDemo(
   environment: Environment = realEnvironment,
   ended?: Promise<unknown>,
   sources: Sources = {},
-): Promise<Running> {
+): Promise<ServerInfo> {
   requireProjectToWatch(settings);
   requireObserverToBeLate(settings);
   const { seed, interval, pastBlocks: history, traffic, pox5Height, allowedHosts, apiHost } = settings;

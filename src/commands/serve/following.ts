@@ -17,7 +17,7 @@ import type { Entry } from '../../store/log/entry.ts';
 import type { Claim, ServedCluster } from '../cluster/host.ts';
 import type { Base } from './base.ts';
 import { opened } from './from.ts';
-import { always, isChainFailure } from './gap-filling.ts';
+import { isChainFailure, noLease } from './gap-filling.ts';
 
 /** Milliseconds between two looks at the archive. */
 const LOOK_MS = 5_000;
@@ -190,7 +190,7 @@ export function serverFollowing(
   const following = archiveFollowing({
     ...{ location: from, ingest, receive, node, clock, log },
     open: () => opened({ from, settings, clock, log }, settings.data),
-    claim: async () => (cluster === null ? always : cluster.claim('follow')),
+    claim: async () => (cluster === null ? noLease : cluster.claim('follow')),
   });
   return { ...following, around: node.around, fill: node.fill };
 }

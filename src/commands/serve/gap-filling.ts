@@ -9,7 +9,7 @@ import { networkOf } from '../../chain/network.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
 import type { IntakeOptions } from '../../node/event-intake.ts';
-import { AskedNode } from '../../node/facts.ts';
+import { ThrottledNode } from '../../node/facts.ts';
 import { type FillEvent, fillTo } from '../../node/fill.ts';
 import { nodeToken } from '../../node/node-config.ts';
 import { IncompleteBlockError } from '../../node/replay.ts';
@@ -41,7 +41,7 @@ const RATE = 200;
 const PAUSE_MS = 10_000;
 
 /** The lease of a host that shares no log. */
-export const always: Claim = { renew: async () => true, release: async () => {} };
+export const noLease: Claim = { renew: async () => true, release: async () => {} };
 
 /** The blocks of the node or the archive don't fit, or some are missing. */
 const unfit = [DeepForkError, IncompleteBlockError, PayloadError, UnknownParentError];
@@ -85,7 +85,7 @@ export function gapFilling(options: GapFillingOptions) {
       // A retry after a failure isn't logged.
       if (lastReason === '') log({ event: 'gap_filling', to_height, index_block_hash: toHex(indexBlockHash) });
       const network = ingest.network() ?? networkOf((await node.info()).chainId);
-      const asked = new AskedNode(node, { rate: RATE, clock, signal });
+      const asked = new ThrottledNode(node, { rate: RATE, clock, signal });
       const filled = await fillTo(
         parent,
         { snapshots, history: ingest.history, network, receive: received },
@@ -166,7 +166,7 @@ export function serverFilling(
   return gapFilling({
     authorization,
     ...{ node, snapshots, ingest, receive, log },
-    claim: async () => (cluster === null ? always : cluster.claim('fill')),
+    claim: async () => (cluster === null ? noLease : cluster.claim('fill')),
     clock: environment.clock,
   });
 }

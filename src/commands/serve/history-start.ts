@@ -10,7 +10,7 @@ import type { OperatorError } from '../../base/errors.ts';
 import { startLoop } from '../../base/service.ts';
 import { PayloadError, STARTING_ACCOUNT_PATH } from '../../chain/payload-reader.ts';
 import { accountMetrics } from '../../metrics/server.ts';
-import { AskedNode, NoAnswer } from '../../node/facts.ts';
+import { NoAnswer, ThrottledNode } from '../../node/facts.ts';
 import {
   askedStartingAccount,
   type HistoryStartEvent,
@@ -52,8 +52,8 @@ export const untilPartial =
 /** Requests to the node per second. The node must follow its chain, and has other clients. */
 const RATE = 50;
 
-const askedAt = (node: NodeRpc, clock: Clock, signal?: AbortSignal): AskedNode =>
-  new AskedNode(node, { rate: RATE, clock, ...(signal === undefined ? {} : { signal }) });
+const askedAt = (node: NodeRpc, clock: Clock, signal?: AbortSignal): ThrottledNode =>
+  new ThrottledNode(node, { rate: RATE, clock, ...(signal === undefined ? {} : { signal }) });
 
 interface StartOptions {
   ingest: Pick<Ingest, 'history'>;
@@ -120,7 +120,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chanc
   }
 
   /** @returns whether the node returned the account's state */
-  async function ask(node: AskedNode, principal: string, below: Uint8Array): Promise<boolean> {
+  async function ask(node: ThrottledNode, principal: string, below: Uint8Array): Promise<boolean> {
     const account = await askedStartingAccount(node, principal, below);
     if (account instanceof NoAnswer) {
       hinder(account.reason);

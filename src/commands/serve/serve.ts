@@ -3,11 +3,11 @@ import { pause } from '../../base/clock.ts';
 import { DiskFullError, OperatorError, PassingError } from '../../base/errors.ts';
 import { isTransient } from '../../base/store-failure.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
-import type { Reading, Settings } from '../../settings/config.ts';
+import type { ResolvedSettings, Settings } from '../../settings/config.ts';
 import { ignoredVariables } from '../../settings/unknown.ts';
-import { isOffered } from '../../store/files/new-index.ts';
+import { hasPendingIndex } from '../../store/files/new-index.ts';
 import { interruptible, stopSignals } from '../cli/output.ts';
-import { type Presenter, type Running, servePresenter, serverOutputs } from '../terminal/presenter.ts';
+import { type Presenter, type ServerInfo, servePresenter, serverOutputs } from '../terminal/presenter.ts';
 import { watchOf } from './base.ts';
 import { crash } from './crash.ts';
 import { type Environment, realEnvironment } from './environment.ts';
@@ -31,7 +31,7 @@ export async function startServing(
   settings: Settings,
   environment: Environment = realEnvironment,
   started: Started = {},
-): Promise<Running> {
+): Promise<ServerInfo> {
   const watch = watchOf(settings, environment);
   let server = await startServer(settings, environment, watch, started);
   if (settings.mode === 'read' && settings.cluster === null) return server;
@@ -48,7 +48,7 @@ export async function startServing(
   const stopping = new AbortController();
   let starting: Promise<void> | null = null;
 
-  const follow = ({ failed: ofCluster }: Running) => void ofCluster?.then(failed.resolve);
+  const follow = ({ failed: ofCluster }: ServerInfo) => void ofCluster?.then(failed.resolve);
   async function startAnew(): Promise<void> {
     log({ event: 'new_index_ready' });
     await server.stop();
@@ -65,7 +65,7 @@ export async function startServing(
   }
   follow(server);
   const cancel = environment.clock.every(LOOK_FOR_INDEX_MS, () => {
-    if (starting !== null || !isOffered(settings.data)) return;
+    if (starting !== null || !hasPendingIndex(settings.data)) return;
     starting = startAnew()
       .catch(failed.reject)
       .finally(() => {
@@ -99,7 +99,7 @@ export const nextSignal = (names: readonly NodeJS.Signals[]): Promise<NodeJS.Sig
  */
 export async function serveUntilSignal(
   { log, ready }: Presenter,
-  running: Running,
+  running: ServerInfo,
   signalled = nextSignal(stopSignals()),
 ): Promise<void> {
   for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
@@ -117,7 +117,7 @@ export async function serveUntilSignal(
 const STOPPED = 0;
 
 /** `stackside serve`, from its start until a signal. @throws OperatorError if it can't serve */
-export async function runServe({ settings, sources }: Reading<'serve'>): Promise<void> {
+export async function runServe({ settings, sources }: ResolvedSettings<'serve'>): Promise<void> {
   const { env: variables } = process;
   const presenter = servePresenter({ settings, environment: realEnvironment, ...serverOutputs(), variables });
   for (const ignored of ignoredVariables(variables)) presenter.log({ event: 'variable_ignored', ...ignored });

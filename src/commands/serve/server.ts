@@ -14,7 +14,7 @@ import { CommitCount } from '../../store/ingest/commit-count.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { joinCluster, type ServedCluster } from '../cluster/host.ts';
-import type { Running } from '../terminal/presenter.ts';
+import type { ServerInfo } from '../terminal/presenter.ts';
 import { answerApi } from './api.ts';
 import type { ApiThreads } from './api-threads.ts';
 import { archiveLog } from './archive.ts';
@@ -54,7 +54,7 @@ export async function startServer(
   environment: Environment,
   watch: Watch,
   started: Started,
-): Promise<Running> {
+): Promise<ServerInfo> {
   await requireAgreement(settings);
   const services = new Services();
   try {
@@ -68,7 +68,7 @@ export async function startServer(
 async function startServices(
   given: Pick<Base, 'settings' | 'environment' | 'watch' | 'services'>,
   { steering = null, sbtcAsset, sources = {} }: Started,
-): Promise<Running> {
+): Promise<ServerInfo> {
   const { settings, environment, watch, services } = given;
   const { clock, chance } = environment;
   const { log } = watch.recent;

@@ -2,10 +2,10 @@
 import type { Readiness } from '../../api/operations.ts';
 import {
   type EventSource,
-  type Standing,
+  findServerStatus,
+  type ServerStatus,
   type StateEvent,
   type StateReadings,
-  standingOf,
   stateWords,
 } from '../../api/server-state.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -55,7 +55,7 @@ const EVERY_MS = 5_000;
 const RATE_SECONDS = 120;
 
 /** Temporary states, and the state of a server that is up to date. */
-const quiet: ReadonlySet<Standing['state']> = new Set(['starting', 'catching_up', 'live']);
+const quiet: ReadonlySet<ServerStatus['state']> = new Set(['starting', 'catching_up', 'live']);
 
 interface Tip {
   height: number;
@@ -172,7 +172,7 @@ export function watchState(
       };
     });
 
-  function logChange({ state, reason, next, observer }: Standing): void {
+  function logChange({ state, reason, next, observer }: ServerStatus): void {
     if (state === logged) return;
     logged = state;
     const change = { state: stateWords(state), reason, next, ...(observer === null ? {} : { observer }) };
@@ -205,7 +205,7 @@ export function watchState(
     // A process that accepts no events judges by the newest block, except on networks that may stand still for days.
     const isBusy = chainId !== null && networkOf(chainId).kind === 'mainnet';
     const sourceAge = source !== null ? eventAge : isBusy ? tipAge : null;
-    const standing = standingOf({
+    const standing = findServerStatus({
       writeFailure: options.health?.failing()?.message ?? null,
       readFailure,
       wrongChain: refusal?.why === 'wrong_chain' ? refusal : foreignNode(info, chainId, nodeRpc),

@@ -11,7 +11,7 @@ import { demoPage, type ShownAccount, servePage } from './pages.ts';
 import { hasColors, prettyLine, prettyLog } from './pretty-log.ts';
 
 /** A running server. */
-export interface Running {
+export interface ServerInfo {
   /** URL of the API; null if this process doesn't serve it. */
   api: string | null;
   /** URL of the event port; null if this process accepts no events. */
@@ -35,7 +35,7 @@ export interface Presenter {
   environment: Environment;
   log: Log;
   /** Prints that the server listens. Readers may send a signal at once. */
-  ready(running: Running): Promise<void>;
+  ready(running: ServerInfo): Promise<void>;
 }
 
 export interface PresenterOptions {
@@ -59,14 +59,14 @@ const outputTo = ({ isTTY }: NodeJS.WriteStream, output: LossyOutput): Output =>
   write: (text) => output.write(text),
 });
 
-function printReadyLine({ stdout }: PresenterOptions, { api, events, accounts }: Running): void {
+function printReadyLine({ stdout }: PresenterOptions, { api, events, accounts }: ServerInfo): void {
   stdout.write(`${JSON.stringify({ ready: true, api, events, accounts })}\n`);
 }
 
 /** The contents of a terminal in addition to log lines. */
 interface Shown {
   /** The text to print once the server listens. */
-  banner(running: Running): Promise<string>;
+  banner(running: ServerInfo): Promise<string>;
   /** Shows an event in another way than a log line. @returns whether it did */
   show?(event: LogEvent): boolean;
 }

@@ -45,7 +45,7 @@ export interface Session {
 }
 
 /** A new secret, and when it expires. */
-interface Made {
+interface NewSecret {
   secret: string;
   /** Unix milliseconds. */
   expiresAt: number;
@@ -98,7 +98,7 @@ class Secrets {
     readonly most: number,
   ) {}
 
-  add(caller: Caller, lastsMs: number, idleMs: number): Made {
+  add(caller: Caller, lastsMs: number, idleMs: number): NewSecret {
     const own: string[] = [];
     for (const [digest, session] of this.#sessions) {
       if (!this.#lasts(session)) this.#sessions.delete(digest);
@@ -132,7 +132,7 @@ export function openSessions(clock: Times) {
   const sessions = new Secrets(clock, MAX_SESSIONS);
   return {
     /** Makes the token of a link, which signs in once. */
-    link: (caller: Caller): Made => links.add(caller, LINK_MS, LINK_MS),
+    link: (caller: Caller): NewSecret => links.add(caller, LINK_MS, LINK_MS),
     /** Uses up a token. @returns the caller that it signs in; null if it is unknown, used or expired */
     redeem(token: string): Caller | null {
       const link = links.find(token);
@@ -140,7 +140,7 @@ export function openSessions(clock: Times) {
       return link?.caller ?? null;
     },
     /** Begins a session. @returns the value of its cookie */
-    begin: (caller: Caller): Made => sessions.add(caller, SESSION_MS, IDLE_MS),
+    begin: (caller: Caller): NewSecret => sessions.add(caller, SESSION_MS, IDLE_MS),
     /** Finds a session by its cookie's value, and extends it; null if there is none. */
     find(secret: string): Session | null {
       const session = sessions.find(secret);

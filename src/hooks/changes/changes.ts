@@ -26,7 +26,7 @@ const CACHED_CHARACTERS = 8_000_000;
 const SELF = 0;
 
 /** The parts of the changes that a reader requests. */
-export interface Wanted {
+export interface ChangeFilter {
   /** Matches a block; null for all its transactions. */
   readonly matcher: Matcher | null;
   /** Keys of the blocks that may match; null if any block may match. */
@@ -44,7 +44,7 @@ export function wantedChanges(
   options: Options,
   transactions: boolean,
   filters: string,
-): Wanted {
+): ChangeFilter {
   const key = JSON.stringify([options, transactions, filters]);
   if (conditions === null) return { matcher: null, keys: null, options, transactions, key };
   const matcher = new Matcher();
@@ -55,7 +55,7 @@ export function wantedChanges(
 }
 
 /** Changes that were read, or passed without a match. */
-export interface Walked {
+export interface ChangePage {
   /** The place behind them. */
   place: ChangePlace;
   /** How many they are. */
@@ -85,7 +85,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
   }
 
   /** Returns the text of a change; empty if the block doesn't match. */
-  function textOf(read: Reader, { change, hash }: BlockChange, wanted: Wanted): string {
+  function textOf(read: Reader, { change, hash }: BlockChange, wanted: ChangeFilter): string {
     const { matcher, options } = wanted;
     const key = `${wanted.key}/${change}/${hash.toHex()}`;
     const known = texts.get(key);
@@ -104,7 +104,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
     return text;
   }
 
-  function walk(read: Reader, from: ChangePlace, wanted: Wanted, most: number): Walked | null {
+  function walk(read: Reader, from: ChangePlace, wanted: ChangeFilter, most: number): ChangePage | null {
     // The place may be from another host of the cluster that is further ahead.
     if (from.step > read.steps.tipHeight()) return null;
     let [place, passed] = [from, 0];
@@ -129,7 +129,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
      * @returns null at the end of the log, and for a place behind it
      * @throws UnknownPlaceError
      */
-    next: (from: ChangePlace, wanted: Wanted, most = MAX_CHANGES_PER_CALL): Walked | null =>
+    next: (from: ChangePlace, wanted: ChangeFilter, most = MAX_CHANGES_PER_CALL): ChangePage | null =>
       snapshots.read((read) => walk(read, from, wanted, most)),
 
     /** Finds a place. */

@@ -169,7 +169,7 @@ function networkOf(value: unknown, network: Network | null): HookDefinition['net
   return value;
 }
 
-function refuseFormer(body: Record<string, unknown>): void {
+function rejectRemovedFields(body: Record<string, unknown>): void {
   for (const [key, instead] of Object.entries(formerKeys)) {
     if (Object.hasOwn(body, key))
       throw invalidField(key, `belongs to an earlier version of chainhooks; use ${instead}`);
@@ -202,7 +202,7 @@ const readers = {
  */
 export function readDefinition(body: unknown, network: Network | null): HookDefinition {
   if (!isObject(body)) throw new HookProblem(400, 'body must be object');
-  refuseFormer(body);
+  rejectRemovedFields(body);
   return {
     name: readers.name(body.name),
     version: readers.version(body.version),

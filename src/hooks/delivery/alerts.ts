@@ -5,7 +5,7 @@
 import type { Chance } from '../../base/chance.ts';
 import { pause } from '../../base/clock.ts';
 import type { Outgoing } from '../../http/outgoing.ts';
-import type { HookEnd } from '../engine.ts';
+import type { HookStopped } from '../engine.ts';
 import { webhookId } from '../evaluation/payload.ts';
 import type { HookLog } from '../log-event.ts';
 import { attempt, type DeliveryRules, failureOf, isSuccess, retryWait } from './attempt.ts';
@@ -33,7 +33,7 @@ interface Alerts {
   /** Also starts again after `stop`. */
   start(): void;
   /** Queues an alert. */
-  ended(end: HookEnd): void;
+  ended(end: HookStopped): void;
   /** Drops alerts that are not sent yet. */
   stop(): Promise<void>;
 }
@@ -45,17 +45,17 @@ export const noAlerts: Alerts = { start() {}, ended() {}, async stop() {} };
 export function alerts(options: AlertOptions): Alerts {
   const { url, secrets, logIdentity, guard, rules, log, userAgent, clock, send, chance } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
-  const waiting: HookEnd[] = [];
+  const waiting: HookStopped[] = [];
   /** Aborted by `stop`. */
   let stopping = new AbortController();
   stopping.abort();
   let working: Promise<void> | null = null;
 
-  const failed = ({ uuid }: HookEnd, reason: string) => {
+  const failed = ({ uuid }: HookStopped, reason: string) => {
     log({ event: 'hook_alert_failed', uuid, host: URL.parse(url)?.host ?? '', reason });
   };
 
-  async function sendAlert(end: HookEnd, signal: AbortSignal): Promise<void> {
+  async function sendAlert(end: HookStopped, signal: AbortSignal): Promise<void> {
     const { type, uuid, consumer, name, reason, at } = end;
     const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) });
     const body = Buffer.from(text);

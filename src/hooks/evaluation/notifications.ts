@@ -14,7 +14,7 @@ import type { ActiveHook } from '../definition/definition.ts';
 import type { HookEvent } from '../log-event.ts';
 import { declarations, type FindFunction } from './operations.ts';
 import { type MatchedBlock, type PayloadTexts, payloadTexts, webhookId } from './payload.ts';
-import type { Leaving, Step } from './steps.ts';
+import type { OrphanedBlock, Step } from './steps.ts';
 
 export type Counted = 'matches' | 'evaluatedBlocks' | 'queued' | 'rollbacks' | 'interrupted';
 
@@ -82,7 +82,7 @@ export class Notifications {
   }
 
   /** A block that the hook was notified of left the chain. @param txIndexes the transactions of that notification */
-  rollback(hook: ActiveHook, leaving: Leaving, txIndexes: readonly number[], step: Step): void {
+  rollback(hook: ActiveHook, leaving: OrphanedBlock, txIndexes: readonly number[], step: Step): void {
     const { candidates, records } = this.engine.store;
     const block = leaving.block();
     const branch = () => step.leaving.filter((one) => one.height <= leaving.height).map((one) => one.block());

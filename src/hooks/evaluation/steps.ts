@@ -11,7 +11,7 @@ import type { HookLog } from '../log-event.ts';
 import { Matcher } from '../matching/matching.ts';
 
 /** A block that leaves the chain. Its payload is read only if a hook was notified of it. */
-export interface Leaving {
+export interface OrphanedBlock {
   height: number;
   hash: Uint8Array;
   block: () => Block;
@@ -19,7 +19,7 @@ export interface Leaving {
 
 export interface Step {
   /** Tip first. */
-  leaving: readonly Leaving[];
+  leaving: readonly OrphanedBlock[];
   /** Height of the newest block on both branches. */
   forkHeight: number;
   /** Ascending. */
@@ -42,9 +42,9 @@ export function stepOfChange({ reverted, applied }: ChainChange): Step | null {
  */
 export function chainSteps(history: ChainHistory, log: HookLog) {
   /** Blocks of an orphaned branch, tip first, each read once on demand. */
-  function leavingOf({ hashes, lowest }: Pick<Branch, 'hashes' | 'lowest'>): Leaving[] {
+  function leavingOf({ hashes, lowest }: Pick<Branch, 'hashes' | 'lowest'>): OrphanedBlock[] {
     return hashes
-      .map((hash, index): Leaving => {
+      .map((hash, index): OrphanedBlock => {
         return { height: lowest + index, hash, block: lazy(() => history.block(hash)) };
       })
       .reverse();

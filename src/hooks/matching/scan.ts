@@ -91,7 +91,7 @@ const MAX_WAITING = 16;
 const TURN_MS = 10;
 
 /** Result of a search for the newest match. */
-interface Found {
+interface ScanResult {
   /** Null without a match. */
   matched: MatchedBlock | null;
   /** The lowest height that was searched; null if there was none to search. */
@@ -156,7 +156,7 @@ export function search(clock: Clock = systemClock, most = MAX_TRANSACTIONS) {
       }),
 
     /** The newest matching block below a height, among at most {@link MAX_BLOCKS}; fewer if they are large. */
-    newest: (consumer: string, scan: Scanner, below: number): Promise<Found> =>
+    newest: (consumer: string, scan: Scanner, below: number): Promise<ScanResult> =>
       alone(consumer, async () => {
         const lowest = Math.max(1, below - MAX_BLOCKS);
         const pause = turnAfter(TURN_MS, clock);

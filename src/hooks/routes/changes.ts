@@ -9,7 +9,7 @@ import { atMost, type Turns } from '../../base/turns.ts';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError, ParameterError, problems } from '../../http/errors.ts';
 import { type WaitingRoom, waitingRoom } from '../../http/heights.ts';
-import { jsonText, MaybeWritten } from '../../http/json.ts';
+import { jsonText, MaybeSerialized } from '../../http/json.ts';
 import { acceptsEvents } from '../../http/packed.ts';
 import { decodeCursor, encodeCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
@@ -19,11 +19,11 @@ import { UnknownPlaceError } from '../../store/model/read-errors.ts';
 import { bytesAt, numberAt, textAt } from '../../store/queries/page.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import {
+  type ChangeFilter,
+  type ChangePage,
   type Changes,
   chainChanges,
   MAX_CHANGES_PER_CALL,
-  type Walked,
-  type Wanted,
   wantedChanges,
 } from '../changes/changes.ts';
 import { filtersOf, type Options } from '../definition/definition.ts';
@@ -93,7 +93,7 @@ const BlockChange = Type.Object(
 
 const ChangePage = Type.Object(
   {
-    results: Type.Array(MaybeWritten(BlockChange)),
+    results: Type.Array(MaybeSerialized(BlockChange)),
     next: Type.String({ description: 'The place behind the page: give it as `after`' }),
     has_more: Type.Boolean({ description: 'False if the page reached the newest change' }),
   },
@@ -150,7 +150,7 @@ const query = {
 };
 
 /** The parts of the query that choose the changes and their start. */
-interface Asked {
+interface ChangesQuery {
   after?: string;
   from_height?: number;
   filters?: string;
@@ -177,7 +177,7 @@ function placeOf(text: string): ChangePlace {
 }
 
 /** @throws ParameterError */
-function wantedOf({ filters, include = [] }: Asked): Wanted {
+function wantedOf({ filters, include = [] }: ChangesQuery): ChangeFilter {
   const words = new Set<string>(include);
   const options: Options = {};
   for (const [word, option] of Object.entries(included)) if (words.has(word)) options[option] = true;
@@ -207,7 +207,7 @@ function here(cursor: string, changes: Changes): ChangePlace {
 }
 
 /** Returns the place that a request starts from. @throws ParameterError, UnknownPlaceError */
-function placeIn({ after, from_height: from }: Asked, changes: Changes): ChangePlace {
+function placeIn({ after, from_height: from }: ChangesQuery, changes: Changes): ChangePlace {
   if (from === undefined) {
     if (after === undefined) return changes.place((steps) => steps.first());
     return after === 'tip' ? changes.place((steps) => steps.last()) : here(after, changes);
@@ -221,7 +221,7 @@ function placeIn({ after, from_height: from }: Asked, changes: Changes): ChangeP
   });
 }
 
-const changeText = ({ kind, blockText }: NonNullable<Walked['change']>, cursor: string): string =>
+const changeText = ({ kind, blockText }: NonNullable<ChangePage['change']>, cursor: string): string =>
   `{"change":"${kind}","cursor":"${cursor}","block":${blockText}}`;
 
 interface Page {
@@ -272,7 +272,7 @@ const tooManyReaders = (): ApiError =>
 async function pageOf(
   { changes, turns }: Pick<Serving, 'changes' | 'turns'>,
   from: ChangePlace,
-  wanted: Wanted,
+  wanted: ChangeFilter,
   limit: number,
 ): Promise<Page> {
   const texts: string[] = [];
@@ -328,8 +328,8 @@ async function waitedPage(
 async function* events(
   { clock, changes, room, metrics, turns }: Serving,
   from: ChangePlace,
-  wanted: Wanted,
-  first: Walked | null,
+  wanted: ChangeFilter,
+  first: ChangePage | null,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   /** Changes since the last cursor that the client got. */
@@ -385,7 +385,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const alone = atMost(MAX_PAGES);
   let streams = 0;
 
-  function stream(place: ChangePlace, wanted: Wanted, signal: AbortSignal): Streamed {
+  function stream(place: ChangePlace, wanted: ChangeFilter, signal: AbortSignal): Streamed {
     if (streams >= MAX_READERS) throw tooManyReaders();
     const first = changes.next(place, wanted);
     const parts = async function* () {
@@ -408,7 +408,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
 
   async function page(
     place: ChangePlace,
-    wanted: Wanted,
+    wanted: ChangeFilter,
     limit: number,
     wait: number,
     signal: AbortSignal,

@@ -48,7 +48,7 @@ export const hookErrors: ErrorShape = {
 };
 
 /** The error of a process that doesn't write, and so manages no hooks. */
-export const notHere = (): HookProblem =>
+export const readOnlyProcessError = (): HookProblem =>
   new HookProblem(
     503,
     "This process only reads; send the request to the process that receives the node's events (--mode full)",
@@ -68,7 +68,7 @@ const accessTo =
   (request, clientAddress) => {
     const caller = api?.access.callerOf(request, clientAddress);
     return (params) => {
-      if (api === null || caller === undefined) throw notHere();
+      if (api === null || caller === undefined) throw readOnlyProcessError();
       if (operatorOnly && !caller.isOperator) throw new HookProblem(403, ONLY_THE_OPERATOR);
       const { uuid } = params as { uuid?: string };
       const owner = uuid === undefined ? undefined : api.ownerOf(uuid.toLowerCase());
@@ -80,7 +80,7 @@ const accessTo =
 export const operatorAccess =
   (api: HookCallers | null): RouteAccess<object, undefined> =>
   (request, clientAddress) => {
-    if (api === null) throw notHere();
+    if (api === null) throw readOnlyProcessError();
     const caller = api.access.callerOf(request, clientAddress);
     return () => {
       if (!caller.isOperator) throw new HookProblem(403, ONLY_THE_OPERATOR);

@@ -5,7 +5,7 @@ import type { Access } from '../access/access.ts';
 import type { Caller } from '../access/keys.ts';
 import { cookieOf, noCookie, type Session, sessionCookie } from '../access/sessions.ts';
 import { HookProblem } from '../problem.ts';
-import { type HookCallers, hookErrors, notHere } from './family.ts';
+import { type HookCallers, hookErrors, readOnlyProcessError } from './family.ts';
 
 const PATH = '/stackside/v1/session';
 /** Path of the route that makes links. */
@@ -102,7 +102,7 @@ function signOut(access: Access, request: Request): Response {
 const accessBy =
   <C>(api: HookCallers | null, who: (access: Access, request: Request, peer: string) => C): RouteAccess<object, C> =>
   (request, peer) => {
-    if (api === null) throw notHere();
+    if (api === null) throw readOnlyProcessError();
     const caller = who(api.access, request, peer);
     return () => caller;
   };

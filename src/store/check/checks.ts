@@ -11,7 +11,7 @@ export interface CheckResult {
 }
 
 /** Whether an error means that the check itself failed: another kind of file, or a read error other than damage. */
-export const isNoFinding = (error: Error): boolean =>
+export const isCheckFailure = (error: Error): boolean =>
   (error instanceof SQLiteError && error.code === 'SQLITE_NOTADB') ||
   (unavailable(error)?.failure ?? 'damaged') !== 'damaged';
 
@@ -36,7 +36,7 @@ function examined(name: string, find: () => Iterable<string>): CheckResult {
     return { name, problems: shown(find()) };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    if (isNoFinding(error)) throw error;
+    if (isCheckFailure(error)) throw error;
     const problem = error instanceof OperatorError ? error.message : `could not be checked: ${error.message}`;
     return { name, problems: [problem] };
   }
@@ -80,14 +80,14 @@ export class CheckRun {
   examine(name: string, find: () => Iterable<string>): boolean {
     this.begun += 1;
     this.name = name;
-    this.wentOn('');
+    this.reportProgress('');
     const result = examined(name, find);
     this.add(result);
     return result.problems.length === 0;
   }
 
   /** Reports progress of the present check. */
-  wentOn(detail: string): void {
+  reportProgress(detail: string): void {
     this.watch.at(this.name, { number: this.begun, of: this.of }, detail);
   }
 

@@ -18,7 +18,7 @@ import { fitOf } from '../files/journal-link.ts';
 import { missingSecondaryIndexes, schema } from '../files/secondary-indexes.ts';
 import type { Head } from '../log/entry.ts';
 import { differingViews } from '../views/views.ts';
-import { type CheckRun, isNoFinding } from './checks.ts';
+import { type CheckRun, isCheckFailure } from './checks.ts';
 
 /** SQLite's findings in the pages of a table and its indexes, or of all tables. Some damage ends the check. */
 function integrityOf(db: Database, table: string | null): string[] {
@@ -27,7 +27,7 @@ function integrityOf(db: Database, table: string | null): string[] {
     const lines = db.query<{ integrity_check: string }, []>(pragma).all();
     return lines.map((row) => row.integrity_check).filter((line) => line !== 'ok');
   } catch (error) {
-    if (!(error instanceof SQLiteError) || isNoFinding(error)) throw error;
+    if (!(error instanceof SQLiteError) || isCheckFailure(error)) throw error;
     return [error.message];
   }
 }
@@ -127,7 +127,7 @@ function checkEntries(run: CheckRun, journal: JournalReader): void {
     const last = journal.lastId();
     for (const { id, path, text } of journal.after(0)) {
       if (path === SKIPPED_PATH) skipped.push(text);
-      run.wentOn(`entry ${id} of ${last}`);
+      run.reportProgress(`entry ${id} of ${last}`);
     }
     return [];
   });

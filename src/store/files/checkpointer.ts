@@ -60,7 +60,7 @@ function emptyLog(path: string): string | null {
  * Checkpoints a log into its database, and empties it.
  * @returns why that failed, also for a failure of the disk; null if it succeeded
  */
-export function whyNotEmptied(path: string): string | null {
+export function truncateWal(path: string): string | null {
   try {
     return emptyLog(path);
   } catch (error) {
@@ -79,7 +79,7 @@ function logCheckpointer(path: string, options: CheckpointerOptions) {
     const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     const isTooLarge = bytes > limitBytes;
     if (isTooLarge) before();
-    const reason = isTooLarge ? whyNotEmptied(path) : null;
+    const reason = isTooLarge ? truncateWal(path) : null;
     if (reason === null) {
       since = null;
       said = false;

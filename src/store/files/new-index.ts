@@ -156,7 +156,7 @@ function offerIn(directory: string): Offer {
 }
 
 /** Whether the next start would install a new index; false if the disk can't be read now. */
-export function isOffered(directory: string): boolean {
+export function hasPendingIndex(directory: string): boolean {
   try {
     return offerIn(directory) === 'usable';
   } catch (error) {

@@ -229,7 +229,7 @@ function outbox(db: Database) {
 }
 
 /** Creation time and id of a delivery. */
-export interface Made {
+export interface DeliveryKey {
   createdAt: number;
   id: number;
 }
@@ -259,7 +259,11 @@ function deliveryForgetting(db: Database) {
      * Removes the bodies of finished deliveries that were made before a time, oldest first.
      * @param after the last delivery with a removed body
      */
-    forgetBodies({ createdAt, id }: Made, before: number, limit: number): { count: number; last: Made | undefined } {
+    forgetBodies(
+      { createdAt, id }: DeliveryKey,
+      before: number,
+      limit: number,
+    ): { count: number; last: DeliveryKey | undefined } {
       const rows = aged.all(createdAt, id, before, limit);
       for (const row of rows) forgetBody.run(row.id);
       const last = rows.at(-1);

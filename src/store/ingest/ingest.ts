@@ -9,7 +9,7 @@ import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { StoreUnavailableError } from '../../base/store-failure.ts';
 import type { Network } from '../../chain/network.ts';
-import { whyNotEmptied } from '../files/checkpointer.ts';
+import { truncateWal } from '../files/checkpointer.ts';
 import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, openWriter } from '../files/database.ts';
 import type { Imported, Journal } from '../files/journal.ts';
@@ -350,7 +350,7 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
   const db = openWriter(home, { connect, load, views, ...(mostBytes === undefined ? {} : { mostBytes }) });
   opened.unshift(() => db.close());
   // SQLite empties the log with its last connection, but other processes may have the file open.
-  if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));
+  if (load === 'bulk') opened.unshift(() => void truncateWal(indexPath(home)));
   const journal = openLinkedJournal(directory, db, connect);
   opened.unshift(() => journal.close());
   return { home, db, journal, lock };

@@ -272,7 +272,7 @@ export class Writer {
       // Without the change, these commands don't become entries either.
       this.#takeBack(isLive);
     }
-    if ('event' in change) this.#noteProgress(change.event);
+    if ('event' in change) this.#saveSourcePosition(change.event);
     if (durability !== 'end') this.#settle(durability);
     return { result, isAppended: event !== null };
   }
@@ -286,7 +286,7 @@ export class Writer {
     // Entries that only the journal has are applied first, so that a repeated event is recognised.
     this.recover();
     if (!this.#last.is(event)) return this.apply({ event }, durability).isAppended ? 'applied' : 'repeated';
-    this.#noteProgress(event);
+    this.#saveSourcePosition(event);
     this.#settle(durability);
     return 'repeated';
   }
@@ -405,7 +405,7 @@ export class Writer {
   }
 
   /** Writes how far the source of an event is read. */
-  #noteProgress({ read }: ReceivedEvent): void {
+  #saveSourcePosition({ read }: ReceivedEvent): void {
     if (read !== undefined) this.setImported(read.source, read.upTo);
   }
 
@@ -581,7 +581,7 @@ export class Writer {
   #settle(durability: Exclude<Durability, 'end'>): void {
     if (!this.#isOpen) return;
     const hasWritten = this.#entries.length > 0 || this.#hasProgress;
-    if (!hasWritten) this.#endUnused();
+    if (!hasWritten) this.#discardEmptyTransaction();
     else if (durability === 'each') this.#commitBoth();
     else this.#commitGroup();
   }
@@ -663,7 +663,7 @@ export class Writer {
   }
 
   /** Ends a transaction that wrote nothing. @throws StoreUnavailableError */
-  #endUnused(): void {
+  #discardEmptyTransaction(): void {
     if (this.#base !== 'pending') {
       this.rollback();
       return;
@@ -808,7 +808,7 @@ function* entriesUpTo(entries: Iterable<Entry>, last: number): Generator<Entry> 
   }
 }
 
-interface Sent {
+interface SentEvent {
   path: string;
   text: string;
 }
@@ -820,11 +820,11 @@ function lastEvent() {
   let last: { path: string; length: number; hash: bigint } | null = null;
   return {
     /** Whether an event is the one that was noted last. */
-    is: ({ path, text }: Sent): boolean =>
+    is: ({ path, text }: SentEvent): boolean =>
       last !== null && path === last.path && text.length === last.length && hashOf(text) === last.hash,
 
     /** @param event undefined where there is none */
-    note(event: Sent | undefined): void {
+    note(event: SentEvent | undefined): void {
       last = event === undefined ? null : { path: event.path, length: event.text.length, hash: hashOf(event.text) };
     },
   };

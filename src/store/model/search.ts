@@ -17,7 +17,7 @@ export const foundKinds = [
 export const matches = ['exact', 'start', 'part'] as const;
 export type Match = (typeof matches)[number];
 
-export type Found = { match: Match } & (
+export type SearchResult = { match: Match } & (
   | { kind: 'block'; indexHash: Uint8Array; hash: Uint8Array; height: number; canonical: boolean }
   | { kind: 'burn_block'; hash: Uint8Array; height: number }
   /** Type and status are null for a transaction that only orphaned blocks have. The height is null unless it is canonical. */

@@ -357,7 +357,7 @@ const isNear = (nonce: number, next: number | null): boolean =>
   Number.isSafeInteger(nonce) && (next === null || (nonce >= next && nonce < next + MAX_CHAINED));
 
 /** The projection of the mempool, as it is kept. */
-interface Made extends Projection, Omit<MempoolProjection, 'blocks' | 'places'> {}
+interface CachedProjection extends Projection, Omit<MempoolProjection, 'blocks' | 'places'> {}
 
 export type SharedProjection = ReturnType<typeof sharedProjection>;
 
@@ -366,10 +366,10 @@ export type SharedProjection = ReturnType<typeof sharedProjection>;
  * that makes it, however many they are.
  */
 export function sharedProjection() {
-  let last: { key: string; made: Promise<Made> } | null = null;
+  let last: { key: string; made: Promise<CachedProjection> } | null = null;
   return {
     /** @param key of the state of the mempool and the tip @param make makes the projection if there is none of the state */
-    async of(key: string, make: () => Promise<Made>): Promise<Made> {
+    async of(key: string, make: () => Promise<CachedProjection>): Promise<CachedProjection> {
       while (last?.key === key) {
         const shared = last;
         try {
@@ -489,9 +489,10 @@ export function mempoolProjection(
   });
 
   /** The projection at the snapshot's tip. */
-  const made = (): Promise<Made> => shared.of(`${chain.tip()?.indexBlockHash.toHex()} ${version.get()?.version}`, make);
+  const made = (): Promise<CachedProjection> =>
+    shared.of(`${chain.tip()?.indexBlockHash.toHex()} ${version.get()?.version}`, make);
 
-  async function make(): Promise<Made> {
+  async function make(): Promise<CachedProjection> {
     const pause = turns.longWork();
     const accounts = accountsAtTip();
     const estimateOf = costEstimates();
@@ -575,7 +576,7 @@ export function mempoolProjection(
   function awaitedBefore(
     { account, nonce }: Candidate['spends'][number],
     next: number,
-    places: Made['places'],
+    places: CachedProjection['places'],
   ): PendingAwaits | null {
     const spenders = (of: number): CandidateRow[] =>
       followed.flatMap((statement) => statement.all(account, of, of + 1, 1));

@@ -93,7 +93,7 @@ export async function readLongPage<Row, Item, Total extends number | null = numb
 export const MAX_FILTERED_ROWS = 10_000;
 
 /** Rows of a list, and the key where reading stopped early. */
-interface Found<Row> {
+interface FoundRows<Row> {
   rows: Row[];
   stopped: CursorKey | null;
 }
@@ -107,7 +107,7 @@ function* pageOf<Row, Item, Total extends number | null>(
   const at = source.at ?? HEAD;
 
   /** Up to `count` rows from a side of a key. */
-  function* found({ side, key }: Cursor, count: number): Generator<undefined, Found<Row>> {
+  function* found({ side, key }: Cursor, count: number): Generator<undefined, FoundRows<Row>> {
     const rows: Row[] = [];
     // Nothing is before the head.
     if (key.length === 0 && side !== 'from') return { rows, stopped: null };

@@ -44,7 +44,7 @@ interface Declared<Filter extends string, Name extends string> {
 }
 
 /** A way that a request can take, and the number of rows that it finds. */
-export interface Found<Name extends string> {
+export interface SizedWay<Name extends string> {
   way: Name;
   size: number;
   /** Counts the rows up to a limit, if `size` was counted up to a limit. */
@@ -54,7 +54,7 @@ export interface Found<Name extends string> {
 }
 
 /** Returns the way that finds the fewest rows. If several find as few, it returns the first in the declaration. */
-function narrowest<Name extends string>(ways: Readonly<Record<Name, unknown>>, found: readonly Found<Name>[]) {
+function narrowest<Name extends string>(ways: Readonly<Record<Name, unknown>>, found: readonly SizedWay<Name>[]) {
   const rank = Object.keys(ways);
   const [least] = found.toSorted((a, b) => a.size - b.size || rank.indexOf(a.way) - rank.indexOf(b.way));
   return least;
@@ -110,9 +110,9 @@ interface Judged {
 }
 
 /** A request for a walk. */
-interface Walked<Filter extends string, Name extends string> {
+interface WalkRequest<Filter extends string, Name extends string> {
   values: Readonly<Record<Filter, Value>>;
-  found: readonly Found<Name>[];
+  found: readonly SizedWay<Name>[];
   /** The bounds of the key's first column. */
   span?: Span;
   isReversed?: boolean;
@@ -127,7 +127,7 @@ export function walker<Row, Filter extends string, Name extends string>(
 ) {
   const list = memoize((name) => lister<Row & Judged>(db, lists[name]!));
   return <Item>(
-    { values, found, span, isReversed = false, total = null }: Walked<Filter, Name>,
+    { values, found, span, isReversed = false, total = null }: WalkRequest<Filter, Name>,
     limit: number,
     at: Cursor | null,
     itemOf: (row: Row) => Item,
@@ -245,10 +245,10 @@ type Search<Filter extends string, Name extends string, By extends string> = Ret
 >;
 
 /** A request for a search. */
-interface Asked<Filter extends string, Name extends string> {
+interface SearchRequest<Filter extends string, Name extends string> {
   /** The values of filters; null for a filter that isn't given. */
   values: Readonly<Record<Filter, Value>>;
-  found: readonly Found<Name>[];
+  found: readonly SizedWay<Name>[];
   /** The bounds of the key's first column. */
   span?: Span;
 }
@@ -270,8 +270,8 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
 
   /** @throws TooMuchWorkError if too many would have to be counted */
   function totalOf(
-    { way, size, count, isEstimate = false }: Found<Name>,
-    { values, span = EVERYWHERE }: Asked<Filter, Name>,
+    { way, size, count, isEstimate = false }: SizedWay<Name>,
+    { values, span = EVERYWHERE }: SearchRequest<Filter, Name>,
   ): number {
     const given = (Object.keys(filters) as Filter[]).filter((name) => values[name] !== null);
     if (!isEstimate && given.every((name) => ways[way].by.includes(name))) {
@@ -286,8 +286,8 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
 
   /** @throws TooMuchWorkError if the page needs more rows than a request may read */
   function pageOf(
-    least: Found<Name>,
-    { values, span = EVERYWHERE }: Asked<Filter, Name>,
+    least: SizedWay<Name>,
+    { values, span = EVERYWHERE }: SearchRequest<Filter, Name>,
     by: By,
     direction: Direction,
     count: number,
@@ -315,7 +315,13 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
       statement(`all.${by}.${direction}`).all(count, offset),
 
     /** @throws TooMuchWorkError if every filter matches many rows, and too few together or too many to count */
-    filtered(asked: Asked<Filter, Name>, by: By, direction: Direction, limit: number, offset: number): OffsetPage<Row> {
+    filtered(
+      asked: SearchRequest<Filter, Name>,
+      by: By,
+      direction: Direction,
+      limit: number,
+      offset: number,
+    ): OffsetPage<Row> {
       const least = narrowest(ways, asked.found);
       if (least === undefined || least.size === 0) return NOTHING;
       const total = totalOf(least, asked);

@@ -7,7 +7,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { canonicalPrincipal, splitPrincipal } from '../../codec/address.ts';
 import { isBitcoinAddress, stacksOfBitcoin } from '../../codec/bitcoin-address.ts';
-import { type Found, foundKinds, type Match, matches } from '../model/search.ts';
+import { foundKinds, type Match, matches, type SearchResult } from '../model/search.ts';
 import { sortable } from '../rows/amounts.ts';
 import {
   mempoolStatus,
@@ -84,7 +84,7 @@ interface TokenRow extends Stored<'tokens', 'name' | 'symbol'> {
 }
 
 /** The key that distinguishes findings. */
-function keyOf(found: Found): string {
+function keyOf(found: SearchResult): string {
   switch (found.kind) {
     case 'block':
       return `block ${found.indexHash.toHex()}`;
@@ -109,17 +109,17 @@ function keyOf(found: Found): string {
  * The best findings, each once: exact matches first, then prefixes, then others, and among equals the kinds in
  * their order. If there is no room for all, the kinds take turns, so that each kind gets a share.
  */
-export function ranked(found: Iterable<Found>, limit: number): Found[] {
-  const best = new Map<string, Found>();
+export function ranked(found: Iterable<SearchResult>, limit: number): SearchResult[] {
+  const best = new Map<string, SearchResult>();
   for (const one of found) {
     const before = best.get(keyOf(one));
     if (before === undefined || matches.indexOf(one.match) < matches.indexOf(before.match)) best.set(keyOf(one), one);
   }
   const all = [...best.values()];
-  const chosen: Found[] = [];
+  const chosen: SearchResult[] = [];
   for (const match of matches) {
     const byKind = foundKinds.map((kind) => all.filter((one) => one.kind === kind && one.match === match));
-    const fits = new Set<Found>();
+    const fits = new Set<SearchResult>();
     for (let turn = 0; byKind.some((ones) => turn < ones.length); turn++) {
       for (const ones of byKind) {
         const next = ones[turn];
@@ -139,7 +139,7 @@ export function searchQueries(
   db: Database,
   isSubdomain: (name: string) => boolean,
   mostRows = MAX_ROWS,
-): (text: string, limit: number) => Found[] {
+): (text: string, limit: number) => SearchResult[] {
   const parts = prepared<PartRow, [number, number, string, string, number]>(db, sql.parts);
   const contract = prepared<Stored<'principals', 'address'>, [number]>(db, sql.contract);
   const tokenOfContract = prepared<TokenRow & { address: string }, [number]>(db, sql.tokenOfContract);
@@ -162,7 +162,7 @@ export function searchQueries(
   const burnBlocksByHash = prepared<BurnRow, HashRange>(db, sql.burnBlocksByHash);
   const burnBlockAt = prepared<BurnRow, [number]>(db, sql.burnBlockAt);
 
-  const blockOf = (row: BlockRow, match: Match, canonical: boolean): Found => ({
+  const blockOf = (row: BlockRow, match: Match, canonical: boolean): SearchResult => ({
     kind: 'block',
     match,
     indexHash: row.index_block_hash,
@@ -170,9 +170,14 @@ export function searchQueries(
     height: row.height,
     canonical,
   });
-  const burnBlockOf = ({ hash, height }: BurnRow, match: Match): Found => ({ kind: 'burn_block', match, hash, height });
+  const burnBlockOf = ({ hash, height }: BurnRow, match: Match): SearchResult => ({
+    kind: 'burn_block',
+    match,
+    hash,
+    height,
+  });
 
-  function* byHeight(text: string): Generator<Found> {
+  function* byHeight(text: string): Generator<SearchResult> {
     const digits = HEIGHT.exec(text)?.[1];
     if (digits === undefined) return;
     const height = Number(digits);
@@ -183,7 +188,7 @@ export function searchQueries(
   }
 
   /** Ids that begin with hex digits. Orphaned items are found only by their full id. */
-  function* byHash(text: string): Generator<Found> {
+  function* byHash(text: string): Generator<SearchResult> {
     const digits = HASH.exec(text)?.[2];
     if (digits === undefined) return;
     const [low, high] = ['0', 'f'].map((fill) => Uint8Array.fromHex(digits.padEnd(HASH_DIGITS, fill)));
@@ -218,7 +223,7 @@ export function searchQueries(
     !byIdentifier('contract', folded(contractId)).some(({ match }) => match === 'exact');
 
   /** Addresses that begin with a text, and each that is whole, as every address has a page. The contracts of each, however many, are passed over in one step. */
-  function* byAddress(text: string): Generator<Found> {
+  function* byAddress(text: string): Generator<SearchResult> {
     if (isBitcoinAddress(text)) {
       // Segwit addresses may be written in capital letters.
       const bitcoinAddress = SEGWIT.test(text) ? text.toLowerCase() : text;
@@ -267,25 +272,25 @@ export function searchQueries(
   const byIdentifier = (kind: NamePartKind, text: string): PartMatch[] =>
     ADDRESS.test(text) ? [...partsFrom(kind, 'identifier', text)] : [];
 
-  const contractOf = ({ id, match }: PartMatch): Found => ({
+  const contractOf = ({ id, match }: PartMatch): SearchResult => ({
     kind: 'contract',
     match,
     contractId: contract.get(id)?.address ?? '',
   });
 
-  function tokenOf({ id, match }: PartMatch): Found {
+  function tokenOf({ id, match }: PartMatch): SearchResult {
     const { identifier: asset, name, symbol } = tokenOfAsset.get(id)!;
     return { kind: 'token', match, asset, name, symbol };
   }
 
   /** The token of a contract; the contract itself if it declares no asset. */
-  function tokenOfContractOf({ id, match }: PartMatch): Found {
+  function tokenOfContractOf({ id, match }: PartMatch): SearchResult {
     const { address: contractId, identifier: asset, name, symbol } = tokenOfContract.get(id)!;
     return asset === null ? { kind: 'contract', match, contractId } : { kind: 'token', match, asset, name, symbol };
   }
 
   /** Identifiers with the text in them, such as the end of an address, a dot and the beginning of a name. */
-  function* insideIdentifiers(text: string): Generator<Found> {
+  function* insideIdentifiers(text: string): Generator<SearchResult> {
     const end = (mark: string): string | null =>
       text.includes(mark) ? text.slice(text.lastIndexOf(mark) + mark.length) : null;
     const [asset, name] = [end('::'), end('.')];
@@ -302,7 +307,7 @@ export function searchQueries(
     }
   }
 
-  function* byPartOfName(text: string, limit: number): Generator<Found> {
+  function* byPartOfName(text: string, limit: number): Generator<SearchResult> {
     yield* [...byIdentifier('contract', text), ...byName('contract', text, limit)].map(contractOf);
     yield* [...byName('token_symbol', text, limit), ...byName('token_name', text, limit)].map(tokenOfContractOf);
     for (const kind of ['ft', 'nft'] as const)
@@ -316,7 +321,7 @@ export function searchQueries(
   }
 
   /** Names of the name system that begin with a text; names that equal the text before the namespace are exact. */
-  function namesOf(text: string): Found[] {
+  function namesOf(text: string): SearchResult[] {
     const labelled = text.includes('.') ? [] : namesFrom(`${text}.`, `${text}/`);
     const exact = new Set(labelled).add(text);
     const found = [...labelled, ...namesFrom(text, endOf(text))];

@@ -4,7 +4,7 @@ import { expect } from 'bun:test';
 import { STARTING_ACCOUNT_PATH } from '../../../src/chain/payload-reader.ts';
 import type { SimulatedChain } from '../../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
-import { AskedNode, NoAnswer } from '../../../src/node/facts.ts';
+import { NoAnswer, ThrottledNode } from '../../../src/node/facts.ts';
 import { askedStartingAccount } from '../../../src/node/history.ts';
 import { indexPath } from '../../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
@@ -12,7 +12,7 @@ import { openNew, received } from '../data/ingest.ts';
 import { atOnce, rpcOf, served } from '../servers/simulated-rpc.ts';
 
 /** A node without a socket. */
-const asked = (chain: SimulatedChain): AskedNode => new AskedNode(rpcOf(served(chain)), atOnce);
+const asked = (chain: SimulatedChain): ThrottledNode => new ThrottledNode(rpcOf(served(chain)), atOnce);
 
 /** The node's answer about an account after a block. */
 export async function answerOf(chain: SimulatedChain, below: Uint8Array, principal: string): Promise<NodeEvent> {

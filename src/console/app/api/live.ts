@@ -27,7 +27,7 @@ type Subject =
 
 type Listener = (params: unknown) => void;
 
-interface Wanted {
+interface Subscription {
   subject: Subject;
   listeners: Set<Listener>;
 }
@@ -36,7 +36,7 @@ interface Wanted {
 const FIRST_WAIT = 500;
 const MAX_WAIT = 15_000;
 
-const wanted = new Map<string, Wanted>();
+const wanted = new Map<string, Subscription>();
 let socket: WebSocket | null = null;
 let wait = FIRST_WAIT;
 let requestId = 0;

@@ -215,7 +215,7 @@ export const plural = (amount: number, word: string, many = `${word}s`): string 
   `${count(amount)} ${amount === 1 ? word : many}`;
 
 /** Adds days to a day; a negative number subtracts. @param day as `2026-11-24`, in UTC */
-export const dayBeside = (day: string, days: number): string =>
+export const addDays = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 
 /** An invisible character other than the space. */

@@ -85,12 +85,12 @@ export const STATE_TONES: Readonly<Record<string, Health['tone']>> = {
 };
 
 /** The blocks in a delivery's body, with the members that are read here. */
-type ToldBlocks = readonly { transactions: readonly { transaction_identifier: { hash: string } }[] }[];
+type PayloadBlocks = readonly { transactions: readonly { transaction_identifier: { hash: string } }[] }[];
 
 /** Reports whether the body of a delivery contains a transaction. @param payload null if it is no longer stored */
-export function tellsOf(payload: object | null, transactionId: string): boolean {
+export function payloadIncludes(payload: object | null, transactionId: string): boolean {
   if (payload === null) return false;
-  const { apply, rollback } = (payload as { event: { apply: ToldBlocks; rollback: ToldBlocks } }).event;
+  const { apply, rollback } = (payload as { event: { apply: PayloadBlocks; rollback: PayloadBlocks } }).event;
   return [...apply, ...rollback].some(({ transactions }) =>
     transactions.some(({ transaction_identifier: { hash } }) => hash === transactionId),
   );

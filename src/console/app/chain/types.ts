@@ -3,10 +3,10 @@ import type { Answer } from '../api/answer.ts';
 
 type Item<T> = T extends readonly (infer I)[] ? I : never;
 
-type Found = Extract<Answer<'/extended/v1/tx/multiple'>[string], { found: true }>;
+type FoundTransaction = Extract<Answer<'/extended/v1/tx/multiple'>[string], { found: true }>;
 
 /** A transaction with all available data, mined or not. */
-export type Transaction = Found['result'];
+export type Transaction = FoundTransaction['result'];
 export type MinedTransaction = Extract<Transaction, { block_height: number }>;
 export type PendingTransaction = Exclude<Transaction, { block_height: number }>;
 export type TransactionEvent = Item<MinedTransaction['events']>;

@@ -109,21 +109,21 @@ const Options = ({ id, groups, searched, active, choose }: OptionsProps) => (
   </div>
 );
 
-interface Asked {
+interface SearchAnswer {
   /** The searched text; empty before the first answer. */
   text: string;
   results: readonly FoundItem[];
   problem: string | null;
 }
 
-const NOTHING: Asked = { text: '', results: [], problem: null };
+const NOTHING: SearchAnswer = { text: '', results: [], problem: null };
 
 /**
  * Searches the typed text after a pause. Cancels the search of an older text, so that its answer never replaces a newer
  * one.
  * @param isOpen whether the field is in use: the initial text of a page isn't searched before
  */
-function useSearch(typed: string, isOpen: boolean): Asked {
+function useSearch(typed: string, isOpen: boolean): SearchAnswer {
   const [asked, setAsked] = useState(NOTHING);
   const latest = useRef(typed);
   latest.current = typed;

@@ -25,13 +25,13 @@ export function TellMe(watched: Watched) {
       <a class="button" href={hookPath(watched)}>
         By a chainhook
       </a>
-      {isWatched ? <span class="quiet">{howTold()}</span> : null}
+      {isWatched ? <span class="quiet">{notificationHint()}</span> : null}
     </section>
   );
 }
 
 /** Explains how the browser notifies the user. */
-const howTold = (): string =>
+const notificationHint = (): string =>
   notifies.value
     ? 'While a page of this console is open, the browser notifies you. The overview lists what you watch.'
     : 'This browser can’t show notifications for this page. The overview lists what you watch.';

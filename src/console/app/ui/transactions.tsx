@@ -149,9 +149,13 @@ interface FoundProps {
 
 /** Renders the transactions of the chain that meet conditions, newest first. */
 export const FoundTransactions = ({ conditions, ...others }: FoundProps) =>
-  conditions === null ? <Empty>A filter is wrong: see above.</Empty> : <Found conditions={conditions} {...others} />;
+  conditions === null ? (
+    <Empty>A filter is wrong: see above.</Empty>
+  ) : (
+    <FilteredTransactions conditions={conditions} {...others} />
+  );
 
-function Found({ conditions, principal, version = tipVersion.value }: FoundProps) {
+function FilteredTransactions({ conditions, principal, version = tipVersion.value }: FoundProps) {
   const query = { ...listQuery(), ...conditions, ...(principal === undefined ? {} : { principal }) };
   const transactions = useAnswer(
     `found ${JSON.stringify(query)}`,

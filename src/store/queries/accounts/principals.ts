@@ -120,15 +120,15 @@ export function noncesBetween(
   const pending: bigint[] = [];
   const missing: bigint[] = [];
   let next = following(lastConfirmed);
-  const missUpTo = (end: bigint) => {
+  const addMissingNonces = (end: bigint) => {
     for (; next < end && missing.length < MAX_NONCES; next++) missing.push(next);
     next = end + 1n;
   };
   for (const nonce of waiting) {
-    missUpTo(nonce);
+    addMissingNonces(nonce);
     if (pending.length < MAX_NONCES) pending.push(nonce);
   }
-  missUpTo(lastPending);
+  addMissingNonces(lastPending);
   return { pending, missing: missing.reverse() };
 }
 

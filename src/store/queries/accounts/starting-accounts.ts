@@ -44,7 +44,7 @@ export function startingAccountQuery(db: Database): (principal: number) => Start
  * Whether an account's STX and nonces are complete: `known` in an index of the whole chain, and after the node sent the
  * account's state; `asking` while the request is pending; `untouched` if no indexed block touched the account.
  */
-export type AccountKnowledge = 'known' | 'asking' | 'untouched';
+export type AccountStatus = 'known' | 'asking' | 'untouched';
 
 export function startingAccountQueries(db: Database) {
   const id = prepared<Stored<'principals', 'id'>, [string]>(db, sql.id);
@@ -56,7 +56,7 @@ export function startingAccountQueries(db: Database) {
 
   return {
     /** Returns whether a principal's balance, lock and nonces are complete. If not, they only count this index's blocks. */
-    knowledge(principal: string): AccountKnowledge {
+    knowledge(principal: string): AccountStatus {
       if (begun.get() === null) return 'known';
       const found = id.get(principal)?.id;
       if (found === undefined) return 'untouched';

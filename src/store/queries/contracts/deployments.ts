@@ -10,7 +10,7 @@ import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
 import type { ChainCache } from '../chain-cache.ts';
-import { type MadeByRow, madeByOf } from '../tokens/transfers.ts';
+import { type CreationRow, toCreation } from '../tokens/transfers.ts';
 
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
 
@@ -174,7 +174,7 @@ export const contractsSql = {
              WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND contract_id = ?2 AND type IN (${PAYLOAD.smart_contract}, ${PAYLOAD.versioned_smart_contract}) ORDER BY nonce LIMIT 1`,
 };
 
-type ContractRow = MadeByRow & Stored<'transactions', 'clarity_version'> & Stored<'transaction_bodies', 'raw'>;
+type ContractRow = CreationRow & Stored<'transactions', 'clarity_version'> & Stored<'transaction_bodies', 'raw'>;
 
 export function contractQueries(db: Database) {
   const find = prepared<ContractRow, [string]>(db, contractsSql.find);
@@ -186,7 +186,7 @@ export function contractQueries(db: Database) {
     find(contractId: string): SmartContract | undefined {
       const row = find.get(contractId);
       if (row === null) return undefined;
-      return { ...madeByOf(row), contractId, clarityVersion: row.clarity_version, raw: row.raw };
+      return { ...toCreation(row), contractId, clarityVersion: row.clarity_version, raw: row.raw };
     },
 
     /**

@@ -22,7 +22,7 @@ import { columnList, heightIn } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { down, lister, ordered, statementsOf, up } from '../list.ts';
 import { numberAt, readPage } from '../page.ts';
-import { type MadeByRow, madeBy, madeByOf } from '../tokens/transfers.ts';
+import { type CreationRow, creationJoin, toCreation } from '../tokens/transfers.ts';
 import type { RewardCycleQueries } from './stacking.ts';
 
 const staking = {
@@ -51,7 +51,7 @@ const lists = {
 export const sql = {
   ...statementsOf(lists),
   total: 'SELECT count(*) AS total FROM signer_keys WHERE current = 1',
-  find: `SELECT o.address, o.signer_key, ${madeBy.columns} FROM signer_keys o ${madeBy.joins}
+  find: `SELECT o.address, o.signer_key, ${creationJoin.columns} FROM signer_keys o ${creationJoin.joins}
           WHERE o.current = 1 AND o.address = ?1`,
   tip: 'SELECT burn_block_height FROM progress',
   principal: 'SELECT id FROM principals WHERE address = ?1',
@@ -133,7 +133,7 @@ function signerManagers(db: Database) {
 export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
   const total = prepared<{ total: number }, []>(db, sql.total);
   const signers = lister<SignerRow>(db, lists.signers);
-  const find = prepared<SignerRow & MadeByRow, [string]>(db, sql.find);
+  const find = prepared<SignerRow & CreationRow, [string]>(db, sql.find);
   const tip = prepared<Stored<'progress', 'burn_block_height'>, []>(db, sql.tip);
   const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const stakers = lister<{ address: string }>(db, lists.stakers);
@@ -152,7 +152,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
 
     signer(address: string): StakingSignerDetail | undefined {
       const row = find.get(address);
-      return row === null ? undefined : { ...signerOf(row), madeBy: madeByOf(row) };
+      return row === null ? undefined : { ...signerOf(row), madeBy: toCreation(row) };
     },
 
     /** Principals that stake through a signer now, by address. */
@@ -325,7 +325,7 @@ const bondLists = {
 export const bondsSql = {
   ...statementsOf(bondLists),
   total: 'SELECT count(*) AS total FROM bonds',
-  find: `SELECT ${bond.columns}, ${madeBy.columns} FROM bonds o ${madeBy.joins} ${bond.totals}
+  find: `SELECT ${bond.columns}, ${creationJoin.columns} FROM bonds o ${creationJoin.joins} ${bond.totals}
           WHERE o.bond_index = ?1`,
   counts: 'SELECT allowed, registered FROM bond_totals WHERE bond_index = ?1',
   principal: 'SELECT id FROM principals WHERE address = ?1',
@@ -401,7 +401,7 @@ const registrationOf = (row: RegistrationRow): BondRegistration => ({
 export function bondQueries(db: Database) {
   const total = prepared<{ total: number }, []>(db, bondsSql.total);
   const bonds = lister<BondRow>(db, bondLists.bonds);
-  const find = prepared<BondRow & MadeByRow, [number]>(db, bondsSql.find);
+  const find = prepared<BondRow & CreationRow, [number]>(db, bondsSql.find);
   const counts = prepared<Stored<'bond_totals', 'allowed' | 'registered'>, [number]>(db, bondsSql.counts);
   const principal = prepared<Stored<'principals', 'id'>, [string]>(db, bondsSql.principal);
   const allowances = lister<AllowanceRow>(db, bondLists.allowances);
@@ -417,7 +417,7 @@ export function bondQueries(db: Database) {
 
     bond(index: number): BondDetail | undefined {
       const row = find.get(index);
-      return row === null ? undefined : { ...bondOf(row), madeBy: madeByOf(row) };
+      return row === null ? undefined : { ...bondOf(row), madeBy: toCreation(row) };
     },
 
     /** Allowances of a bond: newest transaction first, inside it in the order of its events. */

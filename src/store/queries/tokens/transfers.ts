@@ -193,16 +193,16 @@ export function transferQueries(db: Database) {
   };
 }
 
-export const madeBy = {
+export const creationJoin = {
   columns: `t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
             b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time`,
   joins: `JOIN transactions t ON t.position = o.position JOIN blocks b ON b.height = ${heightIn('o.position')}`,
 };
 
-export type MadeByRow = Stored<'transactions', 'position' | 'tx_id' | 'tx_index'> &
+export type CreationRow = Stored<'transactions', 'position' | 'tx_id' | 'tx_index'> &
   Stored<'blocks', 'block_time' | 'block_hash' | 'index_block_hash' | 'burn_block_height' | 'burn_block_time'>;
 
-export const madeByOf = (row: MadeByRow): MadeBy => ({
+export const toCreation = (row: CreationRow): MadeBy => ({
   ...positionIn(row),
   burnBlock: { height: row.burn_block_height, time: row.burn_block_time },
 });

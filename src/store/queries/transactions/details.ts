@@ -53,7 +53,7 @@ const detailOf = (row: Row): TransactionDetail => ({
 const MAX_PLACES = 1_000;
 
 /** The position of a transaction. */
-type Place = Stored<'transactions', 'position' | 'event_count'>;
+type TransactionPlace = Stored<'transactions', 'position' | 'event_count'>;
 
 /** Approximate bytes of a cached transaction: its bytes, the texts that are made of them, and a constant. */
 const bytesOf = ({ raw, result, postConditions }: TransactionDetail): number =>
@@ -63,7 +63,7 @@ export type DetailQueries = ReturnType<typeof detailQueries>;
 
 /** @param cache caches transactions while the chain only grows */
 export function detailQueries(db: Database, cache: ChainCache = noChainCache) {
-  const byId = prepared<Place, [Uint8Array]>(db, sql.byId);
+  const byId = prepared<TransactionPlace, [Uint8Array]>(db, sql.byId);
   const at = prepared<Row, [number]>(db, sql.at);
   const stateAt = prepared<Stored<'transactions', 'status'> & Stored<'blocks', 'index_block_hash'>, [number]>(
     db,
@@ -71,8 +71,8 @@ export function detailQueries(db: Database, cache: ChainCache = noChainCache) {
   );
 
   /** The position of the newest transaction with an id in hex. A request reads it several times, first for the ETag. */
-  const placeByHex = cache.memoize((txId): Place | null => byId.get(Uint8Array.fromHex(txId)), MAX_PLACES);
-  const placeOf = (txId: Uint8Array): Place | null => placeByHex(txId.toHex());
+  const placeByHex = cache.memoize((txId): TransactionPlace | null => byId.get(Uint8Array.fromHex(txId)), MAX_PLACES);
+  const placeOf = (txId: Uint8Array): TransactionPlace | null => placeByHex(txId.toHex());
 
   function detailAt(position: number): TransactionDetail {
     const known = cache.ofChain().details;

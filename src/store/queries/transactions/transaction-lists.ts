@@ -19,10 +19,10 @@ import { prepared, type Stored } from '../../rows/statement.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
 import { down, statementsOf } from '../list.ts';
 import {
-  type Found,
   NOTHING,
   SEARCH_LIMITS,
   type SearchLimits,
+  type SizedWay,
   searcher,
   searchOf,
   type Way,
@@ -221,7 +221,7 @@ function filterSizes(db: Database) {
       contract: principalOf(contract),
     }),
     /** The ways of both lists but `call`, each with its size. */
-    found({ types, functionName, sender, recipient, contract }: Parts): Found<Exclude<keyof typeof ways, 'call'>>[] {
+    found({ types, functionName, sender, recipient, contract }: Parts): SizedWay<Exclude<keyof typeof ways, 'call'>>[] {
       const sizes = {
         sender: sender === undefined ? undefined : (sender?.sent ?? 0),
         recipient: recipient === undefined ? undefined : (recipient?.paid ?? 0),
@@ -267,7 +267,7 @@ export function transactionWalk(db: Database, summaryAt: (at: PositionRow) => Tr
   ): Page<TransactionSummary, number | null> => {
     const parts = sizes.partsOf(of, of.types);
     const principal = sizes.principalOf(of.principal);
-    const found: Found<keyof typeof walk.ways>[] = [...sizes.found(parts), { way: 'all', size: sizes.total() }];
+    const found: SizedWay<keyof typeof walk.ways>[] = [...sizes.found(parts), { way: 'all', size: sizes.total() }];
     if (principal !== undefined) found.push({ way: 'principal', size: principal?.transactions ?? 0 });
     if (parts.contract != null && of.functionName !== null) {
       found.push({ way: 'call', size: Math.min(sizes.callsOf(of.functionName), parts.contract.calls) });
@@ -349,7 +349,7 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
     if (implied === undefined || (implied !== null && filter.types?.includes(implied) === false)) return NOTHING;
     const parts = sizes.partsOf(filter, implied === null ? filter.types : null);
     const { sender, contract } = parts;
-    const found: Found<keyof typeof search.ways>[] = sizes.found(parts);
+    const found: SizedWay<keyof typeof search.ways>[] = sizes.found(parts);
     const counted = (way: 'call' | 'nonce', count: (most: number) => number) =>
       found.push({ way, size: count(limits.rows + 1), count });
     if (contract != null && functionName !== null) {

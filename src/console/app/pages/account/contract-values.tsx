@@ -152,7 +152,7 @@ function Reader({ contract, parameter, items }: ContractReadsProps & { items: re
 const MAX_LINK = 2_000;
 
 /** A read, with its arguments in hex. A new time repeats it. */
-interface Asked {
+interface ReadRequest {
   args: readonly string[];
   sender: string;
   times: number;
@@ -174,7 +174,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   const called = encodedArguments(args, draft);
   const from = encodedArguments([{ name: 'Sender', type: 'principal' }], new Map([['Sender', sender]]));
   const mistakes = [...called.mistakes, ...from.mistakes];
-  const next = (times: number): Asked | null =>
+  const next = (times: number): ReadRequest | null =>
     mistakes.length > 0 ? null : { args: called.values.map(toHex), sender: sender.trim(), times };
   const [asked, setAsked] = useState(() => (args.length === 0 || draft.size > 0 ? next(0) : null));
   const fields = args.flatMap((arg) => formFields(arg, draft));
@@ -255,7 +255,7 @@ export function ArgumentField({
 interface ReadResultProps {
   contract: string;
   item: Readable;
-  asked: Asked;
+  asked: ReadRequest;
 }
 
 /** Renders the node's answer to a call. */

@@ -2,7 +2,7 @@
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { count, dayBeside, plural } from '../../chain/format.ts';
+import { addDays, count, plural } from '../../chain/format.ts';
 import { listQuery, Page, Pager, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Principal, Stx, TokenAmount } from '../../ui/values.tsx';
@@ -40,12 +40,12 @@ const Choice = ({ label, name, choices }: ChoiceProps) => (
 /** Renders the day of the counts, with links to the previous and the next day. @param day as `2026-11-24` */
 const Day = ({ day }: { day: string }) => (
   <nav class="filter" aria-label="Day">
-    <a href={withQuery({ day: dayBeside(day, -1), cursor: null })} aria-label={`The day before ${day}`}>
+    <a href={withQuery({ day: addDays(day, -1), cursor: null })} aria-label={`The day before ${day}`}>
       ‹
     </a>
     <span class="nowrap">{day} (UTC)</span>
     {place.value.query.has('day') ? (
-      <a href={withQuery({ day: dayBeside(day, 1), cursor: null })} aria-label={`The day after ${day}`}>
+      <a href={withQuery({ day: addDays(day, 1), cursor: null })} aria-label={`The day after ${day}`}>
         ›
       </a>
     ) : null}

@@ -7,7 +7,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { type Bar, mergedRanges } from '../../chain/chart.ts';
 import { type Chosen, chosenFilters, PENDING_FILTERS } from '../../chain/filters.ts';
 import { bytes, count, percent, plural, stxText } from '../../chain/format.ts';
-import { blockTitle, feeLevel, feeRange, fullness, placeSentence, projectionNotes } from '../../chain/mempool.ts';
+import { blockTitle, feeLevel, feeRange, fullness, projectionNotes, queuePositionText } from '../../chain/mempool.ts';
 import { kindOf } from '../../chain/transaction.ts';
 import { Filters, nothingMatches } from '../../ui/filters.tsx';
 import { Empty, listQuery, Page, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
@@ -224,7 +224,7 @@ export function Standing({ position }: { position: Answer<'/stackside/v1/mempool
     <>
       {projected === null ? null : (
         <p>
-          {placeSentence(projected)}{' '}
+          {queuePositionText(projected)}{' '}
           <a href={`${pathTo('mempool')}?block=${projected.block}`}>Projected block {count(projected.block)}</a>
         </p>
       )}

@@ -96,13 +96,13 @@ export function Transaction({ id: asked }: { id: string }) {
       }
     >
       <Show loaded={loaded} rows={8}>
-        {(transaction) => <Found transaction={transaction} offset={offset} />}
+        {(transaction) => <TransactionView transaction={transaction} offset={offset} />}
       </Show>
     </Page>
   );
 }
 
-function Found({ transaction, offset }: { transaction: TransactionObject; offset: number }) {
+function TransactionView({ transaction, offset }: { transaction: TransactionObject; offset: number }) {
   const fate = fateOf(transaction.tx_status);
   return (
     <>

@@ -5,7 +5,7 @@ import { tipVersion } from '../../api/live.ts';
 import { actingFor, readSession, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { plural, words } from '../../chain/format.ts';
-import { type Hook, STATE_TONES, tellsOf } from '../../chain/hooks.ts';
+import { type Hook, payloadIncludes, STATE_TONES } from '../../chain/hooks.ts';
 import { Empty, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, ChainText } from '../../ui/values.tsx';
@@ -16,7 +16,7 @@ const MAX_HOOKS = 20;
 type Delivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
 
 /** A delivery with its chainhook and the chainhook's consumer. */
-interface Found {
+interface FoundDelivery {
   hook: Hook;
   consumer: string | null;
   one: Delivery;
@@ -26,13 +26,13 @@ interface Found {
  * Requests the deliveries of blocks between two heights; returns null if this browser may manage no chainhooks. @throws
  * RequestError
  */
-async function deliveriesOf(from: number, to: number, signal: AbortSignal): Promise<Found[] | null> {
+async function deliveriesOf(from: number, to: number, signal: AbortSignal): Promise<FoundDelivery[] | null> {
   const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
   if (!isSignedIn) return null;
   const consumers = isOperator
     ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.map(({ consumer }) => consumer)
     : [null];
-  const found: Found[] = [];
+  const found: FoundDelivery[] = [];
   let left = MAX_HOOKS;
   for (const consumer of consumers) {
     if (left <= 0) break;
@@ -52,20 +52,20 @@ async function deliveriesOf(from: number, to: number, signal: AbortSignal): Prom
 }
 
 /** Requests the deliveries whose bodies contain a transaction. @throws RequestError */
-async function deliveriesWith(id: string, height: number, signal: AbortSignal): Promise<Found[] | null> {
+async function deliveriesWith(id: string, height: number, signal: AbortSignal): Promise<FoundDelivery[] | null> {
   const all = await deliveriesOf(height, height, signal);
   if (all === null) return null;
-  const found: Found[] = [];
+  const found: FoundDelivery[] = [];
   for (const each of all) {
     const params = { path: { uuid: each.hook.uuid, id: each.one.id } };
     const headers = actingFor(each.consumer);
     const { payload } = await bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries/{id}', { params, headers, signal }));
-    if (tellsOf(payload, id)) found.push(each);
+    if (payloadIncludes(payload, id)) found.push(each);
   }
   return found;
 }
 
-interface ToldProps extends Found {
+interface ToldProps extends FoundDelivery {
   /** Reports whether a block of the delivery counts. */
   isOf: (block: { index_block_hash: string }) => boolean;
 }
@@ -81,7 +81,7 @@ function told({ one, isOf }: ToldProps): string {
     .join(', ');
 }
 
-const Told = ({ found, isOf = () => true }: { found: readonly Found[]; isOf?: ToldProps['isOf'] }) => (
+const Told = ({ found, isOf = () => true }: { found: readonly FoundDelivery[]; isOf?: ToldProps['isOf'] }) => (
   <Table
     label="Deliveries"
     stacked

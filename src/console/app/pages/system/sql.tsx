@@ -14,7 +14,7 @@ const SQL = '/stackside/v1/sql';
 type Views = Answer<typeof SQL>;
 
 /** A result, with the query and its duration in milliseconds. */
-interface Found {
+interface QueryResult {
   query: string;
   milliseconds: number;
   result: { columns: string[]; rows: SqlValue[][]; cut: boolean };
@@ -46,7 +46,7 @@ export function Sql() {
   const running = useRef<AbortController | null>(null);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
-  const [found, setFound] = useState<Found | null>(null);
+  const [found, setFound] = useState<QueryResult | null>(null);
   useEffect(() => {
     if (editor.current !== null && asked !== '') editor.current.value = asked;
   }, [asked]);
@@ -77,7 +77,9 @@ export function Sql() {
     run(async (query, signal) => {
       const start = performance.now();
       // The request asks for JSON, not for another format of the route.
-      const result = (await bodyOf(api.POST(SQL, { body: { query, max_rows: MAX_ROWS }, signal }))) as Found['result'];
+      const result = (await bodyOf(
+        api.POST(SQL, { body: { query, max_rows: MAX_ROWS }, signal }),
+      )) as QueryResult['result'];
       setFound({ query, result, milliseconds: performance.now() - start });
       return plural(result.rows.length, 'row');
     });
@@ -199,7 +201,7 @@ function ViewList({ loaded, editor }: { loaded: Loaded<Views>; editor: { current
   );
 }
 
-function Result({ found: { query, result, milliseconds } }: { found: Found }) {
+function Result({ found: { query, result, milliseconds } }: { found: QueryResult }) {
   const { columns, rows, cut } = result;
   const summary = `${plural(rows.length, 'row')} in ${milliseconds < 1_000 ? `${count(Math.round(milliseconds))} ms` : duration(milliseconds / 1_000)}`;
   return (
@@ -223,7 +225,7 @@ function Result({ found: { query, result, milliseconds } }: { found: Found }) {
   );
 }
 
-const Rows = ({ result }: { result: Found['result'] }) => {
+const Rows = ({ result }: { result: QueryResult['result'] }) => {
   const numeric = numericColumns(result);
   return (
     <Scrollable label="Rows" class="sql-rows">
@@ -272,7 +274,7 @@ const short = (value: number): string => String(Number(value.toPrecision(6)));
 const MIN_POINTS = 2;
 
 /** Renders the rows as a chart, by columns that the user chooses. */
-function ResultChart({ result }: { result: Found['result'] }) {
+function ResultChart({ result }: { result: QueryResult['result'] }) {
   const { along, up } = chartColumns(result);
   const [x, setX] = useState<number | null>(along[0] ?? null);
   const [y, setY] = useState<number | null>(up.find((at) => at !== along[0]) ?? up[0] ?? null);
