@@ -21,7 +21,7 @@ import type { WalEvent } from './store/files/checkpointer.ts';
 import type { IngestEvent } from './store/ingest/ingest.ts';
 import type { ValueIndexEvent } from './store/ingest/value-indexes.ts';
 import type { SnapshotEvent } from './store/read/snapshots.ts';
-import type { TokenLogEvent } from './tokens/asker.ts';
+import type { TokenLogEvent } from './tokens/metadata-fetcher.ts';
 
 type ServerEvent =
   | { event: 'proxy_not_trusted'; address: string }

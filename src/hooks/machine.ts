@@ -7,7 +7,7 @@ import { deliveryCommands } from './commands/deliveries.ts';
 import { hookCommands } from './commands/hooks.ts';
 import { HookEngine } from './engine.ts';
 import type { HookLog } from './log-event.ts';
-import { upkeepCommands } from './upkeep.ts';
+import { upkeepCommands } from './retention.ts';
 
 /** All commands of chainhooks. Each depends only on the tables, its arguments and its time. */
 const commandsOfEngine = (engine: HookEngine) => ({

@@ -19,7 +19,7 @@ import type { HookLog } from './log-event.ts';
 import type { HookCommands, HookMachine } from './machine.ts';
 import type { PausedReason } from './routes/schemas.ts';
 import { hookTasks } from './tasks.ts';
-import { maintenance } from './upkeep.ts';
+import { maintenance } from './retention.ts';
 
 /** The operator's settings of chainhooks. */
 export interface HookRules extends DeliveryRules {

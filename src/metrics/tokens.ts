@@ -1,7 +1,7 @@
 /** Metrics of token look-ups. */
 import type { Registry } from 'prom-client';
 import type { TokenCounts } from '../store/model/token.ts';
-import type { TokenCounters } from '../tokens/asker.ts';
+import type { TokenCounters } from '../tokens/metadata-fetcher.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
 /** @param counters since the start @param counts reads the queue */

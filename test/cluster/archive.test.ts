@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { contentsOf, endOf, verifiedArchive } from '../../src/archive/archive.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { startFrom } from '../../src/commands/serve/from.ts';
+import { startFrom } from '../../src/commands/serve/restore-on-start.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import { readSettings } from '../../src/settings/config.ts';

@@ -7,7 +7,7 @@ import {
   type AskedServerOptions,
   NoAnswer,
   ThrottledClient,
-} from '../../src/commands/compare/asked-server.ts';
+} from '../../src/commands/compare/throttled-client.ts';
 import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';

@@ -8,9 +8,9 @@ import {
   reasonFor,
   referenceReasons,
   STATUS,
-} from '../../src/commands/compare/known.ts';
+} from '../../src/commands/compare/known-differences.ts';
 import { plansOf, questionOf } from '../../src/commands/compare/questions.ts';
-import type { Subjects } from '../../src/commands/compare/subjects.ts';
+import type { Subjects } from '../../src/commands/compare/samples.ts';
 import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import { migrationPage, pageWithKnownDifferences } from '../support/generate/known-differences.ts';

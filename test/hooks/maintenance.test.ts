@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { maintenance } from '../../src/hooks/upkeep.ts';
+import { maintenance } from '../../src/hooks/retention.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { DeliveryState } from '../../src/store/rows/enums.ts';
 import { received } from '../support/data/ingest.ts';

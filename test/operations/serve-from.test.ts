@@ -6,7 +6,7 @@ import { HEAD, headBytes, headIn } from '../../src/archive/head.ts';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { requireArchivable } from '../../src/commands/serve/archiving.ts';
-import { startFrom } from '../../src/commands/serve/from.ts';
+import { startFrom } from '../../src/commands/serve/restore-on-start.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { directoryFiles } from '../../src/places/directory.ts';

@@ -18,7 +18,7 @@ import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { TokenCommands } from '../../src/store/ingest/token-commands.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { startTokenAsker } from '../../src/tokens/asker.ts';
+import { startTokenAsker } from '../../src/tokens/metadata-fetcher.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt } from '../support/data/ingest.ts';

@@ -2,7 +2,7 @@
 import { type Clock, pause } from '../../base/clock.ts';
 import { Prng } from '../../devnet/prng.ts';
 import { HISTORY_HEADER } from '../../http/history.ts';
-import { type Answer, NoAnswer, type ThrottledClient } from './asked-server.ts';
+import { type Answer, NoAnswer, type ThrottledClient } from './throttled-client.ts';
 import { type Difference, differencesOf } from './differences.ts';
 import {
   CONTENT_TYPE,
@@ -12,10 +12,10 @@ import {
   reasonFor,
   referenceReasons,
   STATUS,
-} from './known.ts';
+} from './known-differences.ts';
 import { NotAsked, type Plan, type Question, questionOf } from './questions.ts';
-import { type CommonChain, findCommonChain, NEAR, type Tip, tipsOf } from './standing.ts';
-import { subjectsOf } from './subjects.ts';
+import { type CommonChain, findCommonChain, NEAR, type Tip, tipsOf } from './common-chain.ts';
+import { subjectsOf } from './samples.ts';
 import { addFinding, routeTally, type Tally } from './tally.ts';
 
 export interface CompareOptions {

@@ -1,7 +1,7 @@
 /** Makes the questions for two servers from the declarations of the routes, and from rows of this server. */
 import { Prng } from '../../devnet/prng.ts';
 import type { Route } from '../../http/route.ts';
-import type { BlockSubject, Subjects } from './subjects.ts';
+import type { BlockSubject, Subjects } from './samples.ts';
 
 export interface Question {
   /** The path of the route, as it is declared. */

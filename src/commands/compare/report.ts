@@ -1,7 +1,7 @@
 /** The output of `stackside compare`. */
 import type { OutputFormat } from '../cli/command.ts';
 import { printableText, writeNow } from '../cli/output.ts';
-import { apartText, type CommonChain } from './standing.ts';
+import { apartText, type CommonChain } from './common-chain.ts';
 import type { Finding, RouteTally, Tally } from './tally.ts';
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);

@@ -6,7 +6,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { wholeFile } from '../../base/files.ts';
 import { parsedJson } from '../../base/json.ts';
 import type { Difference } from './differences.ts';
-import type { KnownReason } from './known.ts';
+import type { KnownReason } from './known-differences.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 

@@ -16,7 +16,7 @@ import { lastIdentityIn } from '../../store/ingest/log-identity.ts';
 import type { Entry } from '../../store/log/entry.ts';
 import type { Claim, ServedCluster } from '../cluster/host.ts';
 import type { Base } from './base.ts';
-import { opened } from './from.ts';
+import { opened } from './restore-on-start.ts';
 import { isChainFailure, noLease } from './gap-filling.ts';
 
 /** Milliseconds between two looks at the archive. */

@@ -9,7 +9,7 @@ import { type Commander, commandsOf } from '../../store/ingest/commands.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { TokenCommands } from '../../store/ingest/token-commands.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import { startTokenAsker } from '../../tokens/asker.ts';
+import { startTokenAsker } from '../../tokens/metadata-fetcher.ts';
 import type { Environment } from './environment.ts';
 
 interface TokenSurroundings {

@@ -3,7 +3,7 @@
  * declarations by which `stackside compare` tells differences apart: `bun test/support/generate/known-differences.ts` writes it.
  */
 import { join } from 'node:path';
-import { referenceReasons } from '../../../src/commands/compare/known.ts';
+import { referenceReasons } from '../../../src/commands/compare/known-differences.ts';
 
 export const migrationPage = join(import.meta.dir, '../../../docs/migration.md');
 

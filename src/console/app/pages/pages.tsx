@@ -18,13 +18,13 @@ import { Mempool } from './chain/mempool.tsx';
 import { Overview } from './chain/overview.tsx';
 import { Staking } from './chain/staking.tsx';
 import { Transaction, Transactions } from './chain/transaction.tsx';
-import type { ManagingPage } from './managing.tsx';
+import type { ManagingPage } from './admin-pages.tsx';
 import { NotFound } from './not-found.tsx';
-import { NewContract } from './of-devnet.tsx';
+import { NewContract } from './devnet-pages.tsx';
 
 /** Renders a page for managing chainhooks or watching the server. The first one loads their part of the bundle. */
 function Managing({ page, params = {} }: { page: ManagingPage; params?: Params }) {
-  const loaded = usePart('managing', () => import('./managing.tsx'));
+  const loaded = usePart('managing', () => import('./admin-pages.tsx'));
   return <Show loaded={loaded}>{({ MANAGING_PAGES }) => MANAGING_PAGES[page](params)}</Show>;
 }
 

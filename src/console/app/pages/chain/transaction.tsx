@@ -52,7 +52,7 @@ import {
   When,
 } from '../../ui/values.tsx';
 import { TransactionNotified } from '../hooks/notified.tsx';
-import { isDevnet, OfDevnet } from '../of-devnet.tsx';
+import { isDevnet, OfDevnet } from '../devnet-pages.tsx';
 import { Standing, useMempoolVersion } from './mempool.tsx';
 import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 

@@ -12,7 +12,7 @@ import { place, withQuery } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { Ago, Badge, When } from '../../ui/values.tsx';
 import { ServerCharts } from '../history-charts.tsx';
-import { isDevnet, OfDevnet } from '../of-devnet.tsx';
+import { isDevnet, OfDevnet } from '../devnet-pages.tsx';
 import { OperatorOnly } from '../signed-in.tsx';
 import { Hosts } from './hosts.tsx';
 

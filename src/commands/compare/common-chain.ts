@@ -1,6 +1,6 @@
 /** Compares the chains of two servers: their identity, the tips, and the highest common block. */
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import { NoAnswer, type ThrottledClient } from './asked-server.ts';
+import { NoAnswer, type ThrottledClient } from './throttled-client.ts';
 
 type Server = Pick<ThrottledClient, 'ask' | 'url'>;
 

@@ -1,6 +1,6 @@
 /** Draws subjects for questions: random rows of this server, well below the tips. */
 import { Prng } from '../../devnet/prng.ts';
-import { NoAnswer, type ThrottledClient } from './asked-server.ts';
+import { NoAnswer, type ThrottledClient } from './throttled-client.ts';
 
 /** Texts that belong together, such as an account and a token that it has. */
 type Pair = readonly [string, string];
