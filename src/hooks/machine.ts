@@ -7,14 +7,14 @@ import { deliveryCommands } from './commands/deliveries.ts';
 import { hookCommands } from './commands/hooks.ts';
 import { HookEngine } from './engine.ts';
 import type { HookLog } from './log-event.ts';
-import { upkeepCommands } from './retention.ts';
+import { retentionCommands } from './retention.ts';
 
 /** All commands of chainhooks. Each depends only on the tables, its arguments and its time. */
 const commandsOfEngine = (engine: HookEngine) => ({
   ...hookCommands(engine),
   ...backfillCommands(engine),
   ...deliveryCommands(engine),
-  ...upkeepCommands(engine),
+  ...retentionCommands(engine),
 });
 
 export type HookCommands = ReturnType<typeof commandsOfEngine>;

@@ -22,7 +22,7 @@ interface Limit {
   limit: number;
 }
 
-export function upkeepCommands({ store }: Pick<HookEngine, 'store'>) {
+export function retentionCommands({ store }: Pick<HookEngine, 'store'>) {
   const { records, deliveries, ledger, backfills } = store;
   return {
     /** Removes bodies of finished deliveries made before a time. @returns how many, and the last */
@@ -56,7 +56,7 @@ export function upkeepCommands({ store }: Pick<HookEngine, 'store'>) {
 
 interface MaintenanceOptions {
   store: HookReads;
-  commands: Pick<CommandsOf<ReturnType<typeof upkeepCommands>>, 'run'>;
+  commands: Pick<CommandsOf<ReturnType<typeof retentionCommands>>, 'run'>;
   retentionMs: number;
   log: HookLog;
   clock: Clock;
@@ -68,7 +68,7 @@ interface MaintenanceOptions {
 type ForgetBatch = () => Promise<boolean>;
 
 /** Makes the retention of chainhooks, which removes rows at intervals; `start` begins it. */
-export function maintenance(options: MaintenanceOptions) {
+export function retention(options: MaintenanceOptions) {
   const { store, commands, retentionMs, log, clock, mostBodies = MAX_BODIES } = options;
   const { records, candidates } = store;
   let loop: Loop | null = null;

@@ -17,9 +17,9 @@ import { deliveryResults, resultWriter } from './delivery/results.ts';
 import { openedSecrets, type Sealing } from './delivery/sealing.ts';
 import type { HookLog } from './log-event.ts';
 import type { HookCommands, HookMachine } from './machine.ts';
+import { retention } from './retention.ts';
 import type { PausedReason } from './routes/schemas.ts';
 import { hookTasks } from './tasks.ts';
-import { maintenance } from './retention.ts';
 
 /** The operator's settings of chainhooks. */
 export interface HookRules extends DeliveryRules {
@@ -92,7 +92,7 @@ export function startChainhooks(options: HookOptions) {
     canSign: secrets.canSign,
   });
   const tasks = hookTasks({ store, commands, log, clock });
-  const upkeep = maintenance({ store, commands, retentionMs: rules.retentionMs, log, clock });
+  const upkeep = retention({ store, commands, retentionMs: rules.retentionMs, log, clock });
 
   engine.listen({
     evaluated: timers.evaluated,

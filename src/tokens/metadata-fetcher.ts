@@ -46,7 +46,7 @@ export interface TokenCounters {
   invalid: number;
 }
 
-export interface TokenAskerOptions {
+export interface MetadataFetcherOptions {
   snapshots: Snapshots;
   node: NodeRpc;
   commander: Commander;
@@ -76,7 +76,7 @@ function* inTurn({ oldest, newest, again }: TokenQueue): Generator<TokenJobItem>
 }
 
 /** Starts the look-ups. */
-export function startTokenAsker(options: TokenAskerOptions) {
+export function startMetadataFetcher(options: MetadataFetcherOptions) {
   const { snapshots, node, commits, isHeld, clock, chance, log } = options;
   const commands = commandsOf<TokenCommands>(options.commander);
   const counters: TokenCounters = { answered: 0, failed: 0, invalid: 0 };

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { contentsOf, endOf, verifiedArchive } from '../../src/archive/archive.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { startFrom } from '../../src/commands/serve/restore-on-start.ts';
+import { restoreOnStart } from '../../src/commands/serve/restore-on-start.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
 import { readSettings } from '../../src/settings/config.ts';
@@ -71,7 +71,7 @@ test('a new host restores the archive of the log with --from, and follows the lo
   const data = join(folder.path, 'two');
   const said: string[] = [];
   const settings = readSettings({ data, cluster: CLUSTER, from: path }, {});
-  await startFrom({ from: path, settings, clock: systemClock, log: ({ event }) => said.push(event) });
+  await restoreOnStart({ from: path, settings, clock: systemClock, log: ({ event }) => said.push(event) });
   expect(said).toContain('restored');
   expect(lastEntryOf(data)).toBeLessThan(log.head.id);
   {

@@ -10,7 +10,7 @@ import {
   STATUS,
 } from '../../src/commands/compare/known-differences.ts';
 import { plansOf, questionOf } from '../../src/commands/compare/questions.ts';
-import type { Subjects } from '../../src/commands/compare/samples.ts';
+import type { Samples } from '../../src/commands/compare/samples.ts';
 import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import { migrationPage, pageWithKnownDifferences } from '../support/generate/known-differences.ts';
@@ -28,7 +28,7 @@ const one = new Proxy(
           ? [['first', 'second']]
           : ['thing'],
   },
-) as Subjects;
+) as Samples;
 
 test('every parameter of every compared route has values', () => {
   expect(plans.length).toBeGreaterThan(115);

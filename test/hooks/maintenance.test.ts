@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { maintenance } from '../../src/hooks/retention.ts';
+import { retention } from '../../src/hooks/retention.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { DeliveryState } from '../../src/store/rows/enums.ts';
 import { received } from '../support/data/ingest.ts';
@@ -80,7 +80,7 @@ test('a hook keeps the bodies of its newest delivered deliveries, and all undeli
   feed(direct);
   const made = setStates(direct, uuid, ['pending', 'delivered', 'delivered', 'dead', 'delivered', 'delivered']);
   const { store, commands, log, clock } = direct.hooks;
-  const upkeep = maintenance({ store, commands, log, clock, retentionMs: RETENTION, mostBodies: 2 });
+  const upkeep = retention({ store, commands, log, clock, retentionMs: RETENTION, mostBodies: 2 });
   await upkeep.run();
   expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, true, true]);
   direct.own.deliveries.setState(made[0]!.id, 'delivered');
@@ -196,8 +196,8 @@ test('a stopping server waits only for the current step of upkeep', async () => 
         ? 2_000
         : { count: 2_000, last: 1, whole: false, hook: 1 };
     },
-  } as unknown as Parameters<typeof maintenance>[0]['commands'];
-  const upkeep = maintenance({ store, commands, log, clock: held, retentionMs: RETENTION, mostBodies: 2 });
+  } as unknown as Parameters<typeof retention>[0]['commands'];
+  const upkeep = retention({ store, commands, log, clock: held, retentionMs: RETENTION, mostBodies: 2 });
   upkeep.start();
   held.pass(EVERY);
   await begun.promise;

@@ -6,7 +6,7 @@ import { HEAD, headBytes, headIn } from '../../src/archive/head.ts';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { requireArchivable } from '../../src/commands/serve/archiving.ts';
-import { startFrom } from '../../src/commands/serve/restore-on-start.ts';
+import { restoreOnStart } from '../../src/commands/serve/restore-on-start.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { directoryFiles } from '../../src/places/directory.ts';
@@ -45,7 +45,7 @@ afterAll(() => {
 async function from(location: string, data: string, given: Record<string, unknown> = { archiveKey: signer.publicKey }) {
   const said: LogEvent[] = [];
   const settings = readSettings({ data, from: location, ...given }, {});
-  await startFrom({ from: location, settings, clock: impatientClock, log: (event) => said.push(event) });
+  await restoreOnStart({ from: location, settings, clock: impatientClock, log: (event) => said.push(event) });
   return said;
 }
 
@@ -68,7 +68,7 @@ test('logs the progress of the restore', async () => {
   const said: LogEvent[] = [];
   const settings = readSettings({ data: folder(), from: web.url, archiveKey: signer.publicKey }, {});
   const clock = { ...systemClock, monotonic: () => (now += 4_000) };
-  await startFrom({ from: web.url, settings, clock, log: (event) => said.push(event) });
+  await restoreOnStart({ from: web.url, settings, clock, log: (event) => said.push(event) });
   const progress = said.filter((event) => event.event === 'restore_progress');
   expect(progress.length).toBeGreaterThan(1);
   expect(progress[0]).toEqual({

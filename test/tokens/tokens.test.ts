@@ -18,7 +18,7 @@ import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { TokenCommands } from '../../src/store/ingest/token-commands.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { startTokenAsker } from '../../src/tokens/metadata-fetcher.ts';
+import { startMetadataFetcher } from '../../src/tokens/metadata-fetcher.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt } from '../support/data/ingest.ts';
@@ -201,7 +201,7 @@ function opened(says: Says = plain) {
   const events: ReceivedEvent[] = [];
   const lease = { isHeld: true };
   const start = () =>
-    startTokenAsker({
+    startMetadataFetcher({
       ...{ snapshots, node: rpc, commander, commits: ingest.commits, clock },
       isHeld: () => lease.isHeld,
       chance: { number: () => 0 },
@@ -588,7 +588,7 @@ test('an asker without work reads the queue only after commits, once for several
   await using made = opened();
   const clock = heldClock([500, 5_000]);
   let reads = 0;
-  const asker = startTokenAsker({
+  const asker = startMetadataFetcher({
     ...{ node: made.rpc, commander: made.ingest.commander(clock), commits: made.ingest.commits, clock },
     snapshots: {
       ...made.snapshots,

@@ -2,7 +2,7 @@
 import { type Clock, pause } from '../../base/clock.ts';
 import { Prng } from '../../devnet/prng.ts';
 import { HISTORY_HEADER } from '../../http/history.ts';
-import { type Answer, NoAnswer, type ThrottledClient } from './throttled-client.ts';
+import { type CommonChain, findCommonChain, NEAR, type Tip, tipsOf } from './common-chain.ts';
 import { type Difference, differencesOf } from './differences.ts';
 import {
   CONTENT_TYPE,
@@ -14,9 +14,9 @@ import {
   STATUS,
 } from './known-differences.ts';
 import { NotAsked, type Plan, type Question, questionOf } from './questions.ts';
-import { type CommonChain, findCommonChain, NEAR, type Tip, tipsOf } from './common-chain.ts';
-import { subjectsOf } from './samples.ts';
+import { drawSamples } from './samples.ts';
 import { addFinding, routeTally, type Tally } from './tally.ts';
+import { type Answer, NoAnswer, type ThrottledClient } from './throttled-client.ts';
 
 export interface CompareOptions {
   ours: ThrottledClient;
@@ -181,7 +181,7 @@ export async function compare(options: CompareOptions): Promise<CommonChain> {
   begun(standing, tally);
   while (tally.requests < requests) {
     const seedOfRound = `${tally.seed} ${tally.round}`;
-    const subjects = await subjectsOf(ours, seedOfRound, tally);
+    const subjects = await drawSamples(ours, seedOfRound, tally);
     const order = new Prng(`${seedOfRound} order`).shuffle([...plans]);
     for (const plan of order.slice(tally.place)) {
       if (tally.requests >= requests) break;

@@ -1,7 +1,7 @@
 /** Makes the questions for two servers from the declarations of the routes, and from rows of this server. */
 import { Prng } from '../../devnet/prng.ts';
 import type { Route } from '../../http/route.ts';
-import type { BlockSubject, Subjects } from './samples.ts';
+import type { SampledBlock, Samples } from './samples.ts';
 
 export interface Question {
   /** The path of the route, as it is declared. */
@@ -42,7 +42,7 @@ interface Source {
   routes?: RegExp;
   /** The reason why a route has no question if there are no values. */
   without: string;
-  values: (subjects: Subjects) => readonly (readonly string[])[];
+  values: (subjects: Samples) => readonly (readonly string[])[];
   /** Whether the values name something that later blocks leave as it is. */
   isFixed?: boolean;
 }
@@ -55,14 +55,14 @@ const NO_TRANSACTION = '5'.repeat(64);
 const bare = (hex: string): string => hex.replace(/^0x/, '');
 
 /** Transaction ids as clients write them: with 0x and, less often, without. One is unknown. */
-const txIds = ({ sent }: Subjects): string[][] => {
+const txIds = ({ sent }: Samples): string[][] => {
   const ids = sent.map(([, id]) => id);
   return alone([...ids, ...ids, ...ids.map(bare), `0x${NO_TRANSACTION}`]);
 };
 
 const ofBlocks =
-  (...fields: readonly (keyof BlockSubject)[]) =>
-  ({ blocks }: Subjects): string[][] =>
+  (...fields: readonly (keyof SampledBlock)[]) =>
+  ({ blocks }: Samples): string[][] =>
     alone(blocks.flatMap((block) => fields.map((field) => block[field])));
 
 /** The first one that fits a route and has parameters that are left is used. */
@@ -317,7 +317,7 @@ export const plansOf = (routes: readonly Route[]): Plan[] =>
 /** Makes a question about subjects. @param seed determines the random choices */
 export function questionOf(
   { path, required, optional, size, offset, hasPages, places }: Plan,
-  subjects: Subjects,
+  subjects: Samples,
   seed: string,
 ): Question | NotAsked {
   const prng = new Prng(seed);

@@ -8,12 +8,12 @@ import { interruptible } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { resources } from '../serve/app.ts';
-import { ThrottledClient } from './throttled-client.ts';
+import { apartText, type CommonChain } from './common-chain.ts';
 import { compare } from './compare.ts';
 import { plansOf } from './questions.ts';
 import { printReport, totalsOf } from './report.ts';
-import { apartText, type CommonChain } from './common-chain.ts';
 import { readTally, type Tally, writeTally } from './tally.ts';
+import { ThrottledClient } from './throttled-client.ts';
 
 export interface CompareSettings {
   /** URL of the own API. */

@@ -5,7 +5,7 @@ import { NoAnswer, type ThrottledClient } from './throttled-client.ts';
 /** Texts that belong together, such as an account and a token that it has. */
 type Pair = readonly [string, string];
 
-export interface BlockSubject {
+export interface SampledBlock {
   height: number;
   hash: string;
   indexHash: string;
@@ -15,8 +15,8 @@ export interface BlockSubject {
   burnHash: string;
 }
 
-export interface Subjects {
-  blocks: BlockSubject[];
+export interface Samples {
+  blocks: SampledBlock[];
   /** Transactions with their senders. */
   sent: Pair[];
   /** Called functions with their contracts. */
@@ -91,11 +91,11 @@ const fewPairs = (pairs: readonly Pair[]): Pair[] =>
  * Draws subjects.
  * @param lowest height of the lowest block of the own server @param highest height of the highest block
  */
-export async function subjectsOf(
+export async function drawSamples(
   server: Pick<ThrottledClient, 'ask'>,
   seed: string,
   { lowest, highest }: { lowest: number; highest: number },
-): Promise<Subjects> {
+): Promise<Samples> {
   const prng = new Prng(seed);
 
   /** The body of an answer; null for anything but a 200. */
@@ -116,7 +116,7 @@ export async function subjectsOf(
     return deep.length > 0 ? deep : list(0);
   }
 
-  async function block(height: number): Promise<BlockSubject | null> {
+  async function block(height: number): Promise<SampledBlock | null> {
     const body = await get(`/extended/v2/blocks/${height}`);
     const [hash, indexHash, burnHash] = ['hash', 'index_block_hash', 'burn_block_hash'].map((name) =>
       textOf(fieldOf(body, name)),
@@ -135,7 +135,7 @@ export async function subjectsOf(
   }
 
   const heights = new Set(Array.from({ length: BLOCKS }, () => prng.between(lowest, highest)));
-  const blocks: BlockSubject[] = [];
+  const blocks: SampledBlock[] = [];
   const transactions: unknown[] = [];
   for (const height of heights) {
     const found = await block(height);

@@ -16,8 +16,8 @@ import { lastIdentityIn } from '../../store/ingest/log-identity.ts';
 import type { Entry } from '../../store/log/entry.ts';
 import type { Claim, ServedCluster } from '../cluster/host.ts';
 import type { Base } from './base.ts';
-import { opened } from './restore-on-start.ts';
 import { isChainFailure, noLease } from './gap-filling.ts';
+import { openSource } from './restore-on-start.ts';
 
 /** Milliseconds between two looks at the archive. */
 const LOOK_MS = 5_000;
@@ -189,7 +189,7 @@ export function serverFollowing(
   const node = nodeActivity(clock, () => ingest.history.tip().height);
   const following = archiveFollowing({
     ...{ location: from, ingest, receive, node, clock, log },
-    open: () => opened({ from, settings, clock, log }, settings.data),
+    open: () => openSource({ from, settings, clock, log }, settings.data),
     claim: async () => (cluster === null ? noLease : cluster.claim('follow')),
   });
   return { ...following, around: node.around, fill: node.fill };

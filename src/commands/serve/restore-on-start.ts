@@ -27,7 +27,7 @@ interface From {
 }
 
 /** @param directory the data directory, if it records the archive's newest state */
-export const opened = ({ from, settings, clock, log }: From, directory: string | null): Promise<PlaceReads> => {
+export const openSource = ({ from, settings, clock, log }: From, directory: string | null): Promise<PlaceReads> => {
   const { location } = filesAt(from, settings.data, clock);
   return openArchive({
     ...{ location: from, directory, trust: settings, clock },
@@ -50,7 +50,7 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
     );
   }
   try {
-    const archive = await requireIdentity(await opened(given, directory));
+    const archive = await requireIdentity(await openSource(given, directory));
     if (chainId === null || chainId === archive.chain_id) return;
     throw new OperatorError(
       `The archive at ${location} is of ${chainOfIdentity(archive)}, and the data in ${directory} are of chain ${chainIdText(chainId)}.`,
@@ -67,7 +67,7 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
 async function restore(given: From): Promise<void> {
   const { settings, clock, log } = given;
   const { data: directory, network: chainId } = settings;
-  const place = await opened(given, directory);
+  const place = await openSource(given, directory);
   const { location } = place;
   const archive = await requireIdentity(place);
   log({ event: 'restore_begun', place: location, chain: chainIdText(archive.chain_id) });
@@ -109,7 +109,7 @@ async function restore(given: From): Promise<void> {
  * archive's chain, and stay as they are, so that the same command starts a server every time.
  * @throws OperatorError
  */
-export async function startFrom(given: From): Promise<void> {
+export async function restoreOnStart(given: From): Promise<void> {
   const { from, settings, clock, log } = given;
   const { data: directory, mode, archiveUnsigned } = settings;
   if (mode === 'read') {

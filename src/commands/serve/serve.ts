@@ -11,7 +11,7 @@ import { type Presenter, type ServerInfo, servePresenter, serverOutputs } from '
 import { watchOf } from './base.ts';
 import { crash } from './crash.ts';
 import { type Environment, realEnvironment } from './environment.ts';
-import { startFrom } from './restore-on-start.ts';
+import { restoreOnStart } from './restore-on-start.ts';
 import { type Started, startServer } from './server.ts';
 
 /** Milliseconds between two checks for a new index. */
@@ -127,7 +127,7 @@ export async function runServe({ settings, sources }: ResolvedSettings<'serve'>)
     if (from !== null) {
       await interruptible(
         (signal) => log({ event: 'stopping', signal }),
-        () => startFrom({ from, settings, clock: environment.clock, log }),
+        () => restoreOnStart({ from, settings, clock: environment.clock, log }),
         STOPPED,
       );
     }

@@ -9,7 +9,7 @@ import { type Commander, commandsOf } from '../../store/ingest/commands.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { TokenCommands } from '../../store/ingest/token-commands.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import { startTokenAsker } from '../../tokens/metadata-fetcher.ts';
+import { startMetadataFetcher } from '../../tokens/metadata-fetcher.ts';
 import type { Environment } from './environment.ts';
 
 interface TokenSurroundings {
@@ -31,7 +31,7 @@ export function askAboutTokens(
 ) {
   if (tokenMetadata === 'off') return null;
   const { clock, chance } = environment;
-  const asker = startTokenAsker({ ...given, commits: ingest.commits, clock, chance });
+  const asker = startMetadataFetcher({ ...given, commits: ingest.commits, clock, chance });
   tokenMetrics(registry, asker.counters, ingest.tokenJobs);
   return asker;
 }

@@ -14,9 +14,9 @@ import { OperatorOnly, SignedIn } from './signed-in.tsx';
 import { Sql } from './system/sql.tsx';
 import { System } from './system/system.tsx';
 
-export type ManagingPage = Extract<PageName, 'hooks' | 'newHook' | 'hook' | 'editHook' | 'delivery' | 'system' | 'sql'>;
+export type AdminPage = Extract<PageName, 'hooks' | 'newHook' | 'hook' | 'editHook' | 'delivery' | 'system' | 'sql'>;
 
-export const MANAGING_PAGES: Readonly<Record<ManagingPage, (params: Params) => ComponentChild>> = {
+export const ADMIN_PAGES: Readonly<Record<AdminPage, (params: Params) => ComponentChild>> = {
   hooks: () => (
     <SignedIn title="Chainhooks">
       <Hooks />

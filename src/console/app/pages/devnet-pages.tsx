@@ -10,7 +10,7 @@ type DevnetPart = typeof import('./devnet/devnet.ts');
 export const isDevnet = (): boolean | null => server.value.status?.simulated_node ?? null;
 
 /** Renders content from the part, once it is loaded. */
-export function OfDevnet({ children }: { children: (part: DevnetPart) => ComponentChild }) {
+export function OnDevnet({ children }: { children: (part: DevnetPart) => ComponentChild }) {
   const loaded = usePart('devnet', () => import('./devnet/devnet.ts'));
   return <Show loaded={loaded}>{children}</Show>;
 }
@@ -23,6 +23,6 @@ export const NewContract = () =>
     </Page>
   ) : (
     <Page title="Deploy a contract" lead="On the simulated chain, in a separate block.">
-      {isDevnet() === true ? <OfDevnet>{({ NewContract: Form }) => <Form />}</OfDevnet> : null}
+      {isDevnet() === true ? <OnDevnet>{({ NewContract: Form }) => <Form />}</OnDevnet> : null}
     </Page>
   );

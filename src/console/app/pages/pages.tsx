@@ -10,6 +10,7 @@ import { Contracts, Tokens } from './account/directories.tsx';
 import { Name, Names } from './account/names.tsx';
 import { Principal } from './account/principal.tsx';
 import { Nft, Token } from './account/token.tsx';
+import type { AdminPage } from './admin-pages.tsx';
 import { BitcoinAddress } from './chain/bitcoin-address.tsx';
 import { BitcoinBlock, BitcoinBlocks } from './chain/bitcoin-block.tsx';
 import { Block, Blocks } from './chain/block.tsx';
@@ -18,14 +19,13 @@ import { Mempool } from './chain/mempool.tsx';
 import { Overview } from './chain/overview.tsx';
 import { Staking } from './chain/staking.tsx';
 import { Transaction, Transactions } from './chain/transaction.tsx';
-import type { ManagingPage } from './admin-pages.tsx';
-import { NotFound } from './not-found.tsx';
 import { NewContract } from './devnet-pages.tsx';
+import { NotFound } from './not-found.tsx';
 
 /** Renders a page for managing chainhooks or watching the server. The first one loads their part of the bundle. */
-function Managing({ page, params = {} }: { page: ManagingPage; params?: Params }) {
-  const loaded = usePart('managing', () => import('./admin-pages.tsx'));
-  return <Show loaded={loaded}>{({ MANAGING_PAGES }) => MANAGING_PAGES[page](params)}</Show>;
+function Managing({ page, params = {} }: { page: AdminPage; params?: Params }) {
+  const loaded = usePart('admin', () => import('./admin-pages.tsx'));
+  return <Show loaded={loaded}>{({ ADMIN_PAGES: MANAGING_PAGES }) => MANAGING_PAGES[page](params)}</Show>;
 }
 
 /** Keys give the page of each object a separate component state. */

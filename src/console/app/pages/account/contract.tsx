@@ -27,7 +27,7 @@ import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { TellMe } from '../../ui/tell-me.tsx';
 import { MinedStatus, searchPath as transactionsPath } from '../../ui/transactions.tsx';
 import { Ago, BlockLink, ChainText, Principal, Principal as PrincipalLink, TxLink, When } from '../../ui/values.tsx';
-import { isDevnet, OfDevnet } from '../devnet-pages.tsx';
+import { isDevnet, OnDevnet } from '../devnet-pages.tsx';
 import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion, useStx } from './principal.tsx';
 
 const TABS = [
@@ -107,7 +107,7 @@ export function Contract({ contract }: { contract: string }) {
       ) : tab === 'read' || tab === 'logs' ? (
         <Values contract={contract} tab={tab} version={version} />
       ) : tab === 'call' ? (
-        <OfDevnet>{({ ContractCall }) => <ContractCall contract={contract} />}</OfDevnet>
+        <OnDevnet>{({ ContractCall }) => <ContractCall contract={contract} />}</OnDevnet>
       ) : tab === 'deployer' ? (
         <SameDeployer contract={contract} deployer={address} />
       ) : (

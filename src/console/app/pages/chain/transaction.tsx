@@ -51,8 +51,8 @@ import {
   TxLink,
   When,
 } from '../../ui/values.tsx';
+import { isDevnet, OnDevnet } from '../devnet-pages.tsx';
 import { TransactionNotified } from '../hooks/notified.tsx';
-import { isDevnet, OfDevnet } from '../devnet-pages.tsx';
 import { Standing, useMempoolVersion } from './mempool.tsx';
 import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 
@@ -415,7 +415,7 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
         <>
           <Prospects transaction={transaction} />
           {isDevnet() === true ? (
-            <OfDevnet>{({ PendingSteps }) => <PendingSteps key={id} id={id} fee={fee} />}</OfDevnet>
+            <OnDevnet>{({ PendingSteps }) => <PendingSteps key={id} id={id} fee={fee} />}</OnDevnet>
           ) : null}
         </>
       )}
