@@ -62,7 +62,7 @@ export class ArchiveUntrustedError extends OperatorError {
 }
 
 const COMPARE_KEYS =
-  'Nothing of it was used. Compare --archive-key with the key that the operator of the archive publishes elsewhere than there.';
+  'Nothing of it was used. Compare --archive-public-key with the key that the operator of the archive publishes elsewhere than there.';
 
 /** The payload that the holder of a key signed. @param key null if nobody vouches for it @throws ArchiveUntrustedError */
 function payloadOf(location: string, envelope: Envelope, key: string | null): Buffer {

@@ -15,7 +15,7 @@ import { type SignedArchiveOptions, signedArchive } from './signed.ts';
 /** Whom the reader of an archive trusts, as its settings say. */
 export interface Trust {
   /** The public key of its signer, as `ed25519:…`; null for none. */
-  archiveKey: string | null;
+  archivePublicKey: string | null;
   /** Whether it is read although nobody vouches for it. */
   archiveUnsigned: boolean;
 }
@@ -59,14 +59,14 @@ export const filesAt = (given: string, directory: string | null, clock: Clock): 
 };
 
 /** @throws OperatorError where nobody vouches for an archive, and its reader didn't say that this is right */
-function requireTrust(location: string, { archiveKey, archiveUnsigned }: Trust): void {
-  if (archiveKey !== null && archiveUnsigned) {
-    throw new OperatorError('--archive-key and --archive-unsigned are both given.', 'Give one of them.');
+function requireTrust(location: string, { archivePublicKey, archiveUnsigned }: Trust): void {
+  if (archivePublicKey !== null && archiveUnsigned) {
+    throw new OperatorError('--archive-public-key and --archive-unsigned are both given.', 'Give one of them.');
   }
-  if (archiveKey !== null || archiveUnsigned) return;
+  if (archivePublicKey !== null || archiveUnsigned) return;
   throw new OperatorError(
     `The archive at ${location} is public, and no key is given that it is signed with.`,
-    `Give --archive-key with the public key that its operator publishes (stackside archive key prints it there), or --archive-unsigned. ${UNSIGNED}`,
+    `Give --archive-public-key with the public key that its operator publishes (stackside archive key prints it there), or --archive-unsigned. ${UNSIGNED}`,
   );
 }
 
@@ -89,7 +89,7 @@ export async function openArchive({
   clock,
   lacks,
 }: OpenArchiveOptions): Promise<PlaceReads> {
-  const { archiveKey: key, archiveUnsigned } = trust;
+  const { archivePublicKey: key, archiveUnsigned } = trust;
   if (isWeb(given)) {
     const source = filesAt(given, directory, clock);
     requireTrust(source.location, trust);

@@ -80,10 +80,10 @@ export const dataSettings = group('Data and chain', {
     help: 'Archive to restore an empty data directory from, and to read missing events from',
     accepts: 'the URL of an archive on a web server, a directory, or s3://bucket/key',
   }),
-  archiveKey: setting({
+  archivePublicKey: setting({
     commands: ['serve', 'restore', 'archive'],
-    flag: '--archive-key <ed25519:key>',
-    variables: ['STACKSIDE_ARCHIVE_KEY'],
+    flag: '--archive-public-key <ed25519:key>',
+    variables: ['STACKSIDE_ARCHIVE_PUBLIC_KEY'],
     type: Type.Union([Type.Null(), Type.String({ pattern: PUBLIC_KEY })], { default: null }),
     absent: 'none',
     help: 'Public key that must have signed the archive (printed by stackside archive key)',

@@ -158,7 +158,7 @@ test('a public backup is signed and contains no chainhook secrets and no IP addr
   const signer = signerOf(newPrivateKey())!;
   const { base } = await backupOf(copy, place, { signer });
   expect(holds(place)).toEqual([false, false]);
-  const trust = { archiveKey: signer.publicKey, archiveUnsigned: false };
+  const trust = { archivePublicKey: signer.publicKey, archiveUnsigned: false };
   const signed = await openArchive({
     ...{ location: place, directory: null, trust, clock: systemClock },
     lacks: () => {},

@@ -77,10 +77,13 @@ interface Given {
 }
 
 /** Restores from a location. @returns its last entry */
-async function restored(location: string, { trust = { archiveKey: KEY }, into = folder(), lacked = [] }: Given = {}) {
+async function restored(
+  location: string,
+  { trust = { archivePublicKey: KEY }, into = folder(), lacked = [] }: Given = {},
+) {
   const place = await openArchive({
     ...{ location, directory: into },
-    trust: { archiveKey: null, archiveUnsigned: false, ...trust },
+    trust: { archivePublicKey: null, archiveUnsigned: false, ...trust },
     clock: impatientClock,
     lacks: (_, entry) => lacked.push(entry),
   });
@@ -130,8 +133,8 @@ describe('whom one trusts:', () => {
       expect(error.remedy).toContain('may have invented any block');
       expect(await restored(location, { trust: { archiveUnsigned: true } })).toBe(entries());
     }
-    const both = failure(restored(web.url, { trust: { archiveKey: KEY, archiveUnsigned: true } }), OperatorError);
-    expect((await both).message).toBe('--archive-key and --archive-unsigned are both given.');
+    const both = failure(restored(web.url, { trust: { archivePublicKey: KEY, archiveUnsigned: true } }), OperatorError);
+    expect((await both).message).toBe('--archive-public-key and --archive-unsigned are both given.');
   });
 
   test('a private archive is read without a key, by who can list it', async () => {
@@ -150,7 +153,7 @@ describe('whom one trusts:', () => {
     const { web } = mirror();
     const other = signerOf(newPrivateKey())!.publicKey;
     const into = folder();
-    const error = await failure(restored(web.url, { trust: { archiveKey: other }, into }), ArchiveUntrustedError);
+    const error = await failure(restored(web.url, { trust: { archivePublicKey: other }, into }), ArchiveUntrustedError);
     expect(error.message).toBe(`${HEAD} of the archive at ${web.url} is signed with ${KEY}, and not with ${other}.`);
     expect([existsSync(join(into, 'restore')), seenArchive(into)]).toEqual([false, null]);
   });

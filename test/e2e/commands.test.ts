@@ -200,7 +200,15 @@ test('stackside backup and restore take the variables of S3', async () => {
   expect([made.code, made.stdout]).toEqual([0, expect.stringContaining(`${location}: entry `)]);
   expect(made.stdout).not.toContain('secrets.key');
   const [key = ''] = /ed25519:\S+(?=\.)/.exec(made.stdout) ?? [];
-  const brought = await stacksideIn(variables, 'restore', location, '--archive-key', key, '--data', at('from-s3'));
+  const brought = await stacksideIn(
+    variables,
+    'restore',
+    location,
+    '--archive-public-key',
+    key,
+    '--data',
+    at('from-s3'),
+  );
   expect([brought.code, brought.stderr]).toEqual([0, '']);
   expect(tipOf(at('from-s3'))).toEqual(tipOf(at('data')));
 });

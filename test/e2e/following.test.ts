@@ -53,7 +53,7 @@ afterAll(() => {
 
 const started = (): Promise<Server> =>
   startServer(
-    ...(['serve', '--data', at('data'), '--from', web.url, '--archive-key', signer.publicKey] as const),
+    ...(['serve', '--data', at('data'), '--from', web.url, '--archive-public-key', signer.publicKey] as const),
     ...['--node-rpc', NO_NODE, '--hook-targets', 'loopback', '--log-level', 'silent'],
   );
 

@@ -39,11 +39,13 @@ const hooks = (...args: string[]) => stackside('hooks', ...args, '--url', server
 const headings = (more = ''): string => `ID${' '.repeat(36)}STATE          WAITING  NAME${more}\n`;
 
 test('a definition is tried, added, seen, backfilled, delivered again and removed', async () => {
-  const tried = await hooks('try', file, '--from', '1', '--to', '10');
+  const tried = await hooks('try', file, '--from-height', '1', '--to-height', '10');
   expect([tried.code, tried.stdout]).toEqual([0, expect.stringMatching(/^\d+ transactions in \d+ blocks match\n$/)]);
   const blocks = Number(/in (\d+) blocks/.exec(tried.stdout)?.[1]);
   expect(blocks).toBeGreaterThan(3);
-  const payloads = JSON.parse((await hooks('try', file, '--from', '1', '--to', '10', '--payloads')).stdout);
+  const payloads = JSON.parse(
+    (await hooks('try', file, '--from-height', '1', '--to-height', '10', '--payloads')).stdout,
+  );
   expect(payloads).toHaveLength(Math.min(5, blocks));
   expect((await hooks('list')).stdout).toBe('');
 
@@ -55,10 +57,10 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
   const live = target.received.length;
   expect(live).toBeGreaterThan(0);
 
-  const job = JSON.parse((await hooks('backfill', uuid, '--from', '1', '--to', '10', '--wait')).stdout);
+  const job = JSON.parse((await hooks('backfill', uuid, '--from-height', '1', '--to-height', '10', '--wait')).stdout);
   expect(job).toMatchObject({ state: 'completed', matched_blocks: blocks, deliveries: { queued: blocks } });
   const counted = JSON.parse(
-    (await hooks('backfill', uuid, '--from', '1', '--to', '10', '--wait', '--dry-run')).stdout,
+    (await hooks('backfill', uuid, '--from-height', '1', '--to-height', '10', '--wait', '--dry-run')).stdout,
   );
   expect(counted).toMatchObject({
     state: 'completed',
@@ -75,7 +77,7 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
   const before = target.received.length;
   expect(JSON.parse((await hooks('redeliver', uuid, id)).stdout)).toMatchObject({ id, reason: 'redelivery' });
   await until(() => target.received.slice(before).some(({ headers }) => headers['webhook-id'] === id));
-  const many = await hooks('redeliver', uuid, '--from', '1', '--to', '3');
+  const many = await hooks('redeliver', uuid, '--from-height', '1', '--to-height', '3');
   expect(JSON.parse(many.stdout).queued).toBeGreaterThan(0);
 
   const metrics = await (await fetch(`${server.api}/metrics`)).text();
@@ -117,7 +119,7 @@ test('what is wrong is said, and ends with 1', async () => {
   });
   const bad = join(directory.path, 'bad.json');
   await Bun.write(bad, '{"filters":{"events":[{"type":"stx_transfer","to":"x"}]}}');
-  expect(await hooks('try', bad, '--from', '1')).toMatchObject({
+  expect(await hooks('try', bad, '--from-height', '1')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('filters.events.0.to is not allowed'),
   });
@@ -131,7 +133,7 @@ test('what is wrong is said, and ends with 1', async () => {
     [['deliveries', '../me'], '"../me" is not the id of a chainhook.'],
     [['show', unknown], 'Not found: Chainhook not found.\n`stackside hooks list` prints the ids'],
     [['redeliver', unknown], 'Nothing says which deliveries to send again.\nGive the id of one delivery, which'],
-    [['redeliver', unknown, 'evt_00', '--from', '1'], 'Both the id of a delivery and options'],
+    [['redeliver', unknown, 'evt_00', '--from-height', '1'], 'Both the id of a delivery and options'],
   ];
   for (const [args, stderr] of said) {
     expect([args, await hooks(...args)]).toEqual([

@@ -96,7 +96,7 @@ async function answers({ api }: Server, routes: readonly string[]): Promise<Reco
 }
 
 test('a newcomer begins with a static web server, answers the same, and follows its own node', async () => {
-  const given = ['--data', at('second'), '--node-rpc', NO_NODE, '--from', web.url, '--archive-key', key];
+  const given = ['--data', at('second'), '--node-rpc', NO_NODE, '--from', web.url, '--archive-public-key', key];
   const second = await startServer('serve', ...given);
   expect(web.asked.some((name) => name.startsWith('open-'))).toBe(true);
   const before = await answers(second, ALL);
@@ -125,7 +125,7 @@ test('a newcomer that is told to stop while it is restored ends as any server do
     },
   });
   const given = ['--data', at('stopped'), '--node-rpc', NO_NODE, '--from', `http://127.0.0.1:${silent.port}`];
-  await using server = Bun.spawn([...command, 'serve', ...given, '--archive-key', key], {
+  await using server = Bun.spawn([...command, 'serve', ...given, '--archive-public-key', key], {
     stdin: 'ignore',
     stderr: 'pipe',
   });
@@ -158,20 +158,27 @@ test('no object has a byte of what is private, and all are proven', async () => 
     count += 1;
   }
   expect(count).toBeGreaterThan(2);
-  const verified = await stackside('archive', 'verify', web.url, '--archive-key', key);
+  const verified = await stackside('archive', 'verify', web.url, '--archive-public-key', key);
   expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('objects are sound')]);
 });
 
 test('the commands take the URL and the key', async () => {
-  const status = await stackside('archive', 'status', web.url, '--archive-key', key, '--format', 'json');
+  const status = await stackside('archive', 'status', web.url, '--archive-public-key', key, '--format', 'json');
   expect(JSON.parse(status.stdout)).toMatchObject({
     location: web.url,
     last_entry: await archived(),
     fault: null,
   });
-  const list = await stackside('archive', 'list', web.url, '--archive-key', key);
+  const list = await stackside('archive', 'list', web.url, '--archive-public-key', key);
   expect(list.stdout).toContain('open-');
-  const restored = await stackside('restore', `${web.url}/${HEAD}`, '--archive-key', key, '--data', at('restored'));
+  const restored = await stackside(
+    'restore',
+    `${web.url}/${HEAD}`,
+    '--archive-public-key',
+    key,
+    '--data',
+    at('restored'),
+  );
   expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining(`entry ${await archived()}\n`)]);
   const unsigned = await stackside('restore', web.url, '--archive-unsigned', '--data', at('unsigned'));
   expect([unsigned.code, unsigned.stderr]).toEqual([0, expect.stringContaining('Nobody vouches for this archive')]);
@@ -182,7 +189,7 @@ test('without a key, or with another, nothing is restored', async () => {
   expect(other).not.toBe(key);
   for (const [given, problem] of [
     [[], 'is public, and no key is given that it is signed with'],
-    [['--archive-key', other], `is signed with ${key}, and not with ${other}`],
+    [['--archive-public-key', other], `is signed with ${key}, and not with ${other}`],
   ] as const) {
     const served = await stackside('serve', '--data', at('third'), '--from', web.url, ...given);
     expect([served.code, served.stderr]).toEqual([EXIT.operator, expect.stringContaining(problem)]);
@@ -212,7 +219,7 @@ test('a certificate must be valid, and https is not left by a redirect', async (
   using secure = webServer(at('archive'), pem(own));
   using misnamed = webServer(at('archive'), pem(other));
   const restore = (variables: Record<string, string>, url: string, name: string) =>
-    stacksideIn(variables, 'restore', url, '--archive-key', key, '--data', at(name));
+    stacksideIn(variables, 'restore', url, '--archive-public-key', key, '--data', at(name));
   const unknown = await restore({}, secure.url, 'of-unknown');
   expect([unknown.code, unknown.stderr]).toEqual([
     EXIT.operator,

@@ -42,7 +42,11 @@ afterAll(() => {
 });
 
 /** Starts from a location. @returns what the log said */
-async function from(location: string, data: string, given: Record<string, unknown> = { archiveKey: signer.publicKey }) {
+async function from(
+  location: string,
+  data: string,
+  given: Record<string, unknown> = { archivePublicKey: signer.publicKey },
+) {
   const said: LogEvent[] = [];
   const settings = readSettings({ data, from: location, ...given }, {});
   await restoreOnStart({ from: location, settings, clock: impatientClock, log: (event) => said.push(event) });
@@ -66,7 +70,7 @@ test('restores into an empty data directory, and the same command leaves existin
 test('logs the progress of the restore', async () => {
   let now = 0;
   const said: LogEvent[] = [];
-  const settings = readSettings({ data: folder(), from: web.url, archiveKey: signer.publicKey }, {});
+  const settings = readSettings({ data: folder(), from: web.url, archivePublicKey: signer.publicKey }, {});
   const clock = { ...systemClock, monotonic: () => (now += 4_000) };
   await restoreOnStart({ from: web.url, settings, clock, log: (event) => said.push(event) });
   const progress = said.filter((event) => event.event === 'restore_progress');
@@ -158,7 +162,7 @@ test('rejects a directory that contains files but no entries', async () => {
 });
 
 test('rejects --from in read mode', async () => {
-  expect(await refusal(from(web.url, folder(), { archiveKey: signer.publicKey, mode: 'read' }))).toBe(
+  expect(await refusal(from(web.url, folder(), { archivePublicKey: signer.publicKey, mode: 'read' }))).toBe(
     '--from is given, and --mode is read.',
   );
 });
@@ -170,9 +174,9 @@ test('rejects a public archive without a location', () => {
 });
 
 test('rejects an invalid archive key with the name of the setting', () => {
-  for (const archiveKey of ['ed25519:AAAA', signer.publicKey.slice(8), `${signer.publicKey}=`]) {
-    expect(() => readSettings({ archiveKey }, {})).toThrow(
-      `archiveKey is "${archiveKey}".`.replace('archiveKey', '--archive-key'),
+  for (const archivePublicKey of ['ed25519:AAAA', signer.publicKey.slice(8), `${signer.publicKey}=`]) {
+    expect(() => readSettings({ archivePublicKey }, {})).toThrow(
+      `archivePublicKey is "${archivePublicKey}".`.replace('archivePublicKey', '--archive-public-key'),
     );
   }
   expect(readFileSync(join(path, 'head.json'), 'utf8')).toContain(signer.publicKey);

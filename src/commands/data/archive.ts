@@ -33,12 +33,12 @@ export const lacksOpenPart = (name: string, entry: number): void =>
 
 /** Opens an archive to look at it, which needs no key: what is shown of it may be wrong then. @throws OperatorError where there is none */
 async function archiveAt(
-  { archiveKey, archiveUnsigned }: Trust,
+  { archivePublicKey, archiveUnsigned }: Trust,
   given: string,
 ): Promise<{ place: PlaceReads; identity: Identity }> {
   const location = archiveLocation(given);
-  const isSigned = archiveKey !== null || isWeb(location);
-  const trust = { archiveKey, archiveUnsigned };
+  const isSigned = archivePublicKey !== null || isWeb(location);
+  const trust = { archivePublicKey, archiveUnsigned };
   const place = isSigned
     ? await openArchive({ location, directory: null, trust, clock: systemClock, lacks: lacksOpenPart })
     : placeAt(location, null);

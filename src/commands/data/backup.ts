@@ -46,7 +46,7 @@ export async function runBackup(settings: SettingsOf<'backup'>, given: string, i
     return;
   }
   process.stdout.write(
-    `It is signed for --archive-key ${signer.publicKey}. Keep ${ARCHIVE_KEY} of ${directory} elsewhere.\n`,
+    `It is signed for --archive-public-key ${signer.publicKey}. Keep ${ARCHIVE_KEY} of ${directory} elsewhere.\n`,
   );
 }
 

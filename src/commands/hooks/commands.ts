@@ -53,7 +53,7 @@ function hookCommand<Options = unknown, Arguments extends readonly unknown[] = [
 }
 
 const height = (flag: string, help: string): Option => numberOption(flag, help, 0);
-const firstBlock = () => height('--from <height>', 'First block').makeOptionMandatory();
+const firstBlock = () => height('--from-height <height>', 'First block').makeOptionMandatory();
 const UUID = ['<uuid>', 'Id of the chainhook'] as const;
 
 const json = (): Option => switchOption('--json', 'Print JSON');
@@ -113,7 +113,7 @@ const tryDefinition = hookCommand({
   arguments: [['<file>', 'JSON with filters and options; - for stdin']],
   options: [
     firstBlock(),
-    height('--to <height>', 'Last block (default: the first block)'),
+    height('--to-height <height>', 'Last block (default: the first block)'),
     switchOption('--payloads', 'Print the first payloads instead of the count'),
     json(),
   ],
@@ -134,7 +134,7 @@ const backfill = hookCommand({
   arguments: [UUID],
   options: [
     firstBlock(),
-    height('--to <height>', 'Last block (default: the chain tip)'),
+    height('--to-height <height>', 'Last block (default: the chain tip)'),
     switchOption('--dry-run', 'Count the matches and deliver nothing'),
     switchOption('--wait', 'Wait until everything is queued'),
     onlyJsonOption(),
@@ -163,8 +163,8 @@ const redeliver = hookCommand({
   arguments: [UUID, ['[id]', 'Id of one delivery']],
   options: [
     new Option('--state <words>', 'States separated by commas: dead, failed, delivered (default: all)'),
-    height('--from <height>', 'First block (default: any)'),
-    height('--to <height>', 'Last block (default: any)'),
+    height('--from-height <height>', 'First block (default: any)'),
+    height('--to-height <height>', 'Last block (default: any)'),
     onlyJsonOption(),
   ],
   run: (actions, connection, options: RedeliverChoice, uuid: string, id: string | undefined) =>
@@ -205,7 +205,7 @@ export function addHookCommands(program: OwnCommand): void {
       'Chainhooks of a running Stackside. The key is the admin key of the data directory, or one in ' +
         `${settings.hookKey.variables[0]}.`,
     )
-    .addHelpText('after', '\nExample:\n  stackside hooks try hook.json --from 150000 --to 150100');
+    .addHelpText('after', '\nExample:\n  stackside hooks try hook.json --from-height 150000 --to-height 150100');
 
   addCommand(hooks, list);
   addCommand(hooks, add);

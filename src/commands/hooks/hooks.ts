@@ -201,8 +201,8 @@ export async function deliveries(
 }
 
 interface Range {
-  from: number;
-  to?: number;
+  fromHeight: number;
+  toHeight?: number;
 }
 
 export interface TryChoice extends Range {
@@ -214,10 +214,10 @@ export interface TryChoice extends Range {
 export async function tryFile(
   connection: Connection,
   file: string,
-  { from, to, payloads, json }: TryChoice,
+  { fromHeight, toHeight, payloads, json }: TryChoice,
 ): Promise<void> {
   const { filters, options } = jsonFile(file) as { filters?: unknown; options?: unknown };
-  const range = { from_height: from, to_height: to ?? from };
+  const range = { from_height: fromHeight, to_height: toHeight ?? fromHeight };
   const body = {
     ...(filters === undefined ? {} : { filters }),
     ...(options === undefined ? {} : { options }),
@@ -240,9 +240,13 @@ export interface BackfillChoice extends Range {
 export async function backfill(
   connection: Connection,
   uuid: string,
-  { from, to, dryRun, wait }: BackfillChoice,
+  { fromHeight, toHeight, dryRun, wait }: BackfillChoice,
 ): Promise<void> {
-  const body = { from_height: from, ...(to === undefined ? {} : { to_height: to }), dry_run: dryRun };
+  const body = {
+    from_height: fromHeight,
+    ...(toHeight === undefined ? {} : { to_height: toHeight }),
+    dry_run: dryRun,
+  };
   let job = answerOf(BackfillResponse, connection, await call(connection, 'POST', `${pathOf(uuid)}/backfills`, body));
   while (wait && (job.state === 'queued' || job.state === 'running')) {
     await Bun.sleep(POLL_MS);
@@ -254,8 +258,8 @@ export async function backfill(
 export interface RedeliverChoice {
   /** States of deliveries, separated by commas. */
   state?: string;
-  from?: number;
-  to?: number;
+  fromHeight?: number;
+  toHeight?: number;
 }
 
 /**
@@ -266,16 +270,16 @@ export async function redeliver(
   connection: Connection,
   uuid: string,
   id: string | undefined,
-  { state, from, to }: RedeliverChoice,
+  { state, fromHeight, toHeight }: RedeliverChoice,
 ): Promise<void> {
   const at = `${pathOf(uuid)}/deliveries`;
-  const selects = [state, from, to].some((value) => value !== undefined);
+  const selects = [state, fromHeight, toHeight].some((value) => value !== undefined);
   if (selects === (id !== undefined)) {
     throw new OperatorError(
       id === undefined
         ? 'Nothing says which deliveries to send again.'
         : 'Both the id of a delivery and options that select deliveries are given.',
-      `Give the id of one delivery, which \`stackside hooks deliveries ${uuid}\` prints, or else --state, --from or --to.`,
+      `Give the id of one delivery, which \`stackside hooks deliveries ${uuid}\` prints, or else --state, --from-height or --to-height.`,
     );
   }
   if (id !== undefined) {
@@ -284,8 +288,8 @@ export async function redeliver(
   }
   const body = {
     ...(state === undefined ? {} : { state: state.split(',') }),
-    ...(from === undefined ? {} : { from_height: from }),
-    ...(to === undefined ? {} : { to_height: to }),
+    ...(fromHeight === undefined ? {} : { from_height: fromHeight }),
+    ...(toHeight === undefined ? {} : { to_height: toHeight }),
   };
   printJson(await call(connection, 'POST', `${at}/redeliver`, body));
 }

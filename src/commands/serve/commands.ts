@@ -29,7 +29,7 @@ const mainSettings = [
     'apiPort',
     'allowedHosts',
   ] as const),
-  ...(['from', 'archiveKey', 'archive', 'logLevel'] as const),
+  ...(['from', 'archivePublicKey', 'archive', 'logLevel'] as const),
 ];
 
 export const serve = command({

@@ -55,7 +55,7 @@ export function wantedChanges(
 }
 
 /** Changes that were read, or passed without a match. */
-export interface ChangePage {
+export interface ChangeBatch {
   /** The place behind them. */
   place: ChangePlace;
   /** How many they are. */
@@ -104,7 +104,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
     return text;
   }
 
-  function walk(read: Reader, from: ChangePlace, wanted: ChangeFilter, most: number): ChangePage | null {
+  function walk(read: Reader, from: ChangePlace, wanted: ChangeFilter, most: number): ChangeBatch | null {
     // The place may be from another host of the cluster that is further ahead.
     if (from.step > read.steps.tipHeight()) return null;
     let [place, passed] = [from, 0];
@@ -129,7 +129,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
      * @returns null at the end of the log, and for a place behind it
      * @throws UnknownPlaceError
      */
-    next: (from: ChangePlace, wanted: ChangeFilter, most = MAX_CHANGES_PER_CALL): ChangePage | null =>
+    next: (from: ChangePlace, wanted: ChangeFilter, most = MAX_CHANGES_PER_CALL): ChangeBatch | null =>
       snapshots.read((read) => walk(read, from, wanted, most)),
 
     /** Finds a place. */

@@ -19,8 +19,8 @@ import { UnknownPlaceError } from '../../store/model/read-errors.ts';
 import { bytesAt, numberAt, textAt } from '../../store/queries/page.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import {
+  type ChangeBatch,
   type ChangeFilter,
-  type ChangePage,
   type Changes,
   chainChanges,
   MAX_CHANGES_PER_CALL,
@@ -91,7 +91,7 @@ const BlockChange = Type.Object(
   { $id: 'BlockChange' },
 );
 
-const ChangePage = Type.Object(
+const ChangeBatch = Type.Object(
   {
     results: Type.Array(MaybeSerialized(BlockChange)),
     next: Type.String({ description: 'The place behind the page: give it as `after`' }),
@@ -221,7 +221,7 @@ function placeIn({ after, from_height: from }: ChangesQuery, changes: Changes): 
   });
 }
 
-const changeText = ({ kind, blockText }: NonNullable<ChangePage['change']>, cursor: string): string =>
+const changeText = ({ kind, blockText }: NonNullable<ChangeBatch['change']>, cursor: string): string =>
   `{"change":"${kind}","cursor":"${cursor}","block":${blockText}}`;
 
 interface Page {
@@ -329,7 +329,7 @@ async function* events(
   { clock, changes, room, metrics, turns }: Serving,
   from: ChangePlace,
   wanted: ChangeFilter,
-  first: ChangePage | null,
+  first: ChangeBatch | null,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   /** Changes since the last cursor that the client got. */
@@ -412,7 +412,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
     limit: number,
     wait: number,
     signal: AbortSignal,
-  ): Promise<Static<typeof ChangePage>> {
+  ): Promise<Static<typeof ChangeBatch>> {
     const make = (from: ChangePlace): Promise<Page> => alone(() => pageOf(serving, from, wanted, limit));
     const made = await waitedPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
     metrics.sent('page', made.texts.length);
@@ -432,7 +432,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
         'Returns the blocks that the chain applied and rolled back, in the order in which it did, from any place on: a reader that applies them has the canonical chain, whatever the forks. The change that follows a cursor is always the same. With `Accept: text/event-stream`, the changes come as server-sent events as they happen, and `Last-Event-ID` resumes after a cursor; with `wait`, a request waits for the next change.',
       tag: 'Chainhooks',
       query,
-      response: ChangePage,
+      response: ChangeBatch,
       otherTypes: {
         'text/event-stream':
           'The changes as events `apply` and `rollback`: the data is an item of `results`, and the id is its cursor; an event `problem` with an error ends the stream.',
