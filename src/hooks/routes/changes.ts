@@ -91,7 +91,7 @@ const BlockChange = Type.Object(
   { $id: 'BlockChange' },
 );
 
-const ChangeBatch = Type.Object(
+const ChangePage = Type.Object(
   {
     results: Type.Array(MaybeSerialized(BlockChange)),
     next: Type.String({ description: 'The place behind the page: give it as `after`' }),
@@ -412,7 +412,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
     limit: number,
     wait: number,
     signal: AbortSignal,
-  ): Promise<Static<typeof ChangeBatch>> {
+  ): Promise<Static<typeof ChangePage>> {
     const make = (from: ChangePlace): Promise<Page> => alone(() => pageOf(serving, from, wanted, limit));
     const made = await waitedPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
     metrics.sent('page', made.texts.length);
@@ -432,7 +432,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
         'Returns the blocks that the chain applied and rolled back, in the order in which it did, from any place on: a reader that applies them has the canonical chain, whatever the forks. The change that follows a cursor is always the same. With `Accept: text/event-stream`, the changes come as server-sent events as they happen, and `Last-Event-ID` resumes after a cursor; with `wait`, a request waits for the next change.',
       tag: 'Chainhooks',
       query,
-      response: ChangeBatch,
+      response: ChangePage,
       otherTypes: {
         'text/event-stream':
           'The changes as events `apply` and `rollback`: the data is an item of `results`, and the id is its cursor; an event `problem` with an error ends the stream.',
