@@ -22,15 +22,13 @@ export async function answerOf(chain: SimulatedChain, below: Uint8Array, princip
 }
 
 /** The accounts that the node is to be asked about, and the block after which. */
-export function unaskedIn(directory: string): { below: Uint8Array; principal: string }[] {
-  using db = new Database(indexPath(directory), { readonly: true });
-  return db
+export const unaskedIn = (index: Database): { below: Uint8Array; principal: string }[] =>
+  index
     .query<{ below: Uint8Array; principal: string }, []>(
       `SELECT index_block_hash AS below, address AS principal FROM unasked_accounts
          JOIN principals ON id = principal_id JOIN history_start`,
     )
     .all();
-}
 
 /**
  * Takes events, and after each of them answers for some of the accounts that wait; at the end for all.
@@ -44,9 +42,10 @@ export async function begun(
   took: (event: ReceivedEvent) => void = () => {},
 ) {
   const open = openNew();
+  using index = new Database(indexPath(open.directory), { readonly: true });
   let number = 0;
   const answer = async (isLast: boolean) => {
-    for (const { below, principal } of unaskedIn(open.directory)) {
+    for (const { below, principal } of unaskedIn(index)) {
       number += 1;
       if (!isLast && !answered(number)) continue;
       const event = received(await answerOf(chain, below, principal));
