@@ -112,7 +112,7 @@ const seen = new Seen({
 });
 
 test(
-  'what is restored equals the state at the last archived entry, table by table',
+  'a restore equals the state at the last archived entry, table by table',
   () =>
     assertSeeds(
       fc.asyncProperty(fc.noShrink(world), async ({ lives, faults, lack }) => {

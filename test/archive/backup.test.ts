@@ -216,7 +216,7 @@ test('a restored index passes the check against its journal', async () => {
 });
 
 test.each(['ftp://host/backup', 'https://host/backup', 'S4://bucket/key'])(
-  'a backup to %s is refused, and so is a restore of what is neither a path nor a URL',
+  'a backup to %s is rejected, and so is a restore from neither a path nor a URL',
   async (location) => {
     using directory = dataDirectory();
     const problem = `${location} is not a location for an archive.`;

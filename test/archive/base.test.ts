@@ -101,7 +101,7 @@ async function grownWith(
 }
 
 test(
-  'what is restored from a base equals what a replay makes, and rows of canonical blocks never change',
+  'a restore from a base equals a replay, and rows of canonical blocks never change',
   () => {
     const seen = new Seen({ restored: 3, 'with hooks': 1, 'taken over': 1, 'fork since': 0, canonical: 2 });
     return assertSeeds(
@@ -192,7 +192,7 @@ describe('a restore', () => {
     expect(journalRows(into)).toEqual(rows);
   });
 
-  test('goes on in a server: blocks from before the base are reverted', async () => {
+  test('continues in a server: blocks from before the base are reverted', async () => {
     const fork = [...devnetEvents({ seed: 8, blocks: 34, transactionsPerBlock: 4, forkEvery: 9, forkDepth: 2 })].map(
       received,
     );
@@ -238,7 +238,7 @@ describe('a restore', () => {
     expect(await refusal(restoredFrom(place, folder()))).toContain('lacks entries');
   });
 
-  test('that was stopped at any request goes on, with the base that it began with', async () => {
+  test('that was stopped at any request continues with the same base', async () => {
     const { place } = copy();
     const into = folder();
     for (let most = 1; ; most += 7) {
@@ -278,7 +278,7 @@ test('who reads entries lists no part of a base', async () => {
   expect(listed.filter((name) => name.startsWith('part-'))).toEqual([]);
 });
 
-test('an interrupted base goes on by its content, and nothing is sent twice', async () => {
+test('an interrupted base continues by its content, and sends nothing twice', async () => {
   const path = folder();
   const place = directoryFiles(path);
   await archive(source, place);
@@ -441,7 +441,7 @@ describe('refused by name:', () => {
   });
 });
 
-test('a base of another schema, or made with another setting, is skipped, and that is said', async () => {
+test('a base of another schema, or made with another setting, is skipped with a message', async () => {
   const { path, place } = copy();
   const said: string[] = [];
   const manifest = { ...structuredClone(first.manifest), schema: 99 };
@@ -513,7 +513,7 @@ test(
   timeout,
 );
 
-test('each part costs what it holds: no table is scanned for a part, and none sorted but by principals', () => {
+test('the cost of a part depends on its rows: no table is scanned for it, and only principals are sorted', () => {
   using snapshot = snapshotForBase(early, false);
   using db = new Database(indexPath(early), { readonly: true });
   const plan = (sql: string): string =>
@@ -536,7 +536,7 @@ test('each part costs what it holds: no table is scanned for a part, and none so
   }
 });
 
-test('a part ends by its rows alone: a row that is added concerns few parts', () => {
+test('only its rows decide where a part ends, so an added row changes few parts', () => {
   const size = { least: 500, usual: 1_000, most: 8_000, share: 1 };
   const lines = Array.from({ length: 4_000 }, (_, at) => ({
     at: null,
@@ -553,7 +553,7 @@ test('a part ends by its rows alone: a row that is added concerns few parts', ()
   for (const { bytes } of partsOfRows(lines, 0, size)) expect(bytes).toBeLessThan(size.most + 100);
 });
 
-test('of a table that grows, little is sent again, with few parts for a long one', () => {
+test('a growing table sends few parts again, and a long one has few parts', () => {
   const size = { least: 1_000, usual: 3_000, most: 20_000, share: 1 / 50 };
   const line = (at: number): RowLine => ({ at, line: `[${at},"é${hashOfPart(Buffer.from(`${at}`))}"]` });
   const all = Array.from({ length: 20_000 }, (_, at) => line(at));
@@ -575,7 +575,7 @@ test('of a table that grows, little is sent again, with few parts for a long one
   }
 });
 
-test('what a part has is read back whole', async () => {
+test('a part is read back completely', async () => {
   const place = directoryFiles(original);
   const [named] = await basesOf(place);
   const manifest = (await baseAt(place, named!))!;

@@ -92,7 +92,7 @@ test(
 
 describe.skipIf(!canMount)('a file system of a few megabytes', () => {
   test(
-    'that fills up while a file is written keeps no torn file, and the archive goes on with room',
+    'that fills up during a write keeps no torn file, and the archive continues when there is space',
     async () => {
       using disk = smallDisk(4 * 1024 * 1024)!;
       const path = join(disk.path, 'archive');

@@ -120,12 +120,12 @@ test('a static web server and a key are enough', async () => {
   }
 });
 
-test('a directory is read with a key, too, and needs no list', async () => {
+test('a directory can also be read with a key, and without a list', async () => {
   expect(await restored(original)).toBe(entries());
 });
 
 describe('whom one trusts:', () => {
-  test('without a key nothing of a public archive is read, unless that is said', async () => {
+  test("without a key a public archive isn't read, unless the operator allows it", async () => {
     const { path, web } = mirror();
     for (const location of [web.url, path]) {
       const error = await failure(restored(location, { trust: {} }), OperatorError);
@@ -266,7 +266,7 @@ describe('a mirror that is older:', () => {
     await failure(place.list(''), PassingError);
   });
 
-  test('objects of any two moments yield a state that was, and say what is missing', async () => {
+  test('objects of any two moments make an earlier state, and missing ones are named', async () => {
     const moments = [];
     for (const share of [0.3, 0.5, 0.55, 0.8, 1]) {
       const at = folder();
@@ -320,7 +320,7 @@ async function kept(share: number): Promise<string> {
   return into;
 }
 
-test('what the archive got while it was restored follows', async () => {
+test('entries archived during the restore follow', async () => {
   const path = folder();
   await archive(await kept(0.4), directoryFiles(path), 'one', { signer });
   const begun = (await headOf(path)).entry;
@@ -386,7 +386,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     expect(await restored(mirror().web.url, { into })).toBe(entries());
   });
 
-  test('an open part that goes on where the head ends, or is forged, adds nothing', async () => {
+  test('an open part that continues after the head, or is forged, adds nothing', async () => {
     const { path, web, segments } = mirror();
     const file = join(path, 'open-one.zst');
     const { before, entries: found } = await readSegment(readFileSync(file), null);
@@ -441,7 +441,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     );
   });
 
-  test('redirects lead to other hosts, whose files are proven like those of the mirror', async () => {
+  test("redirects may lead to other hosts, whose files are verified like the mirror's", async () => {
     const { path, web } = mirror();
     const other = webServer(path);
     servers.push(other);

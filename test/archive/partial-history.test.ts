@@ -57,7 +57,7 @@ test(
   timeout,
 );
 
-test('an archive is restored into no directory with a partial history, which two lines say', async () => {
+test('a restore into a directory with a partial history is rejected, in two lines', async () => {
   using folder = dataDirectory();
   const events = eventsOf({
     seed: 3,

@@ -94,7 +94,7 @@ const pathAndText = (row: { path: string; text: string }) => {
   return { path: at, text };
 };
 
-test('commands that ask about tokens are published, and any other is withheld', () => {
+test('commands about tokens are published, and all others are withheld', () => {
   const entry = (type: string): Entry => ({
     ...{ id: 1, receivedAt: 0, path: COMMAND_PATH, chain: new Uint8Array(32) },
     text: JSON.stringify({ uuid: 'one', type, args: {} }),
@@ -133,7 +133,7 @@ test('the head names all that there is, and is signed for its type', async () =>
   expect(JSON.parse(readFileSync(join(path, HEAD), 'utf8')).payloadType).toBe(HEAD_TYPE);
 });
 
-test('the head is written last, and only where something is new', async () => {
+test('the head is written last, and only if something is new', async () => {
   const at = folder();
   const written: string[] = [];
   const under = directoryFiles(at);
@@ -192,7 +192,7 @@ test('a host with another key is refused, until the head is removed', async () =
   expect((await headIn(own, other.publicKey))!.open).toBe('open-two.zst');
 });
 
-test('a head that is torn is written anew', async () => {
+test('a torn head is written again', async () => {
   const at = folder();
   const own = directoryFiles(at);
   await archive(source, own, 'one', { signer });
@@ -201,7 +201,7 @@ test('a head that is torn is written anew', async () => {
   expect((await headIn(own, signer.publicKey))!.entry).toBe(journalRows(source).length);
 });
 
-test('a base has nothing of private commands, is signed, and is what a newcomer begins with', async () => {
+test('a base has no private commands, is signed, and starts a new server', async () => {
   const at = folder();
   const own = directoryFiles(at);
   await archive(source, own, 'one', { signer });

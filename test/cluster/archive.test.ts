@@ -1,4 +1,4 @@
-/** Several hosts share one archive: the one that holds the lease writes it, and the next one goes on. */
+/** Several hosts share one archive: the holder of the lease writes it, and the next holder continues. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { contentsOf, endOf, verifiedArchive } from '../../src/archive/archive.ts';
@@ -25,7 +25,7 @@ interface Status {
 }
 const isHeld = ({ cluster }: Status): boolean => cluster.deliveries.held;
 
-test('the host with the lease archives, and another goes on where it stopped', async () => {
+test('the host with the lease archives, and the next holder continues where it stopped', async () => {
   const log = new MemoryLog();
   using folder = dataDirectory();
   const path = join(folder.path, 'archive');

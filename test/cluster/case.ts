@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { faults } from '../faults/fault-store.ts';
 
-/** What befalls a host, or the log, so many milliseconds after what befell before. */
+/** A disturbance of a host or of the log, so many milliseconds after the one before. */
 export type Disturbance = { after: number; host: number } & (
   | { befalls: 'restart' }
   | { befalls: 'crash'; kept: number }
@@ -17,7 +17,7 @@ export type Disturbance = { after: number; host: number } & (
   | { befalls: 'log_away'; milliseconds: number }
   /** Another server of the log takes over, which lacks so many of the entries that every host has. */
   | { befalls: 'fail_over'; entries: number }
-  /** The engine takes the lease from its holder, who doesn't know. */
+  /** The engine ends the lease, and its holder doesn't know. */
   | { befalls: 'lease_lost' }
 );
 

@@ -26,7 +26,7 @@ const options = [
   {},
 ];
 
-/** What a command is chosen by and sent with. */
+/** The objects that choose and send a command. */
 export interface Asked {
   world: World;
   prng: Prng;
@@ -156,10 +156,10 @@ async function changeHook(asked: Asked, { id, uuid, consumer }: HookRecord): Pro
   }
 }
 
-/** Hooks from which on no more are registered. */
+/** Number of hooks above which no more are registered. */
 const MAX_HOOKS = 6;
 
-/** Sends commands that chance draws. @throws what the hosts refuse them with */
+/** Sends random commands. @throws the hosts' errors */
 export async function sendSome(asked: Asked): Promise<void> {
   const { store, prng } = asked;
   const all = store.records.all(CONSUMER);

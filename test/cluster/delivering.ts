@@ -61,7 +61,7 @@ const definition = (prng: Prng) =>
     null,
   );
 
-/** Asks a host for something that leaves each hook with all that it is owed. @throws what the hosts refuse it with */
+/** Sends a host a command that loses no delivery. @throws the hosts' error */
 export async function askSome({ world, prng, hooks, store, tip }: Asked): Promise<void> {
   const all = store.records.all(CONSUMER);
   if (all.length < MAX_HOOKS && prng.chance(0.5)) {
@@ -86,7 +86,7 @@ export async function askSome({ world, prng, hooks, store, tip }: Asked): Promis
   }
 }
 
-/** Enables all hooks where they were left, so that all is delivered in the end. */
+/** Enables all hooks where they stopped, so that everything is delivered in the end. */
 export async function enableAll(hooks: CommandsOf<HookCommands>, { records }: Ingest['hooks']): Promise<void> {
   for (const { uuid, consumer } of records.all(CONSUMER)) {
     await hooks.run('hook.set_enabled', { uuid, consumer, enabled: true, from: 'last_evaluated' });
@@ -97,7 +97,7 @@ export async function enableAll(hooks: CommandsOf<HookCommands>, { records }: In
 export const isAtRest = ({ deliveries, records, backfills }: Ingest['hooks']): boolean =>
   deliveries.waitingAtAll().count === 0 && records.catchingUp().length === 0 && backfills.next().length === 0;
 
-/** The tip of the chain that entries make; null where there is none. */
+/** The tip of the chain of the entries; null if there is none. */
 function tipOf(entries: readonly Logged[]): string | null {
   const newest = winningChain(entries.map(({ path, text: body }): NodeEvent => ({ path, body, time: 0 }))).at(-1);
   return newest?.path === '/new_block' ? JSON.parse(newest.body).index_block_hash : null;
@@ -112,7 +112,7 @@ const beforeHook = (entries: readonly Logged[], uuid: string): readonly Logged[]
 
 /**
  * Each hook has each occurrence at least once and in order, and each id names one body.
- * @param store of any host, all of which are equal @param entries of the log
+ * @param store of any host; all are equal @param entries of the log
  */
 export function holdDeliveryLaws(
   records: readonly HookRecord[],

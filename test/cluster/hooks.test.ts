@@ -1,4 +1,4 @@
-/** Chainhooks of hosts that share a log: registration, sealed secrets, and what hosts of a cluster refuse. */
+/** Chainhooks of hosts that share a log: registration, sealed secrets, and requests that a cluster rejects. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -65,11 +65,11 @@ test('a single host becomes the first of a cluster by its journal, which has its
   const stored = other.ingest.hooks.secrets.find('default');
   expect(sealing.open('default', stored?.secret ?? new Uint8Array())?.toHex()).toBe(secret ?? '');
 
-  // What follows is taken by any host, and live hooks go on where they stood.
+  // Any host accepts the following requests, and live hooks continue where they were.
   const [newest] = other.ingest.hooks.records.live();
   expect(newest?.status).toBe('new');
   const own = { consumer: 'default', uuid: newest!.uuid };
-  // A member that nobody knows is ignored, whatever it holds.
+  // An unknown member is ignored, whatever its value.
   await other.hooks.run('hook.redefine', { ...own, change: { name: 'renamed', unknown: 2 ** 64 } });
   await first.follow(log.head.id);
   expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));

@@ -31,12 +31,12 @@ const chunks = (label: number): ReceivedEvent => ({
   receivedAt: 1_000_000 * label,
 });
 
-/** A way on which the next appends have these fates. */
+/** A connection on which the next appends have these outcomes. */
 function wayOf(...fates: Fate[]): Way {
   return { ...directWay, fate: (call) => (call === 'append' ? (fates.shift() ?? 'done') : 'done') };
 }
 
-/** What a host that is gone appended to a log. */
+/** A log with the entries of a host that no longer runs. */
 const filled = new MemoryLog();
 beforeAll(async () => {
   await using one = openHost(filled.client());
@@ -107,7 +107,7 @@ test.each([
   ['between two of them', journalPath, 5],
   ['after the last', indexPath, events.length],
   ['after the last', journalPath, events.length],
-] as const)('entries whose transaction SQLite ended %s are followed', async (_, of, at) => {
+] as const)('a host follows the entries although SQLite ended the transaction %s', async (_, of, at) => {
   const log = filledLog();
   const store = faultStore();
   let turns = 0;
@@ -129,7 +129,7 @@ test.each([
   expect(wholeIndex(one.directory)).toEqual(wholeIndex(other.directory));
 });
 
-test('while the log accepts an event, others see what is committed, and writes wait for their turn', async () => {
+test('during an append, readers see only committed data, and other writes wait', async () => {
   const log = new MemoryLog();
   const client = log.client();
   let goOn = Promise.withResolvers<void>();
@@ -158,7 +158,7 @@ test('while the log accepts an event, others see what is committed, and writes w
   let written = false;
   const write = one.ingest.local(() => {
     written = true;
-    // Whoever writes sees what was written before it.
+    // Each write sees the writes before it.
     return history.tip().height;
   });
   const asked = one.faucets.run('faucet.add', {
@@ -217,21 +217,24 @@ const answers: [fate: Fate, first: string, then: string][] = [
   ['late', 'LogUnavailableError', 'repeated'],
 ];
 
-test.each(answers)('an append whose fate is %s: %s, and when the event comes again: %s', async (fate, first, then) => {
-  const log = new MemoryLog();
-  const arrives = Promise.withResolvers<void>();
-  await using one = openHost(log.client({ ...wayOf(fate), late: () => arrives.promise }));
-  const outcome = await one.host.receive(chunks(1)).catch(({ name }: Error) => name);
-  expect(outcome).toBe(first);
-  arrives.resolve();
-  await arrives.promise;
-  expect(await one.host.receive(chunks(1))).toBe(then as never);
-  // The first entry gives the log its identity.
-  expect(log.entries).toHaveLength(2);
-  expect(journalRows(one.directory)).toHaveLength(2);
-});
+test.each(answers)(
+  'the outcome of an append is %s: the event is answered with %s, and its repetition with %s',
+  async (fate, first, then) => {
+    const log = new MemoryLog();
+    const arrives = Promise.withResolvers<void>();
+    await using one = openHost(log.client({ ...wayOf(fate), late: () => arrives.promise }));
+    const outcome = await one.host.receive(chunks(1)).catch(({ name }: Error) => name);
+    expect(outcome).toBe(first);
+    arrives.resolve();
+    await arrives.promise;
+    expect(await one.host.receive(chunks(1))).toBe(then as never);
+    // The first entry gives the log its identity.
+    expect(log.entries).toHaveLength(2);
+    expect(journalRows(one.directory)).toHaveLength(2);
+  },
+);
 
-test('a block whose parent another host took is applied on what that host appended', async () => {
+test('a block is applied if another host appended its parent', async () => {
   const log = new MemoryLog();
   await using one = openHost(log.client());
   await using two = openHost(log.client());
@@ -249,7 +252,7 @@ test('a block whose parent another host took is applied on what that host append
   await expect(two.host.receive({ ...events[last]!, text })).rejects.toThrow('does not contain a parent block');
 });
 
-test('an append that was lost and that another host came before is a conflict', async () => {
+test('a lost append is a conflict if another host appended first', async () => {
   const log = new MemoryLog();
   await using other = openHost(log.client());
   const client = log.client(wayOf('never'));
@@ -263,7 +266,7 @@ test('an append that was lost and that another host came before is a conflict', 
   // Each try of this host finds an entry of the other, until the log refuses to play on.
   await expect(one.host.receive(chunks(1))).rejects.toThrow("this host is behind the cluster's log");
   expect(one.host.state().conflicts).toBe(20);
-  // The log took none of its entries, so there is no time that it took.
+  // The log accepted none of its entries, so no duration was recorded.
   expect(one.seconds).toEqual([]);
   expect(journalRows(one.directory)).toEqual(journalRows(other.directory));
 });
@@ -280,7 +283,7 @@ test('a log that lost its last entries gets them back from a journal, and the ev
   await one.follow(log.head.id);
   const lost = log.entries.slice(-4);
   log.lose(4);
-  // Also what no host would notice by itself: nothing is appended.
+  // The host notices it without an append.
   await until(() => one.host.state().healed === 4, 'what was lost');
   expect(calls).toBe(1);
   expect(log.entries.slice(-4)).toEqual(lost);
@@ -335,7 +338,7 @@ test.each([
       entries[6] = { ...entries[6]!, text: `${entries[6]!.text} ` };
     },
   ],
-])('a log of which an entry %s ends the host, with all entries before it', async (fault, damage) => {
+])('an entry that %s ends the host after the entries before it', async (fault, damage) => {
   const log = filledLog();
   damage(log.entries);
   await using one = openHost(log.client());
@@ -344,7 +347,7 @@ test.each([
   expect(one.position()).toBe(6);
 });
 
-test('a log whose newest entry was changed ends no host: each logs that the log is unsound, and continues once it is repaired', async () => {
+test('hosts keep running if the newest entry of the log was changed: each logs it, and continues after the repair', async () => {
   const log = new MemoryLog();
   await using one = openHost(log.client());
   for (const event of events) await one.host.receive(event);
@@ -386,7 +389,7 @@ function verifier(one: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'client
     stop: verification.stop,
     /** Lets one interval pass. */
     pass: () => clock.pass(VERIFY_INTERVAL_MS),
-    /** Verifies until something holds; the log is left alone for many intervals between. */
+    /** Verifies until a condition holds. Many intervals pass between the ranges. */
     until: (holds: () => boolean) =>
       until(async () => {
         for (let interval = 0; interval < 400 && !holds(); interval++) {
@@ -456,7 +459,7 @@ test('stopping a verification waits for its read and starts no other', async () 
   expect({ reads, verified: verification.state().verified }).toEqual({ reads: 1, verified });
 });
 
-test('a hole is not filled by a host whose journal is another', async () => {
+test('a host fills no hole if its journal differs from the log', async () => {
   const log = filledLog();
   await using one = openHost(log.client());
   await one.follow(log.head.id);
@@ -476,7 +479,7 @@ function appended(log: MemoryLog, path: string, text: string): void {
   log.add({ ...entry, chain: nextChain(chain, { ...entry }) }, { id, chain });
 }
 
-test('an entry of a path that only a newer program knows is stored, and changes nothing', async () => {
+test('an entry with an unknown path is stored, and changes no other table', async () => {
   const log = filledLog();
   await using one = openHost(log.client());
   await one.follow(log.head.id);
@@ -516,7 +519,7 @@ test('while the log is unavailable, events are refused, which is logged once; th
   expect(words).toEqual(['log_reached', 'log_unavailable', 'log_reached']);
 });
 
-test('while it is not known whether the log is there, nobody waits for the answer but the event', async () => {
+test("while the log doesn't answer, only the event waits", async () => {
   const log = filledLog();
   const client = log.client();
   const asked = Promise.withResolvers<void>();
@@ -534,7 +537,7 @@ test('while it is not known whether the log is there, nobody waits for the answe
   expect(await accepted).toBe('applied');
 });
 
-test('a log that has entries and does not give them is asked again after a while', async () => {
+test('a host asks the log again after a wait if it returns no entries', async () => {
   const log = filledLog();
   let reads = 0;
   const read = async () => {
@@ -552,7 +555,7 @@ test('a log that has entries and does not give them is asked again after a while
   expect([reads, waits]).toEqual([2, [RETRY_MS]]);
 });
 
-test('a host that is far behind accepts no events, and says how far', async () => {
+test('a host that is far behind rejects events, and reports how far', async () => {
   const log = filledLog();
   for (let more = 0; more < 600; more++) appended(log, '/stackside/none', '{}');
   await using one = openHost(log.client());
@@ -593,7 +596,7 @@ test('events and commands that wait together are appended together, so that an e
   expect(wholeIndex(other.directory)).toEqual(wholeIndex(one.directory));
 });
 
-test('of events that wait together, a repeated one is no entry, and one that is refused keeps no other from the log', async () => {
+test("in a batch, repeated events add no entries, and a rejected event doesn't affect the others", async () => {
   const log = filledLog();
   const { client, appends } = noting(log);
   await using one = openHost(client);
@@ -625,7 +628,7 @@ test('of events that wait together, a repeated one is no entry, and one that is 
   expect(journalRows(one.directory)).toHaveLength(log.head.id);
 });
 
-test('an event whose transaction is ended during its append is not acknowledged, and is a repetition when it comes again', async () => {
+test('an event is rejected if its transaction ends during its append, and is a repetition when it comes again', async () => {
   const log = filledLog();
   const client = log.client();
   let meanwhile = (): void => {};
@@ -643,7 +646,7 @@ test('an event whose transaction is ended during its append is not acknowledged,
   expect(journalRows(one.directory)).toHaveLength(log.head.id);
 });
 
-test('of many that wait, so many are appended together that the writer has turns for others', async () => {
+test('many waiting events are appended in batches, and other writes get their turn in between', async () => {
   const log = filledLog();
   const { client, appends } = noting(log);
   await using one = openHost(client);
@@ -663,7 +666,7 @@ test('of many that wait, so many are appended together that the writer has turns
 });
 
 test.each(answers)(
-  'several that wait together and whose append is %s: %s, and when they come again: %s',
+  'the outcome of the append of a batch is %s: its events are answered with %s, and their repetitions with %s',
   async (fate, first, then) => {
     const log = filledLog();
     const arrives = Promise.withResolvers<void>();
@@ -685,7 +688,7 @@ test.each(answers)(
   },
 );
 
-test('several that wait together and whose append is lost, while another host appends one entry, follow it', async () => {
+test('a batch whose append was lost is appended after the entry of another host', async () => {
   const log = filledLog();
   await using other = openHost(log.client());
   await other.follow(log.head.id);
@@ -703,7 +706,7 @@ test('several that wait together and whose append is lost, while another host ap
   expect(journalRows(other.directory)).toEqual(journalRows(one.directory));
 });
 
-test('several that wait together and find the entries of another host follow these, and those that it has are repetitions', async () => {
+test('a batch is appended after the entries of another host, without the events that these have', async () => {
   const log = filledLog();
   await using other = openHost(log.client());
   await other.follow(log.head.id);
@@ -731,7 +734,7 @@ test('several that wait together and find the entries of another host follow the
   expect(journalRows(other.directory)).toEqual(journalRows(one.directory));
 });
 
-test('what waits behind an append that the log does not answer is refused with it, and not one after the other', async () => {
+test("if the log doesn't answer an append, all that waits behind it is rejected at once", async () => {
   const log = filledLog();
   const client = log.client();
   let appends = 0;

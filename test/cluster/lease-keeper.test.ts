@@ -27,7 +27,7 @@ interface HostOptions {
   start?: () => void;
   /** Milliseconds that the work takes to end, at most. */
   endsWithin?: number;
-  /** Sends nothing, and so never asks whether it may. */
+  /** Sends nothing, so it never checks the lease. */
   isIdle?: boolean;
 }
 
@@ -35,12 +35,12 @@ interface HostOptions {
 class Host {
   readonly keeper: LeaseKeeper;
   readonly said: ClusterEvent['event'][] = [];
-  /** What it sent, with the epoch of then. */
+  /** The epoch of each delivery. */
   readonly sent: number[] = [];
-  /** The epoch of the work that goes on; null while none does. */
+  /** The epoch of the running work; null if there is none. */
   working: number | null = null;
   isAlive = true;
-  /** Until then nothing happens in it, as where a machine halts it. */
+  /** The process is halted until this time. */
   #haltedUntil = 0;
 
   constructor(
@@ -71,7 +71,7 @@ class Host {
       },
       stop: async () => {
         const epoch = this.working;
-        // What is under way takes a moment to end, and nothing is sent meanwhile.
+        // Running work takes a moment to end, and sends nothing meanwhile.
         await world.pause(world.prng(`${name} ${epoch}`).below(endsWithin));
         this.working = null;
       },
@@ -99,12 +99,12 @@ class Host {
     return () => cancel();
   }
 
-  /** Sends again and again, and asks each time whether it may. */
+  /** Sends at intervals, and checks the lease each time. */
   #send(epoch: number): void {
     if (!this.isAlive || this.working !== epoch) return;
     if (this.keeper.isHeld()) {
       this.sent.push(epoch);
-      // Nobody else has it by the clock that decides, and so nobody else sends.
+      // By the engine's clock nobody else has the lease, so nobody else sends.
       if (this.leases.holder(NAME) !== this.holder) {
         this.world.wrong(`${this.name} sends, and the lease is that of ${this.leases.holder(NAME)}`);
       }
@@ -143,7 +143,7 @@ interface Case {
   disturbances: Befalls[];
 }
 
-/** A world in which time also passes while all wait for an answer. */
+/** A world in which time passes even while everything waits for an answer. */
 function worldOf(seed: number): World {
   const world = new World(seed);
   world.clock.every(50, () => {});
@@ -152,7 +152,7 @@ function worldOf(seed: number): World {
 
 /**
  * Runs three hosts; each that ends is followed by another process of its name.
- * @returns the number of epochs in which a host sent
+ * @returns the number of epochs with deliveries
  */
 async function run({ seed, lostInHundred, lacking, disturbances }: Case): Promise<number> {
   const world = worldOf(seed);
@@ -187,7 +187,7 @@ async function run({ seed, lostInHundred, lacking, disturbances }: Case): Promis
   const calm = world.time;
   for (const host of hosts) host.halt(0);
   await world.until(() => hosts.some(({ working }) => working !== null), PATIENCE, 'a holder');
-  // Who is halted now may hold it for its time, and goes on with it.
+  // A halted host may still have the lease until it ends.
   expect(world.time - calm).toBeLessThan(15_000 + REPLACED_MS);
   const epochs = all.map(({ sent }) => new Set(sent));
   const sending = epochs.reduce((sum, { size }) => sum + size, 0);
@@ -204,11 +204,11 @@ function pastIn(world: World, milliseconds: number): () => boolean {
 }
 
 test(
-  'whatever happens, no host sends while another one can have the lease, and one has it once all is calm',
+  'under any disturbances, no host sends while another may have the lease, and one has it in the end',
   async () => {
-    const seen = new Seen({ 'epochs in which a host sent': 10 });
+    const seen = new Seen({ 'epochs with deliveries': 10 });
     await assertSeeds(
-      fc.asyncProperty(cases, async (one) => seen.add('epochs in which a host sent', await run(one))),
+      fc.asyncProperty(cases, async (one) => seen.add('epochs with deliveries', await run(one))),
       { seen, cases: 20 },
     );
   },
@@ -232,7 +232,7 @@ test('if the holder dies, another host takes over within ten seconds', async () 
   }
 });
 
-/** A world with an engine, and what makes hosts there. */
+/** A world with an engine and hosts. */
 function scene(seed = 1) {
   const world = worldOf(seed);
   const engine = new MemoryLog(() => world.time);
@@ -261,11 +261,11 @@ test('a host that stops ends its work first, and another one has the lease with 
   await world.outcome(stopped, PATIENCE, 'the end');
   expect([one.working, leases.holder(NAME)]).toEqual([null, null]);
   await world.until(() => two.working === 2, ASK_MS + 100, 'the next holder');
-  // A stop is no loss.
+  // A stop doesn't count as a loss.
   expect(one.said).toEqual(['delivery_lease_gained']);
 });
 
-test('a host that learns late of the end of its lease stops before it sends anything', async () => {
+test('a host that was halted beyond the end of its lease stops before it sends anything', async () => {
   const { world, host } = scene();
   const one = host('one');
   await world.until(() => one.working !== null, PATIENCE, 'work');
@@ -278,7 +278,7 @@ test('a host that learns late of the end of its lease stops before it sends anyt
   expect(one.sent.length).toBe(length);
 });
 
-test("a holder that can't do all of the work leaves it to a host that can, and takes it back where there is none", async () => {
+test('a holder that lacks a key gives the lease to a host that has it, and takes it back if there is none', async () => {
   const { world, host } = scene();
   let lacking: string | null = 'it lacks the key';
   const one = host('one', { lacks: () => lacking });
@@ -289,7 +289,7 @@ test("a holder that can't do all of the work leaves it to a host that can, and t
   await world.until(pastIn(world, 2 * LACKING_MS), 3 * LACKING_MS, 'time');
   expect([one.working, two.working]).toEqual([null, 2]);
   two.isAlive = false;
-  // Alone, it does what it can, with short rests in between.
+  // Without another host, it does what it can, with short breaks.
   await world.until(() => one.working === 3, REPLACED_MS, 'the host that is left');
   await world.until(() => one.working === 4, LACKING_MS + REPLACED_MS, 'the next lease');
   lacking = null;
@@ -297,13 +297,13 @@ test("a holder that can't do all of the work leaves it to a host that can, and t
   expect(one.working).toBe(4);
 });
 
-/** A way on which answers wait for the test to let them go on. */
+/** A connection whose answers wait for the test. */
 function gatedWay() {
   let gate = Promise.resolve();
   return {
     ...directWay,
     travel: () => gate,
-    /** @returns what lets all calls go on again */
+    /** @returns the function that releases all calls */
     close(): () => void {
       const { promise, resolve } = Promise.withResolvers<void>();
       gate = promise;
@@ -316,7 +316,7 @@ function gatedWay() {
 }
 
 test.each([true, false])(
-  'an answer that comes after the time of the lease changes nothing; work that is idle: %p',
+  'an answer that comes after the end of the lease changes nothing (idle work: %p)',
   async (isIdle) => {
     const { world, host } = scene();
     const way = gatedWay();
@@ -324,7 +324,7 @@ test.each([true, false])(
     const one = host('one', { way, isIdle });
     await world.until(pastIn(world, (LEASE_SECONDS + 1) * 1000), PATIENCE, 'time');
     expect(one.keeper.isHeld()).toBe(false);
-    // The question arrives with its answer, seven seconds after it was asked.
+    // The request and its answer arrive seven seconds late.
     open();
     await world.until(() => one.working !== null, PATIENCE, 'work');
     expect(one.working).toBe(2);
@@ -336,7 +336,7 @@ test.each([true, false])(
   },
 );
 
-test('a renewal lasts from when it was asked for, however late its answer comes', async () => {
+test('the time of a renewed lease starts at the request, however late the answer is', async () => {
   const { world, host } = scene();
   let [asked, travels] = [0, 0];
   const way: Way = {
@@ -391,14 +391,14 @@ test('while the engine is unavailable, the lease lasts its time; then the work e
   await world.until(() => one.working === 2, PATIENCE, 'work');
   expect(one.said).toEqual([
     'delivery_lease_gained',
-    // Said once, however often it is asked.
+    // Logged once, however often the lease is requested.
     'delivery_lease_unavailable',
     'delivery_lease_lost',
     'delivery_lease_gained',
   ]);
 });
 
-test("a host that is behind or can't write asks for nothing, and leaves to others what it has", async () => {
+test("a host that is behind or can't write requests no lease, and gives up the one it has", async () => {
   const { world, host } = scene();
   let isFit = false;
   const one = host('one', { isFit: () => isFit });
@@ -412,7 +412,7 @@ test("a host that is behind or can't write asks for nothing, and leaves to other
   expect(one.working).toBeNull();
 });
 
-test("a host whose work can't start leaves the lease to another host", async () => {
+test("a host gives up the lease if its work can't start", async () => {
   const { world, host } = scene();
   const one = host('one', {
     start: () => {
@@ -424,7 +424,7 @@ test("a host whose work can't start leaves the lease to another host", async () 
   await world.until(() => two.working !== null, PATIENCE, 'the other host');
 });
 
-test('work begins once the host has what the holder before noted, and with an epoch above all that it knows', async () => {
+test("work begins after the host has the previous holder's entries, with an epoch above all known ones", async () => {
   const { world, host } = scene();
   const known = Promise.withResolvers<void>();
   let epoch = 0;
@@ -439,7 +439,7 @@ test('work begins once the host has what the holder before noted, and with an ep
   expect(one.working).toBe(6);
 });
 
-test('a host that reads of a higher epoch stops at once, whatever the time of its own lease', async () => {
+test('a host stops at once if it reads a higher epoch', async () => {
   const { world, host } = scene();
   let epoch = 0;
   const one = host('one', { epochSeen: () => epoch });

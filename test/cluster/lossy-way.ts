@@ -1,4 +1,4 @@
-/** A connection to the log on which calls are lost, late or cut, as a seed draws it. */
+/** A connection to the log on which calls are lost, late or cut, drawn from a seed. */
 import type { Prng } from '../../src/devnet/prng.ts';
 import type { World } from '../simulation/world.ts';
 import type { Call, Fate, Way } from '../support/data/memory-log.ts';

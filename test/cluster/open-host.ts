@@ -13,7 +13,7 @@ import { emptyDirectory } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 
 /**
- * Opens a host that follows once it is asked to.
+ * Opens a host that follows on request.
  * @param directory its data, which then stays @param chainId its chain, as the setting names it @param connect opens its files
  */
 export function openHost(

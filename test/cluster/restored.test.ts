@@ -47,7 +47,7 @@ function logOf(entries: readonly Entry[]): MemoryLog {
   return log;
 }
 
-test('it follows from there to the same tables, and gives back what the log lost of what it has', async () => {
+test('it follows to the same tables, and restores the entries that the log has lost', async () => {
   using directory = restoredCopy();
   const log = logOf(all.entries);
   {
@@ -66,7 +66,7 @@ test('it follows from there to the same tables, and gives back what the log lost
   expect(log.entries.slice(0, -1)).toEqual(all.entries);
 });
 
-test('a log of another history is known by the first entry that it has', async () => {
+test('a log of another history is detected by its first entry', async () => {
   using directory = restoredCopy();
   const entries: Entry[] = [];
   for (const { id, ...entry } of all.entries) {

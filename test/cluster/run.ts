@@ -38,12 +38,12 @@ function streamOf(stream: number): NodeEvent[] {
   return made;
 }
 
-/** Nodes that post to a host: what waits for an append becomes entries together. */
+/** Number of nodes that post to a host; events that wait for an append are appended together. */
 const NODES = 2;
 
 /** The events that a node posts: most of them are posted by every node. */
 function shareOf(events: readonly NodeEvent[], node: number, nodes: number, prng: Prng): NodeEvent[] {
-  // Each event has one node that posts it for certain; what the others leave out comes through the log.
+  // One node is sure to post each event. Other hosts get it through the log.
   return events.filter((_, index) => index % nodes === node || prng.chance(0.7));
 }
 
@@ -59,7 +59,7 @@ class Run {
   readonly world: World;
   readonly log: MemoryLog;
   readonly hosts: SimulatedHost[] = [];
-  /** Null where nothing is delivered. */
+  /** Null if nothing is delivered. */
   readonly receivers: Receivers | null;
   readonly #case: Case;
   readonly #events: readonly NodeEvent[];
@@ -67,7 +67,7 @@ class Run {
   #isDisturbed = true;
   #feeding = 0;
   #commanding = 0;
-  /** The hooks at the end, where they are delivered. */
+  /** The hooks at the end, if they are delivered. */
   records: HookRecord[] = [];
   /** Events that were acknowledged to nodes. */
   readonly acknowledged: NodeEvent[] = [];
@@ -121,7 +121,7 @@ class Run {
     await this.world.until(
       () => this.hosts.every((host) => host.isCleanedUp),
       PATIENCE,
-      'the end of those that crashed',
+      'the end of the crashed hosts',
     );
     end();
   }
@@ -137,7 +137,7 @@ class Run {
       expect(wholeIndex(host.disk.path)).toEqual(index);
     }
     expect(checkAndRecount(first.disk.path).flatMap(({ problems }) => problems)).toEqual([]);
-    // The index is a function of the entries: chainhooks and what faucets gave are, too.
+    // The index is a function of the entries, including chainhooks and faucet payouts.
     const { path: directory } = first.disk;
     rebuildIndex({ directory, chainId: null, log: () => {}, force: false, machine: silentMachine });
     expect(wholeIndex(directory)).toEqual(index);
@@ -197,7 +197,7 @@ class Run {
 
   /** @returns whether the event was acknowledged to the node */
   async #post(host: SimulatedHost, { path, body }: NodeEvent, prng: Prng): Promise<boolean> {
-    // A clock of each host's own, which may be behind that of others.
+    // Each host has its own clock, which may be behind the others.
     const skew = host.name.length * 7 + prng.below(3_000);
     const receivedAt = Math.floor(this.world.time - skew) * MICROSECONDS;
     const answer = await host.post({ path, text: body, receivedAt });
@@ -224,7 +224,7 @@ class Run {
     this.#isDisturbed = false;
   }
 
-  /** Entries that every host has on its disk: a fail-over that takes no others heals, whoever comes first. */
+  /** Entries that every host has on its disk: a fail-over that loses only these heals, whichever host comes first. */
   #hadByAll(): number {
     return Math.min(...this.hosts.map((host) => journalRows(host.disk.path).length));
   }
@@ -285,7 +285,7 @@ interface Ran {
   groups: number;
 }
 
-/** @throws where a law doesn't hold */
+/** @throws if a law doesn't hold */
 export async function run(one: Case): Promise<Ran> {
   const made = new Run(one);
   try {

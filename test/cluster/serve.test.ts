@@ -38,7 +38,7 @@ const host = (log: MemoryLog, given: Record<string, string> = {}, clock: Clock =
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 const json = async (server: Serving, path: string): Promise<any> => (await server.get(path)).json();
 
-/** What /metrics says of a series. */
+/** The value of a series in /metrics. */
 async function series(server: Serving, name: string): Promise<string | undefined> {
   const text = await (await server.get('/metrics')).text();
   return new RegExp(`^${name}(?:{[^}]*})? (.*)$`, 'm').exec(text)?.[1];
@@ -89,7 +89,7 @@ test('what one host accepts, a follower serves; while the log is unavailable rea
   expect((await one.get('/ready')).status).toBe(200);
   expect(await series(one, 'stackside_log_reachable')).toBe('0');
   expect(await hosts()).toMatchObject({ host: { reachable: false }, log: null, problem: 'the log is away' });
-  // How far it is behind, the host can't know any more.
+  // The host can no longer know how far it is behind.
   clock.pass(75_000);
   expect((await one.get('/ready')).status).toBe(503);
   const reason = "The cluster's log has not answered for 1 minute 15 seconds.";
@@ -101,7 +101,7 @@ test('what one host accepts, a follower serves; while the log is unavailable rea
   expect(await series(one, 'stackside_log_lag_seconds')).toBe('0');
 });
 
-test('one host delivers at a time, wherever a chainhook was registered, and another goes on when it stops', async () => {
+test('one host at a time delivers the chainhooks of all hosts, and another continues when it stops', async () => {
   const log = new MemoryLog();
   const sent: { by: string; id: string }[] = [];
   const deliverer = (hostName: string, clock: Clock = systemClock): Promise<Serving> => {
@@ -186,7 +186,7 @@ test('a host is not ready before it reaches the log, or while it lags by more th
   await until(async () => (await one.get('/ready')).status === 200);
 });
 
-/** Serves until the host ends. @returns what ended it, and what it logged */
+/** Serves until the host ends. @returns its error, and its log */
 async function endOf(given: Record<string, string>, openLog: OpenLog): Promise<{ ended: unknown; said: LogEvent[] }> {
   const said: LogEvent[] = [];
   const environment = {
@@ -204,7 +204,7 @@ async function endOf(given: Record<string, string>, openLog: OpenLog): Promise<{
   return { ended, said };
 }
 
-test('a log of another history ends the process: exit code 1, with the entry and what to do', async () => {
+test('a log of another history ends the process with code 1, the entry and a remedy', async () => {
   const log = new MemoryLog();
   using directory = dataDirectory();
   await using one = await serving({ cluster: CLUSTER }, directory.path, {}, { openLog: opening(log) });
@@ -222,7 +222,7 @@ test('a log of another history ends the process: exit code 1, with the entry and
   expect(said.map(({ event }) => event)).toContain('host_ended');
 });
 
-test('a host of another chain than the log ends before its first entry, and says what the log is of', async () => {
+test("a host of another chain than the log's ends before its first entry, and names both chains", async () => {
   const log = new MemoryLog();
   await using testnet = await host(log, { network: 'testnet' });
   await testnet.post(events.slice(0, 1));
@@ -236,7 +236,7 @@ test('a host of another chain than the log ends before its first entry, and says
   const mainnet = host(log, { network: 'mainnet' });
   await expect(mainnet).rejects.toBeInstanceOf(OperatorError);
   await expect(mainnet).rejects.toMatchObject(refusal);
-  // A log that is away when the host starts is asked as soon as it answers.
+  // A log that is away when the host starts is read as soon as it answers.
   using directory = dataDirectory();
   const client = log.client();
   let asked = 0;
@@ -250,7 +250,7 @@ test('a host of another chain than the log ends before its first entry, and says
   expect(log.head.id).toBe(id);
 });
 
-test('a host whose settings name no chain takes that of the log, whose first block may not say it', async () => {
+test('a host whose settings name no chain takes the chain of the log', async () => {
   const log = new MemoryLog();
   log.chainId = 1;
   await using one = await host(log);
@@ -262,7 +262,7 @@ test('a host whose settings name no chain takes that of the log, whose first blo
   expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('0x80000000')]);
 });
 
-test('a host says that another has its name, and that its clock differs from that of the engine', async () => {
+test("a host logs that another has its name, and that its clock differs from the engine's", async () => {
   const said: LogEvent[] = [];
   const answers = { isNameShared: true, now: 0 };
   const log = new MemoryLog();
@@ -304,7 +304,7 @@ test('a host that may not join closes the log, which would keep its process from
   expect(closed).toBe(1);
 });
 
-test("a host without the key follows like the others; while it delivers, what it can't sign waits", async () => {
+test("a host without the key follows like the others, and keeps back deliveries that it can't sign", async () => {
   const log = new MemoryLog();
   using files = dataDirectory();
   mkdirSync(files.path, { recursive: true });
@@ -380,7 +380,7 @@ test("a host without the key follows like the others; while it delivers, what it
   await until(isDone(three), 'the last delivery result');
   expect(new Set(sent.map(({ id }) => id)).size).toBe(sent.length);
   expect(sent.every((one) => one.secret === secret)).toBe(true);
-  // A host that leaves goes on with the key that it has.
+  // A host that leaves the cluster continues with its key.
   await three[Symbol.asyncDispose]();
   await using alone = await serving(hooks, place.path);
   expect((await json(alone, '/chainhooks/me/secret')).secret).toBe(secret);

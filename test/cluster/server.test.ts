@@ -8,11 +8,11 @@ import { cases } from '../simulation/case.ts';
 import { run } from '../simulation/run.ts';
 import { assertSeeds, Seen, timeout } from '../support/property.ts';
 
-/** What the log adds is in the moments of an event, not in the length of a chain. */
+/** The log matters at each event, not for the length of a chain. */
 const SHORT_CHAIN = { stream: fc.nat(15), quarters: fc.integer({ min: 1, max: 2 }) };
 
 test(
-  'whatever happens to a host of a cluster, the laws of a server hold once all is calm',
+  'under any disturbances, the laws of a server hold for a host of a cluster in the end',
   async () => {
     const seen = new Seen({ 'events of the trace': 20 });
     await assertSeeds(

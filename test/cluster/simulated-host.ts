@@ -31,7 +31,7 @@ interface Life {
   ingest: Ingest;
   machine: HookMachine;
   host: ClusterHost;
-  /** Null where nothing is delivered. */
+  /** Null if nothing is delivered. */
   hooks: Chainhooks | null;
   /** Nothing that it does from now on reaches anybody. */
   ended: boolean;
@@ -53,7 +53,7 @@ export class SimulatedHost {
     readonly world: World,
     readonly log: MemoryLog,
     readonly way: Way,
-    /** Where deliveries go; null where nothing is delivered. */
+    /** The receiver of deliveries; null if nothing is delivered. */
     readonly receivers: Receivers | null,
   ) {
     this.disk = new Disk(world);
@@ -135,7 +135,7 @@ export class SimulatedHost {
         if (life.ended) return;
         world.note(`${name} ${event.event}`);
         const isExpected = event.event !== 'hook_task_failed' || unavailable(event.cause) !== null;
-        if (!isExpected) world.wrong(`${name} said ${event.event}`, event.cause);
+        if (!isExpected) world.wrong(`${name} logged ${event.event}`, event.cause);
       },
     });
   }
@@ -171,7 +171,7 @@ export class SimulatedHost {
     return this.#ask(({ host, ingest }) => enableAll(commandsOf<HookCommands>(host.commander), ingest.hooks));
   }
 
-  /** @returns whether the host did what it was asked */
+  /** @returns whether the host accepted the request */
   async #ask(what: (life: Life) => Promise<void>): Promise<boolean> {
     const life = this.#life;
     if (life === null) return false;
@@ -206,7 +206,7 @@ export class SimulatedHost {
     else disk.remove();
   }
 
-  /** Its process ends at once. @param kept of what was not synced, as {@link Disk.image} has it */
+  /** Ends the process at once. @param kept the unsynced writes that survive, as in {@link Disk.image} */
   crash(kept: number): void {
     const life = this.#life;
     if (life === null) return;

@@ -17,7 +17,7 @@ const SHRINK_FOR = 60_000;
 const casesThatOnceFailed: Case[] = [];
 
 test(
-  'whatever happens, all hosts come to the same state',
+  'under any disturbances, all hosts reach the same state',
   async () => {
     const seen = new Seen({ 'events of the trace': 20, 'appends of several entries': 1 });
     await assertSeeds(

@@ -30,7 +30,7 @@ function appendNext(log: MemoryLog, index: number): void {
   log.add({ ...entry, id: id + 1, chain: nextChain(chain, { ...entry, id: id + 1 }) }, { id, chain });
 }
 
-test('entries that only the next version knows have their numbers everywhere, and a recording has none of them', async () => {
+test('every host keeps the numbers of entries that only the next version knows, and a recording omits them', async () => {
   const log = new MemoryLog();
   using here = dataDirectory();
   using there = dataDirectory();
@@ -50,7 +50,7 @@ test('entries that only the next version knows have their numbers everywhere, an
   expect(journal.map(({ id }) => id)).toEqual(log.entries.map(({ id }) => id));
   expect([journalRows(here.path), wholeIndex(here.path)]).toEqual([journal, index]);
 
-  // The host is upgraded: it goes on, or makes its index anew.
+  // The host is upgraded: it continues, or rebuilds its index.
   rebuildIndex({ directory: here.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
   {
     await using upgraded = openHost(log.client(), here.path);

@@ -1,4 +1,4 @@
-/** Withheld entries: the proof of their hashes, and what published data lack. */
+/** Withheld entries: the proof of their hashes, and the gaps of published data. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
@@ -99,7 +99,7 @@ test('a withheld entry has the chain value of the whole one, and no other hashes
   );
 });
 
-test('a public backup has no byte of commands and of what they made, and proves all entries', () => {
+test('a public backup has no byte of commands or their results, and proves all entries', () => {
   const [before, after] = [entriesOf(whole), entriesOf(published)];
   const commands = before.filter(({ path }) => path === COMMAND_PATH);
   expect(commands.length).toBeGreaterThan(1);
@@ -124,7 +124,7 @@ test('a public backup has no byte of commands and of what they made, and proves 
   expect(wholeIndex(whole).hooks).toHaveLength(1);
 });
 
-test('what is restored of it is a function of its journal, and is made anew as it was', () => {
+test('data restored from it equal a rebuild from its journal', () => {
   const problems = checkAndRecount(published, { deep: silentMachine }).flatMap((one) => one.problems);
   expect(problems).toEqual([]);
   const before = wholeIndex(published);
@@ -132,7 +132,7 @@ test('what is restored of it is a function of its journal, and is made anew as i
   expect(wholeIndex(published)).toEqual(before);
 });
 
-test('a recording of it is that of the data which it was published from', async () => {
+test('a recording of it equals a recording of the original data', async () => {
   using _ = spyOn(process.stderr, 'write').mockImplementation(() => true);
   const exported = async (directory: string) => {
     const file = `${directory}.tsv`;
@@ -155,7 +155,7 @@ test('events that follow make the same tables in published data as in the data t
   expect(after(published)).toEqual(after(whole));
 });
 
-test('a host follows a log with withheld entries in its middle, and ends at one whose hashes are others', async () => {
+test('a host follows a log with withheld entries, and ends at one whose hashes differ', async () => {
   const entries = entriesOf(whole);
   const after = (change: (entry: Entry) => Entry): MemoryLog => {
     const made = new MemoryLog();
@@ -179,7 +179,7 @@ test('a host follows a log with withheld entries in its middle, and ends at one 
   expect(other.position()).toBe(first - 1);
 });
 
-test('data of a host whose hooks delivered, failed and were changed are a function of their journal once they are published', async () => {
+test('the published data of a host with chainhooks equal a rebuild from their journal', async () => {
   const lived = join(folder.path, 'lived');
   const target = receiver();
   using _ = target;
@@ -216,7 +216,7 @@ test('data of a host whose hooks delivered, failed and were changed are a functi
   const index = wholeIndex(left);
   rebuildIndex({ directory: left, chainId: null, log: () => {}, force: false, machine: silentMachine });
   expect(wholeIndex(left)).toEqual(index);
-  // What is registered there from now on is an entry like others.
+  // A chainhook that is registered there from now on is an ordinary entry.
   {
     await using server = await hookServer({}, left);
     const made = definition(target.url, [{ type: 'coinbase' }], { enable_on_registration: true });
@@ -238,11 +238,11 @@ test('hashes that are changed in the file are found', () => {
     db.run('UPDATE events SET payload = ?2 WHERE id = ?1', [id, compressed(other)]);
   }
   expect(() => entriesOf(copy.path)).toThrow(`Entry ${id} of ${journalPath(copy.path)} is damaged`);
-  // Nothing is withheld of what can't be proven.
+  // Only entries with a proof are withheld.
   expect(() => withholdEntries(copy.path, '')).toThrow(`Entry ${id} of`);
 });
 
-test('data of a public backup are no host of the log that has the commands', async () => {
+test("data of a public backup can't join the log that has the commands", async () => {
   const openLog = async () => openedLog(log.client(), log.leases.client(directWay));
   const joining = serving({ cluster: 'postgres://127.0.0.1/none' }, published, {}, { openLog });
   await expect(joining).rejects.toThrow('are of a public backup: commands of the log');

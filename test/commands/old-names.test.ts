@@ -133,7 +133,7 @@ test('old names, namespaces and subdomains are returned as registered in the cha
     zonefileHash: Uint8Array.fromHex(SUB_HASH),
     zonefile: '$ORIGIN joe',
   });
-  // What is no address of old Bitcoin stays as it was.
+  // Text that isn't an address of old Bitcoin stays as it is.
   expect(await read((names) => names.findSubdomain('eve.zumrai.id'))).toMatchObject({ owner: 'bc1qother' });
   expect(await read((names) => names.subdomains('zumrai.id'))).toEqual(['eve.zumrai.id', 'joe.zumrai.id']);
   expect(await read((names) => names.zonefile('eve.zumrai.id', Uint8Array.fromHex(SUB_HASH)))).toBe('$ORIGIN eve');

@@ -1,4 +1,4 @@
-/** What goes wrong with the Clarity engine: the chain goes on, and each fault is said. */
+/** Faults of the Clarity engine: the chain continues, and each fault is reported. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
@@ -100,7 +100,7 @@ async function watchedDemo(directory: string) {
   return { own, file, logged, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
 }
 
-test('an engine that ends while a changed contract is tried is said, and the chain goes on', async () => {
+test('an engine that ends while it tries a changed contract is reported, and the chain continues', async () => {
   using project = await standInEngine();
   await using watched = await watchedDemo(project.path);
   const { own, file, logged } = watched;
@@ -130,7 +130,7 @@ test('a changed contract is deployed again, and the transactions after it are mi
   });
 });
 
-test('an engine that is stopped has no process any more, and refuses messages', async () => {
+test('a stopped engine has no process, and rejects messages', async () => {
   using engines = await standInEngine();
   const module = new URL('../../src/devnet/clarity/engine-process.ts', import.meta.url);
   const engine = new ClarityEngine({ directory: engines.path, module });

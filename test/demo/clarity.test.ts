@@ -116,7 +116,7 @@ describeWith('Clarity', hasClarity, () => {
   const stxOf = async (address: string): Promise<bigint> =>
     BigInt((await server.json<{ balance: string }>(`/v2/accounts/${address}?proof=0`)).balance);
 
-  test('the contracts of the project are there, in the order in which they name each other', async () => {
+  test("the project's contracts are deployed in the order of their references", async () => {
     const { tip } = await server.json<{ tip: { height: number } }>('/stackside/v1/devnet');
     expect(tip.height).toBe(5);
     const { results } = await server.json<{ results: { contract_id: string }[] }>('/stackside/v1/contracts');
@@ -125,7 +125,7 @@ describeWith('Clarity', hasClarity, () => {
     );
   });
 
-  test('the accounts of the project are named, with what they have', async () => {
+  test("the project's accounts have their names and balances", async () => {
     const { accounts } = await server.json<{ accounts: { name: string; address: string; balance: string }[] }>(
       '/stackside/v1/devnet',
     );
@@ -135,7 +135,7 @@ describeWith('Clarity', hasClarity, () => {
     ]);
   });
 
-  test('a call is executed: result, events, fee, and what routes of the node read of it', async () => {
+  test("a call is executed, with result, events and fee, and the node's routes read its changes", async () => {
     const before = await stxOf(WALLET.address);
     const { tx_status, tx_result, events, block_height } = await call({
       ...{ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(7)] },
@@ -162,7 +162,7 @@ describeWith('Clarity', hasClarity, () => {
     expect(entry.body.data.startsWith('0x0a0c00000002')).toBe(true);
   });
 
-  test('what fails has the words of a node', async () => {
+  test("failures have the node's error messages", async () => {
     const outcome = ({ tx_status, tx_result, vm_error }: Tx) => [tx_status, tx_result.repr, vm_error];
     expect(outcome(await call({ functionName: 'fail' }))).toEqual(['abort_by_response', '(err u404)', null]);
     expect(outcome(await call({ functionName: 'crash' }))).toEqual([
@@ -178,7 +178,7 @@ describeWith('Clarity', hasClarity, () => {
     ]);
   });
 
-  test('what costs more than a block allows fails alone, and a megabyte is printed', async () => {
+  test('only a call above the block limit fails, and a megabyte is printed', async () => {
     const overspent = await call({ contractName: 'limits', functionName: 'overspend' });
     expect([overspent.tx_status, overspent.vm_error]).toEqual(['abort_by_response', 'CostBalanceExceeded']);
     const shouted = await call({ contractName: 'limits', functionName: 'shout' });
@@ -239,7 +239,7 @@ describeWith('Clarity', hasClarity, () => {
     expect(refused.status).toBe(404);
   });
 
-  test('a deployment that fails says on which line its mistake begins', async () => {
+  test('a failed deployment names the line of its mistake', async () => {
     const deploy = async (source: string) => {
       const { body } = await server.post<{ status: string; error: string | null; error_line: number | null }>(
         '/stackside/v1/devnet/deploy',
@@ -257,13 +257,13 @@ describeWith('Clarity', hasClarity, () => {
       ...["expecting expression of type 'uint', found '(string-ascii 4)'", 5],
     ]);
     expect(await deploy(`${good}(define-public (add`)).toEqual([expect.any(String), null]);
-    // What was tried is not on the chain.
+    // A trial leaves nothing on the chain.
     expect(await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(1)] })).toMatchObject({
       tx_status: 'success',
     });
   });
 
-  test('a fork takes back what contracts did, and its transactions are mined again', async () => {
+  test("a fork reverts the contracts' changes, and its transactions are mined again", async () => {
     const sold = async () =>
       (await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`)).data;
     const before = await sold();
@@ -276,7 +276,7 @@ describeWith('Clarity', hasClarity, () => {
     expect(await sold()).toBe(after);
   });
 
-  test('heights and times of contracts are those of the chain, through Bitcoin blocks and steps in time', async () => {
+  test("contracts read the chain's heights and times, across Bitcoin blocks and steps in time", async () => {
     for (const [path, body] of [
       ['/stackside/v1/devnet/mine', { count: 2 }],
       ['/stackside/v1/devnet/bitcoin', { count: 2 }],
@@ -315,7 +315,7 @@ describeWith('Clarity', hasClarity, () => {
   test('constants have the values that the deployment gave them', async () => {
     const at = `/v2/constant_val/${DEPLOYER.address}/rules`;
     const hex = (value: Parameters<typeof Cl.serialize>[0]) => ({ data: `0x${Cl.serialize(value)}` });
-    // The third block deployed the contract, and what a block says of itself in it is its height.
+    // The third block deployed the contract; a block's own height is visible in it.
     for (const [name, value] of [
       ['OWNER', Cl.principal(DEPLOYER.address)],
       ['BORN', Cl.uint(4)],
@@ -350,7 +350,7 @@ describeWith('Clarity', hasClarity, () => {
     expect((await call({ functionName: 'mint', functionArgs: [Cl.uint(1)] })).tx_status).toBe('success');
   });
 
-  test('stacking is counted by the contract, and the route, the state and the client say the same', async () => {
+  test('the contract counts stacking, and the route, the state and the client agree', async () => {
     const client = new StackingClient({ address: WALLET.address, network: 'testnet', client: { baseUrl: server.api } });
     const info = await client.getPoxInfo();
     const { cycle, bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
@@ -375,7 +375,7 @@ describeWith('Clarity', hasClarity, () => {
     );
     expect(functions.find(({ name }) => name === 'get-total-ustx-stacked')?.outputs).toEqual({ type: 'uint128' });
     expect(functions.filter(({ name }) => name.startsWith('stackside'))).toEqual([]);
-    // STX are locked where the contract and the account say so.
+    // The contract and the account agree about locked STX.
     const signer = new StackingClient({ address: WALLET.address, network: 'testnet', client: { baseUrl: server.api } });
     const poxAddress = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
     const facts = { poxAddress, rewardCycle: cycle.number, period: 2, topic: Pox4SignatureTopic.StackStx };
@@ -394,7 +394,7 @@ describeWith('Clarity', hasClarity, () => {
     expect((await client.getPoxInfo()).next_cycle.stacked_ustx).toBe(Number(amount));
   });
 
-  test('a read-only call without limits is for who knows the token of the node', async () => {
+  test("a read-only call without limits needs the node's token", async () => {
     const path = `/v3/contracts/fast-call-read/${DEPLOYER.address}/shop/heights`;
     const ask = (headers: Record<string, string>) =>
       server.get(path, {
@@ -426,7 +426,7 @@ describeWith('Clarity', hasClarity, () => {
     }
   });
 
-  test('a snapshot takes back what contracts did, and is there for the next test', async () => {
+  test("a snapshot reverts the contracts' changes, and stays for the next test", async () => {
     const sold = async () =>
       (await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`)).data;
     await server.steer('/stackside/v1/devnet/snapshot', { name: 'shop' });
@@ -455,7 +455,7 @@ describeWith('Clarity', hasClarity, () => {
     expect([one.tx_status, two.tx_status, two.block_height - one.block_height]).toEqual(['success', 'success', 1]);
   });
 
-  describe('what is wrong with a project is said', () => {
+  describe('the problems of a project are reported', () => {
     const refusals: [string, Record<string, string>, string, string][] = [
       ['a contract with a mistake', { bad: '(define-public (x) (ok' }, '', 'The contract bad of'],
       [

@@ -1,4 +1,4 @@
-/** What apps do with the published client, against the demo: over the loopback, through the proxy, as with a real node. */
+/** Apps use the published client against the demo: over the loopback, through the proxy, as with a real node. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import {
   broadcastTransaction,
@@ -82,7 +82,7 @@ test('a transfer is estimated, signed, broadcast and mined, and moves STX', asyn
   });
 });
 
-test("one of the demo's own contracts is deployed and called, and answers what is read of it", async () => {
+test("one of the demo's contracts is deployed and called, and its data can be read", async () => {
   const contract = { contractAddress: sender, contractName: 'coins' };
   const deployment = { contractName: 'coins', codeBody: tokenSource, clarityVersion: 3, ...common() };
   expect(await mined(await makeContractDeploy(deployment))).toMatchObject({ tx_status: 'success' });
@@ -177,7 +177,7 @@ test('a delegation is in the map of the stacking contract', async () => {
   );
 });
 
-test('the routes that explorers ask of a node answer with the tip of the index', async () => {
+test("the node's routes for explorers answer with the tip of the index", async () => {
   const { tip, bitcoin, cycle } = await server.json<Steered>('/stackside/v1/devnet');
   const answer = (path: string) => server.json<object>(path);
   expect(await answer('/v2/info')).toMatchObject({

@@ -33,11 +33,11 @@ export interface Steered {
 
 export interface Demo extends AsyncDisposable {
   readonly api: string;
-  /** Asks the API. */
+  /** Requests a path of the API. */
   get(path: string, init?: RequestInit): Promise<Response>;
-  /** The JSON of an answer. @template T what the test expects it to be */
+  /** The JSON of an answer. @template T its expected type */
   json<T>(path: string): Promise<T>;
-  /** Posts JSON to the API. @template T what the test expects of the body */
+  /** Posts JSON to the API. @template T the expected type of the body */
   post<T = unknown>(path: string, body?: unknown): Promise<{ status: number; body: T }>;
   /** Steers, and expects that it succeeds. */
   steer(path: string, body?: unknown): Promise<Steered>;

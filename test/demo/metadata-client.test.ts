@@ -26,7 +26,7 @@ async function contracts(): Promise<string[]> {
 }
 
 const answered = (path: string, body: unknown) => {
-  // A matcher may write into what it compares.
+  // A matcher may change the compared values.
   typed.push({ type: `Answer<paths['${path}']['get']>`, body: structuredClone(body) });
   return body;
 };
@@ -86,7 +86,7 @@ test('errors have the bodies that the client declares', async () => {
   expect(await asked(`ft/${principal}?locale=xx`)).toEqual({ status: 422, body: { error: 'Locale not found' } });
 });
 
-test('each answer is of the type that the client declares', () => {
+test('each answer has the type that the client declares', () => {
   const imports = [
     "import type { paths } from '@hirosystems/token-metadata-api-client/lib/generated/schema';",
     'type Answer<O> = O extends { responses: { 200: { content: infer C } } } ? C[keyof C] : never;',

@@ -24,7 +24,7 @@ test('a demo posts the events after --start-late to --observer', async () => {
   expect(heights()).toEqual([11, 12, 13]);
 });
 
-test('a demo with an observer keeps the blocks that a Stackside asks for when it fills its index', async () => {
+test('a demo with an observer keeps the blocks that another Stackside requests to fill its index', async () => {
   await using server = await demo({ pastBlocks: '105', traffic: '0', observer: other.url.origin, startLate: '105' });
   for (const height of [1, 105]) {
     expect((await server.get(`/v3/blocks/height/${height}`)).status).toBe(200);

@@ -57,7 +57,7 @@ interface Shown {
   tx_result: { repr: string };
 }
 
-/** Mines what was broadcast. @returns its status and result */
+/** Mines the broadcast transaction. @returns its status and result */
 async function mined(result: { txid: string } | { error: string }): Promise<[string, string]> {
   if ('error' in result) throw new Error(JSON.stringify(result));
   await server.steer('/stackside/v1/devnet/mine');
@@ -68,7 +68,7 @@ async function mined(result: { txid: string } | { error: string }): Promise<[str
 const cycle = async () => (await server.json<Steered>('/stackside/v1/devnet')).cycle.number;
 let authorizations = 0;
 
-/** What a signer agrees to, as the client signs it. */
+/** A signer's agreement, signed by the client. */
 async function signed(client: StackingClient, topic: Pox4SignatureTopic, period: number, rewardCycle?: number) {
   authorizations += 1;
   const agreed = {
@@ -87,7 +87,7 @@ async function signed(client: StackingClient, topic: Pox4SignatureTopic, period:
   return { signerKey: signerPublicKey, signerSignature, maxAmount, authId };
 }
 
-test('who stacks alone asks, stacks, increases, extends, and has its STX again at the end', async () => {
+test('a solo stacker stacks, increases and extends, and has its STX back at the end', async () => {
   const client = stackingClient(stacker);
   expect(await client.canStack({ poxAddress, cycles: 2 })).toEqual({ eligible: true });
   expect(await client.canStack({ poxAddress, cycles: 13 })).toEqual({
@@ -112,7 +112,7 @@ test('who stacks alone asks, stacks, increases, extends, and has its STX again a
   const status = await client.getStatus();
   expect(status).toMatchObject({ stacked: true, details: { first_reward_cycle: reward_cycle_id + 1, lock_period: 1 } });
   expect(await client.getAccountBalanceLocked()).toBe(100_000n * STX);
-  // Those who stack by Bitcoin operations have slots, too; the newest is the last.
+  // Stackers by Bitcoin operations have slots, too; the newest is the last.
   const { value } = (await fetchCallReadOnlyFunction({
     ...{ contractAddress: boot, contractName: 'pox-4', functionName: 'get-reward-set-size', senderAddress: stacker },
     functionArgs: [Cl.uint(reward_cycle_id + 1)],
@@ -146,7 +146,7 @@ test('who stacks alone asks, stacks, increases, extends, and has its STX again a
   expect(await client.getAccountBalanceLocked()).toBe(0n);
 });
 
-test('a pool stacks what a member delegated, makes a slot of it, and the member leaves', async () => {
+test("a pool stacks a member's delegation, makes a slot from it, and the member leaves", async () => {
   const [client, members] = [stackingClient(pool), stackingClient(member)];
   expect(await members.getDelegationStatus()).toEqual({ delegated: false });
   const delegation = { amountMicroStx: 90_000n * STX, delegateTo: pool, privateKey: memberKey };
@@ -178,7 +178,7 @@ test('a pool stacks what a member delegated, makes a slot of it, and the member 
   expect(await members.getDelegationStatus()).toEqual({ delegated: false });
 });
 
-test('from its height on pox-5 is active in place of pox-4, whose locks end', async () => {
+test('pox-5 replaces pox-4 at its height, and the locks of pox-4 end', async () => {
   await using later = await demo({ pox5Height: '240', traffic: '0' });
   await later.steer('/stackside/v1/devnet/fund', { address: stacker, amount: String(200_000n * STX) });
   const client = stackingClient(stacker, later);
@@ -221,7 +221,7 @@ test('from its height on pox-5 is active in place of pox-4, whose locks end', as
   expect(info).toMatchObject({ value: { value: { 'reward-cycle-length': Cl.uint(20) } } });
   const staker = { ...read, functionName: 'get-staker-info', functionArgs: [Cl.principal(stacker)] };
   expect(await fetchCallReadOnlyFunction(staker)).toEqual(Cl.none());
-  // It is a function of pox-4 alone; the client asks whatever contract is active.
+  // Only pox-4 has this function; the client calls the active contract.
   expect(client.getStatus()).rejects.toThrow("The simulated node doesn't have the function get-stacker-info of pox-5");
 });
 
@@ -280,7 +280,7 @@ test('a name is priced, preordered, registered, updated, renewed, handed on and 
   expect((await server.get(`/v1/names/${fullyQualifiedName}`)).status).toBe(404);
 });
 
-test('the faucets give STX and sBTC, and sBTC knows its signers; there is no Bitcoin node', async () => {
+test('the faucets pay STX and sBTC, and sBTC knows its signers; there is no Bitcoin node', async () => {
   const newcomer = addressOf(key(6));
   const given = async (currency: string) => {
     const { status, body } = await server.post<{ txId: string }>(

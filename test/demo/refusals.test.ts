@@ -135,7 +135,7 @@ test('contracts and functions', async () => {
   await refused(await deploy('(define-constant a u1) (print a)'), 'ServerFailureOther', message('executes (print …)'));
 });
 
-test('what only miners make', async () => {
+test('transactions that only miners make', async () => {
   const bytes = new Uint8Array(32);
   const change = {
     tenure: new Uint8Array(20),
@@ -156,7 +156,7 @@ test('what only miners make', async () => {
   }
 });
 
-test('a deployment whose source has no form is mined, and fails', async () => {
+test('a deployment with malformed source is mined, and fails', async () => {
   const flawed = await deploy('(define-public (a)', { contractName: 'flawed' });
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { transactions: [flawed.serialize()] });
   expect(blocks[0]?.transactions).toEqual([`0x${flawed.txid()}`]);
@@ -173,7 +173,7 @@ test('accounts of several keys sign, and so do sponsors', async () => {
     signer.signOrigin(keys[0]!);
     signer.signOrigin(keys[1]!);
     signer.appendOrigin(publicKeys[2]!);
-    // The account has no funds, which is looked at once the signatures are found right.
+    // The account has no funds, which the node checks after the signatures.
     const answer = await server.post('/v2/transactions', { tx: unsigned.serialize() });
     expect(answer).toMatchObject({ status: 400, body: { reason: 'NotEnoughFunds' } });
     unsigned.auth.spendingCondition.nonce = 1n;
@@ -200,11 +200,11 @@ test('accounts of several keys sign, and so do sponsors', async () => {
       network: 'testnet',
     });
   await refused(await sponsored(0), 'BadNonce', { expected: nonce, actual: 0, is_origin: false, principal: sender });
-  // Who sends must have what is sent, whoever pays the fee.
+  // The sender must have the amount, even if a sponsor pays the fee.
   await refused(await sponsored(nonce), 'NotEnoughFunds', { expected: wide(1n), actual: wide(0n) });
 });
 
-test('bytes that are no transaction, and bodies that are none', async () => {
+test("bytes that aren't a transaction, and malformed bodies", async () => {
   const post = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
     server.get('/v2/transactions', { method: 'POST', body, headers: { 'content-type': type } });
   const octets = 'application/octet-stream';

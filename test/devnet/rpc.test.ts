@@ -144,13 +144,16 @@ test('an account is returned with its state at an earlier block', async () => {
   expect(await at(chain.tip.parent!)).toBeLessThan(await at(chain.tip.indexBlockHash));
 });
 
-test.each(['bns', 'costs', 'pox-4'])('a call of a function that the simulated %s lacks says so', async (name) => {
-  const request = new Request(`http://node/v2/contracts/call-read/${BOOT_ADDRESS.testnet}/${name}/missing`, {
-    method: 'POST',
-    body: JSON.stringify({ sender: BOOT_ADDRESS.testnet, arguments: [] }),
-  });
-  expect(await (await answerRpc(node, request)).json()).toEqual({
-    okay: false,
-    cause: `The simulated node doesn't have the function missing of ${name}`,
-  });
-});
+test.each(['bns', 'costs', 'pox-4'])(
+  'a call of a function that the simulated %s lacks fails with the reason',
+  async (name) => {
+    const request = new Request(`http://node/v2/contracts/call-read/${BOOT_ADDRESS.testnet}/${name}/missing`, {
+      method: 'POST',
+      body: JSON.stringify({ sender: BOOT_ADDRESS.testnet, arguments: [] }),
+    });
+    expect(await (await answerRpc(node, request)).json()).toEqual({
+      okay: false,
+      cause: `The simulated node doesn't have the function missing of ${name}`,
+    });
+  },
+);

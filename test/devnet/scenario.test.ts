@@ -147,7 +147,7 @@ test('every type of event, every status and both Bitcoin operations occur', () =
   expect(blocks.some(({ reward_set, cycle_number }) => reward_set !== null && cycle_number !== null)).toBe(true);
 });
 
-test('every operation on names occurs, with its token, and the calls of which nothing is printed', () => {
+test('every operation on names occurs, with its token, and calls without a print', () => {
   // Few people, who come to do everything.
   const crowded = { seed: 1, blocks: 60, transactionsPerBlock: 30, accounts: 12, forkEvery: 0, mempool: false };
   const ofFew = blocksOf([...devnetEvents(crowded)]);
@@ -161,7 +161,7 @@ test('every operation on names occurs, with its token, and the calls of which no
   expect(new Set(calls.map(({ kind }) => kind))).toEqual(new Set(['name', 'price']));
 });
 
-test('attachments are what prints named by hash; some come before their block, some twice, some never', () => {
+test('attachments match the hashes of prints; some come before their block, some twice, some never', () => {
   const named = new Set<string>();
   for (const block of blocks) {
     for (const event of block.events) {
@@ -203,7 +203,7 @@ test('the mempool hears of transactions, of replacements before the new one, and
   for (const { new_txid } of drops) if (new_txid !== null) expect(announced.has(new_txid)).toBe(true);
 });
 
-test('few accounts and many deep forks are no trouble', () => {
+test('a chain with few accounts and many deep forks is valid', () => {
   for (let seed = 0; seed < 8; seed++) {
     const wild = { seed, blocks: 25, transactionsPerBlock: 6, accounts: 1 + seed, forkEvery: 2, forkDepth: 6 };
     const heights = blocksOf([...devnetEvents(wild)]).map(({ block_height }) => block_height);

@@ -5,7 +5,7 @@ import { lacking, shapesOf } from './shapes.ts';
 
 const of = (body: unknown, path = '/new_block') => shapesOf([{ path, body: JSON.stringify(body) }]);
 
-test('a key and a type that only one side has are named by their path; what is inside of them is not', () => {
+test('a key or type that only one side has is named by its path, without its contents', () => {
   const node = of({ a: 1, b: { c: [{ d: null }] }, extra: { inner: { deep: 1 } } });
   const demo = of({ a: 'text', b: { c: [{ d: 5 }] } });
   expect(lacking(node, demo)).toEqual(['/new_block a: number', '/new_block b.c[].d: null', '/new_block extra']);
@@ -14,7 +14,7 @@ test('a key and a type that only one side has are named by their path; what is i
   expect(lacking(node, node)).toEqual([]);
 });
 
-test('items of a list are told apart by their type, and interfaces of contracts are data', () => {
+test('items of a list are distinguished by type, and interfaces of contracts are data', () => {
   const events = (...items: object[]) => of({ events: items, transactions: [{ contract_interface: { x: items } }] });
   const both = events({ type: 'mint', amount: '1' }, { type: 'lock', unlock: 5 });
   expect(lacking(both, events({ type: 'mint', amount: '1' }))).toEqual(['/new_block events[lock]']);

@@ -1,6 +1,6 @@
 /**
- * Archives as operators have them: servers that archive are killed while the place fails, and what is restored is what they had.
- * STACKSIDE_RUNS says how many servers, and STACKSIDE_BINARY names an executable.
+ * Archives in operation: servers are killed while their storage fails, and restored data equal theirs.
+ * STACKSIDE_RUNS is the number of servers, and STACKSIDE_BINARY names an executable.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ function failing(random: Prng): S3Server['fail'] {
 const seeds = Array.from({ length: casesOf(1) }, (_, at) => firstSeed + at);
 
 test.each(seeds)(
-  'a server that is killed again and again has in its archive what it had (seed %d)',
+  'the archive of a server that is killed again and again has all its data (seed %d)',
   async (seed) => {
     const random = new Prng(String(seed));
     using s3 = s3Server('bucket');
@@ -82,7 +82,7 @@ test.each(seeds)(
     expect(checkAndRecount(restored, { deep: silentMachine }).filter(({ problems }) => problems.length > 0)).toEqual(
       [],
     );
-    // The next server goes on with the archive.
+    // The next server continues the archive.
     const server = await startServerIn({ ...s3.variables }, 'serve', ...given, '--log-level', 'silent');
     const isLevel = async () => {
       const { archive } = (await (await fetch(`${server.api}/stackside/v1/status`)).json()) as ServerStatus;
@@ -119,7 +119,7 @@ describe('the commands', () => {
   afterAll(() => source[Symbol.dispose]());
   const entries = () => journalRows(source.path).length;
 
-  test('status, list and verify show what an archive has', async () => {
+  test('status, list and verify show the contents of an archive', async () => {
     const names = readdirSync(path).filter((name) => name.startsWith('segment-'));
     const status = await stackside('archive', 'status', path);
     expect(status.code).toBe(0);
@@ -177,7 +177,7 @@ describe('the commands', () => {
     expect(restored.stderr).toContain(`which come before ${names[2]}`);
   });
 
-  test('no archive is said', async () => {
+  test('an empty directory is reported as no archive', async () => {
     for (const command of ['status', 'list', 'verify']) {
       const { code, stderr } = await stackside('archive', command, folder.path);
       expect([code, stderr]).toEqual([EXIT.operator, expect.stringContaining('There is no archive at')]);
@@ -199,7 +199,7 @@ describe('the commands', () => {
     );
   });
 
-  test('an end that is no time is refused', async () => {
+  test('an invalid end time is rejected', async () => {
     const { code, stderr } = await stackside('restore', path, '--until-time', 'noon', '--data', folder.path);
     expect([code, stderr]).toEqual([EXIT.operator, expect.stringContaining('--until-time is "noon".')]);
   });

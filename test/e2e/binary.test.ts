@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { until } from '../support/time/until.ts';
 import { executable, temporaryDirectory } from './stackside.ts';
 
-// What works from source and may break when compiled: embedded files, and checks that look at class names.
+// Features that may break when compiled: embedded files, and checks that read class names.
 const directory = temporaryDirectory();
 const project = resolve(import.meta.dir, '../..');
 let binary = executable ?? '';
@@ -82,7 +82,7 @@ for (const [path, status, says] of answers) {
   });
 }
 
-test('the executable serves the API on several threads, with what is loaded late', async () => {
+test('the executable serves the API on several threads, with modules that are loaded late', async () => {
   const flags = ['--data', join(directory.path, 'threads'), '--api-port', '0', '--event-port', '0', '--threads', '2'];
   const child = Bun.spawn([binary, 'serve', ...flags, '--api-host', '127.0.0.1', '--network', 'testnet'], {
     cwd: directory.path,
@@ -100,7 +100,7 @@ test('the executable serves the API on several threads, with what is loaded late
   const all = await Promise.all(Array.from({ length: 8 }, () => fetch(`${threaded}/extended`)));
   expect(all.map(({ status }) => status)).toEqual(Array(8).fill(200));
   expect(await (await fetch(`${threaded}/metrics`)).text()).toContain('route="/extended",status_code="200"');
-  // Modules that are loaded when they are first asked for.
+  // Modules that are loaded on first use.
   expect(await (await fetch(`${threaded}/socket.io/?EIO=4&transport=polling`)).text()).toStartWith('0{"sid":');
   const address = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
   const faucet = await fetch(`${threaded}/extended/v1/faucets/stx?address=${address}`, { method: 'POST' });

@@ -16,12 +16,12 @@ export class ClusterHost {
     this.#flags = ['--data', directory, '--host-name', name, '--node-rpc', 'http://127.0.0.1:1', ...flags];
   }
 
-  /** Where nodes post; null while it is down. */
+  /** The address for nodes; null while it is down. */
   get events(): string | null {
     return this.#server?.events ?? null;
   }
 
-  /** Where clients ask; null while it is down. */
+  /** The address for clients; null while it is down. */
   get api(): string | null {
     return this.#server?.api ?? null;
   }
@@ -53,10 +53,10 @@ async function post({ path, body }: NodeEvent, events: string): Promise<boolean>
   return response?.status === 200;
 }
 
-/** The time of what is measured, in milliseconds: it is reported, and nothing depends on it. */
+/** The measured time in milliseconds. It is only reported. */
 export const measuredAt = (): number => performance.now();
 
-/** What a node has posted so far. */
+/** The events that a node has posted. */
 export interface Posting {
   acknowledged: NodeEvent[];
   /** The longest time that an event waited, in seconds. */

@@ -7,10 +7,10 @@ import { definition, receiver } from '../hooks/server.ts';
 import { until } from '../support/time/until.ts';
 import { measuredAt } from './cluster-hosts.ts';
 
-/** What the hook asks for: something of most blocks. */
+/** The hook's filters, which match in most blocks. */
 const filters: readonly Filter[] = [{ type: 'stx_event' }, { type: 'coinbase' }, { type: 'tenure_change' }];
 
-/** What hosts need to deliver here. */
+/** The settings of hosts that deliver here. */
 export const hookFlags = ['--hook-access', 'open', '--hook-targets', '127.0.0.0/8'];
 
 export class ClusterReceiver {
@@ -22,7 +22,7 @@ export class ClusterReceiver {
 
   constructor() {
     this.#receiver.answer = ({ headers, payload }) => {
-      // A registration whose answer was lost may have made another one.
+      // A registration whose answer was lost may have made a second hook.
       if (headers['x-chainhook-uuid'] !== this.#uuid) return new Response('ok');
       for (const { block_identifier } of payload.event.apply) {
         if (!this.#arrivedAt.has(block_identifier.hash)) this.#arrivedAt.set(block_identifier.hash, measuredAt());
@@ -51,7 +51,7 @@ export class ClusterReceiver {
   /** Whether a host has noted that all is delivered. */
   async isDone(api: string): Promise<boolean> {
     const response = await fetch(`${api}/chainhooks/me/${this.#uuid}`);
-    // A host that was started a moment ago may not know the hook yet.
+    // A host that just started may not know the hook yet.
     if (!response.ok) return false;
     const { status } = (await response.json()) as { status: { pending_deliveries: number; lag_blocks: number } };
     return status.pending_deliveries === 0 && status.lag_blocks === 0;

@@ -31,7 +31,7 @@ const KILLS = casesOf(2);
 const events: NodeEvent[] = [
   ...devnetEvents({ seed: firstSeed, blocks: 4 + 3 * KILLS, accounts: 6, transactionsPerBlock: 2, forkEvery: 4 }),
 ];
-/** What nodes post at each kill, and in the end. */
+/** The events that nodes post at each kill and at the end. */
 const portions = Array.from({ length: KILLS + 1 }, (_, portion) => {
   const [from, to] = [portion, portion + 1].map((at) => Math.floor((at * events.length) / (KILLS + 1)));
   return events.slice(from, to);
@@ -68,14 +68,14 @@ function acknowledgedAt(postings: readonly Posting[]): Map<string, number> {
   return first;
 }
 
-/** The host that delivers, or the first where none does. */
+/** The host that delivers, or the first if none does. */
 async function deliverer(access: EngineAccess, hosts: readonly ClusterHost[]): Promise<ClusterHost> {
   const [lease] = await readLeases(access);
   const holder = lease === undefined || lease.seconds === 0 ? null : hostOf(lease.holder);
   return hosts.find(({ name }) => name === holder) ?? hosts[0]!;
 }
 
-/** Ends what a test that failed left. */
+/** Ends the processes of a failed test. */
 async function endAll(hosts: readonly ClusterHost[]): Promise<void> {
   await Promise.all(hosts.map((host) => host.kill()));
 }
@@ -118,7 +118,7 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
       await using _ = { [Symbol.asyncDispose]: () => endAll(hosts) };
       await Promise.all(hosts.map((host) => host.start()));
 
-      /** Each second host that is killed is the one that delivers; what it left is delivered before the next kill. */
+      /** Every second killed host is the one that delivers. Its deliveries are completed before the next kill. */
       const isDeliverer = (kill: number): boolean => kill % 4 === 0;
       const victim = async (kill: number) =>
         isDeliverer(kill) ? deliverer(access, hosts) : hosts[(kill >> 1) % HOSTS]!;
@@ -136,7 +136,7 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
         await moment(prng.below(LATEST_KILL_MS));
         if (kill < KILLS) await (kill % 2 === 1 ? replacePrimary(quorum()) : restart(await victim(kill)));
         await nodes;
-        if (isDeliverer(kill) && kill < KILLS) await until(isDelivered, 'what another host delivers');
+        if (isDeliverer(kill) && kill < KILLS) await until(isDelivered, 'the deliveries of another host');
       }
 
       const log = await openPostgresLog(quorum().url, { prefix: PREFIX });
@@ -157,7 +157,7 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
         expect(wholeIndex(directory)).toEqual(index);
       }
       expect(checkAndRecount(hosts[0]!.directory).flatMap(({ problems }) => problems)).toEqual([]);
-      // What both nodes posted, again after each lost answer, is there once.
+      // Events that both nodes posted, some of them twice, are stored once.
       const posted = blocksOf(events.map(({ path, body }) => ({ path, text: body })));
       expect(blocksOf(entries).toSorted()).toEqual([...new Set(posted)].toSorted());
       const hook = receiver.holdLaws(

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => directory.remove());
 
-test('stackside status --upgrade names both files, and says that nothing is to be done', async () => {
+test('stackside status --upgrade names both files, and reports that there is nothing to do', async () => {
   const { code, stdout } = await stackside('status', '--upgrade', '--data', at('data'));
   expect([code, stdout.split('\n').map((line) => line.split(/[:(]/)[0]?.replace(/[\d.]+/g, 'N'))]).toEqual([
     0,
@@ -89,7 +89,7 @@ test('stackside status --tables prints every table and index, the largest first;
   ]);
 });
 
-test('stackside import of the same file again takes nothing', async () => {
+test('stackside import of the same file again imports nothing', async () => {
   const again = await stackside('import', recording, '--data', at('data'));
   expect(again.stdout).toContain(' 0 applied, ');
 });
@@ -105,7 +105,7 @@ test('stackside import continues where a shorter copy of the recording ended', a
   expect(tipOf(at('grown'))).toEqual(tipOf(at('data')));
 });
 
-test('stackside import takes .gz, .zst and stdin alike', async () => {
+test('stackside import reads .gz, .zst and stdin alike', async () => {
   const tip = tipOf(at('data'));
   writeFileSync(at('a.tsv.gz'), gzipSync(readFileSync(recording)));
   writeFileSync(at('b.tsv.zst'), Bun.zstdCompressSync(readFileSync(recording)));
@@ -128,7 +128,7 @@ test('stackside import stops at a bad row with its number, and --skip-bad counts
   expect(tipOf(at('bad'))).toEqual(tipOf(at('data')));
 });
 
-test('stackside export is a recording that gives the same chain', async () => {
+test('an import of an export makes the same chain', async () => {
   const file = at('exported.tsv.zst');
   expect((await stackside('export', '--data', at('data'), '--output', file)).code).toBe(0);
   const again = await stackside('export', '--data', at('data'), '--output', file);
@@ -138,7 +138,7 @@ test('stackside export is a recording that gives the same chain', async () => {
   expect(tipOf(at('exported'))).toEqual(tipOf(at('data')));
 });
 
-test('a recording that can be read in two ways is refused until --format says which, and exported so that it can be read in one', async () => {
+test("an ambiguous recording is rejected without --format, and its export isn't ambiguous", async () => {
   const row = '1\t2024-01-01 00:00:01+00\t/stackerdb_chunks\t{"a":"C:\\\\new"}\n';
   writeFileSync(at('either.tsv'), row);
   const refused = await stackside('import', at('either.tsv'), '--data', at('either'));
@@ -164,7 +164,7 @@ test('stackside rebuild makes the same index from the journal', async () => {
   expect((await stackside('check', '--data', at('data'))).code).toBe(0);
 });
 
-test('stackside rebuild says in two lines which entry the journal lacks', async () => {
+test('stackside rebuild names the entry that the journal lacks, in two lines', async () => {
   using lacking = ingestOf([...devnetEvents({ seed: 2, blocks: 3 })].map(received));
   {
     using journal = new Database(journalPath(lacking.path));
@@ -175,7 +175,7 @@ test('stackside rebuild says in two lines which entry the journal lacks', async 
   expect(stderr).toContain('Entry 4 of ');
 });
 
-test('stackside restore makes a data directory of what stackside backup wrote', async () => {
+test('stackside restore makes a data directory from a backup', async () => {
   const made = await stackside('backup', at('backup'), '--data', at('data'));
   expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('base of height 12, entry ')]);
   const keys = ['admin.key', 'secrets.key'];
@@ -239,7 +239,7 @@ const mistakes: [args: string[], says: RegExp][] = [
   ],
 ];
 for (const [args, says] of mistakes) {
-  test(`stackside ${args.join(' ')} says what is wrong and ends with 1`, async () => {
+  test(`stackside ${args.join(' ')} names the problem and ends with 1`, async () => {
     const { code, stderr } = await stackside(...args, ...(args[0] === 'import' ? ['--data', at('none')] : []));
     expect(stderr).toMatch(says);
     expect(code).toBe(1);
@@ -266,7 +266,7 @@ test('a simulated node without an observer says that it waits for one', async ()
   expect(said).toStartWith(`No observer answers at ${url} yet; waiting, and posting again until one does (`);
 });
 
-test('another chain than that of the data is refused', async () => {
+test("a chain that differs from the data's is rejected", async () => {
   const { code, stderr } = await stackside('import', recording, '--data', at('data'), '--network', 'mainnet');
   expect(code).toBe(1);
   expect(stderr).toContain('0x80000000');

@@ -38,7 +38,7 @@ const KEY = 'a-secret-key';
 const compare = (...args: string[]) =>
   stacksideIn({ STACKSIDE_COMPARE_KEY: KEY }, 'compare', url, '--url', server.api, '--rate', '1000', ...args);
 
-test('stackside compare says nothing of equal servers, names what differs, and goes on with --resume', async () => {
+test('stackside compare reports no differences of equal servers, names differences, and continues with --resume', async () => {
   const file = join(directory.path, 'compare.json');
   const args = ['--seed', '1', '--resume', file];
   const equal = await compare(...args, '--requests', '60');
@@ -73,7 +73,7 @@ test('stackside compare says nothing of equal servers, names what differs, and g
   ]);
 });
 
-test('stackside compare refuses what it cannot compare, in two lines', async () => {
+test("stackside compare rejects servers that it can't compare, in two lines", async () => {
   const none = await stackside('compare', 'http://127.0.0.1:1', '--url', server.api);
   expect([none.code, none.stdout]).toEqual([75, '']);
   expect(none.stderr).toStartWith("http://127.0.0.1:1 can't be reached: the connection failed.\n");

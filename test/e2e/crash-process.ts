@@ -1,4 +1,4 @@
-/** Stackside as a process of its own, to be killed. */
+/** Stackside in a process that tests kill. */
 import type { Subprocess } from 'bun';
 import { command } from './stackside.ts';
 
@@ -7,7 +7,7 @@ export type Stackside = Subprocess<'ignore', 'pipe', 'pipe'>;
 export const stackside = (...args: string[]): Stackside =>
   Bun.spawn([...command, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
 
-/** @throws Error with what it wrote to stderr, unless it ended well */
+/** @throws Error with the text of stderr if it failed */
 export async function finished(child: Stackside): Promise<string> {
   const [code, output, errors] = await Promise.all([
     child.exited,
@@ -25,7 +25,7 @@ export async function killed(child: Stackside): Promise<boolean> {
   return child.signalCode === 'SIGKILL';
 }
 
-/** The first line of its output: where it listens. Null where it ended before. */
+/** The first line of its output, with its address. Null if it ended before. */
 export async function readyLine(child: Stackside): Promise<{ events: string } | null> {
   let text = '';
   const decoder = new TextDecoder();

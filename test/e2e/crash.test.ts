@@ -1,7 +1,7 @@
 /**
  * Nothing is lost and nothing counted twice, whenever the process dies: it is killed at moments drawn from a seed, and in
  * the end its files must hold what those of a process hold that nobody disturbed. STACKSIDE_SEED draws other moments,
- * STACKSIDE_RUNS says how many, and STACKSIDE_BINARY names an executable to kill.
+ * STACKSIDE_RUNS is their number, and STACKSIDE_BINARY names an executable to kill.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
@@ -34,7 +34,7 @@ const KILLS_OF_A_SERVER = 4;
 const RECEIVED_AT = Date.parse('2026-11-21T00:00:00Z') * 1_000;
 const problems = (directory: string) => checkAndRecount(directory).filter((result) => result.problems.length > 0);
 
-/** Rows beside each event that no index holds: they cost little, and fill an import's transactions. */
+/** Rows between events that don't change the index: they are cheap, and fill an import's transactions. */
 const ROWS_BESIDE = 20;
 const beside = ({ time }: NodeEvent, event: number): NodeEvent[] =>
   Array.from({ length: ROWS_BESIDE }, (_, row) => ({
@@ -68,7 +68,7 @@ const importArguments = (recording: string, directory: string): string[] => [
 ];
 const startImport = (directory: string) => stackside(...importArguments(file, directory));
 
-/** Imports in this process. @returns what it printed */
+/** Imports in this process. @returns the printed text */
 async function importHere(directory: string): Promise<string> {
   const settings = readSettings({ data: directory, logLevel: 'silent' }, {});
   let said = '';
@@ -99,7 +99,7 @@ async function killAfter(rows: number, directory: string, holds = () => true): P
   expect(child.signalCode).toBe('SIGKILL');
 }
 
-/** How many entries of the journal an import has made durable, whatever became of it. */
+/** Number of durable journal entries after an import that ended in any way. */
 function storedEntries(directory: string): number {
   const path = journalPath(directory);
   if (!existsSync(path)) return 0;
@@ -139,7 +139,7 @@ test.each(seeds)(
 );
 
 test(
-  'an import that dies before, between or after the commits of any of its batches goes on where it was',
+  'an import that is killed before, between or after the commits of any batch continues where it was',
   async () => {
     using expected = ingestOf(recorded.map(received));
     const wanted = withoutIdentity(expected.path);
@@ -160,7 +160,7 @@ test(
 
 /**
  * Of a process that receives, `received_at` and the mempool's version are the clock's, so they differ from run to run.
- * Where chainhooks stand is known only where somebody serves.
+ * Positions of chainhooks exist only after a server ran.
  */
 const differing = [
   ...['mempool_transactions.received_at', 'mined_receipts.received_at', 'pending_principals.received_at'],
@@ -174,7 +174,7 @@ const withoutClock = (directory: string) => ({
     .map(({ id, path, text }) => ({ id, path, text })),
 });
 
-/** How many servers died, by what they were at. */
+/** Number of killed servers by their work. */
 interface Kills {
   unanswered: number;
   answered: number;
@@ -196,13 +196,13 @@ async function startServer(directory: string, prng: Prng, kills: Kills) {
   }
 }
 
-/** An event of which only the first half is ever sent. */
+/** An event whose second half is never sent. */
 const cut = ({ path, body }: NodeEvent) => ({
   path,
   body: new ReadableStream({ start: (stream) => stream.enqueue(body.slice(0, body.length / 2)) }),
 });
 
-/** Posts an event as a node does. @returns false where the connection ended without an answer */
+/** Posts an event like a node. @returns false if the connection ended without an answer */
 async function post(url: string, { path, body }: { path: string; body: string | ReadableStream }): Promise<boolean> {
   let response: Response;
   let text: string;
@@ -243,7 +243,7 @@ async function postToKilled(events: readonly NodeEvent[], directory: string, see
 }
 
 test.each(seeds)(
-  'a server that is killed while events come, and is sent again what it did not answer, ends as one that never was: seed %d',
+  'a server that is killed during events ends like one that never was: seed %d',
   async (seed) => {
     const options = { seed: seed + 1, blocks: 40, accounts: 12, transactionsPerBlock: 4, forkEvery: 8 };
     const events = [...devnetEvents(options)];

@@ -18,7 +18,7 @@ test('stackside demo serves a chain that grows', async () => {
   expect(await server.stop()).toBe(0);
 });
 
-test('stackside demo is refused where other machines reach it', async () => {
+test('stackside demo refuses to listen on an address that other machines reach', async () => {
   const refused = await stackside('demo', '--api-host', '0.0.0.0', '--api-port', '0', '--event-port', '0');
   expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([
     1,
@@ -102,7 +102,7 @@ async function refusedMessages(api: string): Promise<number | undefined> {
   return kinds.find(({ event }) => event === 'client_message_refused')?.count;
 }
 
-test('API threads pass steering on, and show the operator what they logged', async () => {
+test('API threads forward steering requests, and their log lines reach the operator', async () => {
   const threads = await startServer('demo', '--interval', '0', '--past-blocks', '1', '--threads', '1');
   const mined = await fetch(`${threads.api}/stackside/v1/devnet/mine`, { method: 'POST' });
   expect([mined.status, ((await mined.json()) as { blocks: unknown[] }).blocks.length]).toEqual([200, 1]);

@@ -1,4 +1,4 @@
-/** A proxy in the environment gets no request: neither between threads, nor to nodes and receivers. */
+/** A proxy in the environment gets no requests between threads, to nodes or to receivers. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { receiver } from '../hooks/server.ts';
@@ -73,13 +73,13 @@ async function everything(): Promise<void> {
   const posted = await stacksideIn(environment, 'simulate', '--blocks', '3', '--post', server.events);
   expect(posted.code).toBe(0);
 
-  // What the thread passes on to the main thread, and what that asks.
+  // The requests that the thread forwards to the main thread, and those that this sends.
   expect(await status('GET', '/metrics')).toBe(200);
   await fetch(`${server.api}/extended/v1/faucets/stx?address=${ADDRESS}`, { method: 'POST' });
   await fetch(`${server.api}/extended/v1/faucets/btc/mqkhEMH6NCeYjFybv7pvFC22MFeaNT9AQC`);
   expect(bitcoin.asked.length).toBeGreaterThan(0);
 
-  // What the thread asks the node.
+  // The thread's request to the node.
   const asked = Promise.withResolvers<void>();
   other.answer('/v2/transactions', () => {
     asked.resolve();
@@ -92,7 +92,7 @@ async function everything(): Promise<void> {
   expect(new Set(node.asked.map(({ path }) => path))).toContain('/v2/transactions');
   expect(await (await fetch(`${server.api}/v2/info`)).json()).toEqual(TESTNET_INFO);
 
-  // A command that asks the server, and a delivery.
+  // A command that calls the server, and a delivery.
   const hook = {
     ...{ name: 'direct', version: '1', chain: 'stacks', network: 'testnet' },
     filters: { events: [{ type: 'tenure_change' }, { type: 'coinbase' }, { type: 'stx_event' }] },

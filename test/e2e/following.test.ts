@@ -124,7 +124,7 @@ test('a follower that is killed while it takes events loses and doubles none, fo
     const asked = new Set<string>();
     web.answer = (name) => {
       asked.add(name);
-      // The place to begin is looked for in single segments; those that follow are read one after the other.
+      // The first entry is searched in single segments; the following segments are read in order.
       const place = later.indexOf(name);
       if (place < least || !asked.has(later[place - 1]!)) return null;
       held.resolve();
@@ -133,7 +133,7 @@ test('a follower that is killed while it takes events loses and doubles none, fo
     const server = await started();
     await postRefused(server);
     await held.promise;
-    // It reads ahead of what it applies.
+    // It reads ahead while it applies.
     await until(async () => (await height(server)) > reached.at(-1)!, 'a block of the archive');
     reached.push(await height(server));
     expect(await server.stop('SIGKILL')).toBe(137);

@@ -12,7 +12,7 @@ const events = [...devnetEvents({ seed: 5, blocks: 12, transactionsPerBlock: 4, 
 
 describe.skipIf(!canMount)('a file system of a few megabytes', () => {
   test.each(['0', '1'])(
-    'with %s threads: events are refused with 503 while it is full, the log is dropped, and both go on afterwards',
+    'with %s threads, a full disk rejects events with 503 and drops log lines, and both continue afterwards',
     async (threads) => {
       using disk = smallDisk(12 * MEGABYTE)!;
       const log = join(disk.path, 'stackside.log');
@@ -32,7 +32,7 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
       const statuses = new Set<number>();
       for (const event of events) {
         disk.fill();
-        // There may be room for it in what the files have allocated.
+        // The files may have allocated enough space for it.
         for (let tries = 0; tries < 3; tries++) statuses.add(await send(event));
         disk.empty();
         expect(await send(event)).toBe(200);
@@ -57,7 +57,7 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
     ['with room for one file beside the database', 40_960, 1_000],
     ['that can hold no more files', 10 * MEGABYTE, 3],
   ])(
-    '%s: commands say that the disk is full, and a server ends with the code that says to start again',
+    'with %s, commands report a full disk, and a server ends with the exit code for a restart',
     async (_, room, files) => {
       using source = ingestOf(events.map(received));
       for (const args of [['serve', '--api-port', '0', '--event-port', '0'], ['rebuild'], ['backup', 'BACKUP']]) {

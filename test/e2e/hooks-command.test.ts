@@ -112,7 +112,7 @@ test('the operator sees and manages the hooks of every consumer', async () => {
   expect((await hooks('list')).stdout).toBe('');
 });
 
-test('what is wrong is said, and ends with 1', async () => {
+test('mistakes are named, and the command ends with 1', async () => {
   expect(await stackside('hooks', 'list', '--url', server.api, '--data', directory.path)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(`There is no admin key at ${join(directory.path, 'admin.key')}.`),

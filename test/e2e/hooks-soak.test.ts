@@ -31,7 +31,7 @@ interface Arrived extends Arrival {
   attempt: number;
 }
 
-/** By the number of the hook, what came to it and how it was answered. */
+/** The deliveries of each hook and their answers, by the number of the hook. */
 const arrived: Arrived[][] = Array.from({ length: HOOKS }, () => []);
 let calm = false;
 /** Connections of requests that are not answered; each further one ends the oldest, and the calm ends all. */

@@ -33,7 +33,7 @@ async function inShell(script: string, args: readonly string[]) {
 
 const TWO_LINES = /^[^\n]+\n[^\n]+\.\n$/;
 
-test('serve over a file ends with 1, and says what it is', async () => {
+test('serve with a file as its data directory ends with 1 and names the file', async () => {
   writeFileSync(at('file'), 'text');
   const { code, stderr } = await stackside('serve', '--data', at('file'), '--api-port', '0', '--event-port', '0');
   expect(stderr).toBe(
@@ -42,7 +42,7 @@ test('serve over a file ends with 1, and says what it is', async () => {
   expect(code).toBe(1);
 });
 
-test('an export over a file that is there runs no query, which would go on or fail behind the error', async () => {
+test('an export to an existing file ends before its query starts', async () => {
   writeFileSync(at('there.csv'), 'text');
   const query = ['--query', 'select 1 from nothing', '--data', at('data')];
   const { code, stderr } = await stackside('export', ...query, '--output', at('there.csv'));
@@ -97,11 +97,11 @@ test.skipIf(!otherCanRun)('data of another user ends with 1, and names the file 
   chmodSync(at('theirs'), 0o700);
 });
 
-/** A file may have 50 KB: what a process writes beyond that fails as on a full disk. */
+/** Files are limited to 50 KB: further writes fail as on a full disk. */
 const SMALL_FILES = 'trap "" XFSZ; ulimit -f 50; exec "$@"';
 
 test.skipIf(process.platform === 'win32')(
-  'what has no room for its output ends with 1 and leaves nothing',
+  'a command without space for its output ends with 1 and leaves no file',
   async () => {
     const folder = at('small');
     mkdirSync(folder);
@@ -128,17 +128,14 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test.skipIf(process.platform === 'win32')(
-  'a rebuild that has no room ends with 1, and the index is as it was',
-  async () => {
-    const before = await stackside('status', '--data', at('data'));
-    const { code, stderr } = await inShell(SMALL_FILES, ['rebuild', '--data', at('data')]);
-    expect(stderr).toMatch(TWO_LINES);
-    expect(stderr).not.toContain('--force');
-    expect(code).toBe(1);
-    expect(await stackside('status', '--data', at('data'))).toEqual(before);
-  },
-);
+test.skipIf(process.platform === 'win32')('a rebuild without space ends with 1 and keeps the old index', async () => {
+  const before = await stackside('status', '--data', at('data'));
+  const { code, stderr } = await inShell(SMALL_FILES, ['rebuild', '--data', at('data')]);
+  expect(stderr).toMatch(TWO_LINES);
+  expect(stderr).not.toContain('--force');
+  expect(code).toBe(1);
+  expect(await stackside('status', '--data', at('data'))).toEqual(before);
+});
 
 const printing: [args: string[], code: number][] = [
   [['serve', '--help'], 0],
@@ -146,16 +143,19 @@ const printing: [args: string[], code: number][] = [
   [['export', '--data', at('data')], 0],
 ];
 for (const [args, code] of printing) {
-  test(`${args[0]} ${args.at(-1) === '--help' ? '--help ' : ''}ends as usual where nobody reads its output`, async () => {
+  test(`${args[0]} ${args.at(-1) === '--help' ? '--help ' : ''}ends as usual if nobody reads its output`, async () => {
     // The reader is gone before anything is written: it closes its end, and then lets the writer begin.
     const script = `mkfifo "${at(`go-${args[0]}`)}"; { read -r < "${at(`go-${args[0]}`)}"; "$@"; echo "ended $?" >&2; } | { exec 0<&-; echo > "${at(`go-${args[0]}`)}"; }`;
     expect((await inShell(script, args)).stderr).toBe(`ended ${code}\n`);
   });
 
-  test.skipIf(!existsSync('/dev/full'))(`${args.join(' ')} ends with 1 where its output has no room`, async () => {
-    const { stderr, code } = await inShell('"$@" > /dev/full', args);
-    expect(stderr).toMatch(TWO_LINES);
-    expect(stderr).toStartWith('The disk of stdout is full.');
-    expect(code).toBe(1);
-  });
+  test.skipIf(!existsSync('/dev/full'))(
+    `${args.join(' ')} ends with 1 if there is no space for its output`,
+    async () => {
+      const { stderr, code } = await inShell('"$@" > /dev/full', args);
+      expect(stderr).toMatch(TWO_LINES);
+      expect(stderr).toStartWith('The disk of stdout is full.');
+      expect(code).toBe(1);
+    },
+  );
 }

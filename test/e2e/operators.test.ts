@@ -51,7 +51,7 @@ function damaged(bytes: Buffer, prng: Prng): Buffer {
   return copy;
 }
 
-/** What may be at the path of a file. */
+/** The kinds of things at the path of a file. */
 type Put = (path: string, prng: Prng) => void;
 
 const inData =
@@ -154,7 +154,7 @@ interface Mistake {
   output: string;
 }
 
-/** What a seed draws, put into a folder. */
+/** Makes a folder with files drawn from a seed. */
 function mistakeOf(seed: number, folder: string): Mistake {
   const prng = new Prng(`operators/${seed}`);
   const [data, input, output] = [dataStates, inputs, outputs].map((kinds) => prng.pick(Object.keys(kinds))) as [
@@ -171,7 +171,7 @@ function mistakeOf(seed: number, folder: string): Mistake {
   return { seed, args, data, input, output };
 }
 
-/** Runs it to its end; what serves is stopped once it is ready. */
+/** Runs a command to its end, and stops a server as soon as it is ready. */
 async function outcome(args: string[]) {
   const child = Bun.spawn([...command, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const stdout = (async () => {
@@ -191,16 +191,16 @@ const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 const namesIn = (directory: string): string[] =>
   statSync(directory, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(directory) : [];
 
-/** Names of what a command began and did not finish. Lock files stay: a removed one may be another process's. */
+/** Names of unfinished files. Lock files stay: a removed one may belong to another process. */
 const unfinished = (...directories: string[]): string[] =>
   directories.flatMap(namesIn).filter((name) => /\.partial|^rebuild$|^index\.new/.test(name));
 
 const CODES = [0, 1, 2];
-/** Two lines at the end; before them whatever was logged. */
+/** Two lines at the end, after log lines. */
 const TWO_LINES = /(^|\n)[^\n]+\n[^\n]+\n$/;
 const STACK = /\n\s+at |undefined|\[object|Error:/;
 
-/** Runs what a seed draws. @returns what it should not have done, in words */
+/** Runs a command drawn from a seed. @returns its faults, in words */
 async function wrongs(seed: number): Promise<object[]> {
   using folder = dataDirectory();
   const mistake = mistakeOf(seed, folder.path);
@@ -224,7 +224,7 @@ const FOUND = [54, 82];
 
 const AT_ONCE = 2;
 test.skipIf(process.platform === 'win32')(
-  'whatever an operator mistakes, the command does its work or says in two lines what is wrong',
+  'a command with random mistakes does its work or names the problem in two lines',
   async () => {
     const drawn = Array.from({ length: casesOf(12) }, (_, number) => firstSeed + number);
     const seeds = [...new Set([...FOUND, ...drawn])];

@@ -23,7 +23,7 @@ import { command, type Server, stackside, stacksideIn, startServer } from './sta
 
 const events = [...devnetEvents({ seed: 17, blocks: 30, accounts: 5, transactionsPerBlock: 2, forkEvery: 7 })];
 const half = events.length >> 1;
-/** Texts of a chainhook and its secret, which nobody else may know. */
+/** The private texts: a chainhook and its secret. */
 const PRIVATE = ['name-of-nobody-else', 'receiver-of-nobody-else', 'hook.register'];
 
 let folder: DataDirectory;
@@ -72,7 +72,7 @@ afterAll(async () => {
 /** The last entry of the archive, by its head. */
 const archived = async (): Promise<number> => (await headIn(directoryFiles(at('archive')), key))?.entry ?? 0;
 
-/** Routes about the chain, which two servers of one node answer alike. */
+/** Routes about the chain: two servers of one node give equal answers. */
 const CHAIN = [
   '/extended/v3/transactions?limit=50',
   '/extended/v2/blocks/latest',
@@ -82,7 +82,7 @@ const CHAIN = [
   '/stackside/v1/contracts',
   '/metadata/v1/ft',
 ];
-/** And those that tell when something was received, which only two servers of one log answer alike. */
+/** Routes with times of receipt: only two servers of one log give equal answers. */
 const ALL = [...CHAIN, '/extended/v1/tx/mempool?limit=50', '/extended/v3/mempool/transactions?limit=50'];
 
 async function answers({ api }: Server, routes: readonly string[]): Promise<Record<string, string>> {
@@ -95,7 +95,7 @@ async function answers({ api }: Server, routes: readonly string[]): Promise<Reco
   return found;
 }
 
-test('a newcomer begins with a static web server, answers the same, and follows its own node', async () => {
+test('a new server starts from a static web server, gives equal answers, and follows its own node', async () => {
   const given = ['--data', at('second'), '--node-rpc', NO_NODE, '--from', web.url, '--archive-public-key', key];
   const second = await startServer('serve', ...given);
   expect(web.asked.some((name) => name.startsWith('open-'))).toBe(true);
@@ -115,7 +115,7 @@ test('a newcomer begins with a static web server, answers the same, and follows 
   );
 });
 
-test('a newcomer that is told to stop while it is restored ends as any server does', async () => {
+test('a new server that is stopped while it restores ends like any server', async () => {
   const asked = Promise.withResolvers<void>();
   using silent = Bun.serve({
     port: 0,
@@ -139,7 +139,7 @@ test('a newcomer that is told to stop while it is restored ends as any server do
   expect(said.at(-1)).toMatchObject({ msg: 'stopping', signal: 'SIGTERM' });
 });
 
-test('no object has a byte of what is private, and all are proven', async () => {
+test('no object has a byte of private data, and all are proven', async () => {
   const commands = journalRows(at('first'))
     .filter(({ path }) => path === '/stackside/command')
     .map(({ text }) => JSON.parse(text) as { uuid: string; type: string });

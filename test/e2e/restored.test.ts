@@ -24,10 +24,10 @@ import { until } from '../support/time/until.ts';
 import { type Server, stackside, startServer } from './stackside.ts';
 
 const BLOCKS = 30;
-/** Blocks that the server had when the machine was lost, and those that came in time for the archive. */
+/** Blocks of the lost machine, and the archived ones. */
 const [HAD, ARCHIVED] = [24, 12];
 const chain = new SimulatedChain({ seed: 12, accounts: 6, operations: false, mempool: false });
-// No RPC interface tells which Bitcoin transaction is the miner's.
+// No RPC route has the miner's Bitcoin transaction.
 const withoutMiner = ({ path, body, time }: NodeEvent): NodeEvent => ({
   ...{ path, time },
   body: JSON.stringify({ ...JSON.parse(body), miner_txid: `0x${'00'.repeat(32)}` }),
@@ -47,7 +47,7 @@ const archive = (): string => at('archive');
 
 const serve = (data: string): Promise<Server> =>
   startServer(
-    // The node has the whole chain already; it is told from its first block on all the same.
+    // The node already has the whole chain, and posts it from the first block.
     ...(['serve', '--data', data, '--archive', archive(), '--node-rpc', rpc.url, '--history', 'full'] as const),
     ...[
       '--node-auth-file',
@@ -63,7 +63,7 @@ const serve = (data: string): Promise<Server> =>
 const hooks = (server: Server, data: string, ...args: string[]) =>
   stackside('hooks', ...args, '--url', server.api, '--data', data);
 
-/** The tables of the chain; no RPC interface tells everything of a Bitcoin block. */
+/** The tables of the chain without data of Bitcoin blocks that no RPC route has. */
 const burnTables = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
 const chainTables = (directory: string) =>
   Object.fromEntries(
@@ -121,13 +121,13 @@ afterAll(async () => {
 });
 
 test(
-  'nothing of the chain is lost, and no block for a chainhook: what was not archived is filled from the node',
+  "the chain and all deliveries are complete: the node fills in the blocks that weren't archived",
   async () => {
     const data = at('restored');
     expect((await stackside('restore', archive(), '--data', data)).code).toBe(0);
     const before = target.received.length;
     const server = await serve(data);
-    // The node goes on with its next block, and posts it until the server has what is below it.
+    // The node continues with its next block, and posts it until the server has the blocks below.
     await postEvents(blocks.slice(HAD + 1), server.events);
     await until(() => heights(target.received.slice(before)).includes(BLOCKS), 'the last block is delivered');
     const status = (await (await fetch(`${server.api}/extended/v1/status`)).json()) as { chain_tip: object };
@@ -143,7 +143,7 @@ test(
 );
 
 test(
-  'a server that was restored to an earlier entry delivers nothing until the operator says so, then all; it writes nothing to the archive that it came from',
+  'a server that was restored to an earlier entry delivers only after its operator allows it, and writes nothing to its former archive',
   async () => {
     const data = at('earlier');
     const restored = await stackside('restore', archive(), '--data', data, '--until-height', '6');
@@ -155,7 +155,7 @@ test(
     const listed = (await hooks(server, data, 'list')).stdout;
     expect(listed).toContain('streaming, disabled, paused');
     expect(listed).toContain('log_restored: the log was restored to an earlier point');
-    // What another chainhook is sent comes after what would have been sent of the paused one.
+    // The deliveries of another chainhook follow the withheld ones of the paused chainhook.
     expect((await hooks(server, data, 'test', fresh.uuid)).code).toBe(0);
     expect(target.received.slice(before).every(({ headers }) => headers['x-chainhook-uuid'] === fresh.uuid)).toBe(true);
     expect((await hooks(server, data, 'remove', fresh.uuid)).code).toBe(0);

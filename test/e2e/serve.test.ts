@@ -25,7 +25,7 @@ const get = async (path: string) => {
 const blocks = events.filter(({ path }) => path === '/new_block');
 const height = ({ body }: NodeEvent): number => (JSON.parse(body) as { block_height: number }).block_height;
 
-test('both ports listen on the loopback unless settings say otherwise', () => {
+test('both ports listen on the loopback by default', () => {
   expect([server.api, server.events].map((url) => new URL(url).hostname)).toEqual(['127.0.0.1', '127.0.0.1']);
 });
 
@@ -70,7 +70,7 @@ describe('the event receiver', () => {
     expect(top.length).toBeLessThan(4096);
   });
 
-  test('says that it is ready', async () => {
+  test('reports that it is ready', async () => {
     const response = await fetch(server.events);
     expect(await response.json()).toMatchObject({ status: 'ready' });
   });
@@ -114,11 +114,11 @@ describe('the event receiver', () => {
     });
   }
 
-  test('a body that is not said to be JSON is 415', async () => {
+  test('a body without a JSON content type is 415', async () => {
     expect((await post('/new_block', '{}', { 'content-type': 'text/xml' })).status).toBe(415);
   });
 
-  test('a web page posts no events, with a content type or without', async () => {
+  test('events from a web page are rejected, with or without a content type', async () => {
     const page = { origin: 'https://evil.example' };
     const json = { 'content-type': 'application/json' };
     for (const headers of [page, { ...page, ...json }, { 'sec-fetch-site': 'same-origin', ...json }]) {
@@ -130,7 +130,7 @@ describe('the event receiver', () => {
     }
   });
 
-  test('a trailing slash is ignored, and events of no use to an index are accepted', async () => {
+  test("a trailing slash is ignored, and events that the index doesn't need are accepted", async () => {
     expect((await post('/mined_block/', '{}')).status).toBe(200);
     expect((await post('/proposal_response', '{"result":"Ok"}')).status).toBe(200);
   });

@@ -28,7 +28,7 @@ async function settingsIn(environment: Environment, ...flags: string[]): Promise
 
 const serving = settingsOfCommand('serve');
 
-/** Texts of which each setting accepts one that is not its default. */
+/** Texts; each setting accepts one of them that isn't its default. */
 const texts = [
   ...['1', '0', '2', '0.7', '70', '2000000', 'false', 'true', 'off', 'open', 'read', 'debug', 'json', 'mainnet'],
   ...['2027-06-30', 'http://127.0.0.1:2', '10.0.0.0/8', '11'.repeat(32), 'ST000000000000000000002AMW42H.token::token'],
@@ -136,7 +136,7 @@ test('STACKSIDE_DATA=DIR stackside demo writes its data there, and changes no ex
   ]);
 });
 
-test('stackside import --log-level info logs at info, and without the flag errors alone', async () => {
+test('stackside import --log-level info logs at info, and only errors without the flag', async () => {
   await stackside('simulate', '--blocks', '3', '--out', at('again.tsv'));
   const spoken = await stackside('import', at('again.tsv'), '--data', at('spoken'), '--log-level', 'info');
   expect(spoken.stderr).toContain('"msg":"block_applied"');
@@ -153,7 +153,7 @@ test('an unknown STACKSIDE_ variable is warned of, with the setting that was mea
   expect(stderr).toBe('STACKSIDE_API_PROT has no effect. It is not a setting. Did you mean STACKSIDE_API_PORT?\n');
 });
 
-/** What a server logs while it takes a chain, at a level. */
+/** The log of a server that receives a chain, at a level. */
 async function logOf(level: string): Promise<Record<string, unknown>[]> {
   const flags = ['--data', at(`level-${level}`), '--log-level', level, '--hook-budget', '3'];
   const server = await startServerIn({ STACKSIDE_API_PROT: '1' }, 'serve', ...flags);
@@ -167,7 +167,7 @@ async function logOf(level: string): Promise<Record<string, unknown>[]> {
   );
 }
 
-test('stackside serve --log-level debug says more than info, and begins with the settings that differ', async () => {
+test('stackside serve --log-level debug logs more than info, and starts with the changed settings', async () => {
   const [debug, info] = await Promise.all([logOf('debug'), logOf('info')]);
   // Whether a server logs its state before it stops depends on the machine.
   const events = (lines: Record<string, unknown>[]) =>

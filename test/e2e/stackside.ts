@@ -5,7 +5,7 @@ import { spawnedWithStdout } from '../support/servers/spawned.ts';
 
 const named = process.env.STACKSIDE_BINARY;
 
-/** The executable that STACKSIDE_BINARY names; null where tests run the source. */
+/** The executable that STACKSIDE_BINARY names; null if tests run the source. */
 export const executable: string | null = named === undefined ? null : resolve(named);
 
 /**
@@ -23,7 +23,7 @@ export interface Finished {
   stderr: string;
 }
 
-/** Variables that a command has besides those of the test. */
+/** Additional environment variables of a command. */
 export type Environment = Record<string, string>;
 
 /** Runs a command to its end. */
@@ -49,7 +49,7 @@ export interface Server {
   ended: Promise<number>;
   /** Answers when the process is gone. */
   stop(signal?: NodeJS.Signals): Promise<number>;
-  /** What it wrote to stderr, once the process is gone. */
+  /** The text of stderr, after the process ended. */
   log(): Promise<string>;
 }
 

@@ -86,7 +86,7 @@ function posting(events: readonly NodeEvent[], { events: url }: Server) {
 }
 const post = (events: readonly NodeEvent[], server: Server) => posting(events, server).done;
 
-/** Starts a server beside the node, unless --node-rpc names another. */
+/** Starts a server next to the node, unless --node-rpc names another. */
 const started = (data: string, ...args: string[]): Promise<Server> =>
   startServer('serve', '--data', at(data), ...(args.includes('--node-rpc') ? [] : ['--node-rpc', node.api]), ...args);
 
@@ -102,7 +102,7 @@ const statesIn = (log: string): string[] =>
     return msg === 'state_changed' || msg === 'state_degraded' ? [`${state}: ${next}`] : [];
   });
 
-/** Runs a command that refuses its work. @returns its exit code and what it wrote to stderr, by lines */
+/** Runs a command that fails. @returns its exit code and the lines of stderr */
 async function refused(...args: string[]) {
   const ports = args[0] === 'serve' ? ['--api-port', '0', '--event-port', '0'] : [];
   const { code, stdout, stderr } = await stackside(...args, ...ports);
@@ -113,10 +113,10 @@ async function refused(...args: string[]) {
 
 const problems = (problem: string, remedy: string) => ({ code: EXIT.operator, lines: [problem, remedy] });
 
-/** Flags of the server whose archive others begin from. */
+/** Flags of the server whose archive starts other servers. */
 const archived = (): string[] => ['--archive', at('archive')];
 
-/** Balances of the newest senders, read as a wallet reads them, once the server knows these accounts. */
+/** Balances of the newest senders, read like a wallet, after the server knows these accounts. */
 async function balances({ api }: Server): Promise<Record<string, string>> {
   const list = await (await fetch(`${node.api}/extended/v1/tx?limit=20`)).json();
   const found: Record<string, string> = {};
@@ -143,7 +143,7 @@ const ends = (states: readonly string[]) => [states[0], states.at(-1)];
 /** Heights move between two questions. */
 const withoutNumbers = (text: string | null): string | null => text?.replaceAll(/\d[\d,]*/g, 'N') ?? null;
 
-/** Waits for a state, then compares all surfaces with what is expected of it. */
+/** Waits for a state, then compares all its surfaces with the expected ones. */
 async function expectSays(server: Server, data: string, expected: Said): Promise<Readiness> {
   const { status, from, ...standing } = expected;
   await until(async () => (await readiness(server)).state === standing.state, `the state ${standing.state}`);
@@ -252,7 +252,7 @@ test('a gap: stuck without a token, also after a restart; filled with the token 
   expect(states).not.toContain(`stuck: ${FILL_BY_HAND}`);
 });
 
-test('a synced node and its token: the history starts 100 blocks below, and a killed server goes on with the fill', async () => {
+test('next to a synced node, the history starts 100 blocks below the tip, and a killed server continues the fill', async () => {
   const from = tip() - 100;
   const token = ['--node-auth-file', at('token')];
   const starting = {
@@ -303,7 +303,7 @@ test('a node that is away: waits for it with the section; the history starts wit
   expect(ends(await stopped(server))).toEqual([`waiting for the node: ${next}`, 'live: Nothing to do.']);
 });
 
-test('a node without the section: after three blocks that do not arrive, asks for it and for a restart', async () => {
+test("a node without the observer's section: after three missing blocks, the server asks for the section and a restart", async () => {
   const next = 'Is this section in its configuration, and was the node restarted since?';
   const server = await started('silent');
   await expectSays(server, 'silent', {

@@ -24,7 +24,7 @@ async function inTerminal(args: readonly string[], holds: (written: string) => b
 
 const CONTROLS = '\u001b';
 
-test('demo: what it is, where the console is, two commands, and blocks', async () => {
+test("demo: prints its purpose, the console's URL, two commands, and blocks", async () => {
   const { code, written } = await inTerminal(['demo', '--interval', '1', '--past-blocks', '1'], (text) =>
     /block_applied .*\r\n/.test(text),
   );
@@ -38,7 +38,7 @@ test('demo: what it is, where the console is, two commands, and blocks', async (
   expect(written).not.toContain('{');
 });
 
-test('serve: prints a banner on a terminal, without control characters if TERM is dumb, and JSON if told to', async () => {
+test('serve: prints a banner on a terminal, without control characters if TERM is dumb, and JSON on request', async () => {
   const directory = temporaryDirectory();
   const args = ['serve', '--data', directory.path, '--node-rpc', 'http://127.0.0.1:1'];
   const waits = (text: string) => text.includes('timeout_ms');

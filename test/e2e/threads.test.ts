@@ -1,4 +1,4 @@
-/** The API on several threads, and in processes that only read, beside one that writes. */
+/** The API on several threads, and in read-only processes next to one that writes. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { StacksApiSocketClient } from '@stacks/blockchain-api-client';
 import { postEvents } from '../../src/devnet/node-event.ts';
@@ -68,7 +68,7 @@ async function expectTheSame(): Promise<void> {
 describe('threads, and two processes that only read', () => {
   test('answer the same as the process that writes', expectTheSame);
 
-  test('push to clients of every thread and process, by whatever transports', async () => {
+  test('push to clients of every thread and process, over each transport', async () => {
     const connected = [['websocket'], ['polling'], ['polling', 'websocket']].flatMap((transports) =>
       [writer, writer, writer, writer, readers[0]!].map(({ api }) => {
         const client = new StacksApiSocketClient({ url: api, socketOpts: { transports, forceNew: true } });
@@ -87,7 +87,7 @@ describe('threads, and two processes that only read', () => {
     for (const { client } of connected) client.socket.disconnect();
   });
 
-  test('answer the same once more was written', async () => {
+  test('give equal answers after further writes', async () => {
     // The thread that accepts events commits them before it reads; others may see them some milliseconds later.
     await fetch(`${writer.events}/ready`);
     await expectTheSame();

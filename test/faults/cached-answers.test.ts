@@ -251,7 +251,7 @@ test(
 );
 
 test(
-  'so it does while branches grow beside a tip that stays',
+  'a cached response equals a fresh one while branches grow off the same tip',
   async () => {
     const seen = new Seen({ answers: 50, copies: 20 });
     await assertProperty(

@@ -294,7 +294,7 @@ function notOnDisk(calls: readonly FileCall[]): string[] {
 }
 
 test.each(commands.map((command) => [command.name, command] as const))(
-  '%s: whichever call fails, it is said, nothing is left, and the next try does it',
+  '%s: any failing call is reported and leaves nothing, and the next attempt succeeds',
   async (_, command) => {
     using undisturbed = await prepared(command);
     const { error: none, seen } = await under(never, command, undisturbed.path);

@@ -119,7 +119,7 @@ const failures: [how: string, fault: Fault][] = [
 ];
 
 test.each(failures)(
-  'where the commit of the index %s, the event is there when it is sent again, and the dispatcher was notified',
+  'if the commit of the index %s, the event is a repetition when sent again, and the dispatcher was notified',
   (_, fault) => {
     using open = opened();
     upToBlock(open);
@@ -254,36 +254,33 @@ const files = [
   ['journal', journalPath],
 ] as const;
 
-test.each(files)(
-  "%s: a file that can't grow stops the events, and once it can they go on as if nothing had been",
-  (_, path) => {
-    using undisturbed = opened();
-    for (const event of eventRange) undisturbed.ingest.receive(event);
-    const wanted = everything(undisturbed.directory);
-    for (const room of [0, 9]) {
-      using open = opened();
-      const db = open.store.opened.get(path(open.directory))!;
-      const { pages } = db.query<{ pages: number }, []>('SELECT page_count AS pages FROM pragma_page_count').get()!;
-      const limit = (most: number) => db.run(`PRAGMA max_page_count = ${most}`);
-      limit(pages + room);
-      let refused = 0;
-      for (const event of eventRange) {
-        for (;;) {
-          try {
-            open.ingest.receive(event);
-            break;
-          } catch (error) {
-            expect(error).toMatchObject({ name: 'StoreUnavailableError', message: 'disk is full' });
-            refused += 1;
-            if (refused === 3) limit(1_000_000);
-          }
+test.each(files)("%s: a file that can't grow stops the events, which continue as before when it can", (_, path) => {
+  using undisturbed = opened();
+  for (const event of eventRange) undisturbed.ingest.receive(event);
+  const wanted = everything(undisturbed.directory);
+  for (const room of [0, 9]) {
+    using open = opened();
+    const db = open.store.opened.get(path(open.directory))!;
+    const { pages } = db.query<{ pages: number }, []>('SELECT page_count AS pages FROM pragma_page_count').get()!;
+    const limit = (most: number) => db.run(`PRAGMA max_page_count = ${most}`);
+    limit(pages + room);
+    let refused = 0;
+    for (const event of eventRange) {
+      for (;;) {
+        try {
+          open.ingest.receive(event);
+          break;
+        } catch (error) {
+          expect(error).toMatchObject({ name: 'StoreUnavailableError', message: 'disk is full' });
+          refused += 1;
+          if (refused === 3) limit(1_000_000);
         }
       }
-      expect({ room, refused }).toEqual({ room, refused: 3 });
-      expect({ room, files: everything(open.directory) }).toEqual({ room, files: wanted });
     }
-  },
-);
+    expect({ room, refused }).toEqual({ room, refused: 3 });
+    expect({ room, files: everything(open.directory) }).toEqual({ room, files: wanted });
+  }
+});
 
 test('the journal is synced at each commit, and the index is not', () => {
   const synchronous = ({ store }: Opened, path: string) =>

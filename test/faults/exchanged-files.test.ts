@@ -163,7 +163,7 @@ function sampled(name: string, usual: number): Pair[] {
   return taken;
 }
 
-test('files are opened exactly where the journal holds the history of the index', () => {
+test('files are opened only if the journal has the history of the index', () => {
   for (const pair of sampled('open', 12)) {
     const { belongs, chain } = truthOf(pair);
     using directory = directoryOf(pair);
@@ -175,7 +175,7 @@ test('files are opened exactly where the journal holds the history of the index'
   }
 });
 
-test('where files are refused, rebuilding the index leads on', () => {
+test('a rebuild repairs refused files', () => {
   for (const pair of sampled('ways out', 6)) {
     const { belongs, inJournal } = truthOf(pair);
     if (belongs) continue;

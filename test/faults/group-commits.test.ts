@@ -148,7 +148,7 @@ test('nothing is locked once the timer has ended, nor after an event that change
   lockFiles(open.directory);
 });
 
-test('what was answered can be read at once by this process', async () => {
+test('this process can read an acknowledged event at once', async () => {
   using open = opened();
   const snapshots = openSnapshots(open.directory, { before: open.ingest.publish });
   for (const event of group) {
@@ -159,7 +159,7 @@ test('what was answered can be read at once by this process', async () => {
   snapshots.close();
 });
 
-test('chainhooks see only what is committed', () => {
+test('chainhooks see only committed data', () => {
   using open = opened();
   const before = open.seen().deliveries;
   open.receive(group);
@@ -202,7 +202,7 @@ test.each<Fault>([
   expect(everything(open.directory)).toEqual(whole);
 });
 
-test('an event that is sent again after a commit failed is known', () => {
+test('an event that is sent again after a failed commit is a repetition', () => {
   using open = opened();
   open.receive(group);
   open.failNext('COMMIT', { code: 'full', effect: 'rolled_back' });
@@ -301,7 +301,7 @@ test('events that an import commits are in the journal, and in the index with it
   expect(everything(open.directory)).toEqual(imported(group));
 });
 
-test('an import that is stopped loses what it did not keep, and nothing else', () => {
+test('a stopped import loses only uncommitted rows', () => {
   const [kept, others] = [group.slice(0, -5), group.slice(-5)];
   using stopped = copyOf(from);
   using undisturbed = copyOf(from);

@@ -114,7 +114,7 @@ const grows = (short: Cost, long: Cost): boolean =>
   short.status !== 404 && long.pages > short.pages + SOME;
 
 test.skipIf(!canCountReads)(
-  'a request reads no more pages of a longer chain (skipped where the system does not count reads)',
+  "a request reads no more pages of a longer chain (skipped if the system doesn't count reads)",
   async () => {
     const [shorter, longer] = directories;
     if (shorter === undefined || longer === undefined) throw new Error('there are no chains');
@@ -161,7 +161,7 @@ async function pagesOfSearch(directory: string, filter: Filter): Promise<number>
 }
 
 test.skipIf(!canCountReads)(
-  'to find what a chainhook matched last reads no more of a longer chain (skipped where the system does not count reads)',
+  "a search for a chainhook's last match reads no more of a longer chain (skipped if the system doesn't count reads)",
   async () => {
     const [short, long] = directories;
     if (short === undefined || long === undefined) throw new Error('there are no chains');

@@ -38,7 +38,7 @@ function rain(seed: string): Plan {
 }
 
 describe.each(expected)('commits $committed', ({ committed, from, undisturbed }) => {
-  test('the range has what is to be held: forks, deliveries that take blocks back, transactions that wait', () => {
+  test('the range has forks, deliveries with rollbacks, and pending transactions', () => {
     expect(undisturbed.failed).toBe(0);
     expect(undisturbed.said).toContain('block_reverted');
     expect(undisturbed.files.index.hook_deliveries!.filter((row) => row.includes('rollback')).length).toBeGreaterThan(
@@ -58,5 +58,5 @@ describe.each(expected)('commits $committed', ({ committed, from, undisturbed })
       expect(words).toEqual(words.map((_, index) => (index % 2 === 0 ? 'writes_failing' : 'writes_resumed')));
     }
   };
-  test('calls that fail again and again leave what a run leaves that nothing disturbed', disturbs, timeout);
+  test('repeated failures leave the same data as an undisturbed run', disturbs, timeout);
 });

@@ -293,7 +293,7 @@ describe('between two turns', () => {
     expect(passedOver).toBeGreaterThan(0);
   });
 
-  test('searches that go on in turn over one connection find what each finds alone', async () => {
+  test('searches that take turns on one connection find the same as each alone', async () => {
     const urls = searches();
     const alone: string[] = [];
     for (const url of urls) alone.push(await (await ask(url)).text());

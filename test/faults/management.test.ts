@@ -95,7 +95,7 @@ async function sceneOf(server: HookServer, url: string): Promise<Scene> {
 }
 
 test(
-  'whichever call fails under a request, the answer says so and nothing else',
+  'any failing call under a request is reported in the answer, without details',
   async () => {
     let plan = never;
     using seen = everywhere((call) => plan(call));

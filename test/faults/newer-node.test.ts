@@ -270,7 +270,7 @@ describe('an event by a path that no release posts to', () => {
   });
 });
 
-test('what is of an unknown kind is counted and logged once for each kind', () => {
+test('parts of an unknown kind are counted, and logged once for each kind', () => {
   using open = openNew();
   const [first, second, third] = [0, 1, 2].map((nonce) => transfer(alice, nonce, 200)) as [
     Transaction,
@@ -323,7 +323,7 @@ test('an event of a new kind is among all events of its transaction, and no Clar
   ]);
 });
 
-test('however many and long the new kinds of one thing are, few are logged in few words, and those of others are logged', () => {
+test('of many long new kinds, only a few are logged, shortened, and the kinds of other parts are logged, too', () => {
   using open = openNew();
   const statuses = Array.from({ length: 200 }, (_, index) => `${index} ${'x'.repeat(5_000)}`);
   const transactions = statuses.map((status, index) => receipt(transfer(alice, index, 200), index, { status }));

@@ -144,7 +144,7 @@ async function failuresToRead(directory: string, accepted: readonly NodeEvent[],
 }
 
 test(
-  'an odd number is accepted or refused by name, and what is accepted can be read',
+  'an odd number is accepted or rejected by its field, and accepted data can be read',
   async () => {
     const prng = new Prng(`odd numbers/${firstSeed}`);
     const chain = { seed: firstSeed, blocks: 10 * TIMES, accounts: 8, transactionsPerBlock: 3, forkEvery: 5 };

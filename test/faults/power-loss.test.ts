@@ -95,7 +95,7 @@ function bodyIn(directory: string, id: string): string | undefined {
 
 const all = [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }, { type: 'coinbase' }];
 
-test('whatever is sent is on the disk, and after a loss of power one id still names one body and every fork is delivered', async () => {
+test('every sent delivery is on the disk, and after a power loss one id still has one body and every fork is delivered', async () => {
   using directory = dataDirectory();
   using target = receiver();
   let crash: { image: DataDirectory; delivered: number } | null = null;
@@ -141,7 +141,7 @@ test('whatever is sent is on the disk, and after a loss of power one id still na
   followed([...bodies.values()].map((text) => JSON.parse(text)));
 });
 
-test('what a consumer is answered about a hook is on the disk', async () => {
+test('answers about a hook describe data that is on the disk', async () => {
   using directory = dataDirectory();
   await using server = start(directory.path);
   for (const event of events.slice(0, 2)) server.ingest.receive(event);

@@ -161,7 +161,7 @@ describe('a wrong answer is reported with its subject and first block', () => {
         heightOf(url) < 40 ? answer : changed(answer, (body) => Object.assign(body, { balance: more(body.balance) })),
       ),
     },
-    'a balance whose past the node does not tell': {
+    "a balance whose past the node doesn't return": {
       kind: 'accounts',
       name: 'balance',
       first: 40,

@@ -155,7 +155,7 @@ async function filledRun({ chain, events, from, to }: Broken, open: OpenIngest):
   return filled + (await fill(open, chain, chain.tip.indexBlockHash)).blocks;
 }
 
-test('a filled index equals that of an unbroken run, whatever forks came, before, in and after the gap', async () => {
+test('a filled index equals one without a gap, whatever forks came before, in and after the gap', async () => {
   const seen = new Seen({ blocks: 10, 'chains of Bitcoin': 1 });
   await assertProperty(
     fc.asyncProperty(forks(), fc.nat(100), fc.nat(100), async (drawn, first, length) => {
@@ -262,7 +262,7 @@ const changed = async (answer: Response, change: (body: never) => void): Promise
 const heightOf = ({ pathname, searchParams }: URL): number =>
   straight.chain.block(`0x${searchParams.get('tip') ?? pathname.split('/').at(-1)}`)?.height ?? -1;
 
-describe('a block that the node does not tell whole is refused by name, and those below it are filled', () => {
+describe('a block that the node returns incompletely is named, and the blocks below it are filled', () => {
   const replay = /^\/v3\/blocks\/replay/;
   const at =
     (height: number, lie: Lie): Lie =>
@@ -352,7 +352,7 @@ describe('a block that the node does not tell whole is refused by name, and thos
   });
 });
 
-test('an operation on Bitcoin is noticed where its block touches the account, and the block is refused', async () => {
+test('a block is rejected if an operation on Bitcoin touched one of its accounts', async () => {
   const chain = new SimulatedChain({ seed: 3, accounts: 3, mempool: false });
   const events = [chain.genesis()];
   while (chain.tip.height < 60) {
@@ -367,7 +367,7 @@ test('an operation on Bitcoin is noticed where its block touches the account, an
   expect(open.ingest.tipHeight()).toBe((error as IncompleteBlockError).height - 1);
 });
 
-test('a node that is away, fails, or refuses the token ends the fill, and the next one goes on', async () => {
+test('a node that is away, fails or rejects the token ends the fill, and the next one continues', async () => {
   const failing = on(/v2\/accounts/, () => new Response('overloaded', { status: 500 }));
   await expect(withLie(failing)).rejects.toThrow(NodeUnreachableError);
   const refusing = on(/replay/, () => new Response('no', { status: 401 }));
@@ -427,7 +427,7 @@ test('the first request for an older tenure finds it, even if it began far below
   });
 });
 
-test('a lock of pox-4 that ends with the epoch of pox-5 is what its event says', async () => {
+test('a lock of pox-4 that ends with the epoch of pox-5 equals its event', async () => {
   const pox5Height = 300;
   const chain = new SimulatedChain({ seed: 5, accounts: 40, pox5Height, ...OPTIONS });
   const events = [chain.genesis()];

@@ -127,7 +127,7 @@ describeWith('Redis', hasRedis, () => {
     expect(everything(open.directory)).toEqual(expected);
   }
 
-  test('what was published comes from the beginning, then what is published, each once and acknowledged', async () => {
+  test('earlier events come first, then new ones, each once and acknowledged', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -149,7 +149,7 @@ describeWith('Redis', hasRedis, () => {
     ]);
   });
 
-  test('a start goes on after the last message; with data from elsewhere, after the last block', async () => {
+  test('a start continues after the last message, and with data from elsewhere after the last block', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -184,7 +184,7 @@ describeWith('Redis', hasRedis, () => {
     await isComplete(open, broker);
   });
 
-  test('a publisher that was made anew, with smaller numbers, is followed from the last block on', async () => {
+  test('a new publisher with smaller numbers is followed from the last block', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -201,7 +201,7 @@ describeWith('Redis', hasRedis, () => {
     expect([reasons(subscriber), subscriber.named('snp_gap')]).toEqual([['start'], []]);
   });
 
-  test('streams that the broker drops are asked for anew, after the last message', async () => {
+  test('streams that the broker drops are requested again, after the last message', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -217,7 +217,7 @@ describeWith('Redis', hasRedis, () => {
     expect(new Set(reasons(subscriber).slice(1))).toEqual(new Set(['no_group']));
   });
 
-  test('after two minutes of silence the stream is asked for anew', async () => {
+  test('after two minutes of silence the stream is requested again', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -241,7 +241,7 @@ describeWith('Redis', hasRedis, () => {
     expect(reasons(subscriber)).toEqual(['start', 'silence']);
   });
 
-  test('a gap makes the stream be asked for anew, and one that remains is logged', async () => {
+  test('after a gap the stream is requested again, and a remaining gap is logged', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -263,7 +263,7 @@ describeWith('Redis', hasRedis, () => {
     await isComplete(open, broker);
   });
 
-  test('a block whose parent is missing is asked for by the block, then logged with what to do, and holds up the rest', async () => {
+  test('a block without its parent requests the stream after the last block, is then logged with a remedy, and blocks the rest', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -287,7 +287,7 @@ describeWith('Redis', hasRedis, () => {
     expect(subscriber.named('snp_resumed')).toHaveLength(1);
   });
 
-  test('an event by a path that only a newer node posts to is kept; one that no node can post is left out, and logged once', async () => {
+  test("an event with a newer node's path is kept, and one with a path of no node is skipped and logged once", async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -302,7 +302,7 @@ describeWith('Redis', hasRedis, () => {
     expect(journalRows(open.directory).at(-1)).toMatchObject({ path: newer.path, text: newer.text });
   });
 
-  test("an event that can't be understood holds up the rest, and is logged", async () => {
+  test("an event that can't be read blocks the rest, and is logged", async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -414,7 +414,7 @@ describeWith('Redis', hasRedis, () => {
     expect(log.entries.filter(({ text }) => text === late.text)).toHaveLength(1);
   });
 
-  test('a host that comes late asks for a stream once it has what the others took, from there on', async () => {
+  test("a host that joins late requests a stream after it has the others' events, from there on", async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     const log = new MemoryLog();
@@ -460,7 +460,7 @@ describeWith('Redis', hasRedis, () => {
     timeout,
   );
 
-  test('a Redis that is killed and comes back is waited for; the log says it once, and /ready why', async () => {
+  test('a server waits for a killed Redis, logs it once, and reports the reason in /ready', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -492,7 +492,7 @@ describeWith('Redis', hasRedis, () => {
     expect(reasons(subscriber)).toEqual(['start', 'gap']);
   });
 
-  test('a Redis that does not answer is given up, and asked again', async () => {
+  test("a Redis that doesn't answer is disconnected, and connected again", async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     let isDead = true;

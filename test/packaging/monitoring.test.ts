@@ -143,7 +143,7 @@ test('each alert has a test case in which it fires', () => {
   expect(names.sort()).toEqual(alerts.map(({ alert }) => alert).sort());
 });
 
-test.skipIf(Bun.which('promtool') === null)('promtool finds the alerts valid, and each fires in its case alone', () => {
+test.skipIf(Bun.which('promtool') === null)('promtool accepts the alerts, and each fires only in its test case', () => {
   for (const [what, file] of [
     ['check', 'alerts.yml'],
     ['test', 'alerts.test.yml'],

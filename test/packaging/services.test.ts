@@ -61,7 +61,7 @@ describe('the Containerfile', () => {
     expect(instruction('STOPSIGNAL')).toBe('SIGTERM');
   });
 
-  test('asks for the health by a command of the program', () => {
+  test('checks its health with a command of the program', () => {
     const [, command = '[]'] = /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(containerfile) ?? [];
     const [program, ...words] = JSON.parse(command) as string[];
     expect([program]).toEqual(JSON.parse(instruction('ENTRYPOINT')) as string[]);

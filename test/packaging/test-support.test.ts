@@ -96,7 +96,7 @@ async function problemOf(work: Promise<unknown>): Promise<[problem: string, mess
   return [error.problem, error.message];
 }
 
-describe('a chain that does not start says why', () => {
+describe("a chain that doesn't start reports why", () => {
   test('an executable that is missing', async () => {
     expect(await problemOf(startDevnet({ executable: join(directory.path, 'none') }))).toEqual([
       'executable_missing',
@@ -134,7 +134,7 @@ describe('a chain that runs', () => {
   });
   afterAll(() => chain.stop());
 
-  test('refuses what is wrong, and waits end', async () => {
+  test('rejects wrong arguments, and waits end', async () => {
     expect(await problemOf(chain.hooks.next())).toEqual(['refused', expect.stringContaining('chain.hooks.add()')]);
     expect(await problemOf(chain.fork(200))).toEqual(['refused', expect.stringContaining('body/depth')]);
     // What isn't said is as usual.
@@ -156,7 +156,7 @@ describe('a chain that runs', () => {
     expect(contract_id).toEndWith('.contract-1');
   });
 
-  test('has the stacking contract that it was asked for', async () => {
+  test('has the requested stacking contract', async () => {
     const pox = (await (await fetch(`${chain.url}/v2/pox`)).json()) as { contract_id: string };
     expect(pox.contract_id).toEndWith('.pox-5');
   });
@@ -190,7 +190,7 @@ describe('a chain that runs', () => {
     ]);
   });
 
-  test('goes back to the state after a block, and to one with a name as often as it is asked to', async () => {
+  test('reverts to the state after a block, and to a named one any number of times', async () => {
     const { address } = await chain.account('saver');
     const balance = async (): Promise<string> => {
       const { stx } = (await (await fetch(`${chain.url}/extended/v1/address/${address}/balances`)).json()) as {
@@ -214,7 +214,7 @@ describe('a chain that runs', () => {
     expect((await chain.revert(await chain.tip())).orphaned).toEqual([]);
   });
 
-  test('keeps its port, and another chain says so', async () => {
+  test('keeps its port, and another chain on that port fails with the reason', async () => {
     const port = Number(new URL(chain.url).port);
     expect(await problemOf(startDevnet({ executable, port }))).toEqual([
       'not_started',
@@ -254,14 +254,14 @@ describe('a chain that runs', () => {
     expect(await waiting).toEqual(['wrong_signature', 'The signature of evt_1 is wrong.']);
   });
 
-  test('that is stopped ends what waits', async () => {
+  test('that is stopped ends all waits', async () => {
     await chain.stop();
     expect(await ending).toBe('never answered');
     expect((await problemOf(chain.mine()))[0]).toBe('stopped');
   });
 });
 
-test('a chain that dies ends what waits with its last log lines', async () => {
+test('a chain that dies ends all waits with its last log lines', async () => {
   const pid = join(directory.path, 'pid');
   const ready = `{"ready":true,"api":"http://127.0.0.1:9"}`;
   const dies = script(

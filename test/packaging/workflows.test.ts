@@ -33,7 +33,7 @@ describe.each(workflows)('$name', ({ text, workflow }) => {
   const steps = Object.values(workflow.jobs).flatMap((job) => job.steps ?? []);
   const scripts = steps.flatMap(({ run }) => (run === undefined ? [] : [run]));
 
-  test('uses actions of one commit each, with their version beside', () => {
+  test('pins each action to a commit, with its version in a comment', () => {
     const all = [...text.matchAll(/uses: (\S+)(.*)/g)];
     const used = all.filter(([, action = '']) => !action.startsWith('./'));
     expect(all.length).toBeGreaterThan(0);
@@ -46,7 +46,7 @@ describe.each(workflows)('$name', ({ text, workflow }) => {
     }
   });
 
-  test('reads alone unless a job says more, and keeps no credentials', () => {
+  test('has only read permission unless a job needs more, and keeps no credentials', () => {
     expect(workflow.permissions).toEqual({ contents: 'read' });
     for (const { with: options } of steps.filter(({ uses }) => uses?.startsWith('actions/checkout@'))) {
       expect(options?.['persist-credentials']).toBe(false);

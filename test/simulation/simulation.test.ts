@@ -167,7 +167,7 @@ const casesThatOnceFailed: Case[] = [
 ];
 
 test(
-  'whatever happens, the laws hold once all is calm',
+  'under any disturbances, the laws hold in the end',
   async () => {
     const seen = new Seen({ 'events of the trace': 20 });
     await assertSeeds(
@@ -197,7 +197,7 @@ const twiceLost: Case = {
 };
 
 test(
-  'whatever becomes of the machine, another one has what the archive has, and the laws hold',
+  "after the loss of a machine, another one has the archive's data, and the laws hold",
   async () => {
     const seen = new Seen({ archive_base_made: 1, 'restored to its end': 1, 'restored to an earlier entry': 1 });
     await assertSeeds(
@@ -216,7 +216,7 @@ test(
 );
 
 test(
-  'a law that is broken names its seed, and is shrunk to what breaks it',
+  'a broken law names its seed, and is shrunk to the smallest case',
   async () => {
     const nothingIsReverted = fc.asyncProperty(cases(CHAIN_WITH_FORKS), async (one) => {
       expect((await run(one)).filter((line) => line.endsWith('block_reverted'))).toEqual([]);

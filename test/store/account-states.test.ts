@@ -125,7 +125,7 @@ function accountsOf(db: Database, height: number): Record<string, Account> {
 }
 
 test(
-  "at any height, accounts are what the blocks up to it say, and undone blocks leave the checkpoints of others' chain",
+  "accounts at any height equal a recount of the blocks up to it, and undone blocks keep the other chain's checkpoints",
   () => {
     using directory = dataDirectory();
     using db = openWriter(directory.path);

@@ -82,7 +82,7 @@ async function expectPart<T>(
   });
 }
 
-test('the chain has what the lists are about', () => {
+test('the drawn chain has rows for every list', () => {
   const counts = rows<Record<string, number>>(
     `SELECT (SELECT count(*) FROM account_checkpoints) AS checkpoints,
             (SELECT count(*) FROM token_checkpoints WHERE token = 1) AS fts,
@@ -96,7 +96,7 @@ test('the chain has what the lists are about', () => {
 });
 
 describe('up to any height', () => {
-  test('sums of STX are those of events, fees and rewards, and nonces those that were used', async () => {
+  test('sums of STX equal events, fees and rewards, and nonces equal the used ones', async () => {
     const seen = new Seen({ 'accounts with transfers': 20 });
     await assertProperty(
       fc.asyncProperty(someone, height, async ({ id, address }, until) => {
@@ -145,7 +145,7 @@ describe('up to any height', () => {
     );
   });
 
-  test('sums of tokens are those of their events', async () => {
+  test('sums of tokens equal their events', async () => {
     const seen = new Seen({ assets: 20 });
     await assertProperty(
       fc.asyncProperty(someone, height, async ({ id, address }, until) => {
@@ -228,7 +228,7 @@ describe('of all blocks up to one, or of one', () => {
     );
   });
 
-  test('transactions with transfers leave out what is only sponsored, and show the events of the principal', async () => {
+  test("transactions with transfers omit sponsored ones, and show the principal's events", async () => {
     const seen = new Seen({ items: 100 });
     await assertProperty(
       fc.asyncProperty(someone, heights, limit, offset, async ({ id, address }, blocks, count, skipped) => {
@@ -399,7 +399,7 @@ describe('of tokens', () => {
       id,
     ).map(({ tx_id, event_index }) => `${hex(tx_id)} ${event_index}`);
 
-  test('events are those that name it and that it logged, of the kinds that are asked for', async () => {
+  test('events are those that name the principal and its logs, of the requested kinds', async () => {
     const seen = new Seen({ items: 100, contracts: 5 });
     await assertProperty(
       fc.asyncProperty(
@@ -434,7 +434,7 @@ describe('of tokens', () => {
     expect(await newest(transactions - 1, 0)).toHaveLength(5);
   });
 
-  test('holdings are what is owned, the last received first; of some assets, theirs', async () => {
+  test('holdings are the owned tokens, the last received first, for all or some assets', async () => {
     const kinds = assetsOf('nft');
     const owners = principals.filter(({ id }) => rows('SELECT 1 FROM nft_instances WHERE owner_id = ?', id).length > 0);
     const seen = new Seen({ items: 15 });

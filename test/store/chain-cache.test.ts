@@ -171,7 +171,7 @@ test('connections share one cached object of a transaction, and one from before 
   expect(together[1]).toBe(second);
 });
 
-test('a snapshot that is older than it is assumed to be reads its own chain, and leaves nothing of it for others', async () => {
+test('a snapshot that is older than assumed reads its own chain, and caches nothing for others', async () => {
   using open = openNew();
   const chain = new SimulatedChain({ seed: 9, mempool: false });
   open.ingest.receive(received(chain.genesis()));

@@ -43,7 +43,7 @@ test('another block 1 on another Bitcoin block of a height with six confirmation
   expect(() => open.ingest.receive(rival.event)).toThrow(/^burn_block_hash is .*Bitcoin block 101/);
 });
 
-test('block 1 may fork: before its Bitcoin block has six confirmations, and on one that the chain knows or the node never announced', () => {
+test('block 1 may fork before its Bitcoin block has six confirmations, and if the chain knows the other Bitcoin block or the node never announced it', () => {
   const rivals: [length: number, fields: object][] = [
     [6, { burn_block_hash: hashOf('after a reorganization'), burn_block_height: 101 }],
     [20, { burn_block_height: 101 }],
@@ -62,7 +62,7 @@ test('block 1 may fork: before its Bitcoin block has six confirmations, and on o
   }
 });
 
-test('block 1 may fork on a Bitcoin that the node says has forked, however deep', () => {
+test('block 1 may fork on a Bitcoin fork that the node announced, however deep', () => {
   const chain = new SimulatedChain({ seed: 4, accounts: 10 });
   using open = openNew();
   const take = ({ events }: Pick<MinedBlock, 'events'>) => {

@@ -8,7 +8,7 @@ import { openNew, received } from '../support/data/ingest.ts';
 const events = [...devnetEvents({ seed: 11, blocks: 60, transactionsPerBlock: 6, forkEvery: 7, forkDepth: 3 })];
 
 describe('changes', () => {
-  test('of each event can be read with it, and say what it did', async () => {
+  test('of each event can be read together with the event', async () => {
     using open = openNew();
     const snapshots = openSnapshots(open.directory);
     let last = 0;
@@ -81,7 +81,7 @@ describe('changes', () => {
     snapshots.close();
   });
 
-  test('are not notified of what is imported, nor of an event that fails', async () => {
+  test('are not notified of imports, nor of an event that fails', async () => {
     using open = openNew();
     const snapshots = openSnapshots(open.directory);
     for (const event of events.slice(0, 30)) open.ingest.apply(received(event));
@@ -97,7 +97,7 @@ describe('changes', () => {
     snapshots.close();
   });
 
-  test('of a block name everyone whom its transactions or matured rewards concern', async () => {
+  test('of a block name every principal of its transactions and matured rewards', async () => {
     using open = openNew();
     const snapshots = openSnapshots(open.directory);
     for (const event of events) open.ingest.apply(received(event));

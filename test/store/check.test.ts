@@ -51,7 +51,7 @@ test('a deep check finds an entry of a decoded value that no log has', () => {
   ]);
 });
 
-test('what a journal has besides its schema is found', () => {
+test("an object that isn't in the journal's schema is a finding", () => {
   using copy = copied();
   {
     using journal = new Database(journalPath(copy.path));

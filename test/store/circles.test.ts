@@ -6,7 +6,7 @@ import { block, hashOf, type MadeBlock } from '../support/events/handmade.ts';
 import { burnBlock } from '../support/events/pox.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
-test('Bitcoin blocks that are each other’s parents are no branch', () => {
+test('Bitcoin blocks that are each other’s parents make no branch', () => {
   using open = openNew();
   const events = [
     burnBlock(9, 'below', 'root', []),
@@ -20,7 +20,7 @@ test('Bitcoin blocks that are each other’s parents are no branch', () => {
   expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
-test('a Bitcoin block whose parent is at another height than the one below it builds on nothing', () => {
+test("a Bitcoin block whose parent isn't at the height below has no branch", () => {
   using open = openNew();
   const events = [
     burnBlock(10, 'orphan', 'root', []),

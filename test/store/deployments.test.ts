@@ -32,7 +32,7 @@ async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => T | P
 const POOL = `${alice.address}.pool`;
 const START_OF_LIST = { cursor: null, item: null, offset: 0 };
 
-test('a deployment waits, fails, succeeds at last, and waits again where its blocks are orphaned', async () => {
+test('a deployment waits, fails, succeeds, and waits again if its blocks are orphaned', async () => {
   using open = openNew();
   const status = async () => {
     const found = await read(open, (reader) => reader.contracts.deployment(POOL));
@@ -62,7 +62,7 @@ test('a deployment waits, fails, succeeds at last, and waits again where its blo
   expect(await status()).toBeUndefined();
 });
 
-test('the fees of what waits are counted by type', async () => {
+test('the fees of pending transactions are counted by type', async () => {
   using open = openNew();
   open.ingest.receive(block(null, 'one').event);
   const transfers = [transfer(alice, 10, 1000), transfer(bob, 10, 200), transfer(bob, 11, 1000)];
@@ -108,7 +108,7 @@ test('logs of microblocks come before those of their block', async () => {
   }
 });
 
-test('a block that names no tenure is one of its own, or of none in Nakamoto', async () => {
+test('a block without a tenure is its own tenure, or has none in Nakamoto', async () => {
   using open = openNew();
   const one = block(null, 'one', [], { signer_bitvec: null });
   const two = block(one, 'two', [], { signer_bitvec: null });

@@ -51,7 +51,7 @@ test('an event that changes nothing moves the position all the same', () => {
   expect(again.ingest.imported(SOURCE).rows).toBe(4);
 });
 
-test('an event that is refused leaves the position where it was', () => {
+test("a rejected event doesn't change the position", () => {
   using open = openNew();
   open.ingest.receive(numbered(events[0]!, 1));
   const refused = { path: '/new_block', text: '{}', receivedAt: 0 };

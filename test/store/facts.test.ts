@@ -20,7 +20,7 @@ function enrichFirst(db: Database): void {
   db.run('UPDATE token_changes SET asset_id = 1');
 }
 
-test('unknown principals, tokens and contracts have nothing, whatever the first ones have', async () => {
+test('unknown principals, tokens and contracts have no rows, even if those with the first ids do', async () => {
   using directory = ingestOf([...devnetEvents(CHAIN)].map(received));
   using db = new Database(indexPath(directory.path));
   enrichFirst(db);

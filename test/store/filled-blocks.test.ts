@@ -149,7 +149,7 @@ test('a filled block that lacks an operation on Bitcoin is replaced by the event
   }
 });
 
-test('answers show what completed a filled block, though the tip is the same', async () => {
+test('answers show data that completed a filled block, although the tip is the same', async () => {
   using open = openNew();
   for (const event of [one.event, filled(two), three.event, burnBlock(LOWEST)]) open.ingest.receive(event);
   open.ingest.receive(filledBurnBlock(burnBlock(LOWEST + 1)));

@@ -107,7 +107,7 @@ test('every table of the index is compared by the fork law or is left out of it 
 });
 
 test(
-  'any stream of events with forks ends in the tables of its winning chain alone',
+  'any stream of events with forks ends in the tables of its winning chain',
   () => {
     const seen = new Seen({ blocks: 10, 'orphaned blocks': 2, 'empty balances of tokens': 1 });
     assertProperty(
@@ -279,7 +279,7 @@ test(
 );
 
 test(
-  'a block that is alone and is reverted leaves every table as it was, and the next begins with nothing',
+  'a single block that is reverted leaves every table as before, and the next one starts from empty tables',
   () => {
     using directory = dataDirectory();
     using db = openWriter(directory.path);
@@ -319,7 +319,7 @@ test(
 );
 
 test(
-  'a block whose accounts are summed up in portions fills the tables as any other, and can be undone',
+  'a block whose accounts are summed in portions fills the tables like any other, and can be undone',
   () => {
     using directory = dataDirectory();
     using db = openWriter(directory.path);
@@ -432,7 +432,7 @@ test(
 );
 
 test(
-  'the version of the mempool changes whenever what waits does, and its count is that of what waits',
+  "the mempool's version changes with its transactions, and its count is theirs",
   () => {
     const seen = new Seen({ changes: 2 });
     assertProperty(
@@ -464,7 +464,7 @@ test(
 );
 
 test(
-  'the burn height is the greatest of the tip and of what joined the Bitcoin chain since it became the tip',
+  'the burn height is the greatest of the tip and the Bitcoin blocks since',
   () => {
     const seen = new Seen({ heights: 5 });
     assertProperty(

@@ -50,7 +50,7 @@ function grown(drawn: readonly { parent: number; takes: readonly number[] }[]): 
   return nodes;
 }
 
-test('forks are the branches beside the chain, and each transaction of theirs has its fate', async () => {
+test('forks are the branches off the chain, and each of their transactions has its outcome', async () => {
   const seen = new Seen({
     'a fork of several blocks': 10,
     mined: 10,
@@ -122,7 +122,7 @@ test('forks are the branches beside the chain, and each transaction of theirs ha
   );
 });
 
-test('of a fork of more blocks than are read nobody knows whether it was never on the chain', async () => {
+test('whether a fork was ever on the chain is unknown if it has more blocks than are read', async () => {
   const branch = (name: string, length: number): MadeBlock[] => {
     const made: MadeBlock[] = [];
     for (let at = 0; at < length; at++) made.push(block(made.at(-1) ?? null, `${name} ${at}`, []));

@@ -87,7 +87,7 @@ const counted = {
   transactions: { total: zero.transactions.length },
 };
 
-test('what block 0 made counts before block 1, where block 0 is the tip and no list has it', async () => {
+test('block 0 counts before block 1 as the tip, and is in no list', async () => {
   using directory = dataDirectory();
   {
     using open = openAt(directory.path);
@@ -144,7 +144,7 @@ test('what block 0 made counts before block 1, where block 0 is the tip and no l
   expect(everything(directory.path)).toEqual(grown);
 });
 
-test('of two blocks 1 each shows block 0, and what lost leaves nothing', () => {
+test('each of two blocks 1 shows block 0, and the losing one leaves no rows', () => {
   const ours = new SimulatedChain({ seed: 9, mempool: false });
   const boot = received(ours.genesis());
   const loser = ours.mine(ours.genesisHash);

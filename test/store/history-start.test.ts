@@ -86,7 +86,7 @@ const straightChain = (blocks: number): NodeEvent[] => [
 ];
 
 test(
-  'an index that begins at any block ends in the tables of its winning chain alone, whatever forks above',
+  'an index that starts at any block ends in the tables of its winning chain, whatever forks above',
   () => {
     const seen = new Seen({ beginnings: 2, blocks: 10 });
     assertProperty(
@@ -158,7 +158,7 @@ const indexOf = ({ directory }: ReturnType<typeof openNew>): Database =>
   new Database(indexPath(directory), { readonly: true });
 
 test(
-  'a history that starts at any block accepts every event, and ends in the tables of its last start and the winning chain alone',
+  'a history that starts at any block accepts every event, and ends in the tables of its last start and the winning chain',
   async () => {
     const seen = new Seen({ starts: 50, again: 20, lower: 10, higher: 1, whole: 1, gaps: 3, answers: 200 });
     await assertSeeds(
@@ -254,7 +254,7 @@ test('a history starts at the first block after the empty block 0 that a node po
   expect(open.ingest.history.bottom()).toBe(1);
 });
 
-test('what the node announced before the first block is received at the height below it', () => {
+test('announcements before the first block are received at the height below it', () => {
   const announced = announcement([transfer(alice, 0, 100)]);
   const dropped = transfer(alice, 1, 100);
   using open = openNew();
@@ -361,7 +361,7 @@ test('a rebuild, a deep check, a recording and another journal have the beginnin
   }
 });
 
-test('what is read of the mempool is another once the node has said what an account had', async () => {
+test("answers about the mempool change when the node sends an account's state", async () => {
   const events = [...devnetEvents({ seed: 3, blocks: 12, accounts: 4, transactionsPerBlock: 3, forkEvery: 0 })];
   using open = openNew();
   for (const event of beginnings(events).find(({ height }) => height === 6)!.events)

@@ -114,7 +114,7 @@ test('block 0 that comes again without transactions changes nothing', () => {
   expect(everything(open.directory)).toEqual(before);
 });
 
-test('a block whose parent is unknown is refused with the parent and its height, and changes nothing', () => {
+test('a block whose parent is unknown is rejected with the parent and its height, and changes nothing', () => {
   using open = openNew();
   const one = block(null, 'one');
   const two = block(one, 'two');
@@ -128,7 +128,7 @@ test('a block whose parent is unknown is refused with the parent and its height,
   expect(open.ingest.receive(three.event)).toBe('applied');
 });
 
-test('a block whose height does not follow that of its parent is refused', () => {
+test("a block whose height doesn't follow its parent's is rejected", () => {
   using open = openNew();
   const one = block(null, 'one');
   open.ingest.receive(one.event);
@@ -250,7 +250,7 @@ test('a block with neither of its times is refused', () => {
   expect(error.message).toBe('Block message has no block_time or burn_block_time');
 });
 
-test('a body that is no JSON, or posted where nodes post nothing, is refused', () => {
+test("a body that isn't JSON, or an unknown path, is rejected", () => {
   using open = openNew();
   expect(refusal(open, { path: '/new_block', text: '{"block_height":', receivedAt: 0 })).toBeInstanceOf(PayloadError);
   expect(refusal(open, { path: '/a/new/block', text: '{}', receivedAt: 0 })).toBeInstanceOf(PayloadError);
@@ -279,7 +279,7 @@ test('an event of a transaction that its block does not hold is refused with the
   expect(error.message).toBe(`Unexpected missing tx during event parsing by tx_id ${stray}`);
 });
 
-test("of an announcement only the transactions that can't be read are left out, each with a word in the log", () => {
+test('unreadable transactions of an announcement are left out, and each is logged', () => {
   using open = openNew();
   const [first, last] = [transfer(alice, 0, 300), transfer(bob, 0, 300)];
   const text = JSON.stringify([first.raw, '0x00', 'not hex', `${last.raw.slice(0, -4)}`, last.raw]);
@@ -308,7 +308,7 @@ test('costs up to 2^63 - 1 are stored to the last digit', () => {
   }
 });
 
-test('the chain id is that of the first signed transaction, and is stored', () => {
+test('the chain id of the first signed transaction is stored', () => {
   using open = openNew();
   expect(open.ingest.chainId()).toBeNull();
   open.ingest.receive(block(null, 'one', [transfer(alice, 0, 300)]).event);
@@ -318,7 +318,7 @@ test('the chain id is that of the first signed transaction, and is stored', () =
   expect(again.ingest.chainId()).toBe(0x8000_0000);
 });
 
-test('a chain id that is not that of the data is refused when the data is opened, with both and a remedy', () => {
+test("data with another chain id can't be opened, and the error has both ids and a remedy", () => {
   using open = openNew({ chainId: 0x8000_0000 });
   open.ingest.close();
   const error = thrownBy(() => openAt(open.directory, { chainId: 1 }));
@@ -429,7 +429,7 @@ test('an index that is behind its journal is brought up to it when it is opened,
   }
 });
 
-test('an index that is made anew from the journal is the same', () => {
+test('an index rebuilt from the journal is equal', () => {
   using directory = ingestOf(devnet(8));
   const before = everything(directory.path);
   const options: Omit<IngestOptions, 'journal'> = {
@@ -442,7 +442,7 @@ test('an index that is made anew from the journal is the same', () => {
   expect(everything(directory.path)).toEqual(before);
 });
 
-test('whoever reads an index goes on with it while it is made anew', () => {
+test('a reader continues with its index during a rebuild', () => {
   const events = devnet(8, 10);
   using open = openNew();
   for (const event of events.slice(0, 10)) open.ingest.receive(event);
@@ -463,7 +463,7 @@ test('whoever reads an index goes on with it while it is made anew', () => {
   expect(index).toEqual(present);
 });
 
-test('what was applied and rolled back leaves nothing, and the next event is accepted as if it had not been', () => {
+test('an event that was rolled back leaves nothing, and the next event is accepted as if without it', () => {
   const events = devnet(11, 10);
   using whole = ingestOf(events);
   using open = openNew();
@@ -570,7 +570,7 @@ test('a genesis block that comes after block 1 changes nothing of it, and block 
   expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
-test('an orphaned block has no transactions, and a block that nobody knows has no list', async () => {
+test('an orphaned block has no transactions, and an unknown block has no list', async () => {
   using open = openNew();
   const first = block(null, 'first');
   const orphan = block(first, 'orphan', [transfer(alice, 0, 200)]);

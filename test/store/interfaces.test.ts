@@ -76,7 +76,7 @@ const asked = fc.record(
   { requiredKeys: ['args'] },
 );
 
-test('whatever the trait, the page is that of all that implement it, or is refused', async () => {
+test('for any trait, the page has all contracts that implement it, or is refused', async () => {
   const seen = new Seen({ whole: 10, refused: 10 });
   await assertProperty(
     fc.asyncProperty(

@@ -107,7 +107,7 @@ const damages: [what: string, sql: string, named: RegExp][] = [
   ['absence of its chain value', 'DELETE FROM chain WHERE id = 9', /^Entry 9 .*is damaged/],
 ];
 for (const [what, sql, named] of damages) {
-  test(`an entry whose ${what} is another than was written is named, and neither replayed nor exported`, () => {
+  test(`an entry whose ${what} was changed is named, and neither replayed nor exported`, () => {
     using directory = ingestOf(events);
     inJournal(directory.path, sql);
     const before = wholeIndex(directory.path);
@@ -198,7 +198,7 @@ test('an index from an older backup is brought up to its journal', () => {
   expect(everything(restored.path)).toEqual(whole);
 });
 
-test('a fork that meets the payload of another block than it asks for goes no further', () => {
+test('a fork ends at the payload of a wrong block', () => {
   using directory = ingestOf(events);
   using db = new Database(indexPath(directory.path));
   // The payload of the tip is said to be where that of the block below it is.
@@ -220,7 +220,7 @@ test('a fork that meets the payload of another block than it asks for goes no fu
   expect(wholeIndex(directory.path)).toEqual(before);
 });
 
-test('an empty index beside a journal is made from it', () => {
+test('an empty index next to a journal is built from it', () => {
   using directory = ingestOf(events);
   const whole = everything(directory.path);
   for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(directory.path) + suffix, { force: true });
@@ -228,7 +228,7 @@ test('an empty index beside a journal is made from it', () => {
   expect(everything(directory.path)).toEqual(whole);
 });
 
-test('a journal that ends where the index does, with another entry, is another, and not one that is behind', () => {
+test("a journal that ends at the index's position with another entry is another journal, not one that is behind", () => {
   const [own, another] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
   const place = { id: 2, chain: own };
   const journal = (chains: Uint8Array[]) => ({
@@ -247,7 +247,7 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   ['damaged', (bytes) => bytes.fill(0xff, 100, 200)],
   ['cut off in its header', (bytes) => bytes.subarray(0, 50)],
   ['cut off in its middle', (bytes) => bytes.subarray(0, bytes.length >> 1)],
-])('an index that is %s is made anew where that is forced, and its journal is exported', (_, damage) => {
+])('an index that is %s is rebuilt by force, and its journal can be exported', (_, damage) => {
   using directory = ingestOf(events);
   const before = tables(directory.path);
   const path = indexPath(directory.path);

@@ -114,7 +114,7 @@ test.each([
   ['pox-2', { pox_v2_unlock_height: END }],
   ['pox-3', { pox_v3_unlock_height: END }],
   ['pox-4', { pox_v4_unlock_height: END }],
-])('whoever spends STX that were locked by %s until its forced end has a whole index', (contract, fields) => {
+])('spending STX that %s locked until its forced end leaves the index whole', (contract, fields) => {
   using open = openNew();
   const funds = [minted(alice.address, 1_000n), minted(bob.address, 100n)];
   const first = poxBlock(null, 'lock', [[...funds, locked(bob.address, 100n, FAR, contract)]], {
@@ -133,7 +133,7 @@ test.each([
   expect(problems()).toEqual([`${bob.address}: 100 locked of 90 micro-STX`]);
 });
 
-test('the end of a contract is the one that the newest block of the chain says, also where a fork takes it back', () => {
+test('the end of a contract comes from the newest block of the chain, also after a fork', () => {
   using open = openNew();
   using db = new Database(indexPath(open.directory), { readonly: true });
   const ends = forcedUnlockQuery(db);

@@ -200,7 +200,7 @@ function batchOf({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.
 }
 
 test(
-  'lists are what a filter over all logs finds, in both orders, while blocks, forks and indexes of values come in any order',
+  'lists equal a filter over all logs, in both orders, with blocks, forks and indexes of values in any order',
   async () => {
     const seen = new Seen({ 'of a deployer': 3, 'of contracts': 3, 'by a field': 1, 'by sender': 1, 'short pages': 2 });
     await assertProperty(
@@ -339,7 +339,7 @@ test('a deployer may have any number of contracts', async () => {
   }
 });
 
-test('a name that begins like that of a deployer is not one of its contracts', async () => {
+test("a name that starts like a deployer's isn't one of its contracts", async () => {
   using open = chainOf([{ logs: [['pool', clarity.none()]] }]);
   using db = new Database(indexPath(open.directory), { readonly: true });
   for (const limits of [{}, { merged: 0 }]) {
@@ -352,7 +352,7 @@ test('a name that begins like that of a deployer is not one of its contracts', a
   }
 });
 
-test('a page reads as many logs as its limit says, and the next one goes on behind them', async () => {
+test('a page reads as many logs as its limit, and the next one continues after them', async () => {
   const logs = Array.from({ length: 40 }, (_, n): Printed => [`c${n % 3}`, clarity.uint(BigInt(n))]);
   using open = chainOf([{ logs }]);
   using db = new Database(indexPath(open.directory), { readonly: true });
@@ -381,7 +381,7 @@ test('a page reads as many logs as its limit says, and the next one goes on behi
   expect((await few.walkLogs(byTopic, 5, null)).next?.key[1]).toBe(11);
 });
 
-test('what is rare is on the first page by the index of its field, and by its sender', async () => {
+test('rare logs are on the first page by the index of their field, and by their sender', async () => {
   const logs = (n: number): Printed[] => [
     ['pool', clarity.tuple({ n: clarity.uint(BigInt(n)), m: clarity.uint(BigInt(n)) })],
     ['vault', clarity.tuple({ n: clarity.uint(BigInt(n)) })],
@@ -417,7 +417,7 @@ test('what is rare is on the first page by the index of its field, and by its se
   });
 });
 
-test('a sender is told from others where the logs of the contracts are walked', async () => {
+test("a walk over the logs of contracts finds only the sender's", async () => {
   const pool: Printed[] = [['pool', clarity.none()]];
   const blocks = [{ logs: pool }, { by: bob, logs: pool }, ...Array.from({ length: 9 }, () => ({ logs: [] }))];
   using open = chainOf(blocks);
@@ -429,7 +429,7 @@ test('a sender is told from others where the logs of the contracts are walked', 
   expect([await heightsOf(alice.address), await heightsOf(bob.address)]).toEqual([[1], [2]]);
 });
 
-test('a window has no total, and nothing from outside, wherever a cursor stands', async () => {
+test('a window has no total and only its own rows, at any cursor', async () => {
   using open = chainOf(Array.from({ length: 6 }, () => ({ logs: [['pool', clarity.none()]] as const })));
   using db = new Database(indexPath(open.directory), { readonly: true });
   const { walkLogs } = readerOf(db, noEntries, 1).contracts;
@@ -449,7 +449,7 @@ test('a window has no total, and nothing from outside, wherever a cursor stands'
   }
 });
 
-test('an index of values is used for what it has alone, while it is made and while it is removed', async () => {
+test('an index of values is used only for the blocks that it has, while it is built and removed', async () => {
   const blocks = Array.from({ length: 12 }, (): { logs: Printed[] } => ({ logs: [['pool', clarity.uint(7n)]] }));
   using open = chainOf(blocks);
   using db = new Database(indexPath(open.directory), { readonly: true });

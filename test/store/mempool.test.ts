@@ -78,7 +78,7 @@ const reasons = {
 };
 
 for (const [reason, state] of Object.entries(reasons)) {
-  test(`a transaction dropped as ${reason} waits no more, and says so`, () => {
+  test(`a transaction dropped as ${reason} isn't pending, and has the reason`, () => {
     using open = openNew();
     const [one, other] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
     open.ingest.receive(announcement([one, other]));
@@ -146,7 +146,7 @@ test('a transaction that is broadcast again long after the node dropped it, and 
   }
 });
 
-test('a drop that comes after the announcement of a replacement makes the replacement pending, whatever its fee', () => {
+test('a drop after the announcement of a replacement makes the replacement pending, whatever its fee', () => {
   using open = openNew();
   const [high, low] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
   open.ingest.receive(announcement([high]));
@@ -195,7 +195,7 @@ test('a mined transaction that is announced again after its drop waits when its 
   expect(standing(open, one)).toEqual([pending]);
 });
 
-test('drops of what does not wait are forgotten once no reorganization reaches them', () => {
+test("drops of transactions that aren't pending are deleted when no reorganization can reach them", () => {
   using open = openNew();
   const [one, root] = [transfer(alice, 0, 200), block(null, 'root')];
   take(open, root);
@@ -227,7 +227,7 @@ test('a dropped transaction that is announced again waits again, with the receip
   });
 });
 
-test('of two with the same nonce the one of the higher fee waits, in whichever order they come', () => {
+test('of two transactions with the same nonce, the one with the higher fee is pending, in either order', () => {
   for (const reversed of [false, true]) {
     using open = openNew();
     const [low, high] = [transfer(alice, 0, 999), transfer(alice, 0, 1000)];
@@ -236,7 +236,7 @@ test('of two with the same nonce the one of the higher fee waits, in whichever o
   }
 });
 
-test('a replaced transaction that is announced again stays replaced while what replaced it waits, and changes nothing', () => {
+test('a replaced transaction that is announced again stays replaced while its replacement is pending', () => {
   using open = openNew();
   const [low, high] = [transfer(alice, 0, 200), transfer(alice, 0, 300)];
   open.ingest.receive(announcement([low]));
@@ -249,7 +249,7 @@ test('a replaced transaction that is announced again stays replaced while what r
   expect(standing(open, low)).toEqual([pending]);
 });
 
-test('of equal fees the later one waits', () => {
+test('with equal fees the later one is pending', () => {
   using open = openNew();
   const [first, second] = [transfer(alice, 0, 300), transfer(alice, 0, 300, undefined, bob)];
   open.ingest.receive(announcement([first], START));
@@ -268,7 +268,7 @@ test('a transaction that one of equal fee replaced stays replaced when it is ann
   expect(everything(open.directory)).toEqual(before);
 });
 
-test('what was dropped for another reason replaces nothing', () => {
+test('a transaction dropped for another reason replaces nothing', () => {
   using open = openNew();
   const [high, low] = [transfer(alice, 0, 900), transfer(alice, 0, 200)];
   open.ingest.receive(announcement([high]));
@@ -295,7 +295,7 @@ test('a mined transaction replaces those with its nonce; when its block is orpha
   expect(standing(open, fee200, fee300, fee100)).toEqual([replacedBy(fee100), replacedBy(fee100), mined]);
 });
 
-test('what the node drops does not wait again when what replaced it leaves the chain, unless it is announced again', () => {
+test("a dropped transaction isn't pending again when its replacement leaves the chain, unless it is announced again", () => {
   for (const reason of ['ReplaceByFee', 'StaleGarbageCollect']) {
     using open = openNew();
     const [one, other] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
@@ -326,7 +326,7 @@ test('a transaction that the node dropped for a higher fee names its present rep
   expect(standing(open, low, high)).toEqual([droppedFor(highest), replacedBy(highest)]);
 });
 
-test('of two accounts for which one sponsor pays with one nonce the later one waits, also with the lower fee', () => {
+test("of two accounts' transactions with one sponsor nonce the later one is pending, even with the lower fee", () => {
   using open = openNew();
   const low = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
   const high = transfer(bob, 5, 300, { account: sponsor, nonce: 7 });
@@ -336,7 +336,7 @@ test('of two accounts for which one sponsor pays with one nonce the later one wa
   expect(standing(open, low, high)).toEqual([replacedBy(high), pending]);
 });
 
-test('what is mined rules out who shares any of its nonces, for whichever part, and whichever was announced first', () => {
+test('a mined transaction replaces every pending one that shares a nonce with it, as sender or sponsor, in any order', () => {
   const byAlice = (nonce: number) => transfer(bob, nonce, 300, { account: alice, nonce: 7 });
   const pairs = [
     [transfer(alice, 7, 100), transfer(alice, 7, 200)],
@@ -401,7 +401,7 @@ test('however many share a nonce, each is looked up a few times when all come ba
   }
 });
 
-test('transactions that one sponsor pays for with different nonces wait together, though their own nonces are equal', () => {
+test('transactions with different sponsor nonces are pending together, although their own nonces are equal', () => {
   using open = openNew();
   const one = transfer(alice, 3, 200, { account: sponsor, nonce: 7 });
   const other = transfer(bob, 3, 300, { account: sponsor, nonce: 8 });
@@ -428,7 +428,7 @@ test('two that share no nonce both wait, though a third of a lower fee shares on
   expect(standing(open, between)[0]?.state).toBe(-10);
 });
 
-test('a mined transaction leaves those alone that share no nonce with it, though a third shares one with each', () => {
+test("a mined transaction doesn't replace one that shares no nonce with it, although a third shares one with each", () => {
   using open = openNew();
   const own = transfer(alice, 0, 300);
   const between = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
@@ -486,7 +486,7 @@ test('in Nakamoto a transaction is collected by the first block that comes 2560 
   }
 });
 
-test('a block that is not canonical collects too, and what it collects changes the version of the mempool', () => {
+test("a block that isn't canonical also expires transactions, and changes the mempool's version", () => {
   using open = openNew();
   const one = transfer(alice, 0, 200);
   const first = block(null, 'first');
@@ -529,7 +529,7 @@ test('a collected transaction that is announced again waits again', () => {
   expect(standing(open, one)).toEqual([pending]);
 });
 
-test('what is announced and collected before the index commits is collected, and waits again when announced again', () => {
+test('a transaction announced and expired before the index commits is expired, and pending again when announced again', () => {
   const applyTogether = (open: OpenIngest, ...events: ReceivedEvent[]): void => {
     for (const event of events) open.ingest.apply(event);
     open.ingest.commit();

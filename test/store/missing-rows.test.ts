@@ -112,12 +112,12 @@ const withoutRows = async () => {
   expect(wrong).toEqual([]);
 };
 test(
-  'a journal without some of its rows: each command refuses it or is right, and a check says so',
+  'with missing journal rows, each command refuses the journal or is right, and a check finds them',
   withoutRows,
   timeout,
 );
 
-test('the tables that have one row are those of the schema', () => {
+test('the one-row tables are those of the schema', () => {
   const made = [...schema.matchAll(/CREATE TABLE (\w+) \((?:(?!CREATE)[^;])*?CHECK \(id = 1\)/g)].map(
     ([, name]) => name!,
   );

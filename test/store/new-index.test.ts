@@ -35,8 +35,8 @@ function contents(directory: string) {
 const plain = ingestOf(events);
 afterAll(() => plain[Symbol.dispose]());
 
-describe('a rebuild beside a writer', () => {
-  test('has what the writer took meanwhile, and the next start puts it in its place', () => {
+describe('a rebuild next to a writer', () => {
+  test("has the writer's new events, and the next start installs it", () => {
     using directory = ingestOf(events.slice(0, half));
     using writer = openAt(directory.path);
     const before = inode(indexPath(directory.path));
@@ -67,7 +67,7 @@ describe('a rebuild beside a writer', () => {
     expect(readdirSync(directory.path)).not.toContain('rebuild');
   });
 
-  test('puts it in its place by itself where nobody writes', () => {
+  test('installs it by itself if nobody writes', () => {
     using directory = ingestOf(events);
     const before = inode(indexPath(directory.path));
     expect(beside(directory.path).isInstalled).toBe(true);
@@ -75,7 +75,7 @@ describe('a rebuild beside a writer', () => {
     expect(contents(directory.path)).toEqual(contents(plain.path));
   });
 
-  test('goes on though the writer is started anew, and is the only one', () => {
+  test('continues although the writer restarts, and is the only rebuild', () => {
     using directory = ingestOf(events);
     const making = () => {
       openAt(directory.path).ingest.close();
@@ -111,7 +111,7 @@ describe('a rebuild beside a writer', () => {
 });
 
 describe('a new index that is offered', () => {
-  /** A directory with a whole chain, where another index is offered. */
+  /** A directory with a whole chain and a new index that waits. */
   function offering(change: (path: string) => void) {
     const directory = ingestOf(events);
     copyFileSync(indexPath(plain.path), newIndexPath(directory.path));
@@ -144,14 +144,14 @@ describe('a new index that is offered', () => {
     expect(contents(directory.path)).toEqual(contents(plain.path));
   });
 
-  test('of a newer program is left to that', () => {
+  test('of a newer program is left alone', () => {
     using directory = offering(version(SCHEMA_VERSION + 1));
     using open = openAt(directory.path);
     expect(open.said[0]).toEqual({ event: 'new_index_refused', reason: 'newer' });
     expect(existsSync(newIndexPath(directory.path))).toBe(true);
   });
 
-  test('replaces one that is damaged, or of which a kill removed the log', () => {
+  test('replaces a damaged one, or one whose log a kill removed', () => {
     using directory = offering(() => {});
     truncateSync(indexPath(directory.path), 8_192);
     openAt(directory.path).ingest.close();

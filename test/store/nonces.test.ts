@@ -93,7 +93,7 @@ describe('between two nonces', () => {
   });
 });
 
-test('whatever nonces are mined and wait, they are answered exactly', async () => {
+test('any mined and pending nonces are returned exactly', async () => {
   using open = openNew();
   let parent: MadeBlock | null = null;
   const list = fc.array(nonce, { maxLength: 6 });
@@ -161,7 +161,7 @@ test('without a confirmed transaction nonces begin at 0: those below the first t
   expect(await missing(alice.address)).toEqual([]);
 });
 
-test('transactions of nonces beyond 2^53 replace those of the same nonce, and no others', async () => {
+test('transactions with nonces beyond 2^53 replace only those with the same nonce', async () => {
   using open = openNew();
   open.ingest.receive(block(null, 'one').event);
   const [first, dearer, other] = [

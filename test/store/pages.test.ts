@@ -77,7 +77,7 @@ test('a walk shows each row that stays once and in order, and ends', () => {
   );
 });
 
-test('from any page both ways lead to all that is left, also where its own rows are gone', () => {
+test("from any page both directions lead to all remaining rows, even if the page's rows are gone", () => {
   const seen = new Seen({ pages: 300 });
   assertProperty(
     fc.property(fc.uniqueArray(numbers), fc.array(numbers), steps, links, (rows, changes, stream, link) => {
@@ -110,7 +110,7 @@ test('once rows are added before the first page, its previous leads to them', ()
   expect(list.page(5, page.previous)).toMatchObject({ items: [1, 2, 3], previous: null });
 });
 
-test('the cursor of an empty list is where a walk begins when rows come', () => {
+test('the cursor of an empty list starts a walk over later rows', () => {
   const list = new Numbers([]);
   const { current, next, previous } = list.page(2, null);
   expect([next, previous]).toEqual([null, null]);

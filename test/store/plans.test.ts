@@ -316,7 +316,7 @@ const mayPassOver: Readonly<Record<string, string>> = {
   'hooks/outbox.aged': 'upkeep, which passes over what was made in one millisecond',
 };
 
-test('what follows a place in a list is found there, and no row before it is read', () => {
+test('rows after a position are found there, without reading rows before it', () => {
   const passing = [...statements].filter(([name, text]) => {
     const compared = text.match(/\([\w.]+(, [\w.]+)+\) ([<>]=?) \(/g) ?? [];
     const plan = db.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statements.get(name)}`).all();
@@ -361,7 +361,7 @@ describe('of a chain that was small when its file was closed', () => {
   });
 });
 
-test('names are read in batches that begin at the name before, whatever was read already', () => {
+test('names are read in batches that start at the previous name, whatever was already read', () => {
   const sought = (name: string) =>
     db
       .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statements.get(name)}`)

@@ -136,7 +136,7 @@ test('a member who joins after the last commitment of the address is under its s
   });
 });
 
-test('a member whose STX are increased stays under the signer of the first commitment', async () => {
+test('a member with increased STX keeps the signer of the first commitment', async () => {
   const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
   expect(await after(first, [increase(POOL, A, 1, 600, 5, 7), commit(POOL, 1, 6, 3)])).toEqual({ '6 2': [[A, 605]] });
 });

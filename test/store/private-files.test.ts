@@ -29,7 +29,7 @@ afterAll(() => {
 });
 
 describe.skipIf(process.platform === 'win32')('what is made', () => {
-  test('is for its owner alone, the directories above it are not', () => {
+  test('is private to its owner, unlike the directories above it', () => {
     const directory = join(parent.path, 'srv', 'stacks');
     using open = openAt(directory);
     for (const event of events) open.ingest.receive(event);
@@ -62,7 +62,7 @@ describe.skipIf(process.platform === 'win32')('what is made', () => {
     expect(openToOthers(directory)).toEqual([]);
   });
 
-  test('before keeps its modes, and the log says so at the start', async () => {
+  test('before keeps its modes, which is logged at the start', async () => {
     const directory = join(parent.path, 'old');
     openAt(directory)[Symbol.dispose]();
     chmodSync(directory, 0o755);

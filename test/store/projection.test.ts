@@ -82,13 +82,13 @@ async function flooded<T>(
 
 const projection = ({ mempool }: Reader) => mempool.projection();
 
-test('of one account with any number of transactions a bounded number is read', async () => {
+test('a bounded number of transactions is read for one account', async () => {
   const { found, rows: read } = await flooded('1001', 'n - 1', projection);
   expect(found).toMatchObject({ total: HOSTILE + 3, considered: 5 * PROJECTED, withoutBalance: 0 });
   expect(read).toBeLessThan(6 * PROJECTED);
 });
 
-test('an account with very many transactions does not hide those of others', async () => {
+test("an account with very many transactions doesn't hide those of others", async () => {
   const { found, honest } = await flooded('1001', 'n - 1', projection, {});
   expect(found.considered).toBe(HOSTILE + 3);
   // A node accepts 25 of an account.
@@ -96,7 +96,7 @@ test('an account with very many transactions does not hide those of others', asy
   for (const { id } of honest) expect(found.places.get(id.slice(2))?.block).toBe(1);
 });
 
-test('of any number of accounts those that offer the most are in blocks', async () => {
+test('of any number of accounts, those with the highest fees are in blocks', async () => {
   const { found, rows: read } = await flooded('1000 + n', '0', projection);
   expect(found.considered).toBe(PROJECTED);
   expect(found.places.size).toBe(PROJECTED);
@@ -104,7 +104,7 @@ test('of any number of accounts those that offer the most are in blocks', async 
   expect(read).toBeLessThan(3 * PROJECTED);
 });
 
-test('what stands before others is read although it offers less than those that are looked at', async () => {
+test("a transaction that others wait for is read although its fee is lower than the read ones'", async () => {
   // Each account has two: the first offers the least of all, and the second the most.
   const [sender, nonce] = [`1000 + iif(n > ${HOSTILE / 2}, n - ${HOSTILE / 2}, n)`, `n > ${HOSTILE / 2}`];
   const { found, rows: read } = await flooded(sender, nonce, projection);
@@ -119,7 +119,7 @@ test('requests for one state of the mempool share a projection, however many the
   expect(read).toBeLessThan(3 * PROJECTED);
 });
 
-test('where the request that makes a projection fails, another one of those that wait makes it', async () => {
+test('if the request that makes a projection fails, another waiting request makes it', async () => {
   const shared = sharedProjection();
   const whole = { blocks: [], places: new Map(), nextNonces: new Map(), total: 0, considered: 0, estimated: 0 };
   const made = { ...whole, withoutBalance: 0, withoutNonce: 0 };

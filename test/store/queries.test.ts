@@ -130,7 +130,7 @@ for (const [name, list] of Object.entries(lists)) {
       }
     });
 
-    test('previous is the page before, at any limit, and is shorter where fewer rows are left', async () => {
+    test('previous is the page before, at any limit, and is shorter if fewer rows remain', async () => {
       const whole = await read(list, 1000, null);
       expect(whole.page.previous).toBeNull();
       for (const place of [1, 2, 3, 4, 6]) {
@@ -175,7 +175,7 @@ test('a page beyond either end is empty, and leads back', async () => {
   expect((await read(list, 3, above.page.next)).ids).toEqual(ids.slice(0, 3));
 });
 
-test('a cursor whose transaction no longer waits starts at the next one that does', async () => {
+test('a cursor whose transaction is no longer pending starts at the next pending one', async () => {
   using other = openNew();
   const waiting = [0, 1, 2, 3].map((nonce) => transfer(alice, nonce, 200));
   for (const [second, one] of waiting.entries()) other.ingest.receive(announcement([one], 1_800_000_000 + second));
@@ -211,7 +211,7 @@ test('a block of either of its hashes is the block of its height, and an unknown
   });
 });
 
-test('pages that were begun before a block came go on as if it had not', async () => {
+test('a walk that started before a block continues as if without it', async () => {
   const list = lists['all transactions']!;
   const whole = await read(list, 1000, null);
   const begun = await read(list, 5, null);
@@ -227,7 +227,7 @@ test('pages that were begun before a block came go on as if it had not', async (
   expect(page.previous).not.toBeNull();
 });
 
-test('a request sees one state, whatever is written while it is answered', async () => {
+test('a request reads one state, whatever is written meanwhile', async () => {
   const later = await snapshots.readLong(async (reader) => {
     const before = reader.chain.tip();
     const total = reader.transactions.page(1, null).total;
@@ -289,7 +289,7 @@ test('nonces between the last mined and the last that waits are either waiting o
 });
 
 test(
-  'after any stream with forks, balances, locks and nonces are those of the simulated chain at the tip',
+  "after any stream with forks, balances, locks and nonces equal the simulated chain's at the tip",
   async () => {
     const seen = new Seen({ balances: 12 });
     await assertProperty(
@@ -329,7 +329,7 @@ test(
   timeout,
 );
 
-test('a store that is closed says so, and opens nothing anew', async () => {
+test('a closed store reports that it is closed, and opens no file', async () => {
   const closed = openSnapshots(open.directory);
   closed.close();
   expect(closed.readLong(async () => 1)).rejects.toThrow(NoSnapshotError);

@@ -211,7 +211,7 @@ function rebuilds() {
   }
   expect(wrong).toEqual([]);
 }
-test('an index that is rebuilt from a journal of which a bit has turned is the same, or is none', rebuilds, timeout);
+test('a rebuild from a journal with a flipped bit makes the same index or fails', rebuilds, timeout);
 
 test('a page of the journal that is lost is reported with the file, and nothing is made from the rest', () => {
   const PAGE = 4096;

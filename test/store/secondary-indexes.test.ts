@@ -104,7 +104,7 @@ test('a load reads none of them, with or without them, and reads every other ind
   expect(missingFromTheList(without)).toEqual([]);
 });
 
-test('a load that was interrupted goes on where it was, and the next start finishes it', () => {
+test('an interrupted load continues where it was, and the next start finishes it', () => {
   using directory = dataDirectory();
   {
     using load = bulk(directory.path);

@@ -36,7 +36,7 @@ function sharing(open: OpenIngest, commits: () => number | null) {
 const heightOf = (snapshots: Snapshots): Promise<number | undefined> =>
   snapshots.readLong(async (read) => read.blocks.at(Number.MAX_SAFE_INTEGER)?.height);
 
-test('what another process commits is seen from the next turn on', async () => {
+test('a commit of another process is visible from the next turn', async () => {
   using open = openNew();
   using shared = sharing(open, () => 0);
   const [first, ...others] = events;
@@ -58,7 +58,7 @@ test('or a millisecond later, if the turn takes so long', async () => {
   expect(await heightOf(shared.snapshots)).toBe(8);
 });
 
-test('what this process commits is seen at once by all threads, also beside requests that go on with what they began with', async () => {
+test('a commit of this process is visible to all threads at once, while older requests keep their snapshots', async () => {
   using open = openNew();
   // Of another thread, which shares nothing but the memory.
   const commits = new CommitCount(open.ingest.commits.memory);
@@ -79,7 +79,7 @@ test('what this process commits is seen at once by all threads, also beside requ
   expect(await old).toEqual([undefined, undefined]);
 });
 
-test('nobody joins a snapshot while a commit is made, nor one that began meanwhile', async () => {
+test("a request doesn't join a snapshot during a commit, nor one that started during it", async () => {
   using open = openNew();
   const commits = new CommitCount();
   using shared = sharing(open, () => commits.now());
@@ -119,7 +119,7 @@ test('a snapshot ends with its turn and the last request that reads it, so that 
   expect(wal()).toBe(0);
 });
 
-test('nobody joins a snapshot that was cut off, or that is of a file that was replaced', async () => {
+test("a request doesn't join a snapshot that timed out, or one of a replaced file", async () => {
   using whole = ingestOf(events);
   using open = openNew();
   using shared = sharing(open, () => 0);

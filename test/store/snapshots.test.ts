@@ -135,7 +135,7 @@ describe('an index that is replaced', () => {
 });
 
 test.skipIf(process.platform === 'win32')(
-  'pages that the disk has no more are an error, not the end of the process',
+  "pages that are missing on the disk are an error, and don't end the process",
   async () => {
     using directory = ingestOf(events);
     // In a process of its own, which a signal would end.
@@ -166,7 +166,7 @@ describe('where there is no index to read', () => {
     return (error as Error).message;
   };
 
-  test('that is said once, until there is one', async () => {
+  test('that is logged once, until there is one', async () => {
     using directory = dataDirectory();
     using whole = ingestOf(events);
     using snapshots = watchedSnapshots(directory.path);

@@ -78,7 +78,7 @@ test.each(['', ' ;', '-- a comment'])('%j is empty', (sql) => {
   expect(() => rowsOf(sql)).toThrow('The query is empty.');
 });
 
-test('the writer goes on beside a query that is under way, which sees nothing of it', () => {
+test('the writer continues during a query, which keeps its snapshot', () => {
   const rows = resultOf(db, 'SELECT block_height, (SELECT max(height) FROM blocks) FROM v1_blocks').rows();
   const iterator = rows[Symbol.iterator]();
   const seen = [iterator.next().value?.[1]];
@@ -104,7 +104,7 @@ test.each([
   "SELECT * FROM main.pragma_table_info('hook_secrets')",
   'SELECT * FROM dbstat',
   "SELECT * FROM json_each('[1]')",
-])('where the views alone can be read, %s is refused', (sql) => {
+])('if only views can be read, %s is rejected', (sql) => {
   // As a query, it is right.
   resultOf(db, sql);
   expect(() => requireViewsAlone(sql)).toThrow('Only the views, whose names begin with v1_, can be read here.');
@@ -117,13 +117,13 @@ test.each([
   'EXPLAIN SELECT count(*) FROM v1_events GROUP BY type',
   'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 3) SELECT n FROM c',
   'VALUES (1) -- ;',
-])('where the views alone can be read, %s is taken', (sql) => {
+])('if only views can be read, %s is accepted', (sql) => {
   resultOf(db, sql);
   requireViewsAlone(sql);
 });
 
 test.each(exampleQueries.map(({ title, query }) => [title, query]))(
-  'the example %s has rows of the views alone',
+  'the example %s has rows and reads only views',
   (_, query) => {
     expect(rowsOf(query).length).toBeGreaterThan(0);
     requireViewsAlone(query);

@@ -143,7 +143,7 @@ describe('the stackers of a cycle', () => {
     expect(await after([rival.event, poxBlock(rival, 'end', []).event], counts)).toEqual([[0, 1]]);
   });
 
-  test('an increase of who stacks alone names signer and amount anew', async () => {
+  test('an increase of a solo stacker names a new signer and amount', async () => {
     const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
     const increase = { 'increase-by': u(5), 'total-locked': u(55), ...key(3), ...term(6, 7) };
     const block = poxBlock(null, 'increased', [
@@ -154,7 +154,7 @@ describe('the stackers of a cycle', () => {
   });
 });
 
-test('signers of a cycle are listed by weight, then by what is stacked, then by key; counts are of their stackers', async () => {
+test('signers of a cycle are listed by weight, then by amount, then by key, with the counts of their stackers', async () => {
   const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(4), ...term(6, 7) });
   const set = rewardSet(6, [
     [keyOf(2), 3, 10n],

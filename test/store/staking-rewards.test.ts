@@ -107,7 +107,7 @@ describe('what was stacked in pox-4', () => {
     burnBlock(140, 'd', 'c', [[BITCOIN, 300]]),
   ];
 
-  test("earned what the cycle's Bitcoin blocks paid to its address, up to the present cycle", async () => {
+  test("earned the payouts of the cycle's Bitcoin blocks to its address, up to the present cycle", async () => {
     const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [6, 9]), ...named([6, 9]) });
     const begun = at('stacked', 105, [[stack]]);
     const later = at('later', 145, [], begun);
@@ -162,7 +162,7 @@ describe('what was stacked in pox-4', () => {
     expect(list.map(([cycle]) => cycle)).toEqual([6, 5]);
   });
 
-  test('has no known rewards where nothing says how long cycles are', async () => {
+  test('has no known rewards if the length of cycles is unknown', async () => {
     const first = poxBlock(null, 'no bond', [
       [stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [6, 7]), ...named([6, 7]) })],
       [stacked('pox-3', 'stack-stx', A, stackStx(700, [6, 7]))],
@@ -224,7 +224,7 @@ describe('what was stacked before pox-4', () => {
     expect(list.map(([cycle]) => cycle)).toEqual([6]);
   });
 
-  test('in pox has its address from the call, and none where another contract called pox', async () => {
+  test('in pox has its address from the call, and none if another contract called pox', async () => {
     const origin = { account: alice, nonce: 0, fee: 300n };
     const call = (contract: string, nonce: number) => {
       const args = [u(700), tuple, u(100), u(1)];
@@ -257,7 +257,7 @@ describe('what was stacked before pox-4', () => {
 });
 
 describe('what was staked in pox-5', () => {
-  test('is a row of each bond and of the stake, with what was accrued for the cycle', async () => {
+  test('has a row for each bond and for the stake, with the accrued amount of the cycle', async () => {
     const staker = poxBlock(
       setup,
       'staked',
@@ -386,7 +386,7 @@ async function recounted(db: Database, read: Reader, staker: string): Promise<St
   return found;
 }
 
-test('of simulated chains is what a plain recount gives, on pages of any length, and adds up to what was accrued', async () => {
+test('of simulated chains equals a plain recount, on pages of any length, and adds up to the accrued amount', async () => {
   const seen = new Seen({ 'paid to an address': 1, 'accrued in pox-5': 1, 'several pages': 1 });
   await assertProperty(
     fc.asyncProperty(

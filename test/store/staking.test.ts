@@ -133,7 +133,7 @@ describe('a bond', () => {
 describe('rewards of a bond', () => {
   const shared = poxBlock(setup, 'shared', [[bonds.distribute(0, TWO), bonds.calculate(8, 0n, 0n)]]);
 
-  test('are shared by what each has in it, and claims are counted', async () => {
+  test("are shared by each one's part, and claims are counted", async () => {
     const claimed = poxBlock(shared, 'claimed', [[bonds.claim(A, 0, 1_500)]]);
     const [ofA, ofB, bond] = await after([setup, shared, claimed], async (read) => [
       await rewardsOf(read, A),
@@ -145,7 +145,7 @@ describe('rewards of a bond', () => {
     expect(bond?.paidOut).toBe('1500');
   });
 
-  test('go back with an orphaned distribution, and a claim with its own block alone', async () => {
+  test('are reverted with an orphaned distribution, and a claim only with its own block', async () => {
     const claimed = poxBlock(shared, 'claimed once', [[bonds.claim(A, 0, 1_500)]]);
     const unclaimed = [poxBlock(shared, 'unclaimed 3', [])];
     unclaimed.push(poxBlock(unclaimed[0]!, 'unclaimed 4', []));
@@ -240,7 +240,7 @@ describe('a stake', () => {
     ]);
   });
 
-  test('with a signer that has too little earns nothing where the contract paid less than all', async () => {
+  test('with a signer below the minimum earns nothing if the contract paid less than all', async () => {
     const small = poxBlock(staked, 'small', [[bonds.stake(B, other, 1_000_000_000n, [8, 20], 400)]]);
     const paid = poxBlock(small, 'small paid', [[calculated(8)]]);
     const [ofA, ofB] = await after([staked, small, paid], async (read) => [
@@ -328,7 +328,7 @@ describe('signers', () => {
     ]);
   });
 
-  test('fall back to the key before where a registration was orphaned', async () => {
+  test('fall back to the previous key if a registration was orphaned', async () => {
     const rival = poxBlock(registered, 'rival signer', []);
     const end = poxBlock(rival, 'rival signer end', []);
     const key = async (read: Reader) => read.staking.signer(manager)?.key;
@@ -337,7 +337,7 @@ describe('signers', () => {
   });
 });
 
-test('a topic of pox-5 that is not known, and one without its fields, are logs, spoken of once, and stop nothing', async () => {
+test('unknown topics of pox-5, and topics without their fields, are stored as logs and reported once', async () => {
   const strange = poxBlock(null, 'strange', [
     [printed('a-topic-to-come'), printed('a-topic-to-come'), printed('stake'), bonds.setup(3)],
   ]);

@@ -106,7 +106,7 @@ describe.each([
   ['walked, then sorted', { sorted: 20, rows: MANY, entries: MANY }],
   ['either', { sorted: 100, rows: MANY, entries: MANY }],
 ])('lists that are %s', (_, limits) => {
-  test('hold what passes every filter, in order, whatever the page', () => {
+  test('have the transactions that pass every filter, in order, on any page', () => {
     const search = transactionSearch(db, detailQueries(db), limits);
     const seen = new Seen({ items: 300 });
     assertProperty(
@@ -121,7 +121,7 @@ describe.each([
     );
   });
 
-  test('of a principal, function or type that is nowhere are empty', () => {
+  test('of an unknown principal, function or type are empty', () => {
     const search = transactionSearch(db, detailQueries(db), limits);
     const nowhere: Partial<TransactionFilter>[] = [
       { sender: 'ST000000000000000000002AMW42H.nobody' },
@@ -150,7 +150,7 @@ test('every page of the whole chain is found from both ends', () => {
   }
 });
 
-test('filters that exclude each other are answered without a look at what passes one of them', () => {
+test('filters that exclude each other are answered without reading rows', () => {
   const nothing = { sorted: 0, rows: 0, entries: 0 };
   const search = transactionSearch(db, detailQueries(db), nothing);
   const contract = all.flatMap((of) => callOf(of)?.contractId ?? [])[0]!;
@@ -179,7 +179,7 @@ test('an order is walked no farther than the rows that may be read', () => {
   expect(withRows(count)(coinbases, dearest, 5, 0).total).toBe(count);
 });
 
-test('whatever is asked for, no more is looked at than the limits say: then an answer is whole, or refused', () => {
+test('any request reads at most as many rows as the limits allow, and is answered completely or refused', () => {
   const limits = { sorted: 10, rows: 60, entries: 200 };
   const search = transactionSearch(db, detailQueries(db), limits);
   const seen = new Seen({ answered: 10, refused: 10 });

@@ -120,7 +120,7 @@ const some = fc
   .tuple(conditions, fc.subarray(Object.keys(NO_CONDITIONS) as (keyof TransactionConditions)[], { maxLength: 3 }))
   .map(([drawn, names]) => ({ ...NO_CONDITIONS, ...Object.fromEntries(names.map((name) => [name, drawn[name]])) }));
 
-test('the pages of any conditions have what meets them, in the order of the chain, down and up again', async () => {
+test('pages of any conditions have the matching transactions in chain order, in both directions', async () => {
   const seen = new Seen({ found: 20, short: 10 });
   await assertProperty(
     fc.asyncProperty(some, fc.integer({ min: 1, max: 30 }), async (given, limit) => {
@@ -146,7 +146,7 @@ test('an unknown principal, function or type has no page', async () => {
   }
 });
 
-test('so have those of the mempool, by fee and by age', async () => {
+test('pages of the mempool are in order by fee and by age', async () => {
   const few = openSnapshots(directory.path, { limits: { walkRows: 4 } });
   using closing = new DisposableStack();
   closing.defer(few.close);

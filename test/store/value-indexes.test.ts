@@ -282,7 +282,7 @@ const eventsOf = (seed: number): NodeEvent[] => [
 ];
 
 test(
-  'lists by decoded values are what a filter over all of them finds, while blocks, forks and batches come in any order',
+  'lists by decoded values equal a filter over all of them, with blocks, forks and batches in any order',
   async () => {
     const seen = new Seen({ lists: 1 });
     await assertProperty(
@@ -348,7 +348,7 @@ describe('of a chain', () => {
     Object.assign(open, openAt(open.directory, { valueIndexRows: 7, ...options }));
   }
 
-  test('what is not indexed is refused with the setting that indexes it, unless few are looked at', async () => {
+  test('a search without an index is refused and names the setting, unless it reads few rows', async () => {
     await expect(asked('topic', topic)).rejects.toThrow(
       `field.topic is not indexed, and there are more than ${FEW} logs of ${pox} between these heights; give a narrower ` +
         `range by from_height and to_height, or have the operator start the server with --log-index ${pox}:topic`,
@@ -361,7 +361,7 @@ describe('of a chain', () => {
     expect(few.items).toEqual([]);
   });
 
-  test('an index that is being made answers for the blocks that it has, goes on after a stop, and is then whole', async () => {
+  test('an index under construction answers for its blocks, continues after a stop, and is then complete', async () => {
     reopen({ valueIndexes: [logsOf(pox, 'topic')] });
     await expect(asked('topic', topic)).rejects.toThrow(
       /is being made and has the blocks from height \d+ on; give from_height=/,
@@ -428,7 +428,7 @@ describe('of a chain', () => {
     expect(problems("INSERT INTO value_index_entries VALUES (77, 'topic', 'sx', 3, 0)")).toHaveLength(1);
   });
 
-  test('an index that nobody asks for any more is removed, and one that is asked for again begins anew', async () => {
+  test('an index that is no longer configured is removed, and starts again if it is configured again', async () => {
     const before = entries();
     reopen({ valueIndexes: [] });
     await expect(asked('topic', topic)).rejects.toThrow(/is not indexed/);
@@ -461,7 +461,7 @@ function printing(parent: MadeBlock | null, label: string, values: readonly Uint
   return block(parent, label, [receipt(transaction, 0)], { events });
 }
 
-test('a contract that does not exist yet is indexed from its first log on, whatever it prints', async () => {
+test("a contract that doesn't exist yet is indexed from its first log, whatever it prints", async () => {
   const nested = (depth: number): Uint8Array =>
     depth === 0 ? clarity.uint(1) : clarity.tuple({ a: nested(depth - 1) });
   const twice = Uint8Array.of(
@@ -521,7 +521,7 @@ function heightsPrinted(labels: readonly string[], parent: MadeBlock | null): Ma
   return blocks;
 }
 
-test('a fork from below what an index has so far changes what it has, and leaves the rest to the batches', () => {
+test('a fork below an unfinished index changes its rows, and leaves the rest to the batches', () => {
   const old = heightsPrinted(['1', '2', '3', '4', '5'], null);
   const young = heightsPrinted(["3'", "4'", "5'", "6'"], old[1]!);
   using open = openNew({ valueIndexes: [] });
@@ -542,7 +542,7 @@ test('a fork from below what an index has so far changes what it has, and leaves
   expect(problems()).toEqual([]);
 });
 
-test('a page goes on from its cursor where a fork took the items around it away', async () => {
+test('a page continues from its cursor even if a fork removed the items around it', async () => {
   const old = heightsPrinted(['1', '2', '3', '4', '5'], null);
   const young = heightsPrinted(["4'", "5'", "6'"], old[2]!);
   using open = openNew({ valueIndexes: [logsOf(PRINTER)] });

@@ -49,7 +49,7 @@ const named = { of: 'logs', contract: 'SP000000000000000000002Q6VF78.pool', fiel
 const complete = { event: 'value_index_complete', ...named } as const;
 const removed = { event: 'value_index_removed', ...named } as const;
 
-test('batches are applied until nothing is left, and what they ended is reported', async () => {
+test('batches are applied until none remains, and finished indexes are reported', async () => {
   const task = started([
     { wanted: false, ended: true },
     { wanted: true, ended: false },
@@ -60,7 +60,7 @@ test('batches are applied until nothing is left, and what they ended is reported
   await task.stop();
 });
 
-test('where the database is unavailable nothing is reported, and the work goes on a second later', async () => {
+test('if the database is unavailable, nothing is reported, and the work continues a second later', async () => {
   const unavailable = new StoreUnavailableError('full', 'the disk is full');
   const task = started([{ wanted: true, ended: true }], { 0: unavailable, 1: unavailable });
   for (const _ of [1, 2]) {

@@ -94,7 +94,7 @@ test('a reader that holds its snapshot for too long is cut off, and the log is e
   expect(snapshots.read((read) => read.chain.tip())?.height).toBe(8);
 });
 
-test('what was read before the cut is answered, and younger readers go on', async () => {
+test('rows read before the timeout are answered, and younger readers continue', async () => {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const old = snapshots.readLong(async (read) => {
     const tip = read.chain.tip();
@@ -112,7 +112,7 @@ test('what was read before the cut is answered, and younger readers go on', asyn
   expect(await young.answer).toEqual([undefined, undefined]);
 });
 
-test("the journal's log is looked after too, and one that can't be emptied for a minute is said once", () => {
+test("the journal's WAL is truncated, too, and one that can't be truncated for a minute is logged once", () => {
   using reader = openToRead(journalPath(open.directory));
   reader.run('BEGIN');
   reader.run('SELECT count(*) FROM events');
@@ -142,12 +142,12 @@ function fileAfterMuch(load: Load): number {
   return statSync(indexPath(directory.path)).size;
 }
 
-test('the log of a writer of much gathers what another writer copies into the file at once', () => {
+test('the WAL of a large load grows, while another writer checkpoints at once', () => {
   expect(fileAfterMuch('events')).toBeGreaterThan(20_000_000);
   expect(fileAfterMuch('bulk')).toBeLessThan(1_000_000);
 });
 
-test('a writer of much leaves an empty log, also where another process has the file open', () => {
+test('a large load leaves an empty WAL, even if another process has the file open', () => {
   using directory = dataDirectory();
   using much = openAt(directory.path, { load: 'bulk' });
   using other = openToRead(indexPath(directory.path));

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { WriterQueue } from '../../src/store/ingest/writer-queue.ts';
 
-test('where nobody waits, a job is a call: done when it returns', () => {
+test('without waiting jobs, a job is done when its call returns', () => {
   const queue = new WriterQueue();
   const done: number[] = [];
   void queue.run(() => done.push(1));
@@ -10,7 +10,7 @@ test('where nobody waits, a job is a call: done when it returns', () => {
   expect(done).toEqual([1, 2]);
 });
 
-test('jobs that come while another is under way follow it in the order they came, whatever becomes of each', async () => {
+test('jobs that arrive during another one follow it in order, whatever their outcomes', async () => {
   const queue = new WriterQueue();
   const done: string[] = [];
   const first = Promise.withResolvers<string>();

@@ -39,13 +39,13 @@ export function cutTests(fixture: () => EngineFixture): void {
     const isThere = async ({ id }: Entry): Promise<boolean> =>
       (await fixture().server.run(`SELECT 1 FROM ${prefix}stackside_log WHERE seq = ${id}`)).length === 1;
 
-    /** Connects and prepares the statement, so that the bytes which follow are those of one append. */
+    /** Connects and prepares the statement, so that the next bytes belong to one append. */
     async function warmUp(): Promise<void> {
       const behindGap = { ...head, id: head.id + 9 };
       expect(await log.append([entryAfter(behindGap)], behindGap)).toBe('conflict');
     }
 
-    /** What an append came to whose connection is cut, in words. */
+    /** Returns the outcome of an append whose connection is cut, in words. */
     async function tryCut(cut: Cut, log: PostgresLog): Promise<string> {
       const entry = entryAfter(head);
       proxy.cutAfter(cut);
@@ -73,21 +73,21 @@ export function cutTests(fixture: () => EngineFixture): void {
       return Array.from({ length: limit }, (_, at) => at).filter((at) => at % step === 0 || at === limit - 1);
     };
 
-    test('within the statement: nothing is written, and nobody knows', async () => {
+    test('within the statement writes nothing, and its outcome is unknown', async () => {
       for (const after of sampled((await sizes()).client)) {
         await warmUp();
         expect([after, await tryCut({ of: 'client', after }, log)]).toEqual([after, 'unknown, not there']);
       }
     });
 
-    test('within the answer: the entry is written, and nobody knows', async () => {
+    test('within the answer writes the entry, and its outcome is unknown', async () => {
       for (const after of sampled((await sizes()).server)) {
         await warmUp();
         expect([after, await tryCut({ of: 'server', after }, log)]).toEqual([after, 'unknown, there']);
       }
     });
 
-    test('with several entries: all of them are written or none, and those that are said to be', async () => {
+    test('with several entries writes all or none of them', async () => {
       const several = () => {
         const first = entryAfter(head, 'one of two');
         return [first, entryAfter(first, 'two of two')];
@@ -115,7 +115,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       }
     });
 
-    test('before the statement can be sent: nothing is written, and that is known', async () => {
+    test('before the statement is sent writes nothing, and the log is unavailable', async () => {
       await warmUp();
       proxy.sever();
       await fixture().sessionsEnd();
@@ -132,7 +132,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       await hasty.close();
     });
 
-    test('or carries nothing any more: nobody knows once the time of a statement is over', async () => {
+    test('or stalled has an unknown outcome after the time limit of a statement', async () => {
       const clock = heldClock([STATEMENT_MS]);
       const slow = await openProxied({ clock });
       const entry = entryAfter(head);
@@ -230,7 +230,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       expect((await log.read(head.id, 1)).length).toBe(1);
     });
 
-    test('because its role may only read wrote nothing, and the error says why', async () => {
+    test('because of a role that may only read writes nothing, and the error says why', async () => {
       const prefix = await fixture().newTables();
       await fixture().server.run('CREATE ROLE reader LOGIN');
       const tables = ['log', 'meta'].map((name) => `${prefix}stackside_${name}`);

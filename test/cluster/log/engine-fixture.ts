@@ -1,4 +1,4 @@
-/** One PostgreSQL server for the tests of the shared log, with tables of their own for each. */
+/** One PostgreSQL server for the tests of the shared log, with separate tables for each. */
 import { expect } from 'bun:test';
 import { engineAccess, makeTables } from '../../../src/cluster/engine-tables.ts';
 import { openPostgresLog, type PostgresLog, type PostgresLogOptions } from '../../../src/cluster/postgres-log.ts';
@@ -17,7 +17,7 @@ export function entryAfter(head: Head, text = `{"n":${head.id}}`): Entry {
   return { ...entry, id, chain: nextChain(head.chain, { ...entry, id: id }) };
 }
 
-/** What an append came to. */
+/** The outcome of an append. */
 export type Outcome = 'appended' | 'conflict' | 'unavailable' | 'unknown';
 
 export async function outcomeOf(append: Promise<'appended' | 'conflict'>): Promise<Outcome> {
@@ -36,7 +36,7 @@ export interface EngineFixture extends AsyncDisposable {
   newTables(): Promise<string>;
   /** Opens a log at another address or as another role. */
   openAt(url: string, prefix: string, options?: PostgresLogOptions): Promise<PostgresLog>;
-  /** Opens a log with tables of its own. */
+  /** Opens a log with its own tables. */
   newLog(options?: PostgresLogOptions): Promise<PostgresLog & AsyncDisposable>;
   /** Waits until no session of a log is left, so that nothing more can be written. */
   sessionsEnd(): Promise<void>;

@@ -74,7 +74,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     journal.close();
   });
 
-  test('a log is of one chain, and its tables are made once', async () => {
+  test('a log belongs to one chain, and its tables are created once', async () => {
     await using log = await fixture().newLog();
     expect(await makeTables(log.access)).toBe(false);
     expect(await log.chain(0x8000_0000)).toBe(0x8000_0000);
@@ -90,7 +90,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     const openLog = () => fixture().openAt(fixture().server.url, prefix);
     const open = async (chainId: number | null) => openHost(await openLog(), undefined, undefined, chainId);
     const log = await openLog();
-    // The chain that the first host to append has is the log's, before any block says it.
+    // The log has the chain of the first host that appends, before any block names it.
     await using mainnet = await open(1);
     mainnet.host.start();
     await until(() => mainnet.host.state().reachable, 'the log');
@@ -104,7 +104,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
       remedy: expect.stringContaining('--network 0x00000001'),
     };
     {
-      // A host whose settings name another chain ends even without an event.
+      // A host whose settings name another chain ends even before an event.
       await using named = await open(0x8000_0000);
       await named.follow(entryOf(1));
       expect(named.ended).toEqual([expect.objectContaining(refusal)]);

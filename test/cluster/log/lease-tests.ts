@@ -11,14 +11,14 @@ import type { EngineFixture } from './engine-fixture.ts';
 
 /** An hour: whatever a test does, the lease has not ended by the engine's clock. */
 const SECONDS = 3_600;
-/** Bytes that what is sent and what is answered has at least. */
+/** Minimum bytes of a request and of an answer. */
 const MIN_BYTES = 35;
 const of = (holder: string): LeaseOptions => ({ name: 'delivery', holder, seconds: SECONDS, epochSeen: 0 });
 const ask = (access: EngineAccess, holder: string) => postgresLeases(access).give(of(holder));
 const set = (access: EngineAccess, holder: string, epoch: number, seconds: number): Promise<boolean> =>
   postgresLeases(access).setUntil({ name: 'delivery', holder, epoch }, seconds);
 
-/** Asks for a lease that nobody else holds. @returns its epoch */
+/** Requests a lease that nobody else holds. @returns its epoch */
 async function acquire(access: EngineAccess, holder: string): Promise<number> {
   const answer = await ask(access, holder);
   if (!('given' in answer)) throw new Error(`${answer.holder} holds it`);
@@ -58,7 +58,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
       expect(answers.filter((answer) => 'given' in answer)).toHaveLength(1);
     });
 
-    test('has an epoch above all that who asks has seen, though the engine has forgotten them', async () => {
+    test('has an epoch above all that the host has seen, even if the engine lost them', async () => {
       await using log = await fixture().newLog();
       const leases = postgresLeases(log.access);
       expect(await leases.give({ ...of('a'), epochSeen: 7 })).toEqual({ given: 8 });
@@ -68,7 +68,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
       expect(await leases.give({ ...of('a'), epochSeen: 20 })).toEqual({ given: 21 });
     });
 
-    test('that has ended is lost for its holder, even where nobody else took it', async () => {
+    test('that has ended is lost for its holder, even if nobody else took it', async () => {
       await using log = await fixture().newLog();
       expect(await acquire(log.access, 'a')).toBe(1);
       await fixture().server.run(`UPDATE ${log.access.tables.lease} SET until = clock_timestamp()`);
@@ -102,7 +102,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
     });
   });
 
-  test('hosts report where they are', async () => {
+  test('hosts report their positions', async () => {
     await using log = await fixture().newLog();
     await writeReport(log.access, { name: 'b', entry: 3, version: '1', lagSeconds: 0, process: 'process of b' }, true);
     await writeReport(log.access, { name: 'a', entry: 7, version: '1', lagSeconds: 0, process: 'process of a' }, true);
@@ -113,7 +113,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
       { name: 'a', entry: 7, version: '1', seconds, lagSeconds: 0 },
       { name: 'b', entry: 4, version: '2', seconds, lagSeconds: 0 },
     ]);
-    // The lag is what the host knows: an old event may come late, and clocks may differ.
+    // The lag is the host's own measurement: an old event may come late, and clocks may differ.
     const behind = { name: 'a', entry: 1, version: '1', lagSeconds: 3_600, process: 'process of a' };
     const { isNameShared, now } = await writeReport(log.access, behind, false);
     expect([isNameShared, Number.isFinite(now)]).toEqual([false, true]);

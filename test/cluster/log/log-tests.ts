@@ -14,7 +14,7 @@ import { until } from '../../support/time/until.ts';
 import { type EngineFixture, entryAfter, type Outcome, outcomeOf, START, verifiedEntries } from './engine-fixture.ts';
 
 export function logTests(fixture: () => EngineFixture): void {
-  test('entries come back as they were appended, in order and as many as asked for', async () => {
+  test('a read returns the requested number of entries, in order and as they were appended', async () => {
     await using log = await fixture().newLog();
     expect(await log.head()).toEqual(START);
     const first = entryAfter(START, '{"text":"\u{FEFF}ä\u0000","n":1e400}');
@@ -51,7 +51,7 @@ export function logTests(fixture: () => EngineFixture): void {
   /** Bytes come from the client as a Buffer. */
   const bytesOf = (entry: Entry) => ({ ...entry, chain: Buffer.from(entry.chain) });
 
-  test('an entry is refused where its number is taken, where the previous entry differs, and after a gap', async () => {
+  test('an entry is rejected if its number is taken, if the previous entry differs, or after a gap', async () => {
     await using log = await fixture().newLog();
     const first = entryAfter(START);
     await log.append([first], START);
@@ -62,7 +62,7 @@ export function logTests(fixture: () => EngineFixture): void {
     expect((await log.head()).id).toBe(1);
   });
 
-  test('of hosts that append at once, one wins each number', async () => {
+  test('if hosts append at once, one of them gets each number', async () => {
     await using log = await fixture().newLog();
     const other = await fixture().openAt(fixture().server.url, log.access.tables.log.replace('stackside_log', ''));
     let head = START;
@@ -76,7 +76,7 @@ export function logTests(fixture: () => EngineFixture): void {
     await other.close();
   });
 
-  test('entries that are appended together are there all or none, where the one before them is the head', async () => {
+  test('a batch is appended as a whole, and only if the entry before it is the head', async () => {
     await using log = await fixture().newLog();
     const other = await fixture().openAt(fixture().server.url, log.access.tables.log.replace('stackside_log', ''));
     const following = (head: Head, count: number, text?: string): Entry[] => {
@@ -86,12 +86,12 @@ export function logTests(fixture: () => EngineFixture): void {
     const first = following(START, 3);
     expect(await log.append(first, START)).toBe('appended');
     expect(await verifiedEntries(log)).toHaveLength(3);
-    // One of them is there already, with what came after it.
+    // The log already has one of them, and a later entry.
     expect(await log.append(following(first[0]!, 4), first[0]!)).toBe('conflict');
     const stranger = { id: 3, chain: new Uint8Array(32) };
     expect(await log.append(following(stranger, 2), stranger)).toBe('conflict');
     expect(await log.append(following({ ...first[2]!, id: 5 }, 2), { ...first[2]!, id: 5 })).toBe('conflict');
-    // Of two that try at once, one wins all.
+    // If two try at once, one appends its whole batch.
     const tries = [
       { by: log, entries: following(first[2]!, 400, '"a"') },
       { by: other, entries: following(first[2]!, 300, '"b"') },
@@ -141,7 +141,7 @@ export function logTests(fixture: () => EngineFixture): void {
     await log.close();
   });
 
-  test('a session waits for standbys, and without a limit, whatever its role is set to', async () => {
+  test("a session waits for standbys without a limit, whatever its role's settings are", async () => {
     const prefix = await fixture().newTables();
     await fixture().server.run('CREATE ROLE hasty LOGIN SUPERUSER');
     await fixture().server.run('ALTER ROLE hasty SET synchronous_commit = off');
@@ -154,7 +154,7 @@ export function logTests(fixture: () => EngineFixture): void {
     await log.close();
   });
 
-  test('whoever waits is notified of an entry, and goes on by itself after a while', async () => {
+  test('a waiting client is notified of an entry, and continues by itself after a while', async () => {
     const prefix = await fixture().newTables();
     const clock = heldClock([LOOK_MS]);
     const [waiting, appending] = await Promise.all([
@@ -213,7 +213,7 @@ export function logTests(fixture: () => EngineFixture): void {
     expect(await outcomeOf(log.append([entryAfter(START)], START))).toBe('appended');
   });
 
-  test('an engine that is away is no reason not to start: each call says so, and waiting ends', async () => {
+  test('a log opens while its engine is away: each call fails with the reason, and waits end', async () => {
     const log = await fixture().openAt('postgres://nobody@127.0.0.1:1,127.0.0.1:2/none', '');
     await expect(log.head()).rejects.toThrow(LogUnavailableError);
     await expect(log.read(0, 1)).rejects.toThrow('127.0.0.1:2: Failed to connect');
@@ -223,7 +223,7 @@ export function logTests(fixture: () => EngineFixture): void {
     await expect(log.head()).rejects.toThrow('The shared log is closed.');
   });
 
-  test('the format of tables that could not be asked for it at the start is asked for before anything else', async () => {
+  test("a log that opened while its engine was away checks the tables' format before its first call", async () => {
     const { server, newTables, openAt } = fixture();
     const prefix = await newTables();
     await server.run('CREATE ROLE late NOLOGIN SUPERUSER');
@@ -237,7 +237,7 @@ export function logTests(fixture: () => EngineFixture): void {
     await log.close();
   });
 
-  test('tables that are missing or of another version end the start, and say what to do', async () => {
+  test('missing tables, or tables of another version, end the start with a remedy', async () => {
     await expect(fixture().openAt(fixture().server.url, 'none_')).rejects.toThrow(
       'The database has no shared log under this prefix.',
     );

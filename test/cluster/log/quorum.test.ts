@@ -1,4 +1,4 @@
-/** The shared log over several PostgreSQL servers, of which one is written: nothing acknowledged dies with it. */
+/** The shared log over several PostgreSQL servers: the loss of the primary loses nothing acknowledged. */
 
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { statSync, writeFileSync } from 'node:fs';
@@ -88,7 +88,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     });
   });
 
-  test('cluster status --verify names what is missing or damaged, and cluster init fills holes', async () => {
+  test('cluster status --verify names missing and damaged entries, and cluster init fills holes', async () => {
     using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 2 })].map(received));
     const settings = { cluster: quorum.url, clusterPrefix: 'verified_', clusterKey: null, data: directory.path };
     let printed = '';
@@ -190,7 +190,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect(sealing.open('default', stored)?.toHex()).toBe(secret ?? '');
   });
 
-  test('cluster init makes the key that a directory lacks, and says which secrets it does not open', async () => {
+  test("cluster init makes a missing key, and names the secrets that it can't open", async () => {
     using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 2 })].map(received));
     const data = directory.path;
     {
@@ -206,7 +206,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
 
   clusterTests(() => quorum);
 
-  test('what the disk of the primary alone has is neither answered with 200 nor followed', async () => {
+  test("an entry that only the primary's disk has is neither acknowledged nor followed", async () => {
     await (await newLog('alone_')).close();
     const clock = heldClock([STATEMENT_MS]);
     const open = async () => openHost(await openPostgresLog(quorum.url, { prefix: 'alone_', clock }));
@@ -214,7 +214,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const [first, second] = [...devnetEvents({ seed: 5, blocks: 1 })].map(received);
     const WAITING = "application_name = 'stackside' AND (wait_event = 'SyncRep' OR wait_event_type = 'Lock')";
     const waiting = () => quorum.primary().run(`SELECT 1 FROM pg_stat_activity WHERE ${WAITING}`);
-    /** What an event comes to, where each wait for a standby ends with its time. */
+    /** The outcome of an event if each wait for a standby times out. */
     async function answerOf({ host }: typeof other, event: ReceivedEvent): Promise<unknown> {
       const answer = host.receive(event).catch((error: unknown) => error);
       let isAnswered = false;
@@ -260,7 +260,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect((await quorum.primary().run('SELECT 1 FROM alone_stackside_log')).length).toBe(entryOf(2));
   });
 
-  test('commits that wait are accepted by the server that is written alone, and wait for no other host', async () => {
+  test('commits that wait for a standby block no other host', async () => {
     const [standby] = quorum.standbys();
     await expect(standby!.run(WAITING_COMMIT)).rejects.toThrow('during recovery');
     const prefix = 'together_';
@@ -285,7 +285,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const first = entryAfter(START);
     expect(await held.append([first], START)).toBe('appended');
     const old = await quorum.cutOff();
-    // The old primary takes the entry, and waits for a standby that it has no more.
+    // The old primary writes the entry, and waits for a standby that it has lost.
     const append = outcomeOf(held.append([entryAfter(first)], first));
     const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'stackside'";
     await until(async () => (await old.run(waiting)).length === 1, 'an append without a standby');
