@@ -124,6 +124,12 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     for (const end of ends) this.#listeners.ended(end);
   }
 
+  /** Whether deliveries, hooks that catch up or notices wait for the commit. */
+  awaitsCommit(): boolean {
+    const { queues, isBehind, ends } = this.#done;
+    return queues.length > 0 || isBehind || ends.length > 0;
+  }
+
   /** Drops the recorded effects of a transaction that is rolled back. */
   undone(): void {
     this.#live.undone();

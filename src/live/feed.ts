@@ -83,9 +83,13 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
     return false;
   }
 
+  /** Reads in one turn, which needs no commit, whether there may be something to push. */
+  const hasNews = (): boolean => snapshots.read((read) => read.file !== file || read.changes.after(last, 1).length > 0);
+
   /** Polls once. @returns whether there may be more changes */
-  const look = (): Promise<boolean> =>
-    snapshots.readLong(async (read) => {
+  async function look(): Promise<boolean> {
+    if (!hasNews()) return false;
+    return snapshots.readLong(async (read) => {
       if (read.file !== file) {
         last = read.changes.newest();
         file = read.file;
@@ -98,6 +102,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
       const isCutShort = await push(read, changes);
       return isCutShort || changes.length === BATCH;
     });
+  }
 
   // The reader of the index logs that the index is missing.
   const failed = (cause: Error) => {

@@ -86,7 +86,7 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
   const timer = groupCommitTimer();
   using open = openWithHooks(directory.path, {
     connect: store.connect,
-    ...(committed === 'some together' ? { after: timer.after } : {}),
+    ...(committed === 'some together' ? { clock: timer } : {}),
   });
   using beside = new Database(indexPath(directory.path), { readonly: true });
   const made = beside.prepare<{ made: number }, []>('SELECT count(*) AS made FROM hook_deliveries');

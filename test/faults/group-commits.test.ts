@@ -7,6 +7,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { image } from '../support/data/crash-image.ts';
 import { openAt } from '../support/data/ingest.ts';
@@ -23,7 +24,7 @@ function opened() {
   const directory = copyOf(from);
   const store = faultStore();
   const timer = groupCommitTimer();
-  const open = openWithHooks(directory.path, { connect: store.connect, after: timer.after });
+  const open = openWithHooks(directory.path, { connect: store.connect, clock: timer });
   const beside = new Database(indexPath(directory.path), { readonly: true });
   const count = (table: string): number =>
     beside.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0;
@@ -39,6 +40,13 @@ function opened() {
       deliveries: count('hook_deliveries'),
     }),
     receive: (events: readonly ReceivedEvent[]) => events.map((event) => open.ingest.receive(event)),
+    /** Makes each commit of the index take milliseconds. */
+    slow(milliseconds: number) {
+      store.follow(({ sql, path }) => {
+        if (sql === 'COMMIT' && path === indexPath(directory.path)) timer.stall(milliseconds);
+        return null;
+      });
+    },
     failNext(sql: string, fault: Fault) {
       let struck = false;
       store.follow((call) => {
@@ -100,20 +108,68 @@ test('events of a group have one commit, and no subscriber is notified of them b
   expect(everything(open.directory)).toEqual(whole);
 });
 
-test('events are committed 20 ms after the last of them, and 100 ms after the first at the latest', () => {
-  using open = opened();
-  const isCommittedAfter = (milliseconds: number): boolean => {
-    open.timer.pass(milliseconds);
-    return !open.timer.runs();
-  };
-  open.receive(group);
-  expect([isCommittedAfter(19), isCommittedAfter(1)]).toEqual([false, true]);
-  expect(open.seen().height).toBe(open.ingest.tipHeight());
-  const oneAfterAnother = Array.from({ length: 25 }, (_, n) => {
-    open.receive([{ path: '/of_a_newer_node', text: `{"n":${n}}`, receivedAt: n }]);
-    return isCommittedAfter(10);
+const isCommittedAfter = ({ timer }: ReturnType<typeof opened>, milliseconds: number): boolean => {
+  timer.pass(milliseconds);
+  return !timer.runs();
+};
+
+/** Receives events that queue no delivery every 10 ms. @returns the milliseconds after which there was a commit */
+function commitsWithin(open: ReturnType<typeof opened>, milliseconds: number): number[] {
+  const times = Array.from({ length: milliseconds / 10 }, (_, n) => (n + 1) * 10);
+  return times.filter((time) => {
+    open.receive([{ path: '/of_a_newer_node', text: `{"n":${time}}`, receivedAt: time }]);
+    return isCommittedAfter(open, 10);
   });
-  expect(oneAfterAnother.flatMap((isCommitted, n) => (isCommitted ? [n] : []))).toEqual([9, 19]);
+}
+
+test('events are committed 20 ms after the last one, and 1,000 ms after the first one at the latest', () => {
+  using open = opened();
+  open.receive(group);
+  expect([isCommittedAfter(open, 19), isCommittedAfter(open, 1)]).toEqual([false, true]);
+  expect(open.seen().height).toBe(open.ingest.tipHeight());
+  expect(commitsWithin(open, 2_500)).toEqual([1_000, 2_000]);
+});
+
+test('events are committed 100 ms after the first one if another thread reads', () => {
+  using open = opened();
+  open.ingest.commits.await();
+  // Each commit fulfils the wish of the thread, which has not read again.
+  expect(commitsWithin(open, 1_500)).toEqual([100, 1_100]);
+  open.ingest.publish();
+  expect(commitsWithin(open, 50)).toEqual([]);
+  open.ingest.commits.await();
+  expect(commitsWithin(open, 50)).toEqual([50]);
+});
+
+test('a group with deliveries is committed 100 ms after its first event', () => {
+  using open = opened();
+  const before = open.seen().deliveries;
+  open.receive(group);
+  expect(commitsWithin(open, 200)).toEqual([100]);
+  expect(open.seen().deliveries).toBeGreaterThan(before);
+});
+
+test('the writer rests ten times as long as a commit took, and 1,000 ms after the first event at most', () => {
+  using open = opened();
+  open.slow(30);
+  open.receive(group);
+  open.timer.pass(20);
+  open.receive(group.slice(0, 1));
+  open.ingest.commits.await();
+  // The 30 ms of the commit are over, 20 ms of quiet aren't enough.
+  expect(commitsWithin(open, 400)).toEqual([300]);
+  open.slow(500);
+  open.ingest.publish();
+  expect(commitsWithin(open, 1_500)).toEqual([1_000]);
+});
+
+test('4 MB of events are committed at once', () => {
+  using open = opened();
+  const isPending = (n: number): boolean => {
+    open.receive([{ path: '/of_a_newer_node', text: JSON.stringify('x'.repeat(1_500_000 + n)), receivedAt: n }]);
+    return open.timer.runs();
+  };
+  expect([1, 2, 3].map(isPending)).toEqual([true, true, false]);
 });
 
 test.each(['an event', 'the end of the timer'])('a transaction that SQLite ended is made again before %s', (next) => {
@@ -148,14 +204,89 @@ test('nothing is locked once the timer has ended, nor after an event that change
   lockFiles(open.directory);
 });
 
-test('this process can read an acknowledged event at once', async () => {
+const senderOf = ({ stx_transfer_event: transfer }: { stx_transfer_event?: { sender: string } }): string[] =>
+  transfer === undefined ? [] : [transfer.sender];
+
+/** The snapshots of the process that writes. */
+const snapshotsOf = ({ directory, ingest }: ReturnType<typeof opened>) =>
+  openSnapshots(directory, { before: ingest.publish, writer: ingest.writer });
+
+test('this process reads what it acknowledged at once, and nothing is committed for it', () => {
   using open = opened();
-  const snapshots = openSnapshots(open.directory, { before: open.ingest.publish });
+  const before = open.seen();
+  const snapshots = snapshotsOf(open);
   for (const event of group) {
     open.ingest.receive(event);
-    const tip = await snapshots.read((read) => read.chain.tip());
-    expect(tip?.height).toBe(open.ingest.tipHeight());
+    expect(snapshots.read((read) => read.chain.tip())?.height).toBe(open.ingest.tipHeight());
   }
+  expect(open.seen()).toEqual(before);
+  open.timer.end();
+  expect(snapshots.read((read) => read.chain.tip())?.height).toBe(open.ingest.tipHeight());
+  // A read leaves no transaction that would keep the next event from its own.
+  open.receive(eventRange.slice(40, 45));
+  snapshots.close();
+});
+
+test('reads before a commit show the same as reads after it', async () => {
+  using open = opened();
+  const snapshots = snapshotsOf(open);
+  const senders = new Set(group.filter(isBlock).flatMap(({ text }) => JSON.parse(text).events.flatMap(senderOf)));
+  expect(senders.size).toBeGreaterThan(1);
+  const shown = (read: Reader) => ({
+    pending: read.mempool.page(50, null),
+    version: read.mempool.version(),
+    balances: [...senders].map((sender) => read.principals.stxBalance(sender)),
+  });
+  for (const [index, event] of group.entries()) {
+    open.ingest.receive(event);
+    if (index % 4 !== 3) continue;
+    const before = snapshots.read(shown);
+    expect(before).toEqual(await snapshots.readLong(async (read) => shown(read)));
+  }
+  snapshots.close();
+});
+
+test('a read over several turns sees everything that was acknowledged before it, and nothing after', async () => {
+  using open = opened();
+  const snapshots = snapshotsOf(open);
+  open.receive(group.slice(0, 20));
+  const height = open.ingest.tipHeight();
+  await snapshots.readLong(async (read) => {
+    expect(read.chain.tip()?.height).toBe(height);
+    open.receive(group.slice(20));
+    expect(snapshots.read((now) => now.chain.tip())?.height).toBe(open.ingest.tipHeight());
+    expect(read.chain.tip()?.height).toBe(height);
+  });
+  snapshots.close();
+});
+
+test('reads see what is committed while a group is lost, and all of it once it was replayed', () => {
+  using open = opened();
+  const snapshots = snapshotsOf(open);
+  const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
+  const [before, first] = [height(), group.slice(0, 20)];
+  open.receive(first);
+  const acknowledged = height();
+  expect(acknowledged).toBeGreaterThan(before!);
+  open.failNext('BEGIN IMMEDIATE', { code: 'io', effect: 'kept' });
+  open.undo();
+  // The read tries to replay the group first, which fails.
+  expect(height()).toBe(before);
+  open.ingest.probe();
+  expect(height()).toBe(acknowledged);
+  snapshots.close();
+});
+
+test('a read within a read leaves the rows of the other one', () => {
+  using open = opened();
+  open.receive(group);
+  const snapshots = snapshotsOf(open);
+  const heights = snapshots.read((read) => {
+    const ids = read.changes.after(0, 1_000_000).map(({ id }) => id);
+    snapshots.read((inner) => inner.height());
+    return ids.length + read.height();
+  });
+  expect(heights).toBeGreaterThan(0);
   snapshots.close();
 });
 

@@ -229,9 +229,12 @@ test('a slow poll ends after the current change, and the next poll continues', a
   const stop = startFeed({
     snapshots: {
       ...source,
+      read: (ask) => {
+        if (asked.length === 3) done.resolve();
+        return source.read(ask);
+      },
       readLong: (ask) => {
         askedBefore.push(asked.length);
-        if (asked.length === 3) done.resolve();
         return source.readLong(ask);
       },
     },
@@ -243,7 +246,7 @@ test('a slow poll ends after the current change, and the next poll continues', a
   await done.promise;
   await stop();
   // The first poll reads the position of the newest change.
-  expect(askedBefore.slice(0, 5)).toEqual([0, 0, 1, 2, 3]);
+  expect(askedBefore).toEqual([0, 0, 1, 2]);
 });
 
 test('a block is not read without a subscriber of its messages', async () => {

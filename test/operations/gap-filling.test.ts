@@ -71,7 +71,7 @@ test('the block after a gap is rejected until the server has filled the gap, the
 });
 
 test('a server that commits in groups fills each block of the gap once', async () => {
-  using open = openNew({ after: groupCommitTimer().after });
+  using open = openNew({ clock: groupCommitTimer() });
   await using it = server(open);
   for (const block of blocks.slice(0, 11)) await it.post(block);
   await it.post(blocks[25]!);

@@ -107,7 +107,7 @@ test('a lost lock keeps the pending group from the index, and the next process a
   using directory = emptyDirectory();
   const timer = groupCommitTimer();
   const lost: Error[] = [];
-  const open = openAt(directory.path, { after: timer.after, lockLost: (error) => lost.push(error) });
+  const open = openAt(directory.path, { clock: timer, lockLost: (error) => lost.push(error) });
   for (const event of events.slice(0, 10)) open.ingest.receive(event);
   const before = everything(directory.path);
   rmSync(join(directory.path, 'writer.lock'));

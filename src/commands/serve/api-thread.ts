@@ -65,6 +65,7 @@ async function start(
   const turns = new Turns(systemClock);
   const snapshots = openSnapshots(settings.data, {
     log: snapshotLog(registry, log),
+    before: () => committed.await(),
     sharing: { turn: systemClock.turn, commits: () => committed.now() },
     turns,
   });

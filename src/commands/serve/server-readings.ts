@@ -180,7 +180,7 @@ const valueIndexState = (index: ValueIndex): SystemState['value_indexes'][number
 });
 
 const DURABILITY =
-  'Each event is synced to the journal before the node gets its answer. The index follows when no event came for 20 ms, or after 100 ms, and after a crash it is brought up from the journal.';
+  'Each event is synced to the journal before the node gets its answer. The index is committed once no event came for 20 ms, and after a second at the latest. After a crash, the server applies the missing events from the journal.';
 
 /** @throws OperatorError if the journal can't be read */
 export function systemState(options: SystemStateOptions): SystemState {

@@ -52,7 +52,7 @@ export function openWriting(options: WritingOptions): Writing | null {
       history: requiresWhole(settings) ? 'full' : 'any',
       ...{ connect, chance, log, lockLost },
       // With a shared log each entry is committed by itself, so that a conflict with another host rolls back only that entry.
-      ...(isShared ? {} : { after: clock.after }),
+      ...(isShared ? {} : { clock }),
     },
     { log },
   );

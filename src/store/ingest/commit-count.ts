@@ -2,27 +2,28 @@ import type { Clock } from '../../base/clock.ts';
 
 /** Counts the commits of the writing process, in memory shared with its threads. */
 export class CommitCount {
-  /** Odd while a commit is under way; greater by two after it. */
-  readonly #count: Int32Array<SharedArrayBuffer>;
+  /** First the count: odd while a commit is under way; greater by two after it. Then 1 if a thread waits for the next commit. */
+  readonly #shared: Int32Array<SharedArrayBuffer>;
   readonly #followers = new Set<() => void>();
 
   /** @param memory of the count of another thread; new memory if omitted */
-  constructor(memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
-    this.#count = new Int32Array(memory);
+  constructor(memory = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)) {
+    this.#shared = new Int32Array(memory);
   }
 
   /** The memory to share with other threads. */
   get memory(): SharedArrayBuffer {
-    return this.#count.buffer;
+    return this.#shared.buffer;
   }
 
   /** Counts a commit, also a failed one, since it may be durable all the same. @throws what `commit` throws */
   around(commit: () => void): void {
-    Atomics.add(this.#count, 0, 1);
+    Atomics.store(this.#shared, 1, 0);
+    Atomics.add(this.#shared, 0, 1);
     try {
       commit();
     } finally {
-      Atomics.add(this.#count, 0, 1);
+      Atomics.add(this.#shared, 0, 1);
       for (const follower of this.#followers) follower();
     }
   }
@@ -49,7 +50,17 @@ export class CommitCount {
 
   /** A number that changes with each commit; null during one, when a new snapshot may or may not include it. */
   now(): number | null {
-    const count = Atomics.load(this.#count, 0);
+    const count = Atomics.load(this.#shared, 0);
     return count % 2 === 0 ? count : null;
+  }
+
+  /** Notes that a thread reads, so that it waits for the next commit. */
+  await(): void {
+    Atomics.store(this.#shared, 1, 1);
+  }
+
+  /** Whether a thread has read since the last commit. */
+  isAwaited(): boolean {
+    return Atomics.load(this.#shared, 1) === 1;
   }
 }

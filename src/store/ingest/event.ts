@@ -91,6 +91,8 @@ export interface TransactionListener {
   undone(): void;
   /** What was written is committed. */
   committed?(): void;
+  /** Whether work waits for the commit of what was written. */
+  awaitsCommit?(): boolean;
   /** The files are consistent again after a failure. A transaction that was reported as undone may be committed. */
   recovered?(): void;
 }

@@ -23,6 +23,7 @@ import type { ValueIndexChoice } from '../model/contract.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { logIdentityQuery } from '../queries/log-identity.ts';
 import { tokenJobCounts } from '../queries/tokens/metadata.ts';
+import type { WriterConnection } from '../read/index-file.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { type ChainReader, chainReader } from './chain-writer.ts';
@@ -66,8 +67,8 @@ export interface IngestOptions {
   valueIndexes?: readonly ValueIndexChoice[];
   /** Rows of a batch that fills an index of decoded values; tests use fewer than the default. */
   valueIndexRows?: number;
-  /** The timer of group commits; without it, each event has a commit of its own. */
-  after?: Clock['after'];
+  /** The clock of group commits; without it, each event has a separate commit. */
+  clock?: Pick<Clock, 'after' | 'monotonic'>;
   /** Makes the state machine of chainhooks. */
   machine: ComposeMachine;
   /** The random numbers of commands; the system's if omitted. */
@@ -154,7 +155,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
       ];
     },
     listeners: [router.listener, identity.listener, commands.listener, logName.listener, machine.follower],
-    after: options.after ?? null,
+    clock: options.clock ?? null,
     upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
     isLive: () => isLive,
   });
@@ -284,11 +285,14 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     tokenJobs: tokenJobCounts(reader),
     /** Indexes of decoded values: `all` lists them, `batch` does a part of the work in the open transaction. */
     valueIndexes: { all: valueIndexes(reader), batch: valueIndexBatches(db, options.valueIndexRows) },
-    /**
-     * Commits the pending group, so that accepted events can be read. Called before each read in this process; other threads
-     * and processes see an event some milliseconds after its answer.
-     */
+    /** Commits the pending group, so that other connections can read accepted events. */
     publish: () => writer.publish(),
+    /** The connection that writes. It shows accepted events before they are committed. */
+    writer: {
+      db,
+      makeReadable: () => writer.makeReadable(),
+      changes: () => writer.changes(),
+    } satisfies WriterConnection,
     /** Counts the commits of the index. */
     commits,
     /** The order of all writes while several parts of the process write. */

@@ -39,6 +39,7 @@ import {
   type TransactionListener,
 } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
+import { GroupTimer } from './group-timer.ts';
 import { UnknownParentError } from './known-blocks.ts';
 import type { WriterHealth } from './writer-health.ts';
 import { WriterQueue } from './writer-queue.ts';
@@ -81,12 +82,8 @@ const isOfTheEntry = ({ path }: Entry, cause: unknown): cause is Error =>
   // Another host applied the command, so that it can't be refused.
   (path === COMMAND_PATH && cause instanceof Error && !isStorageError(cause));
 
-/** Milliseconds without an event after which a group is committed. */
-const GROUP_QUIET_MS = 20;
-/** Group-commit window: how long an acknowledged event may stay invisible to other threads and processes. */
-const GROUP_WINDOW_MS = 100;
-/** Bytes of events at which a group is committed at once. */
-const GROUP_BYTES = 8_000_000;
+/** Bytes of events at which a group is committed at once: a longer commit would stall the thread for too long. */
+const GROUP_BYTES = 4_000_000;
 /**
  * Bytes of a group of an import or a replay. A commit writes each changed page once, and most of them hold busy accounts, so
  * large groups write fewer pages.
@@ -125,8 +122,8 @@ interface WriterOptions {
   health: WriterHealth;
   /** Called before each commit. @throws StoreUnavailableError if another process may write to the files */
   requireLock: () => void;
-  /** The timer of group commits; null if each event has a commit of its own. */
-  after: Clock['after'] | null;
+  /** The clock of group commits; null if each event has a separate commit. */
+  clock: Pick<Clock, 'after' | 'monotonic'> | null;
   /** Number of the journal's last entry that is applied. */
   upTo: number;
   /** Whether the changes of replayed entries are pushed to subscribers. */
@@ -197,6 +194,10 @@ export class Writer {
   #base: Base = 'unknown';
   /** Whether a transaction is open on both files. */
   #isOpen = false;
+  /** Number of transactions that were opened, or whose changes were lost. */
+  #changes = 0;
+  /** Whether the open transaction of the index has all rows that are in memory until its commit. */
+  #isStored = false;
   /** Whether to wait for a lock of another process. The wait blocks this thread, so there is only one until the lock is free. */
   #isPatient = true;
   /** The last entry that the index's open transaction has; null until it is read. */
@@ -213,17 +214,20 @@ export class Writer {
   /** Whether it has the progress of a source. */
   #hasProgress = false;
 
-  /** Bytes of the pending group, and the functions that cancel its timers: since the last event, and since the first. */
+  /** Bytes of the pending group. */
   #bytes = 0;
-  #cancelQuiet: (() => void) | null = null;
-  #cancelWindow: (() => void) | null = null;
+  /** When the pending group is committed; null if each event has a separate commit. */
+  readonly #timer: GroupTimer | null;
 
   /** Number of the journal's last entry that is applied. */
   #upTo: number;
 
   constructor(options: WriterOptions) {
+    const { clock, commits, listeners, upTo } = options;
     this.#options = options;
-    this.#upTo = options.upTo;
+    this.#upTo = upTo;
+    const isAwaited = () => commits.isAwaited() || listeners.some((listener) => listener.awaitsCommit?.() === true);
+    this.#timer = clock === null ? null : new GroupTimer({ clock, isAwaited, commit: () => this.publish() });
   }
 
   get isOpen(): boolean {
@@ -240,6 +244,29 @@ export class Writer {
   committedPosition(): Head {
     if (this.#committedPosition === null) this.recover();
     return this.#committedPosition ?? this.position();
+  }
+
+  /**
+   * Makes the index's connection show everything that was acknowledged, and nothing else: writes the rows of the pending group
+   * that are in memory until its commit.
+   * @returns false if that isn't possible: a transaction is open besides that of the pending group, or the store fails
+   */
+  makeReadable(): boolean {
+    if (this.#isOpen || this.#base === 'unknown') return false;
+    if (this.#options.index.inTransaction !== (this.#base === 'pending')) return false;
+    if (this.#base !== 'pending' || this.#isStored) return true;
+    try {
+      this.#guarded(() => this.#storeRows());
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      return false;
+    }
+  }
+
+  /** A number that changes before the content of the index's connection does. */
+  changes(): number {
+    return this.#changes;
   }
 
   /** The entries of the open transaction. */
@@ -282,7 +309,7 @@ export class Writer {
    * @throws as `apply`
    */
   receive(event: ReceivedEvent): Outcome {
-    const durability = this.#options.after === null ? 'each' : 'group';
+    const durability = this.#timer === null ? 'each' : 'group';
     // Entries that only the journal has are applied first, so that a repeated event is recognised.
     this.recover();
     if (!this.#last.is(event)) return this.apply({ event }, durability).isAppended ? 'applied' : 'repeated';
@@ -490,6 +517,7 @@ export class Writer {
     const result = this.#guarded(() => {
       this.#recover();
       this.#isOpen = true;
+      this.#changes += 1;
       this.#options.index.run('BEGIN IMMEDIATE');
       const done = work();
       this.#commitIndex();
@@ -528,10 +556,7 @@ export class Writer {
    * from the journal later, and readers see what was committed before.
    */
   publish(): void {
-    this.#cancelQuiet?.();
-    this.#cancelWindow?.();
-    this.#cancelQuiet = null;
-    this.#cancelWindow = null;
+    this.#timer?.end();
     try {
       this.#commitPending();
     } catch (error) {
@@ -570,6 +595,8 @@ export class Writer {
       }
       this.#noteLoss();
       this.#recover();
+      this.#changes += 1;
+      this.#isStored = false;
       if (this.#base !== 'pending') index.run('BEGIN IMMEDIATE');
       journal.begin();
       this.#position ??= this.#options.indexPosition.current();
@@ -606,9 +633,8 @@ export class Writer {
    * @throws StoreUnavailableError; then it is rolled back, or in the journal
    */
   #commitGroup(): void {
-    const { after, health } = this.#options;
     // While writes fail, each event tries a whole commit.
-    if (after !== null && health.failing() !== null) {
+    if (this.#timer !== null && this.#options.health.failing() !== null) {
       this.#commitBoth();
       return;
     }
@@ -617,7 +643,7 @@ export class Writer {
     this.#base = 'pending';
     this.#bytes += this.#entries.reduce((sum, { event }) => sum + (event.prepared?.length ?? event.text.length), 0);
     this.#noteDurable();
-    if (after === null) {
+    if (this.#timer === null) {
       if (this.#bytes < GROUP_BYTES_OF_IMPORT) return;
       this.#commitPending();
       collectAll();
@@ -627,10 +653,7 @@ export class Writer {
       this.publish();
       return;
     }
-    const publish = (): void => this.publish();
-    this.#cancelQuiet?.();
-    this.#cancelQuiet = after(GROUP_QUIET_MS, publish);
-    this.#cancelWindow ??= after(GROUP_WINDOW_MS, publish);
+    this.#timer.joined();
   }
 
   /** Commits the pending group to the index. @throws StoreUnavailableError; then its entries are in the journal */
@@ -747,11 +770,20 @@ export class Writer {
   }
 
   #commitIndex(): void {
-    const { index, router, indexPosition, commits, requireLock } = this.#options;
+    const { index, commits, requireLock } = this.#options;
+    this.#storeRows();
+    requireLock();
+    const commit = (): void => commits.around(() => index.run('COMMIT'));
+    if (this.#timer === null) commit();
+    else this.#timer.measured(commit);
+  }
+
+  /** Writes the rows that are in memory until the commit. */
+  #storeRows(): void {
+    const { router, indexPosition } = this.#options;
     router.store();
     if (this.#position !== null && this.#position !== this.#committedPosition) indexPosition.set(this.#position);
-    requireLock();
-    commits.around(() => index.run('COMMIT'));
+    this.#isStored = true;
   }
 
   #rollBackFiles(): void {
@@ -772,11 +804,14 @@ export class Writer {
     this.#isOpen = false;
     this.#base = 'committed';
     this.#bytes = 0;
+    this.#timer?.end();
     this.#committedPosition = this.position();
     for (const listener of this.#options.listeners) listener.committed?.();
   }
 
   #forget(): void {
+    this.#changes += 1;
+    this.#isStored = false;
     this.#position = null;
     this.#bytes = 0;
     this.#forgetEntries();

@@ -111,8 +111,14 @@ export const noChainCache: ChainCache = {
   leaveChain: () => {},
 };
 
-export function chainCache(db: Database, shared: SharedChain): ChainCache {
+/** Returns a function that reads a number that changes when another connection changes the file. */
+function fileVersion(db: Database): () => number | undefined {
   const version = db.prepare<{ data_version: number }, []>('PRAGMA data_version');
+  return () => version.get()?.data_version;
+}
+
+/** @param version a number that changes when the content changes that the connection shows */
+export function chainCache(db: Database, shared: SharedChain, version = fileVersion(db)): ChainCache {
   const newest = prepared<TipRow, []>(db, sql.newest);
   const blockAt = prepared<Omit<TipRow, 'height'>, [number]>(db, sql.blockAt);
   /** Caches to clear when the file changes. */
@@ -141,7 +147,7 @@ export function chainCache(db: Database, shared: SharedChain): ChainCache {
       return memo;
     },
     followChain() {
-      const now = version.get()?.data_version;
+      const now = version();
       if (now !== seen) {
         for (const cache of caches) cache.clear();
         seen = now;

@@ -21,6 +21,15 @@ export interface IndexConnection {
   readonly end: Statement;
 }
 
+/** The connection of this process's writer: it also shows the entries that are acknowledged and not committed yet. */
+export interface WriterConnection {
+  readonly db: Connection;
+  /** Makes the connection show everything that was acknowledged, and nothing else. @returns false if that isn't possible now */
+  makeReadable(): boolean;
+  /** A number that changes before the content does. */
+  changes(): number;
+}
+
 export type IndexFile = ReturnType<typeof openIndexFile>;
 
 /** Identifies the file at a path. No other file has the same identity while this one is open. */
@@ -59,6 +68,7 @@ function journalBeside(index: Connection, directory: string): JournalReader {
  * @param number distinguishes this file from others that are opened at the path
  * @param turns shares the thread among long queries and other work
  * @param limits limits for one request; tests set other values
+ * @param writer the connection that writes to the file; null if another process does
  * @throws OperatorError if there is no index or no journal, one of another version, or one that is being loaded
  * @throws IndexUnavailableError while it is being replaced
  */
@@ -67,6 +77,7 @@ export function openIndexFile(
   number: number,
   turns: Turns = new Turns(systemClock),
   limits: WorkLimits = {},
+  writer: WriterConnection | null = null,
 ) {
   const files = filesOf(directory);
   const first = openReader(directory);
@@ -85,10 +96,22 @@ export function openIndexFile(
       throw new IndexUnavailableError('The index is being replaced.');
     }
     prepared(db, () => requireSecondaryIndexes(db, indexPath(directory)));
-    const cache = chainCache(db, transactions);
+    return connectionOf(db, chainCache(db, transactions));
+  }
+
+  function connectionOf(db: Connection, cache: ChainCache): IndexConnection {
     const reader = readerOf(db, journal, number, limits, cache, turns, projection);
     return { db, reader, cache, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
+
+  const writers =
+    writer === null
+      ? null
+      : connectionOf(
+          writer.db,
+          chainCache(writer.db, transactions, () => writer.changes()),
+        );
+  let isReading = false;
 
   function closeWhatIsDone(): void {
     if (!retired) return;
@@ -110,6 +133,30 @@ export function openIndexFile(
       return connection === undefined || versionOf(connection.db) === SCHEMA_VERSION;
     },
     hasIdle: (): boolean => idle.length > 0,
+
+    /** Whether {@link readNow} can read. A request can't read within another: its end would end the other's iterations. */
+    canReadNow: (): boolean => !isReading && writer?.makeReadable() === true,
+
+    /**
+     * Runs a request that reads in one turn through the writer's connection, whose pages are in memory. So nothing needs to be
+     * committed for it, and the pages that a commit changed needn't be read again.
+     */
+    readNow<T>(request: (reader: Reader) => T): T {
+      if (writers === null) throw new Error('another process writes');
+      const { db, reader, cache, begin, end } = writers;
+      const isPending = db.inTransaction;
+      isReading = true;
+      try {
+        if (!isPending) begin.run();
+        cache.followChain();
+        return request(reader);
+      } finally {
+        isReading = false;
+        cache.leaveChain();
+        db.endReads();
+        if (!isPending && db.inTransaction) end.run();
+      }
+    },
 
     /** Starts a snapshot. Each snapshot uses a separate connection until it ends. */
     begin(): IndexConnection {

@@ -6,7 +6,7 @@ import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Turns } from '../../base/turns.ts';
 import { indexPath } from '../files/database.ts';
 import { IndexUnavailableError, NoSnapshotError } from '../model/read-errors.ts';
-import { type IndexConnection, type IndexFile, openIndexFile } from './index-file.ts';
+import { type IndexConnection, type IndexFile, openIndexFile, type WriterConnection } from './index-file.ts';
 import type { Reader, WorkLimits } from './index-reader.ts';
 
 /** A result that is there when a request returns: its snapshot ends then. */
@@ -48,6 +48,8 @@ interface SnapshotOptions {
   every?: Every;
   /** Called before each snapshot starts: commits everything that this process has acknowledged. */
   before?: () => void;
+  /** The connection of this process's writer, for requests that read in one turn; none if omitted. */
+  writer?: WriterConnection;
   /** If omitted, each request has a separate snapshot. */
   sharing?: Sharing;
   /** Shares the thread among long queries and other work. */
@@ -132,6 +134,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     now = systemClock.monotonic,
     every = systemClock.every,
     before = () => {},
+    writer = null,
     sharing,
     turns,
     limits,
@@ -161,7 +164,8 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
 
   function open(): void {
     try {
-      file = openIndexFile(directory, filesOpened + 1, turns, limits);
+      // The writer has the first file. Another one at its path is not the one that it writes.
+      file = openIndexFile(directory, filesOpened + 1, turns, limits, filesOpened === 0 ? writer : null);
     } catch (error) {
       if (!isOfFile(error)) throw error;
       noteUnavailable(error);
@@ -229,6 +233,14 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   });
   return {
     read<T>(request: (reader: Reader) => ReadNow<T>): T {
+      if (!closed && file?.canReadNow() === true) {
+        try {
+          return file.readNow(request);
+        } catch (error) {
+          // Even a read may have to write changed pages of the pending group, for which the disk may have no room.
+          if (!(error instanceof SQLiteError)) throw error;
+        }
+      }
       const one = begin();
       try {
         return request(one.connection.reader);

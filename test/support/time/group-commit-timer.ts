@@ -1,14 +1,15 @@
-/** The timers of group commits, which end when the test says so. */
+/** The clock of group commits, which the test moves. */
 import type { Clock } from '../../../src/base/clock.ts';
 
-export interface GroupCommitTimer {
-  after: Clock['after'];
+export interface GroupCommitTimer extends Pick<Clock, 'after' | 'monotonic'> {
   /** Whether a group is pending. */
   runs(): boolean;
   /** Ends the wait, if there is one. */
   end(): void;
   /** Lets milliseconds pass. */
   pass(milliseconds: number): void;
+  /** Lets milliseconds pass in which no timer ends, as during a commit. */
+  stall(milliseconds: number): void;
 }
 
 interface Waiting {
@@ -30,8 +31,12 @@ export function groupCommitTimer(): GroupCommitTimer {
       waiting.add(one);
       return () => void waiting.delete(one);
     },
+    monotonic: () => now,
     runs: () => waiting.size > 0,
     end: () => endUntil(Number.POSITIVE_INFINITY),
+    stall(milliseconds) {
+      now += milliseconds;
+    },
     pass(milliseconds) {
       now += milliseconds;
       endUntil(now);
