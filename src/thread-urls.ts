@@ -9,6 +9,9 @@ export const readingThreadUrl = new URL('./reading-thread.ts', import.meta.url);
 /** The module of the thread that archives the log. */
 export const archiveThreadUrl = new URL('./archive-thread.ts', import.meta.url);
 
+/** The module of the thread that checkpoints. */
+export const checkpointThreadUrl = new URL('./checkpoint-thread.ts', import.meta.url);
+
 /** The module of a query's thread. */
 export const queryThreadUrl = new URL('./query-thread.ts', import.meta.url);
 

@@ -54,6 +54,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/main.ts',
     'src/api-thread.ts',
     'src/archive-thread.ts',
+    'src/checkpoint-thread.ts',
     'src/clarity-engine.ts',
     'src/query-thread.ts',
     'src/reading-thread.ts',

@@ -211,7 +211,7 @@ const senderOf = ({ stx_transfer_event: transfer }: { stx_transfer_event?: { sen
 const snapshotsOf = ({ directory, ingest }: ReturnType<typeof opened>) =>
   openSnapshots(directory, { before: ingest.publish, writer: ingest.writer });
 
-test('this process reads what it acknowledged at once, and nothing is committed for it', () => {
+test('this process reads acknowledged events at once, without a commit', () => {
   using open = opened();
   const before = open.seen();
   const snapshots = snapshotsOf(open);

@@ -102,7 +102,9 @@ test('a snapshot ends with its turn and the last request that reads it, so that 
   using shared = sharing(open, () => 0);
   const upkeep = manualClock();
   using stack = new DisposableStack();
-  stack.defer(startCheckpointer({ directory: open.directory, limitBytes: 1, log: () => {}, ...upkeep }));
+  stack.defer(
+    startCheckpointer({ directory: open.directory, limitBytes: 1, copy: async () => false, log: () => {}, ...upkeep }),
+  );
   const wal = () => statSync(`${indexPath(open.directory)}-wal`).size;
   await heightOf(shared.snapshots);
   for (const event of events) open.ingest.receive(event);

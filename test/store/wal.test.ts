@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { LOOK_MS, startCheckpointer, type WalEvent } from '../../src/store/files/checkpointer.ts';
+import { copyLog, LOOK_MS, startCheckpointer, type WalEvent } from '../../src/store/files/checkpointer.ts';
 import { openToRead, openToWrite, WAL_LIMIT_BYTES } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath, type Load, openWriter } from '../../src/store/files/database.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
@@ -33,6 +33,7 @@ beforeEach(() => {
   stop = startCheckpointer({
     directory: open.directory,
     limitBytes: LIMIT,
+    copy: async () => false,
     log: (event) => said.push(event),
     ...clock,
   });
@@ -128,22 +129,72 @@ test("the journal's WAL is truncated, too, and one that can't be truncated for a
   expect(walOf(path)).toBe(0);
 });
 
+/** Starts a checkpointer that copies logs as a thread would. */
+function startCopying() {
+  const copied = { paths: [] as string[], commits: 0, go: Promise.withResolvers<void>() };
+  copied.go.resolve();
+  stop();
+  stop = startCheckpointer({
+    directory: open.directory,
+    copiedPages: 50,
+    before() {
+      copied.commits += 1;
+    },
+    async copy(path) {
+      await copied.go.promise;
+      copied.paths.push(path);
+      return copyLog(path);
+    },
+    log: (event) => said.push(event),
+    ...clock,
+  });
+  return copied;
+}
+
+test('long logs are copied, and the next transactions begin at their start again', async () => {
+  const copied = startCopying();
+  receiveAll();
+  const grown = indexWal();
+  clock.tick();
+  await until(() => copied.commits === 2);
+  expect(copied.paths).toEqual([indexPath(open.directory), journalPath(open.directory)]);
+  for (let n = 0; n < 5; n++) open.ingest.receive({ path: '/of_a_newer_node', text: `${n}`, receivedAt: n });
+  expect(indexWal()).toBe(grown);
+  // Nothing was written that the files lack, apart from the few new pages.
+  clock.tick();
+  expect(copied.paths.length).toBe(2);
+});
+
+test('a log is copied only once at a time, and a short one is not copied', async () => {
+  const copied = startCopying();
+  open.ingest.receive(events[0]!);
+  clock.tick();
+  copied.go = Promise.withResolvers<void>();
+  receiveAll();
+  clock.tick();
+  open.ingest.receive({ path: '/of_a_newer_node', text: '1', receivedAt: 1 });
+  clock.tick();
+  copied.go.resolve();
+  await until(() => copied.commits === 2);
+  expect(copied.paths.length).toBe(2);
+});
+
 test('a log that is emptied by SQLite itself keeps no more than the bound', () => {
   using directory = dataDirectory();
   using db = openToWrite(`${directory.path}/any.db`, 'NORMAL');
   expect(db.query('PRAGMA journal_size_limit').get()).toEqual({ journal_size_limit: WAL_LIMIT_BYTES });
 });
 
-/** Bytes of the index's file after a transaction of 20 MB. */
+/** Bytes of the index's file after a transaction of 70 MB. */
 function fileAfterMuch(load: Load): number {
   using directory = dataDirectory();
   using db = openWriter(directory.path, { load });
-  db.run('CREATE TABLE large AS SELECT zeroblob(20000000) AS bytes');
+  db.run('CREATE TABLE large AS SELECT zeroblob(70000000) AS bytes');
   return statSync(indexPath(directory.path)).size;
 }
 
 test('the WAL of a large load grows, while another writer checkpoints at once', () => {
-  expect(fileAfterMuch('events')).toBeGreaterThan(20_000_000);
+  expect(fileAfterMuch('events')).toBeGreaterThan(70_000_000);
   expect(fileAfterMuch('bulk')).toBeLessThan(1_000_000);
 });
 

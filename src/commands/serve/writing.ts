@@ -12,6 +12,8 @@ import { startCheckpointer } from '../../store/files/checkpointer.ts';
 import { openToOthers } from '../../store/files/private-files.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
+import { checkpointClient } from './checkpoints.ts';
+import { crash } from './crash.ts';
 import type { Environment } from './environment.ts';
 import { requiresWhole, requireWholeHistory } from './history-start.ts';
 import { requireNodesChain } from './start-checks.ts';
@@ -63,8 +65,12 @@ export function openWriting(options: WritingOptions): Writing | null {
   warnOfOthers(settings.data, log);
   const { publish: before, local: write, valueIndexes } = ingest;
   const every = inTurn(ingest, clock.every);
+  const { copy } = services.use(
+    'copies of logs',
+    checkpointClient((cause) => crash(log, cause)),
+  );
   services.use('checkpoints', {
-    stop: startCheckpointer({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }),
+    stop: startCheckpointer({ directory: settings.data, log, limitBytes, copy, now: clock.monotonic, every, before }),
   });
   services.use('value indexes', startValueIndexing({ write, batch: valueIndexes.batch, clock, log }));
   storeMetrics(registry, ingest.health, ingest.unknownCounts);

@@ -1,6 +1,7 @@
 /**
- * Keeps the write-ahead logs small. SQLite empties a log by itself while readers come and go; after a reader that held a
- * snapshot during many writes the log keeps its size, and readers that overlap without end can keep it from being emptied.
+ * Keeps the write-ahead logs small. Another thread copies long logs into their files, so the writer doesn't wait for the disk. The
+ * writer copies only the last pages: the next transaction then begins at the start of the log again. If a reader holds an old
+ * snapshot, the log grows; above a limit it is emptied as soon as readers allow.
  */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -22,12 +23,22 @@ interface CheckpointerOptions {
   log: (event: WalEvent) => void;
   /** Bytes above which a log is emptied; {@link WAL_LIMIT_BYTES} if omitted. */
   limitBytes?: number;
+  /** Copies a log into its file, in another thread. @returns whether that succeeded */
+  copy: (path: string) => Promise<boolean>;
+  /** Pages that a file lacks, from which on its log is copied; {@link COPIED_PAGES} if omitted. */
+  copiedPages?: number;
   /** Called before a log is emptied: ends this process's open transactions on the files. */
   before?: () => void;
   /** The clock, in milliseconds since any moment. */
   now?: () => number;
   every?: Every;
 }
+
+/** Pages that a file lacks, from which on its log is copied: many writes change the same pages, which are copied once. */
+const COPIED_PAGES = 4_000;
+/** Maximum number of pages that the writer's thread copies. */
+const LAST_PAGES = 1_500;
+const PAGE_BYTES = 4_096;
 
 /** Milliseconds between looks at the logs. */
 export const LOOK_MS = 1_000;
@@ -40,6 +51,31 @@ interface Checkpoint {
   busy: number;
   log: number;
   checkpointed: number;
+}
+
+/**
+ * Checkpoints as much of a log as readers allow, without waiting for anybody.
+ * @returns whether that succeeded; if it fails again and again, the log grows, and the reason is logged then
+ */
+export function copyLog(path: string): boolean {
+  return checkpointed(path, 'PASSIVE') !== null;
+}
+
+/** Returns the number of a log's pages that its file lacks; null if that can't be read. */
+function pagesLeft(path: string): number | null {
+  const state = checkpointed(path, 'NOOP');
+  return state === null ? null : state.log - state.checkpointed;
+}
+
+/** @returns null if the disk fails, or another process has locked the file */
+function checkpointed(path: string, mode: 'PASSIVE' | 'NOOP'): Checkpoint | null {
+  try {
+    using db = openToCheckpoint(path);
+    return db.query<Checkpoint, []>(`PRAGMA wal_checkpoint(${mode})`).get();
+  } catch (error) {
+    if (unavailable(error) === null) throw error;
+    return null;
+  }
 }
 
 /** @returns why the log could not be emptied; null if it was */
@@ -70,14 +106,42 @@ export function truncateWal(path: string): string | null {
   }
 }
 
+/** Copies a log while it is short enough that nobody needs to wait. */
+function logCopier(path: string, { copy, copiedPages = COPIED_PAGES, before = () => {} }: CheckpointerOptions) {
+  /** When the log was last written at the last look. */
+  let written = 0;
+  let isCopying = false;
+
+  async function copyMost(): Promise<void> {
+    const left = pagesLeft(path);
+    if (left === null || left < copiedPages || !(await copy(path))) return;
+    before();
+    // Those that were written during the copy. If there are too many, the next look continues.
+    if ((pagesLeft(path) ?? Number.POSITIVE_INFINITY) <= LAST_PAGES) copyLog(path);
+  }
+
+  return async (bytes: number, writtenAt: number): Promise<void> => {
+    if (isCopying || bytes < copiedPages * PAGE_BYTES || writtenAt === written) return;
+    isCopying = true;
+    written = writtenAt;
+    try {
+      await copyMost();
+    } finally {
+      isCopying = false;
+    }
+  };
+}
+
 function logCheckpointer(path: string, options: CheckpointerOptions) {
   const { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic, before = () => {} } = options;
+  const copy = logCopier(path, options);
   /** When the log was first too large; null if it isn't. */
   let since: number | null = null;
   let said = false;
   return (): void => {
-    const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    const { size: bytes = 0, mtimeMs = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {};
     const isTooLarge = bytes > limitBytes;
+    if (!isTooLarge) void copy(bytes, mtimeMs);
     if (isTooLarge) before();
     const reason = isTooLarge ? truncateWal(path) : null;
     if (reason === null) {

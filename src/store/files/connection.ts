@@ -19,6 +19,12 @@ export const BUSY_TIMEOUT_MS = 5_000;
 export const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
+ * Pages of a write-ahead log after which a commit copies them into the file, in the writer's thread. The server's checkpointer
+ * copies them earlier in another thread.
+ */
+export const AUTOCHECKPOINT_PAGES = WAL_LIMIT_BYTES / 4_096;
+
+/**
  * A connection that finalizes its statements when it is closed. Otherwise a closed database stays open until the garbage
  * collector frees the last of its statements, with its locks and with the disk space of a replaced file.
  */

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { dropViews, hasViews, makeViews } from '../views/views.ts';
 import {
+  AUTOCHECKPOINT_PAGES,
   type Connect,
   type Connection,
   type FileKind,
@@ -111,7 +112,7 @@ export type Load = 'events' | 'bulk';
  * Pages of the write-ahead log after which SQLite copies them into the file. Transactions change the pages of busy accounts
  * again and again, and a page is copied once however often it is in the log, so a long log means fewer writes.
  */
-const LOG_PAGES: Readonly<Record<Load, number>> = { events: 4_000, bulk: 65_536 };
+const LOG_PAGES: Readonly<Record<Load, number>> = { events: AUTOCHECKPOINT_PAGES, bulk: 65_536 };
 
 interface WriterOptions {
   /** Opens the file. */

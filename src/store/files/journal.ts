@@ -19,6 +19,7 @@ import {
   sameChain,
 } from '../log/entry.ts';
 import {
+  AUTOCHECKPOINT_PAGES,
   type Connect,
   type FileKind,
   kindOf,
@@ -381,6 +382,7 @@ export function openJournal(directory: string, { connect = openToWrite }: { conn
   makePrivateDirectory(directory);
   const path = journalPath(directory);
   const db = prepared(connect(path, 'FULL'), (opened) => {
+    opened.run(`PRAGMA wal_autocheckpoint = ${AUTOCHECKPOINT_PAGES}`);
     makeIfEmpty(opened, path);
     requireEnds(opened, path);
   });
