@@ -60,13 +60,10 @@ const givenColumns = ({ columns }: TableShape): string[] =>
  * third of the time of an object, and in three quarters of the time of as many arguments.
  */
 function runner<Row extends object>(statement: Statement<null, Values>, columns: readonly string[]) {
-  const names = columns as readonly (keyof Row)[];
-  return (row: Row): Changes => {
-    const values: Values = [];
-    for (const name of names) values.push(row[name] as SQLQueryBindings);
-    // A statement binds an array as its list of values. The type lacks this.
-    return statement.run(values as never);
-  };
+  // Compiled, because reading columns by name takes several times as long.
+  const valuesOf = new Function('row', `return [${columns.map((name) => `row.${name}`)}];`) as (row: Row) => Values;
+  // A statement binds an array as its list of values. The type lacks this.
+  return (row: Row): Changes => statement.run(valuesOf(row) as never);
 }
 
 /** @param conflict the clause after the values */
