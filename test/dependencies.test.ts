@@ -41,7 +41,7 @@ test('dependencies are the packages that the program imports', () => {
   expect([...sources].sort()).toEqual(Object.keys(manifest.dependencies).sort());
 });
 
-test('development dependencies are those that tests, benchmarks and builds alone import, and named tools', async () => {
+test('development dependencies are imported only by tests, benchmarks and builds, or are named tools', async () => {
   const used = new Set(Object.keys(TOOLS));
   for (const pattern of ['test/**/*.ts', 'bench/**/*.ts', 'packaging/**/*.ts', '*.ts']) {
     for (const name of await imported(pattern)) if (!sources.has(name)) used.add(name);

@@ -83,7 +83,7 @@ const OWN = 'no-clock.test.ts';
 /** The words of a text that speak of the clock. */
 const found = (text: string): string[] => [...text.matchAll(clocks)].map(([words]) => words);
 
-test('tests and what supports them read no clock', () => {
+test('tests and their helpers read no clock', () => {
   const files = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' }).filter(
     (file) => /\.[cm]?[jt]sx?$/.test(file) && file !== OWN,
   );

@@ -29,7 +29,7 @@ async function broken(options: { shrink?: boolean; shrinkFor?: number }, how: 's
   return { runs, failure };
 }
 
-test.each(['sync', 'async'] as const)('a broken %s property is shrunk no longer than it may be', async (how) => {
+test.each(['sync', 'async'] as const)('shrinking a broken %s property stops at its limit', async (how) => {
   const cut = await broken({ shrinkFor: 0 }, how);
   expect(cut).toEqual({ runs: 1, failure: expect.stringContaining('Shrunk 0 time(s)') });
   const whole = await broken({}, how);
@@ -57,7 +57,7 @@ test('a failure of thousands of characters is written to a file, and the error h
   expect(whole.match(/"step of a long case"/g)?.length).toBeGreaterThanOrEqual(1_000);
 });
 
-test('a property that holds tries as many cases as it asks for', () => {
+test('a property that holds tries the requested number of cases', () => {
   let runs = 0;
   assertProperty(
     fc.property(fc.nat(), () => {
@@ -68,7 +68,7 @@ test('a property that holds tries as many cases as it asks for', () => {
   expect(runs).toBe(casesOf(7) + 1);
 });
 
-test('seeds are counted up from the first, and one alone brings its failure back', async () => {
+test('seeds are counted up from the first, and a single seed reproduces its failure', async () => {
   const tried: number[] = [];
   let failing: number | null = null;
   const always = 'each case is kept';
@@ -87,14 +87,14 @@ test('seeds are counted up from the first, and one alone brings its failure back
   expect(tried[0]).toBe(all.at(-1));
 });
 
-test('a property that asks for nothing of a kind holds without it', () => {
+test('a property holds without situations that it does not require', () => {
   assertProperty(
     fc.property(fc.nat(), () => {}),
     { seen: new Seen({ rare: 0 }), cases: 1 },
   );
 });
 
-test('a property whose cases show nothing of what it speaks of fails, though it holds', async () => {
+test('a property fails if its cases never meet the required situation', async () => {
   const message = `The cases don't show what the property speaks of. large: 0 of ${casesOf(1)}`;
   const small = fc.nat({ max: 5 });
   const shown = (seen: Seen) => (drawn: number) => seen.add(drawn > 5 ? 'large' : 'small');
@@ -113,7 +113,7 @@ test('a property whose cases show nothing of what it speaks of fails, though it 
   expect(() => enough.add('middling')).toThrow('nobody asked for middling');
 });
 
-test('a property tries more cases where chance showed too little', async () => {
+test('a property tries more cases if the first ones met too few situations', async () => {
   const late = (seen: Seen) => {
     let runs = 0;
     return () => {
@@ -134,13 +134,13 @@ test('a property tries more cases where chance showed too little', async () => {
   );
 });
 
-test('a property fails for what it found before it fails for what it did not see', () => {
+test('a counterexample is reported before a missing situation', () => {
   const seen = new Seen({ anything: 1 });
   const fails = fc.property(fc.nat(), () => expect(1).toBe(2));
   expect(() => assertProperty(fails, { seen, shrink: false })).toThrow('Counterexample');
 });
 
-test('a property that says why its cases need no count says it in words', () => {
+test('a reason for not counting situations is a sentence', () => {
   const files = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.test.ts'),
   );

@@ -18,12 +18,12 @@ test('a figure shows its median and its spread', () => {
   expect(figure([])).toBe('');
 });
 
-test('figures of several runs are those of one, and a cell without a figure waits for one that has it', () => {
+test('figures of several runs are merged, and an empty cell takes the figure of a later run', () => {
   const [section] = merged([reportOf(['/a', figure([1]), '']), reportOf(['/a', figure([2]), figure([7])])]);
   expect(section?.tables[0]?.rows).toEqual([['/a', figure([1, 2]), figure([7])]]);
 });
 
-test('runs with different rows are not put together', () => {
+test('runs with different rows are not merged', () => {
   const [one, two] = [reportOf(['/a', figure([1]), '']), reportOf()];
   expect(() => merged([one, two])).toThrow('different rows');
 });
@@ -46,7 +46,7 @@ test('a figure exceeds a limit if the median of its ratios does and its name has
   ]);
 });
 
-test('charts hold their labels, escaped, and numbers alone', () => {
+test('charts have only escaped labels and numbers', () => {
   const row = { label: 'a < b & "c"', values: [0.5] };
   const bars = barChart({ title: 'Ratios', series: ['now'], rows: [row], shown: String, factors: true });
   expect(bars).toContain('a &lt; b &amp; &quot;c&quot;');

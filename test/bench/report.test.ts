@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ROOT } from '../../bench/harness.ts';
 import { documents, rewritten } from '../../bench/parts/documents.ts';
 
-test('tables and pictures are what bench/report.ts makes from the results', async () => {
+test('tables and pictures equal the output of bench/report.ts for the results', async () => {
   const made = documents();
   expect([...made.keys()]).toContain('docs/sizing.md');
   for (const [path, content] of made) {

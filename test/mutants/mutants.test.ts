@@ -85,7 +85,7 @@ test.each([
   ],
   ["const a = 'a = b';", []],
   ['interface A { a: boolean }', []],
-])('what %s may become', (text, expected) => {
+])('the mutants of %s', (text, expected) => {
   expect(changed(text).sort()).toEqual(expected.toSorted());
 });
 
@@ -117,7 +117,7 @@ test('a seed draws the same mutants again, each of another line', () => {
   expect(new Set(seeds.map(([first]) => first!.line)).size).toBe(3);
 });
 
-test('a mutant is found where its line moved to, the nearest of equal ones, and not in a line that changed', () => {
+test('a mutant is found in its moved line, the nearest of equal ones, and not in a changed line', () => {
   const mutant = drawn(1, 3).find(({ line }) => line === 4)!;
   const applied = (text: string) => {
     const place = placeOf(mutant, text);
@@ -129,7 +129,7 @@ test('a mutant is found where its line moved to, the nearest of equal ones, and 
   expect(applied('c < e;')).toBeNull();
 });
 
-test('tests run together in groups that grow, and no group is empty: a run of no file would be one of all', () => {
+test('tests run in growing groups without an empty one, since a run without files would run all', () => {
   const names = Array.from({ length: 40 }, (_, n) => `${n}.test.ts`);
   const groups = groupsOf(names, () => 1_000);
   expect(groups.flat()).toEqual(names);

@@ -17,7 +17,7 @@ const ioError = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR
 test.each([
   [ioError, "The index can't be read: disk I/O error."],
   [new NoSnapshotError('The request took too long'), 'The request took too long.'],
-])('/ready says why, and /metrics still has the rest', async (error, reason) => {
+])('/ready has the reason, and /metrics still has the other values', async (error, reason) => {
   using directory = dataDirectory();
   const snapshots = failing(error);
   const { readiness, node } = watching({ snapshots });

@@ -68,7 +68,7 @@ describe('the Containerfile', () => {
     expect(refused(words.join(' '))).toEqual([]);
   });
 
-  test('copies what a release writes, for processors of Linux', () => {
+  test('copies the files of a release, for the processors of Linux', () => {
     expect(containerfile).toMatch(/^COPY dist\/image\/\$\{TARGETARCH\}\/stackside \/usr\/local\/bin\/stackside$/m);
     for (const name of Object.values(imageTargets)) expect(targets[name]).toMatchObject({ os: 'linux', libc: 'glibc' });
     expect(textOf('.dockerignore')).toBe('*\n!dist/image\n');
@@ -93,7 +93,7 @@ function run(...command: string[]): [code: number, printed: string] {
 }
 
 const script = ['packaging/openrc/stackside', 'packaging/openrc/stackside.confd'];
-test('sh understands the scripts of OpenRC', () => {
+test('sh can parse the scripts of OpenRC', () => {
   for (const file of script) expect(run('sh', '-n', file)).toEqual([0, '']);
 });
 
@@ -101,7 +101,7 @@ test.skipIf(Bun.which('shellcheck') === null)('shellcheck finds nothing in the s
   expect(run('shellcheck', ...script)).toEqual([0, '']);
 });
 
-test.skipIf(Bun.which('systemd-analyze') === null)('systemd understands the unit', () => {
+test.skipIf(Bun.which('systemd-analyze') === null)('systemd accepts the unit', () => {
   using folder = dataDirectory();
   const file = join(folder.path, 'stackside.service');
   // The tool looks whether the program is there.

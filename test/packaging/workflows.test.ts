@@ -53,7 +53,7 @@ describe.each(workflows)('$name', ({ text, workflow }) => {
     }
   });
 
-  test('runs scripts of the project that exist, into which nobody else writes', () => {
+  test('runs existing scripts of the project, without text that others can write', () => {
     for (const script of scripts) {
       // An expression would be part of the script, whatever it holds.
       expect(script).not.toContain('${{');
@@ -63,7 +63,7 @@ describe.each(workflows)('$name', ({ text, workflow }) => {
     }
   });
 
-  test('has scripts that bash understands', () => {
+  test('has scripts that bash can parse', () => {
     const { exitCode, stderr } = Bun.spawnSync(['bash', '-n'], { stdin: Buffer.from(scripts.join('\n')) });
     expect([exitCode, stderr.toString()]).toEqual([0, '']);
   });
@@ -75,7 +75,7 @@ describe.each(workflows)('$name', ({ text, workflow }) => {
   });
 });
 
-test('every update of dependencies is asked for', () => {
+test('dependabot covers every kind of dependency', () => {
   const { updates } = Bun.YAML.parse(readFileSync(join(root, '.github/dependabot.yml'), 'utf8')) as {
     updates: { 'package-ecosystem': string }[];
   };

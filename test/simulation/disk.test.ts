@@ -37,7 +37,7 @@ function writer(disk: Disk) {
   };
 }
 
-test('what was not synced is lost, and the rest stays', () => {
+test('unsynced writes are lost, and the rest stays', () => {
   const one = writer(new Disk(new World(1)));
   one.write(1);
   one.checkpoint();
@@ -46,7 +46,7 @@ test('what was not synced is lost, and the rest stays', () => {
   expect(one.afterPowerLoss(1).numbers()).toEqual([1, 2]);
 });
 
-test('what is written over a torn commit is on the disk once it is synced', () => {
+test('a write over a torn commit is on the disk after it is synced', () => {
   const one = writer(new Disk(new World(1)));
   one.write(1);
   one.checkpoint();

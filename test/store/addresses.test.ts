@@ -205,7 +205,7 @@ const heights = fc.oneof(
   fc.integer({ min: 1, max: BLOCKS + 2 }).map((one) => ({ first: one, last: one })),
 );
 
-describe('of all blocks up to one, or of one', () => {
+describe('of all blocks up to one, or of a single block', () => {
   test('transactions are listed newest first', async () => {
     const seen = new Seen({ items: 100 });
     await assertProperty(
@@ -259,7 +259,7 @@ describe('of all blocks up to one, or of one', () => {
     );
   });
 
-  test('inbound transfers are the transactions that are one and the events of others that have a memo', async () => {
+  test('inbound transfers are transfer transactions, and events with a memo of other transactions', async () => {
     const seen = new Seen({ items: 100 });
     await assertProperty(
       fc.asyncProperty(someone, heights, limit, offset, async ({ id, address }, blocks, count, skipped) => {
@@ -321,7 +321,7 @@ describe('by cursor', () => {
     );
   });
 
-  test('a block that is none of the chain starts no page', async () => {
+  test('an unknown block starts no page', async () => {
     const item = { indexBlockHash: new Uint8Array(32), microblockSequence: 0, txIndex: 0 };
     const page = snapshots.read((read) =>
       read.addresses.chainPage(addresses[0]!, 5, { cursor: null, item, offset: 0 }),
@@ -336,7 +336,7 @@ describe('of tokens', () => {
       `SELECT id, identifier FROM assets WHERE id IN (SELECT asset_id FROM events WHERE kind ${kind === 'ft' ? 'BETWEEN 6 AND 8' : '>= 9'})`,
     );
 
-  test('holders are all that ever had some, and their balances make the supply', async () => {
+  test('holders are all that ever had the token, and their balances add up to the supply', async () => {
     const stx = snapshots.read((read) => read.tokenLists.stxHolders(100_000, 0));
     const balances = stx.items.map(({ balance }) => BigInt(balance));
     expect(balances).toEqual(balances.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0)));
@@ -360,7 +360,7 @@ describe('of tokens', () => {
     }
   });
 
-  test('a part of the holders is that part of all', async () => {
+  test('a page of the holders is a part of the whole list', async () => {
     const seen = new Seen({ items: 100 });
     await assertProperty(
       fc.asyncProperty(limit, offset, async (count, skipped) => {
@@ -421,7 +421,7 @@ describe('of tokens', () => {
     );
   });
 
-  test('a page of events is looked for among so many transactions, or refused', async () => {
+  test('a page of events reads a limited number of transactions, or is refused', async () => {
     const { id } = principals[0]!;
     const kinds: EventKind[] = ['stx'];
     const whole = namedIn(id, kinds);
@@ -524,7 +524,7 @@ describe('of tokens', () => {
   });
 });
 
-test('nobody has nothing of anything', async () => {
+test('an unknown principal has empty lists', async () => {
   await snapshots.readLong(async (read) => {
     const nobody = 'SP000000000000000000002Q6VF78.never-deployed';
     const empty = { items: [], total: 0 };
@@ -545,7 +545,7 @@ test('nobody has nothing of anything', async () => {
   });
 });
 
-test('a list by offset passes over so many entries, and is empty behind its end', () => {
+test('a list by offset skips that many entries, and is empty after its end', () => {
   const items = (count: number) => `(WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
     SELECT 1 AS item FROM n a, n b LIMIT ${count})`;
   using longer = prepared<{ item: number }, [number, number]>(

@@ -118,13 +118,13 @@ async function holds<Item, Key>(keys: Key[], keyOf: (item: Item) => Key, ask: As
   }
 }
 
-describe('the blocks', () => {
-  test('of the chain, from any of them', async () => {
+describe('blocks', () => {
+  test('of the chain are listed from any of them', async () => {
     const keys = blocks.slice(0, 200).map(({ hash }) => hash);
     await read((reader) => holds(keys, ({ indexHash }: ChainBlock) => indexHash, reader.blocks.page));
   });
 
-  test('of each tenure, and of none that is not', async () => {
+  test('of each tenure are listed, and an unknown tenure has none', async () => {
     const tenures = new Set(blocks.flatMap(({ tenure_height }) => tenure_height ?? []));
     expect(tenures.size).toBeGreaterThan(5);
     for (const tenure of [...tenures].slice(-12)) {
@@ -144,7 +144,7 @@ describe('the blocks', () => {
     expect(await read((reader) => reader.blocks.ofTenure(blocks[0]!.tenure_height!, 5, strange))).toBeUndefined();
   });
 
-  test('at any time', async () => {
+  test('are found at any time', async () => {
     const times = blocks.flatMap(({ block_time }) => [block_time - 1, block_time, block_time + 1]);
     for (const time of times) {
       const found = await read((reader) => reader.blocks.at(time));
@@ -153,7 +153,7 @@ describe('the blocks', () => {
     }
   });
 
-  test('and the mean time between them, in any window', async () => {
+  test('have a mean time between them in any window', async () => {
     const tip = blocks[0]!.block_time;
     for (const seconds of [-1, 0, 1, 600, 3600, 86_400, 10 ** 9]) {
       const since = [tip - seconds, tip - seconds * 2];
@@ -171,8 +171,8 @@ describe('the blocks', () => {
   });
 });
 
-describe('the Bitcoin blocks', () => {
-  test('with what is anchored to them', async () => {
+describe('Bitcoin blocks', () => {
+  test('are listed with their anchored blocks', async () => {
     const hashes = [...new Set(blocks.map(({ burn }) => burn))];
     const whole = await read((reader) => reader.burnBlocks.page(10_000, 0));
     expect(whole.items.map(({ hash }) => hash.toHex().toUpperCase())).toEqual(hashes);
@@ -213,7 +213,7 @@ describe('the Bitcoin blocks', () => {
     }
   });
 
-  test('are not those of another chain', async () => {
+  test('of another chain are omitted', async () => {
     for (const id of [{ height: 0 }, { height: 10 ** 15 }, { hash: new Uint8Array(32) }]) {
       expect(await read((reader) => reader.burnBlocks.find(id))).toBeUndefined();
       expect(await read((reader) => reader.burnBlocks.blocks(id, 1, 0))).toBeUndefined();
@@ -230,7 +230,7 @@ describe('the logs of a contract', () => {
     logs.find((log) => Buffer.compare(log.txId, txId) === 0 && log.place.eventIndex === eventIndex)!.place;
   const firstOf = (page: Page<ContractLog> | undefined) => page?.items.map(placeOf)[0];
 
-  test('from any of them', async () => {
+  test('are listed from any of them', async () => {
     expect(logs.length).toBeGreaterThan(6);
     const keys = logs.map(({ place }) => place);
     for (const limit of [1, 3, keys.length + 1]) {
@@ -243,7 +243,7 @@ describe('the logs of a contract', () => {
     }
   });
 
-  test('from a cursor and an offset', async () => {
+  test('are listed from a cursor and an offset', async () => {
     const keys = logs.map(({ place }) => place);
     const second = (await from(null, 1, 2))!;
     const at = async (cursor: Cursor | null, offset: number) => (await ask(2, { cursor, item: null, offset }))!;
@@ -253,7 +253,7 @@ describe('the logs of a contract', () => {
     expect((await at(second.next, keys.length)).items).toEqual([]);
   });
 
-  test('from a place where none is, it is the next older one', async () => {
+  test('start at the next older log if the cursor has none', async () => {
     const [newest, second] = [logs[0]!.place, logs[1]!.place];
     const after = { ...newest, eventIndex: newest.eventIndex + 1 };
     for (const at of [after, { ...newest, txIndex: 10_000 }, { ...newest, height: 10 ** 15 }]) {
@@ -263,7 +263,7 @@ describe('the logs of a contract', () => {
     expect(await from({ height: 0, microblockSequence: 0, txIndex: 0, eventIndex: 0 })).toBeUndefined();
   });
 
-  test('past their ends are none, and know the total', async () => {
+  test('past their ends have no items, and the total', async () => {
     expect(await from(null, logs.length)).toEqual({ ...NOTHING, total: logs.length });
     const start = { cursor: null, item: null, offset: 0 };
     expect(await read((reader) => reader.contracts.logs('nobody.knows', 5, start))).toEqual(NOTHING);

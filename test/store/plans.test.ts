@@ -294,7 +294,7 @@ test('every module of queries names its statements here', () => {
   ]);
 });
 
-test('every exception is one of a statement that needs it', () => {
+test('every exception names a statement that needs it', () => {
   for (const [name, exceptions] of Object.entries(mayScan)) {
     const plan = db.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statements.get(name)}`).all();
     for (const { step } of exceptions) {
@@ -325,7 +325,7 @@ test('rows after a position are found there, without reading rows before it', ()
   expect(passing.map(([name]) => name).sort()).toEqual(Object.keys(mayPassOver).sort());
 });
 
-describe('of a chain that was small when its file was closed', () => {
+describe('a chain that was small when its file was closed', () => {
   /** Each statement with its plan. */
   const plansIn = (file: Database): [string, string[]][] =>
     [...statements].map(([name, text]) => [
@@ -337,14 +337,14 @@ describe('of a chain that was small when its file was closed', () => {
     ]);
   const small = [...devnetEvents({ seed: 2, blocks: 3, accounts: 3, transactionsPerBlock: 1 })].map(received);
 
-  test('the plans are those of a large one', () => {
+  test('has the plans of a large one', () => {
     using few = ingestOf(small);
     openAt(few.path)[Symbol.dispose]();
     using file = new Database(indexPath(few.path), { readonly: true });
     expect(plansIn(file)).toEqual(plansIn(db));
   });
 
-  test('they are so for the first writer of a file that has statistics, and for readers of it', () => {
+  test('has them for the first writer of a file with statistics, and for its readers', () => {
     using few = ingestOf(small);
     using reader = new Database(indexPath(few.path), { readonly: true });
     {

@@ -74,7 +74,7 @@ test('names a missing transaction by its block and its place in the block', () =
   expect(problems).toEqual(['block 7, transaction 1: the row is missing']);
 });
 
-test('names a row by its hash, and an account whose address the index lost by the address in the journal', () => {
+test('names a row by its hash, and an account without an address in the index by the journal', () => {
   const named: string[] = [];
   expect(
     problemsAfter('orphaned_blocks', (db) => {

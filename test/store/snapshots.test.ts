@@ -43,7 +43,7 @@ function setSchemaVersion(directory: string, version: number): void {
 }
 
 describe('an index that is replaced', () => {
-  test('is read from then on; a snapshot of the old one is read to its end, and the old file is given back', async () => {
+  test('is read from then on, while a snapshot of the old one is read to its end and its file is then released', async () => {
     using old = ingestOf(few);
     using whole = ingestOf(events);
     const [before, after] = [heightIn(old.path), heightIn(whole.path)];
@@ -66,7 +66,7 @@ describe('an index that is replaced', () => {
     expect(snapshots.said).toEqual([{ event: 'index_reopened' }]);
   });
 
-  test('is noticed by a further connection too, which is never to another file than those before it', async () => {
+  test('is noticed by later connections, which never differ from earlier ones in their file', async () => {
     using old = ingestOf(few);
     using whole = ingestOf(events);
     const after = heightIn(whole.path);
@@ -80,7 +80,7 @@ describe('an index that is replaced', () => {
     expect(await heightOf(snapshots)).toBe(after);
   });
 
-  test('leaves no answer behind that was made from the old one', async () => {
+  test('leaves no cached answer from the old one', async () => {
     using directory = ingestOf(events);
     using mended = ingestOf(events);
     {
@@ -118,7 +118,7 @@ describe('an index that is replaced', () => {
     },
   );
 
-  test('and so is a journal that is replaced', async () => {
+  test('is noticed, and so is a replaced journal', async () => {
     using directory = dataDirectory();
     openAt(directory.path)[Symbol.dispose]();
     using snapshots = watchedSnapshots(directory.path);
@@ -155,7 +155,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-describe('where there is no index to read', () => {
+describe('a reader without an index', () => {
   /** @returns why it can't be read */
   const whyNot = async (snapshots: Snapshots): Promise<string> => {
     const error = await heightOf(snapshots).then(
@@ -166,7 +166,7 @@ describe('where there is no index to read', () => {
     return (error as Error).message;
   };
 
-  test('that is logged once, until there is one', async () => {
+  test('logs that once, until there is one', async () => {
     using directory = dataDirectory();
     using whole = ingestOf(events);
     using snapshots = watchedSnapshots(directory.path);
@@ -208,7 +208,7 @@ describe('where there is no index to read', () => {
     }
   });
 
-  test('because the file is none of a database', async () => {
+  test('fails if the file is not a database', async () => {
     using directory = dataDirectory();
     await Bun.write(indexPath(directory.path), 'x'.repeat(5000));
     using snapshots = watchedSnapshots(directory.path);
@@ -217,7 +217,7 @@ describe('where there is no index to read', () => {
     expect(snapshots.said).toMatchObject([{ event: 'index_unavailable', reason, remedy: expect.stringMatching(/./) }]);
   });
 
-  test('because the directory is none', async () => {
+  test('fails if the directory is a file', async () => {
     using directory = dataDirectory();
     const file = join(directory.path, 'file');
     await Bun.write(file, '');

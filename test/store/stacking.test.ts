@@ -79,7 +79,7 @@ describe('a delegation', () => {
     expect(await after([], at(4))).toBeUndefined();
   });
 
-  test('is counted with those of other pages', async () => {
+  test('counts delegations of all pages', async () => {
     const page = await after(events, (read) => read.stacking.delegations(4, POOL, { height: 2, afterHeight: 0 }, 1, 1));
     expect([page?.items.length, page?.total]).toEqual([1, 2]);
   });
@@ -95,7 +95,7 @@ describe('the stackers of a cycle', () => {
         Number(print.state.locked),
       ]);
 
-  test('are those of the signer their pool commits to, and those alone, by what they locked', async () => {
+  test('are those of their pools and the solo stackers of a signer, by locked amount', async () => {
     const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
     const block = poxBlock(null, 'stacked', [[pooled(A, 10), pooled(B, 70)], [solo], [commit(2, 6)]]);
     expect(await after([block.event], stackers(6, 2))).toEqual([
@@ -172,7 +172,7 @@ test('signers of a cycle are listed by weight, then by amount, then by key, with
   expect(page.items[0]?.address).toMatch(/^ST/);
 });
 
-describe('what Bitcoin paid', () => {
+describe('a Bitcoin payout', () => {
   const X = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
   const Y = 'mk4zAE1iVWf5PJAgeX83rSXnzF5zQBiqf1';
   const tip = poxBlock(null, 'tip', []).event;
@@ -205,7 +205,7 @@ describe('what Bitcoin paid', () => {
     expect(await after([tip, first, second, again], (read) => read.burnRewards.total(X))).toBe('13');
   });
 
-  test('is that of the Bitcoin chain that won, and of the one before when it wins again', async () => {
+  test('belongs to the winning Bitcoin chain, also when the old one wins again', async () => {
     const rival = burnBlock(102, 'rival', 'a', [[Y, 7]]);
     const totals = async (read: Reader) => [read.burnRewards.total(X), read.burnRewards.total(Y)];
     expect(await after([tip, first, second, rival], totals)).toEqual(['10', '27']);
@@ -256,13 +256,13 @@ describe('what Bitcoin paid', () => {
     ['in a prepare phase', 277, [...heights(241, 255), ...heights(261, 275)]],
     ['where a cycle starts', 260, heights(241, 255)],
     ['never', 0xffff_ffff, null],
-  ])('is announced to the end of the cycle in which the locks of pox-4 end: %s', async (_, unlockHeight, paid) => {
+  ])('is announced until the end of the cycle in which the locks of pox-4 end: %s', async (_, unlockHeight, paid) => {
     const all = announced.filter(([, paid]) => paid.length > 1).map(([height]) => height);
     const pox4 = announced.filter(([height]) => paid !== null || height <= 280);
     expect(await paidAround(unlockHeight, pox4 as [number, string[]][])).toEqual(paid ?? all);
   });
 
-  test('has no end before the cycle has one, and outputs have none', async () => {
+  test('has no end before the cycle has one, and outputs never have one', async () => {
     const begun = announced.filter(([height]) => height <= 263) as [number, string[]][];
     expect(await paidAround(262, begun)).toEqual([...heights(241, 255), ...heights(261, 263)]);
     const last = poxBlock(null, 'with an end', [], { pox_v4_unlock_height: 101 }).event;

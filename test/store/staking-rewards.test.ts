@@ -96,7 +96,7 @@ const setup = poxBlock(null, 'setup', [[bonds.setup(0)]], { burn_block_height: 1
 const at = (label: string, height: number, events: Parameters<typeof poxBlock>[2] = [], parent = setup) =>
   poxBlock(parent, label, events, { burn_block_height: height });
 
-describe('what was stacked in pox-4', () => {
+describe('STX stacked in pox-4', () => {
   const payments = [
     burnBlock(119, 'a', null, [[BITCOIN, 1]]),
     burnBlock(120, 'b', 'a', [
@@ -173,7 +173,7 @@ describe('what was stacked in pox-4', () => {
   });
 });
 
-describe('what was stacked before pox-4', () => {
+describe('STX stacked before pox-4', () => {
   const payments = [burnBlock(125, 'a', null, [[BITCOIN, 10]]), burnBlock(145, 'b', 'a', [[BITCOIN, 20]])];
   const later = (parent: typeof setup) => at('much later', 195, [], parent);
 
@@ -256,7 +256,7 @@ describe('what was stacked before pox-4', () => {
   });
 });
 
-describe('what was staked in pox-5', () => {
+describe('STX staked in pox-5', () => {
   test('has a row for each bond and for the stake, with the accrued amount of the cycle', async () => {
     const staker = poxBlock(
       setup,

@@ -101,7 +101,7 @@ describe('a bond', () => {
     expect(items).toMatchObject([{ active: true, earlyExit: true, btcLocked: '0' }]);
   });
 
-  test('an update, an exit and a withdrawal that an orphaned block held are reverted', async () => {
+  test('an update, an exit and a withdrawal in an orphaned block are reverted', async () => {
     const changes = poxBlock(setup, 'changed', [[bonds.update(0, A, other, 3_000, 9), bonds.exit(0, B)]]);
     const rival = poxBlock(setup, 'rival', [], {});
     const end = poxBlock(rival, 'end', []);
@@ -113,7 +113,7 @@ describe('a bond', () => {
     expect(positions).toMatchObject([{ active: true, earlyExit: false }]);
   });
 
-  test('an orphaned bond is gone with all that was in it, and back when its fork wins', async () => {
+  test('an orphaned bond and its positions are gone, and return when its fork wins', async () => {
     const first = poxBlock(null, 'first', []);
     const bond = poxBlock(first, 'bond', [[bonds.setup(0), bonds.allow(0, A)], [bonds.register(0, A, manager, 9)]]);
     const rivals = [poxBlock(first, 'rival 2', [])];
@@ -158,7 +158,7 @@ describe('rewards of a bond', () => {
     expect((await after(undistributed, (read) => rewardsOf(read, A))).bonds).toEqual({ accrued: 0n, claimed: 0n });
   });
 
-  test('are rounded down once for all calculations of a cycle, and anew in the next', async () => {
+  test('are rounded down once for all calculations of a cycle, and again in the next', async () => {
     const third = 10n ** 18n / 3n;
     const bond = poxBlock(null, 'one sat', [[bonds.setup(0), bonds.register(0, A, manager, 1)]]);
     const parts = [8, 8, 8, 9, 9].map((cycle) => [bonds.distribute(0, third + 1n), bonds.calculate(cycle, 0n, 0n)]);
@@ -166,7 +166,7 @@ describe('rewards of a bond', () => {
     expect(earned.accrued).toBe(1n);
   });
 
-  test('of a cycle go by what counted in it, however late they are calculated', async () => {
+  test('of a cycle depend on the stakes that counted in it, however late they are calculated', async () => {
     // Bitcoin height 185 is of cycle 9.
     const later = poxBlock(setup, 'later', [[bonds.withdraw(0, A, 400)]], { burn_block_height: 185 });
     const late = poxBlock(later, 'late', [
@@ -177,7 +177,7 @@ describe('rewards of a bond', () => {
     expect(earned.accrued).toBe(2_000n + 800n);
   });
 
-  test('are none for what was announced to leave', async () => {
+  test('are zero for stakes that were announced to leave', async () => {
     const exit = poxBlock(setup, 'exit', [[bonds.exit(0, B)]]);
     const paid = poxBlock(exit, 'paid', [[bonds.distribute(0, TWO)]]);
     const [ofA, ofB] = await after([setup, exit, paid], async (read) => [
@@ -214,7 +214,7 @@ describe('a stake', () => {
     expect(stakers).toMatchObject({ total: 0, items: [] });
   });
 
-  test('that is changed counts as it was in the running cycle, and ends with it when it is ended', async () => {
+  test('that is changed keeps its old amount in the running cycle, and one that is ended ends with the cycle', async () => {
     const changed = poxBlock(staked, 'changed stake', [[bonds.updateStake(A, other, 2n * STX, 11, 20, 400)]]);
     const ended = poxBlock(changed, 'ended stake', [[bonds.unstake(A, other, 2n * STX, 10, 200)]]);
     const paid = poxBlock(ended, 'paid stake', [[calculated(8)], [calculated(9, 2n * STX)], [calculated(10)]]);
@@ -222,7 +222,7 @@ describe('a stake', () => {
     expect(stx).toEqual({ locked: 2n * STX, rewards: { accrued: 60n + 120n, claimed: 0n } });
   });
 
-  test('that is changed keeps its first cycle, and one that begins anew has its own', async () => {
+  test('that is changed keeps its first cycle, and one that starts again has a new one', async () => {
     const changed = poxBlock(staked, 'changed before it begins', [[bonds.updateStake(A, other, STX, 13, 20, 400)]]);
     const again = poxBlock(changed, 'staked again', [[bonds.stake(A, other, STX, [30, 42], 600), locked(A, STX, 600)]]);
     const paid = poxBlock(
@@ -283,7 +283,7 @@ describe('signers', () => {
     ]),
   );
 
-  test('of a cycle are those registered before it was chosen, with what was registered since', async () => {
+  test('of a cycle are those registered before its selection, with later registrations', async () => {
     const [cycle, page] = await after([registered, chosen], async (read) => {
       const found = read.rewardCycles.find('current');
       return [found, read.staking.cycleSigners('current', 20, null)!];
@@ -303,7 +303,7 @@ describe('signers', () => {
     ]);
   });
 
-  test('of a cycle that is past know nothing of what came after the next was chosen', async () => {
+  test('of a past cycle ignore changes after the selection of the next one', async () => {
     const next = poxBlock(
       chosen,
       'next',
@@ -314,7 +314,7 @@ describe('signers', () => {
     expect(page?.items[0]?.managers).toMatchObject([{ grants: [{ key: first }], pending: { key: second } }]);
   });
 
-  test('of the current cycle are walked in the cycle that the walk began in', async () => {
+  test('of the current cycle are walked in the cycle where the walk started', async () => {
     const next = poxBlock(chosen, 'next', [], rewardSet(9, [[third, 9, 1n]]));
     const begun = await after([registered, chosen], (read) => read.staking.cycleSigners('current', 1, null));
     const [rest, now] = await after([registered, chosen, next], async (read) => [
@@ -384,7 +384,7 @@ test('thousands of entries of one transaction are visited once each, in allowlis
   for (const { there, back } of [allowed, registered, stakers]) expect<unknown[]>(back).toEqual(there);
 });
 
-test('nobody has staked anything, and nobody signs', async () => {
+test('lists are empty without stakes and signers', async () => {
   const [summary, positions, stakers, cycle] = await after([poxBlock(null, 'nothing', [])], async (read) => [
     read.staking.summary(C),
     read.staking.positions(C, 20, null),

@@ -22,7 +22,7 @@ const filesOf = (directory: string): [string, string][] =>
     .sort()
     .map((name) => [name, Bun.hash(readFileSync(join(directory, name))).toString()]);
 
-test('an index or a journal of an unreleased version is refused with the way to keep its events, and stays as it is', () => {
+test('an index or a journal of an unreleased version is rejected with a way to keep its events, and stays unchanged', () => {
   using directory = ingestOf(events);
   for (const [path, version] of [
     [indexPath(directory.path), SCHEMA_VERSION],
@@ -52,7 +52,7 @@ describe('an upgrade', () => {
     return db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version;
   };
 
-  test('takes the steps that follow the version of the file, and the older program refuses it then', () => {
+  test('runs the steps after the version of the file, which the older program then rejects', () => {
     using directory = ingestOf(events);
     const { totals } = everything(directory.path).index;
     openWriter(directory.path, { steps: [ADDED] }).close();
@@ -66,7 +66,7 @@ describe('an upgrade', () => {
     expect(() => openAt(directory.path)).toThrow('was written by a newer Stackside');
   });
 
-  test('that fails leaves the file as it was', () => {
+  test('that fails leaves the file unchanged', () => {
     using directory = ingestOf(events);
     const before = everything(directory.path);
     expect(() => openWriter(directory.path, { steps: [ADDED, 'UPDATE no_such_table SET x = 1'] })).toThrow(
@@ -77,7 +77,7 @@ describe('an upgrade', () => {
     openAt(directory.path).ingest.close();
   });
 
-  test('sorts in the data directory, and nothing else does once it is done', () => {
+  test('sorts in the data directory, and only until it ends', () => {
     using directory = ingestOf(events);
     const sortedIn = (db: Database) =>
       db.query<{ temp_store_directory: string }, []>('PRAGMA temp_store_directory').get()?.temp_store_directory ?? '';
@@ -104,7 +104,7 @@ function setVersion(path: string, version: number): void {
   db.run(`PRAGMA user_version = ${version}`);
 }
 
-describe('what an upgrade would do', () => {
+describe('the preview of an upgrade', () => {
   const directory = ingestOf(events);
   const { path } = directory;
   const [index, journal] = [indexPath(path), journalPath(path)];

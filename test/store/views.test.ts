@@ -53,7 +53,7 @@ test('docs/sql.md has the tables of the views; test/support/generate/view-tables
   expect(await Bun.file(sqlPage).text()).toBe(await pageWithViews());
 });
 
-test('a balance that sorts as text is shown as decimal, a negative one, too', () => {
+test('a balance that sorts as text is shown as a decimal, also a negative one', () => {
   const stored = ['0', '7', '-1', '-90', '1234567890123456789012', '-9876543210'].map(sortable);
   for (const one of stored) {
     expect(db.query<[string], [string]>(`SELECT ${decimal('?1')}`).values(one)).toEqual([[decimalOf(one)]]);
@@ -63,7 +63,7 @@ test('a balance that sorts as text is shown as decimal, a negative one, too', ()
 /** What the two integers of an amount stand for. */
 const exactly = (high: unknown, low: unknown): bigint => BigInt(high as bigint) * 10n ** 12n + BigInt(low as bigint);
 
-test('amounts are summed by their two integers as by numbers of any length, and never wrong without a word', () => {
+test('sums of amounts by their two integers equal exact sums, or fail', () => {
   const amounts = [
     ...['0', '1', '-1', '-999999999999', '1000000000000', '-1000000000000', '999999999999', String(2n ** 63n - 1n)],
     ...[String(2n ** 63n), String(-(2n ** 64n)), '9'.repeat(30), `-${'9'.repeat(30)}`, '123456789012345678901234'],
@@ -88,7 +88,7 @@ test('amounts are summed by their two integers as by numbers of any length, and 
   }
 });
 
-test('a balance that sorts as text has the same forms, a negative one, too', () => {
+test('a balance that sorts as text has the same forms, also a negative one', () => {
   const { balance } = view({
     name: 'x',
     help: '',
@@ -261,7 +261,7 @@ describe('an index of an older program', () => {
     expect(numberOf('schema_version')).toEqual(made);
   });
 
-  test('is read with the views of this program by a connection that makes them for itself', () => {
+  test('is read with the current views by a connection that makes temporary ones', () => {
     downgrade();
     using reader = openReader(directory.path);
     expect(() => reader.query('SELECT count(*) FROM v1_events')).toThrow();
@@ -273,7 +273,7 @@ describe('an index of an older program', () => {
     openWriter(directory.path).close();
   });
 
-  test('is reported by a check where it has some of the views, and is not where it has none', () => {
+  test('is reported by a check if it has only some of the views', () => {
     const problems = () => checkAndRecount(directory.path).flatMap((result) => result.problems);
     expect(problems()).toEqual([]);
     downgrade();
