@@ -3,25 +3,23 @@
 -- Tables, by group:
 --
 --   Dictionaries         principals, assets
---   Canonical chain      blocks, anchor_burn_blocks, microblocks, transactions, transaction_bodies, events, counters,
---                        totals
---   Contracts            contracts, declared_functions, contract_logs, contract_days
+--   Canonical chain      blocks, anchor_burn_blocks, microblocks, transactions, transaction_bodies, events, counters
+--   Contracts            contracts, declared_functions, daily_counts
 --   Accounts             principal_transactions, accounts, account_checkpoints, token_checkpoints, memo_transfers
---   Token balances       token_changes, ft_balances, ft_tokens, nft_instances, nft_tokens, nft_holdings, token_days
+--   Token balances       token_changes, ft_balances, nft_instances, nft_holdings, asset_totals
 --   Token metadata       token_contracts, tokens, token_events, token_jobs
 --   Search               name_parts
 --   Names (BNS)          namespaces, namespace_prices, name_operations, names
---   Locks and rewards    stx_locks, miner_rewards, stx_supplies
---   Stacking (to pox-4)  stacking_events, delegations, stacking_terms, cycle_stackers, cycle_stacker_counts,
---                        reward_cycles, cycle_signers
+--   Locks and rewards    stx_locks, miner_rewards
+--   Stacking (to pox-4)  stacking_events, delegations, stacking_terms, cycle_stackers, reward_cycles,
+--                        cycle_signers
 --   Staking (pox-5)      bonds, bond_totals, bond_allowances, bond_registrations, bond_positions, stakes,
 --                        staking_shares, staking_rewards, signer_keys
 --   Bitcoin blocks       burn_blocks, burn_rewards, burn_slot_holders, pox_transactions, orphaned_burn_blocks
 --   Off the chain        orphaned_blocks, orphaned_transactions, block_payloads, attachments, subdomains
 --   Old names (Stacks 1) old_namespaces, old_names, old_zonefiles, old_subdomains
 --   Mempool              mempool_transactions, mined_receipts, early_drops, pending_principals, pending_counts
---   Chainhooks           hooks, hook_progress, hook_secrets, hook_deliveries, hook_bodies, hook_attempts, hook_ledger,
---                        hook_backfills
+--   Chainhooks           hooks, hook_secrets, hook_deliveries, hook_bodies, hook_attempts, hook_ledger, hook_backfills
 --   Bookkeeping          progress, history_start, starting_accounts, unasked_accounts, value_indexes,
 --                        value_index_entries, changes, faucet_requests
 --
@@ -89,7 +87,14 @@ CREATE TABLE blocks (
   pox_1_unlock_height        INTEGER,
   pox_2_unlock_height        INTEGER,
   pox_3_unlock_height        INTEGER,
-  pox_4_unlock_height        INTEGER
+  pox_4_unlock_height        INTEGER,
+  -- after the block: micro-STX minted and mined minus micro-STX burnt, and micro-STX of all balances, which lacks the fees
+  -- that no miner has received yet; decimal
+  stx_supply                 TEXT NOT NULL,
+  stx_balances               TEXT NOT NULL,
+  -- after the block: number of accounts with a balance above zero, and with stx_moves above zero
+  stx_holders                INTEGER NOT NULL,
+  stx_accounts               INTEGER NOT NULL
 ) STRICT;
 -- Find a block by either of its hashes.
 CREATE UNIQUE INDEX blocks_by_index_block_hash ON blocks (index_block_hash);
@@ -175,23 +180,27 @@ CREATE INDEX transactions_by_nonce ON transactions (nonce) WHERE nonce IS NOT NU
 -- One row per count that lists and filters need. A row exists while its count is not 0.
 CREATE TABLE counters (
   -- 1 transactions by type, 2 calls by function name, 3 token jobs by work and state, such as 1/0, 4 token contracts by
-  -- family, 5 tokens by family
+  -- family, 5 tokens by family, 6 logs by contract identifier, 7 and 8 solo and pooled stackers by cycle and signer key,
+  -- such as 84/02A1…
   kind  INTEGER NOT NULL,
   key   TEXT NOT NULL,
   count INTEGER NOT NULL,
   PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 
--- One row per contract and day with at least one call.
-CREATE TABLE contract_days (
+-- One row per day and contract with at least one call, or token with at least one event.
+CREATE TABLE daily_counts (
   -- day of the block's time: days since 1970, in UTC
-  day         INTEGER NOT NULL,
-  contract_id INTEGER NOT NULL,
-  calls       INTEGER NOT NULL,
-  PRIMARY KEY (day, contract_id)
+  day        INTEGER NOT NULL,
+  -- 0 calls of a contract, 1 events of a fungible token, 2 events of a non-fungible asset
+  kind       INTEGER NOT NULL,
+  -- id of the contract in principals, or of the token in assets
+  subject_id INTEGER NOT NULL,
+  count      INTEGER NOT NULL,
+  PRIMARY KEY (day, kind, subject_id)
 ) STRICT, WITHOUT ROWID;
--- Serves the most-called contracts of a day.
-CREATE INDEX contract_days_by_calls ON contract_days (day, calls, contract_id);
+-- Serves the most-called contracts and the most active tokens of a day.
+CREATE INDEX daily_counts_by_count ON daily_counts (day, kind, count, subject_id);
 
 -- One row per microblock that a canonical block confirmed (Stacks 2.x), numbered from 1 in chain order without gaps.
 CREATE TABLE microblocks (
@@ -279,12 +288,6 @@ CREATE INDEX events_nft ON events (asset_id, value, position, event_index) WHERE
 CREATE INDEX events_nft_mints ON events (asset_id, position, event_index) WHERE kind = 10;
 -- Serves the logs of a contract.
 CREATE INDEX events_logs ON events (contract_id, position, event_index) WHERE kind = 1;
-
--- One row per contract with logs: the number of its logs.
-CREATE TABLE contract_logs (
-  contract_id INTEGER PRIMARY KEY,
-  logs        INTEGER NOT NULL
-) STRICT;
 
 -- One row per principal and transaction that involves it, with the effect on the principal's STX.
 CREATE TABLE principal_transactions (
@@ -409,18 +412,23 @@ CREATE INDEX ft_balances_by_principal ON ft_balances (principal_id, balance DESC
 -- the index with every change of a balance.
 CREATE INDEX ft_balances_by_identifier ON ft_balances (principal_id, identifier COLLATE NOCASE);
 
--- One row per fungible token with at least one event.
-CREATE TABLE ft_tokens (
-  asset_id INTEGER PRIMARY KEY,
-  -- base units minted minus base units burnt; decimal
+-- One row per fungible token, and non-fungible asset (collection), with at least one event.
+CREATE TABLE asset_totals (
+  -- as in token_changes
+  token    INTEGER NOT NULL,
+  asset_id INTEGER NOT NULL,
+  -- base units minted minus base units burnt; or number of NFTs that have an owner; decimal
   supply   TEXT NOT NULL,
-  -- number of principals with a balance above zero
+  -- number of principals with a balance above zero, or with at least one NFT
   holders  INTEGER NOT NULL,
-  -- number of rows in ft_balances
+  -- number of rows in ft_balances; 0 for a collection
   accounts INTEGER NOT NULL,
-  events   INTEGER NOT NULL
-) STRICT;
-CREATE INDEX ft_tokens_by_holders ON ft_tokens (holders);
+  -- number of mints of a collection; 0 for a fungible token
+  mints    INTEGER NOT NULL,
+  events   INTEGER NOT NULL,
+  PRIMARY KEY (token, asset_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX asset_totals_by_holders ON asset_totals (token, holders);
 
 -- One row per NFT that was ever minted, with its last event. A burnt NFT has no owner.
 CREATE TABLE nft_instances (
@@ -440,18 +448,6 @@ CREATE INDEX nft_instances_by_receipt ON nft_instances (owner_id, position, even
 CREATE INDEX nft_instances_of_asset_by_receipt ON nft_instances (owner_id, asset_id, position, event_index)
   WHERE owner_id IS NOT NULL;
 
--- One row per non-fungible asset (collection) with at least one event.
-CREATE TABLE nft_tokens (
-  asset_id  INTEGER PRIMARY KEY,
-  mints     INTEGER NOT NULL,
-  -- number of NFTs that have an owner
-  instances INTEGER NOT NULL,
-  -- number of principals that own at least one NFT of the asset
-  holders   INTEGER NOT NULL,
-  events    INTEGER NOT NULL
-) STRICT;
-CREATE INDEX nft_tokens_by_holders ON nft_tokens (holders);
-
 -- One row per owner and non-fungible asset: the number of NFTs. The key contains the identifier because an owner's
 -- assets are sorted by it.
 CREATE TABLE nft_holdings (
@@ -461,19 +457,6 @@ CREATE TABLE nft_holdings (
   instances  INTEGER NOT NULL,
   PRIMARY KEY (owner_id, identifier)
 ) STRICT, WITHOUT ROWID;
-
--- One row per token and day with at least one event of the token.
-CREATE TABLE token_days (
-  -- as in contract_days
-  day      INTEGER NOT NULL,
-  -- as in token_changes
-  token    INTEGER NOT NULL,
-  asset_id INTEGER NOT NULL,
-  events   INTEGER NOT NULL,
-  PRIMARY KEY (day, token, asset_id)
-) STRICT, WITHOUT ROWID;
--- Serves the most active tokens of a day.
-CREATE INDEX token_days_by_events ON token_days (day, token, events, asset_id);
 
 -------------------------------------------------------------------------------------------------- metadata of tokens
 
@@ -676,28 +659,6 @@ CREATE TABLE miner_rewards (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX miner_rewards_by_recipient ON miner_rewards (recipient_id, height);
 
--- One row per block that changed the STX supply: the supply after the block.
-CREATE TABLE stx_supplies (
-  height INTEGER PRIMARY KEY,
-  -- micro-STX; decimal
-  supply TEXT NOT NULL
-) STRICT;
-
--- One row: sums over the canonical chain.
-CREATE TABLE totals (
-  id           INTEGER PRIMARY KEY CHECK (id = 1),
-  transactions INTEGER NOT NULL,
-  -- micro-STX minted and mined minus micro-STX burnt; decimal
-  stx_supply   TEXT NOT NULL,
-  -- number of accounts with a balance above zero
-  stx_holders  INTEGER NOT NULL,
-  -- number of accounts with stx_moves above zero
-  stx_accounts INTEGER NOT NULL,
-  -- micro-STX of all balances: the supply minus fees that no miner has received yet; decimal
-  stx_balances TEXT NOT NULL
-) STRICT;
-INSERT INTO totals VALUES (1, 0, '0', 0, 0, '0');
-
 ---------------------------------------------------------------------------------------------- stacking: pox to pox-4
 
 -- One row per print of pox-2, pox-3 or pox-4, numbered from 1 per contract in chain order. `events.value` contains the
@@ -768,15 +729,6 @@ CREATE TABLE cycle_stackers (
 CREATE INDEX cycle_stackers_by_signer ON cycle_stackers (cycle, signer_key, locked DESC, address, role) WHERE signer_key IS NOT NULL;
 -- Finds the members of a pool, which get a signer when the pool commits their STX.
 CREATE INDEX cycle_stackers_by_pool ON cycle_stackers (cycle, pool_id, stacker_id) WHERE pool_id IS NOT NULL;
-
--- One row per reward cycle and signer with stackers: their numbers.
-CREATE TABLE cycle_stacker_counts (
-  cycle      INTEGER NOT NULL,
-  signer_key BLOB NOT NULL,
-  solo       INTEGER NOT NULL,
-  pooled     INTEGER NOT NULL,
-  PRIMARY KEY (cycle, signer_key)
-) STRICT, WITHOUT ROWID;
 
 -- One row per reward cycle with a chosen signer set, in any version of pox.
 CREATE TABLE reward_cycles (
@@ -1172,8 +1124,6 @@ CREATE INDEX mempool_by_sponsor_nonce ON mempool_transactions (sponsor_id, spons
 -- Serve the pending transactions of an account, as origin and as sponsor.
 CREATE INDEX mempool_pending_by_sender ON mempool_transactions (sender_id, nonce) WHERE state = 0;
 CREATE INDEX mempool_pending_by_sponsor ON mempool_transactions (sponsor_id, sponsor_nonce) WHERE state = 0 AND sponsor_id IS NOT NULL;
--- Serves the pending transfers to an account.
-CREATE INDEX mempool_by_recipient ON mempool_transactions (recipient_id, received_at, tx_id) WHERE state = 0 AND recipient_id IS NOT NULL;
 -- Finds the transactions that are old enough to be removed. Before Nakamoto, the age is counted in blocks.
 CREATE INDEX mempool_by_receipt_height ON mempool_transactions (receipt_block_height) WHERE state = 0;
 -- Serves the statistics per transaction type: fees, ages and sizes.
@@ -1232,7 +1182,7 @@ CREATE TABLE hooks (
   -- JSON, as the client sent it
   definition             TEXT NOT NULL,
   url                    TEXT NOT NULL,
-  -- 0 idle: evaluates no blocks; 1 live: shares the cursor in hook_progress; 2 catching up from its own cursor; 3 and 4
+  -- 0 idle: evaluates no blocks; 1 live: shares the cursor in progress; 2 catching up from its own cursor; 3 and 4
   -- paused because the log was restored to an earlier point (3 if the hook was enabled, 4 if it was idle). A paused hook
   -- sends nothing until a user enables or disables it
   stage                  INTEGER NOT NULL,
@@ -1242,13 +1192,13 @@ CREATE TABLE hooks (
   -- last evaluated block, unless the hook is live; before block 1, height 0 and an empty hash
   cursor_height          INTEGER NOT NULL,
   cursor_hash            BLOB NOT NULL,
-  -- number of evaluated blocks, and of blocks that matched; for a live hook, add hook_progress.evaluated - joined to
+  -- number of evaluated blocks, and of blocks that matched; for a live hook, add progress.hooks_evaluated - joined to
   -- the first
   evaluated              INTEGER NOT NULL,
   occurrences            INTEGER NOT NULL,
-  -- hook_progress.evaluated when the hook went live
+  -- progress.hooks_evaluated when the hook went live
   joined                 INTEGER NOT NULL,
-  -- both counts when the current budget started, and the value of hook_progress.evaluated at which a live hook expires
+  -- both counts when the current budget started, and the value of progress.hooks_evaluated at which a live hook expires
   window_evaluated       INTEGER NOT NULL,
   window_occurrences     INTEGER NOT NULL,
   expires_at             INTEGER,
@@ -1274,19 +1224,6 @@ CREATE INDEX hooks_failing ON hooks (consumer, created_at DESC, uuid)
 -- Find the live hooks that expire with the next blocks, and the hooks by stage.
 CREATE INDEX hooks_expiring ON hooks (expires_at) WHERE stage = 1 AND expires_at IS NOT NULL;
 CREATE INDEX hooks_by_stage ON hooks (stage) WHERE stage > 0;
-
--- One row: the cursor that all live hooks share. A block therefore updates one row, not one row per hook.
-CREATE TABLE hook_progress (
-  id            INTEGER PRIMARY KEY CHECK (id = 1),
-  -- number of blocks evaluated so far
-  evaluated     INTEGER NOT NULL,
-  cursor_height INTEGER NOT NULL,
-  cursor_hash   BLOB NOT NULL,
-  evaluated_at  INTEGER,
-  -- highest epoch of a lease with delivery results; 0 if no cluster host has delivered
-  epoch         INTEGER NOT NULL
-) STRICT;
-INSERT INTO hook_progress VALUES (1, 0, 0, x'', NULL, 0);
 
 -- One row per consumer: the secret that signs its deliveries. After a rotation, the previous secret also signs for a day.
 CREATE TABLE hook_secrets (
@@ -1396,7 +1333,8 @@ CREATE INDEX hook_backfills_open ON hook_backfills (id) WHERE state <= 1;
 
 ------------------------------------------------------------------------------------------------------------- bookkeeping
 
--- One row: the position of the index in the log, and versions for ETags.
+-- One row: the position of the index in the log, versions for ETags, and the cursor that all live hooks share. A block
+-- therefore updates one row, not one row per hook.
 CREATE TABLE progress (
   id                INTEGER PRIMARY KEY CHECK (id = 1),
   chain_id          INTEGER,
@@ -1414,9 +1352,17 @@ CREATE TABLE progress (
   -- filled Bitcoin block below the newest; for ETags and caches
   completions       INTEGER NOT NULL,
   -- random name of the log, set by its command log.identity; null before the first entry
-  log_identity      BLOB CHECK (length(log_identity) = 16)
+  log_identity      BLOB CHECK (length(log_identity) = 16),
+  -- number of blocks that live hooks evaluated so far, and the last one; before block 1, height 0 and an empty hash
+  hooks_evaluated     INTEGER NOT NULL,
+  hooks_cursor_height INTEGER NOT NULL,
+  hooks_cursor_hash   BLOB NOT NULL,
+  -- Unix milliseconds
+  hooks_evaluated_at  INTEGER,
+  -- highest epoch of a lease with delivery results; 0 if no cluster host has delivered
+  hooks_epoch         INTEGER NOT NULL
 ) STRICT;
-INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0, 0, 0, NULL);
+INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0, 0, 0, NULL, 0, 0, x'', NULL, 0);
 
 -- One row if the history is partial: its start, from the payload of the first block. An index of the whole chain has no
 -- row.

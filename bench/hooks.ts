@@ -50,9 +50,7 @@ const contracts = await withDirectory(async (directory) => {
   await importInto(directory, file);
   using db = new Database(indexPath(directory), { readonly: true });
   return db
-    .query<{ address: string }, []>(
-      'SELECT p.address FROM contract_logs l JOIN principals p ON p.id = l.contract_id ORDER BY l.logs, p.address',
-    )
+    .query<{ address: string }, []>('SELECT key AS address FROM counters WHERE kind = 6 ORDER BY count, key')
     .all()
     .map(({ address }) => address);
 });

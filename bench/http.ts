@@ -44,7 +44,7 @@ const LOOKUPS = 500;
 function routesOf(directory: string): { routes: Route[]; transactions: number; pending: number } {
   const db = new Database(indexPath(directory), { readonly: true });
   const all = <T>(sql: string): T[] => db.query<T, []>(sql).all();
-  const { transactions } = all<{ transactions: number }>('SELECT transactions FROM totals')[0]!;
+  const { transactions } = all<{ transactions: number }>('SELECT count(*) AS transactions FROM transactions')[0]!;
   const { pending } = all<{ pending: number }>('SELECT mempool_pending AS pending FROM progress')[0]!;
   const ids = all<{ id: string }>(
     `SELECT lower(hex(tx_id)) AS id FROM transactions WHERE abs(random()) % ${Math.ceil(transactions / LOOKUPS)} = 0`,

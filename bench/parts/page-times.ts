@@ -59,7 +59,7 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
     first<Account>(`SELECT principal_id AS id, address FROM accounts ORDER BY ${column} DESC LIMIT 1`);
   const tokenWithMost = (column: string) =>
     first<{ id: number; identifier: string }>(
-      `SELECT a.id, a.identifier FROM ft_tokens t JOIN assets a ON a.id = t.asset_id ORDER BY t.${column} DESC LIMIT 1`,
+      `SELECT a.id, a.identifier FROM asset_totals t JOIN assets a ON a.id = t.asset_id WHERE t.token = 1 ORDER BY t.${column} DESC LIMIT 1`,
     );
   const busiest = accountWithMost('transactions');
   const receiver = accountWithMost('stx_inbound');

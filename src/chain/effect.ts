@@ -62,10 +62,14 @@ export type Effect =
   | { kind: 'anchor'; sign: Sign; block: Block }
   /** The microblocks that a block confirmed. */
   | { kind: 'microblocks'; sign: Sign; height: number; microblocks: readonly Microblock[] }
-  /** Number of a contract's logs in a block. */
-  | { kind: 'contract_logs'; sign: Sign; contract: string; logs: number }
-  /** Number of a block's transactions by payload type, and of its calls by function name. */
-  | { kind: 'tallies'; sign: Sign; types: ReadonlyMap<number, number>; functions: ReadonlyMap<string, number> }
+  /** Number of a block's transactions by payload type, of its calls by function name, and of its logs by contract. */
+  | {
+      kind: 'tallies';
+      sign: Sign;
+      types: ReadonlyMap<number, number>;
+      functions: ReadonlyMap<string, number>;
+      logs: ReadonlyMap<string, number>;
+    }
   /** The activity that a block adds to a day (chain/day.ts): calls by contract, and events by asset. */
   | {
       kind: 'activity';
@@ -75,9 +79,8 @@ export type Effect =
       ft: ReadonlyMap<string, number>;
       nft: ReadonlyMap<string, number>;
     }
-  | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint; balances: bigint }
-  /** The change of the STX supply by a block, in micro-STX. Blocks without a change have no such effect. */
-  | { kind: 'supply'; sign: Sign; height: number; supply: bigint }
+  /** The change of the STX supply, and of the sum of all balances, by a block, in micro-STX. */
+  | { kind: 'sums'; sign: Sign; height: number; supply: bigint; balances: bigint }
   | { kind: 'memo_transfer'; sign: Sign; position: number; transfer: MemoTransfer }
   /** Number of transactions and rewards of an account in a block, which its checkpoints count. */
   | { kind: 'checkpoint'; sign: Sign; height: number; principal: string; items: number }

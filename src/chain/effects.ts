@@ -120,12 +120,10 @@ export function* effectsOf(block: Block, portions = PORTIONS): Generator<Effect>
   if (block.rewardSet !== null) {
     yield { kind: 'reward_set', sign: 1, height: block.height, rewardSet: block.rewardSet };
   }
-  for (const [contract, count] of logs) yield { kind: 'contract_logs', sign: 1, contract, logs: count };
   yield* accounts.effects();
-  yield { kind: 'tallies', sign: 1, types, functions };
+  yield { kind: 'tallies', sign: 1, types, functions, logs };
   yield { kind: 'activity', sign: 1, day: dayOf(block.blockTime), calls, ...tokens.events };
-  yield { kind: 'totals', sign: 1, transactions: block.transactions.length, supply, balances: accounts.balances };
-  if (supply !== 0n) yield { kind: 'supply', sign: 1, height: block.height, supply };
+  yield { kind: 'sums', sign: 1, height: block.height, supply, balances: accounts.balances };
   // After the accounts' effects, because account rows count the tokens of each principal.
   for (const effect of tokens.effects()) tokenEffects.push(effect);
   yield* tokenEffects;

@@ -296,7 +296,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     if (record.stage === 'live') this.#live.include(activeHook(record));
   }
 
-  /** Returns the value of `hook_progress.evaluated` that makes a live hook expire; null if it never expires. */
+  /** Returns the value of `progress.hooks_evaluated` that makes a live hook expire; null if it never expires. */
   expiresAt(record: HookRecord, hook: ActiveHook): number | null {
     this.#live.load();
     const left = evaluationsLeft(record, hook.options);

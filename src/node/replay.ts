@@ -289,7 +289,7 @@ function changesOf(block: Block): BlockChanges {
   };
   for (const effect of effectsOf(block)) {
     if (effect.kind === 'account') of(effect.principal).total += effect.balance;
-    else if (effect.kind === 'supply') minted += effect.supply;
+    else if (effect.kind === 'sums') minted += effect.supply;
   }
   for (const { sender, sponsor, bitcoinOperation, chainId } of block.transactions) {
     if (bitcoinOperation || chainId === 0) continue;

@@ -534,7 +534,7 @@ test('v1_hooks and v1_hook_deliveries contain the stored hooks and deliveries', 
             ('u2', 'default', 1700000000000, ?1, 'http://x', 0, 3, 3, x'03', 0, 0, 0, 0, 0, NULL, 0, 4)`,
     [definition],
   );
-  db.run('UPDATE hook_progress SET evaluated = 9, cursor_height = 70, evaluated_at = 1700000009000');
+  db.run('UPDATE progress SET hooks_evaluated = 9, hooks_cursor_height = 70, hooks_evaluated_at = 1700000009000');
   const id = db.query<{ id: number }, []>("SELECT id FROM hooks WHERE uuid = 'u1'").get()!.id;
   inserter(
     db,

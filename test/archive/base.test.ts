@@ -429,9 +429,10 @@ describe('refused by name:', () => {
     expect(await withRows('early_drops', ['["0",1,null,1]'])).toContain(
       `${no}row 1 has no value for early_drops.tx_id`,
     );
-    expect(await withRows('totals', ['[1,0,"0",0,0,"0"]', '[2,0,"0",0,0,"0"]'])).toContain(`${no}totals has one row`);
-    expect(await withRows('totals', ['[2,0,"0",0,0,"0"]'])).toContain(`${no}its rows are none of totals`);
-    expect(await withRows('progress', ['[1,1,5,"00",0,0,0,0,0,null]'])).toContain('its rows are those of entry 5');
+    const progress = (id: number) => `[${id},1,5,"00",0,0,0,0,0,null,0,0,"",null,0]`;
+    expect(await withRows('progress', [progress(1), progress(2)])).toContain(`${no}progress has one row`);
+    expect(await withRows('progress', [progress(2)])).toContain(`${no}its rows are none of progress`);
+    expect(await withRows('progress', [progress(1)])).toContain('its rows are those of entry 5');
   });
 
   test('no base of the entry', async () => {

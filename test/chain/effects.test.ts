@@ -170,7 +170,7 @@ test('the balance changes of a block add up to the minted supply, less fees take
       const kind = <K extends Effect['kind']>(name: K) =>
         effects.filter((one): one is EffectOf<K> => one.kind === name);
       const moved = kind('account').reduce((sum, { balance }) => sum + balance, 0n);
-      const supply = kind('totals').reduce((sum, one) => sum + one.supply, 0n);
+      const supply = kind('sums').reduce((sum, one) => sum + one.supply, 0n);
       const taken = transactions.reduce((sum, { fee }) => sum + fee, 0n);
       const paid = block.minerRewards.reduce(
         (sum, one) => sum + one.feesAnchored + one.feesStreamedConfirmed + one.feesStreamedProduced,

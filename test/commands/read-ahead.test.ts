@@ -153,7 +153,9 @@ describe('an import that reads ahead on threads', () => {
 
 const contentOf = (file: string) => {
   using db = new Database(file, { readonly: true });
-  return db.query('SELECT * FROM progress JOIN totals').get();
+  return db
+    .query('SELECT p.*, b.* FROM progress p LEFT JOIN blocks b ON b.height = (SELECT max(height) FROM blocks)')
+    .get();
 };
 
 /** Rebuilds an index, and returns all that it then has. */

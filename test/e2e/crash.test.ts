@@ -165,7 +165,7 @@ test(
 const differing = [
   ...['mempool_transactions.received_at', 'mined_receipts.received_at', 'pending_principals.received_at'],
   ...['progress.journal_chain', 'progress.log_identity', 'progress.mempool_version'],
-  ...['evaluated', 'cursor_height', 'cursor_hash', 'evaluated_at'].map((column) => `hook_progress.${column}`),
+  ...['evaluated', 'cursor_height', 'cursor_hash', 'evaluated_at'].map((column) => `progress.hooks_${column}`),
 ];
 const withoutClock = (directory: string) => ({
   index: wholeIndex(directory, differing),

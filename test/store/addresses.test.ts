@@ -89,7 +89,7 @@ test('the drawn chain has rows for every list', () => {
             (SELECT count(*) FROM token_checkpoints WHERE token = 2) AS nfts,
             (SELECT count(*) FROM transactions WHERE type = 0) AS transfers,
             (SELECT count(*) FROM principal_transactions WHERE affected & 16) AS sponsored,
-            (SELECT count(*) FROM stx_locks) AS locks, (SELECT count(*) FROM nft_tokens) AS classes`,
+            (SELECT count(*) FROM stx_locks) AS locks, (SELECT count(*) FROM asset_totals WHERE token = 2) AS classes`,
   )[0]!;
   for (const [name, count] of Object.entries(counts)) expect({ name, some: count > 0 }).toEqual({ name, some: true });
   expect(checkAndRecount(directory.path).flatMap(({ problems }) => problems)).toEqual([]);

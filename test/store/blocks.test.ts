@@ -44,7 +44,8 @@ beforeAll(() => {
     .query<{ contract: string; tx_id: Uint8Array; position: number; event_index: number; tx_index: number }, []>(
       `SELECT p.address AS contract, t.tx_id, e.position, e.event_index, t.tx_index
          FROM events e JOIN principals p ON p.id = e.contract_id JOIN transactions t ON t.position = e.position
-        WHERE e.kind = 1 AND e.contract_id = (SELECT contract_id FROM contract_logs ORDER BY logs DESC LIMIT 1)
+        WHERE e.kind = 1 AND e.contract_id = (
+                SELECT p.id FROM counters c JOIN principals p ON p.address = c.key WHERE c.kind = 6 ORDER BY c.count DESC LIMIT 1)
         ORDER BY e.position DESC, e.event_index DESC`,
     )
     .all()

@@ -13,7 +13,6 @@ import { checkAndRecount, recounts } from '../support/recounts/recounts.ts';
 /** The dictionaries of addresses and identifiers, and tables with addresses that are in no dictionary. */
 const originals = new Set(['principals', 'assets', 'burn_slot_holders', 'faucet_requests']);
 const copied = new Set(['address', 'identifier']);
-const totals = new Set(['totals']);
 /** The place of a row among others, which are numbered from 1 without gaps. That of a microblock is only an order. */
 const isNumber = ({ table, column }: Column): boolean => /(^|_)ordinal$/.test(column) && table !== 'microblocks';
 
@@ -30,12 +29,7 @@ const derivedColumns = (db: Database): Column[] =>
         WHERE t.schema = 'main' AND t.type = 'table' ORDER BY 1, 2`,
     )
     .all()
-    .filter(
-      ({ table, column }) =>
-        (copied.has(column) && !originals.has(table)) ||
-        (totals.has(table) && column !== 'id') ||
-        isNumber({ table, column }),
-    );
+    .filter(({ table, column }) => (copied.has(column) && !originals.has(table)) || isNumber({ table, column }));
 
 /** Makes the value of a column another, in a row of chance. @returns whether there is a row */
 function change(db: Database, { table, column }: Column, prng: Prng): boolean {
@@ -46,11 +40,7 @@ function change(db: Database, { table, column }: Column, prng: Prng): boolean {
     .all(table)
     .map(({ name }) => name)
     .join(', ');
-  const changed = isNumber({ table, column })
-    ? `${column} + 1000000`
-    : totals.has(table)
-      ? `${column} + 1`
-      : `${column} || 'X'`;
+  const changed = isNumber({ table, column }) ? `${column} + 1000000` : `${column} || 'X'`;
   db.query<null, [number]>(
     `UPDATE ${table} SET ${column} = ${changed} WHERE (${key}) IN (SELECT ${key} FROM ${table} LIMIT 1 OFFSET ?1)`,
   ).run(prng.below(rows));
@@ -109,7 +99,9 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'each block is the child of the one below': run(
     'UPDATE blocks SET parent_index_block_hash = zeroblob(32) WHERE height = 60',
   ),
-  'total of transactions': run('UPDATE totals SET transactions = transactions + 1'),
+  'total of transactions': run(
+    'UPDATE blocks SET transactions = transactions + 1 WHERE height = (SELECT max(height) FROM blocks)',
+  ),
   'transactions of each block': other('blocks', 'transactions'),
   'transactions before each block': other('blocks', 'preceding_transactions'),
   'events of each transaction': other('transactions', 'event_count'),
@@ -117,8 +109,8 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'blocks and transactions of each anchor': other('anchor_burn_blocks', 'first_block'),
   'blocks that have an anchor': gone('anchor_burn_blocks'),
   'total of anchors': gone('anchor_burn_blocks'),
-  'logs of each contract': other('contract_logs', 'logs'),
-  'total of logs': gone('contract_logs'),
+  'logs of each contract': run('UPDATE counters SET count = count + 1 WHERE kind = 6'),
+  'total of logs': run('DELETE FROM counters WHERE kind = 6'),
   'transactions of each type': run('UPDATE counters SET count = count + 1 WHERE kind = 1'),
   'calls of each function': run('UPDATE counters SET count = count + 1 WHERE kind = 2'),
   'sent of each account': other('accounts', 'sent'),
@@ -129,8 +121,8 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   ),
   'total of microblocks': run('INSERT INTO microblocks VALUES (1, zeroblob(32), zeroblob(32), 0, 1)'),
   'STX balances against events, fees and rewards': longer('miner_rewards', 'fees_anchored'),
-  'STX supply against mints, burns and coinbases': run("UPDATE totals SET stx_supply = stx_supply || '1'"),
-  'STX supply after each block': longer('stx_supplies', 'supply'),
+  'STX supply against mints, burns and coinbases': run("UPDATE blocks SET stx_supply = stx_supply || '1'"),
+  'STX supply after each block': longer('blocks', 'stx_supply'),
   'total of pending transactions': run('UPDATE progress SET mempool_pending = mempool_pending + 1'),
   'each delivery that waits has a body': run(`INSERT INTO hook_deliveries
     (webhook_id, hook_id, lane, reason, state, created_at, attempts, blocks, min_height, max_height, body_bytes, body_sha256)
@@ -148,7 +140,7 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'asset identifiers in ft_balances': longer('ft_balances', 'identifier'),
   'asset identifiers in nft_holdings': longer('nft_holdings', 'identifier'),
   'balances, supply and holders of fungible tokens against their events': longer('ft_balances', 'balance'),
-  'total of STX holders': run('UPDATE totals SET stx_holders = stx_holders + 1'),
+  'total of STX holders': run('UPDATE blocks SET stx_holders = stx_holders + 1'),
   'STX each principal received': other('accounts', 'stx_inbound'),
   'STX each principal sent': other('accounts', 'stx_outbound'),
   'fungible tokens of each principal': other('accounts', 'ft_tokens'),
@@ -160,7 +152,7 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'signers, weight and stacked STX of each reward cycle': other('cycle_signers', 'weight'),
   'stackers of each reward cycle': other('cycle_stackers', 'position'),
   'a row for each cycle that STX are stacked for': other('stacking_terms', 'end_cycle'),
-  'counts of the stackers of each signer': other('cycle_stacker_counts', 'solo'),
+  'counts of the stackers of each signer': run('UPDATE counters SET count = count + 1 WHERE kind = 7'),
   'numbers of the stacking prints': run('UPDATE stacking_events SET ordinal = -ordinal WHERE ordinal = 2'),
   'numbers of rewards of Bitcoin': run('UPDATE burn_rewards SET ordinal = -ordinal WHERE ordinal = 2'),
   'numbers of rewards of each address': run(
@@ -182,12 +174,14 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'asset events of each principal in each transaction': other('principal_transactions', 'events'),
   'who is the sponsor and nothing else': run('UPDATE principal_transactions SET affected = affected & ~16'),
   'moves of the STX of each principal': other('accounts', 'stx_moves'),
-  'total of accounts that had STX': run('UPDATE totals SET stx_accounts = stx_accounts + 1'),
-  'sum of STX balances': run("UPDATE totals SET stx_balances = stx_balances || '1'"),
-  'accounts of fungible tokens': other('ft_tokens', 'accounts'),
-  'mints, instances, holders and events of each collection': other('nft_tokens', 'holders'),
-  'calls of each contract on each day': other('contract_days', 'calls'),
-  'events of each token on each day': other('token_days', 'events'),
+  'total of accounts that had STX': run('UPDATE blocks SET stx_accounts = stx_accounts + 1'),
+  'sum of STX balances': run("UPDATE blocks SET stx_balances = stx_balances || '1'"),
+  'accounts of fungible tokens': run('UPDATE asset_totals SET accounts = accounts + 1 WHERE token = 1'),
+  'mints, instances, holders and events of each collection': run(
+    'UPDATE asset_totals SET holders = holders + 1 WHERE token = 2',
+  ),
+  'calls of each contract on each day': run('UPDATE daily_counts SET count = count + 1 WHERE kind = 0'),
+  'events of each token on each day': run('UPDATE daily_counts SET count = count + 1 WHERE kind > 0'),
   'transfers with a memo against their events': run('INSERT INTO memo_transfers VALUES (1, 1, 0, 0)'),
   'checkpoints of accounts and their tokens': other('account_checkpoints', 'events'),
   'names and namespaces against events and calls': other('name_operations', 'operation'),
@@ -198,7 +192,7 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'tokens of mints, and what is asked of each token': gone('tokens'),
   'parts of names by which contracts and tokens are found': gone('name_parts'),
   'decoded values of logs and calls': run(`INSERT INTO value_indexes SELECT 1, 1, p.address, '', 1, 0, 0
-    FROM contract_logs l JOIN principals p ON p.id = l.contract_id LIMIT 1`),
+    FROM counters l JOIN principals p ON p.address = l.key WHERE l.kind = 6 LIMIT 1`),
 };
 
 /** Recounts whose problems name an address or an asset. */

@@ -46,7 +46,7 @@ test('an index or a journal of an unreleased version is rejected with a way to k
 });
 
 describe('an upgrade', () => {
-  const ADDED = 'ALTER TABLE totals ADD COLUMN added INTEGER NOT NULL DEFAULT 7';
+  const ADDED = 'ALTER TABLE progress ADD COLUMN added INTEGER NOT NULL DEFAULT 7';
   const versionIn = (directory: string): number => {
     using db = new Database(indexPath(directory), { readonly: true });
     return db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version;
@@ -54,13 +54,13 @@ describe('an upgrade', () => {
 
   test('runs the steps after the version of the file, which the older program then rejects', () => {
     using directory = ingestOf(events);
-    const { totals } = everything(directory.path).index;
+    const { progress } = everything(directory.path).index;
     openWriter(directory.path, { steps: [ADDED] }).close();
     expect(versionIn(directory.path)).toBe(SCHEMA_VERSION + 1);
     // The first step is not taken again.
-    using db = openWriter(directory.path, { steps: [ADDED, 'UPDATE totals SET added = added + 1'] });
-    expect(db.query('SELECT added FROM totals').get()).toEqual({ added: 8 });
-    expect(db.query('SELECT count(*) AS rows FROM totals').get()).toEqual({ rows: totals!.length });
+    using db = openWriter(directory.path, { steps: [ADDED, 'UPDATE progress SET added = added + 1'] });
+    expect(db.query('SELECT added FROM progress').get()).toEqual({ added: 8 });
+    expect(db.query('SELECT count(*) AS rows FROM progress').get()).toEqual({ rows: progress!.length });
     db.close();
     expect(versionIn(directory.path)).toBe(SCHEMA_VERSION + 2);
     expect(() => openAt(directory.path)).toThrow('was written by a newer Stackside');

@@ -75,4 +75,4 @@ export const tablesOfCommands: readonly string[] = [
 ];
 
 /** Columns of other tables that private commands write, which are 0 without these. */
-export const columnsOfCommands: Readonly<Record<string, string>> = { hook_progress: 'epoch' };
+export const columnsOfCommands: Readonly<Record<string, string>> = { progress: 'hooks_epoch' };

@@ -10,13 +10,11 @@ import { inserterIfAbsent, table } from '../rows/table.ts';
 import {
   accountCheckpointsTable,
   accountsTable,
-  contractDaysTable,
+  assetTotalsTable,
+  dailyCountsTable,
   ftBalancesTable,
-  ftTokensTable,
   nftHoldingsTable,
-  nftTokensTable,
   tokenCheckpointsTable,
-  tokenDaysTable,
   unaskedAccountsTable,
 } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -90,12 +88,16 @@ export function touchMarks(db: Database, { accounts }: HotRows) {
 }
 export type TouchMarks = ReturnType<typeof touchMarks>;
 
-/** Applies effects on accounts. */
-export function accountWriter(db: Database, { principals }: Dictionaries, { accounts }: HotRows, marks: TouchMarks) {
-  const countAccounts = db.prepare<null, [number, number]>(
-    'UPDATE totals SET stx_holders = stx_holders + ?1, stx_accounts = stx_accounts + ?2',
-  );
-
+/**
+ * Applies effects on accounts.
+ * @param countAccounts adds to the numbers of accounts with a balance, and of accounts that moved STX
+ */
+export function accountWriter(
+  { principals }: Dictionaries,
+  { accounts }: HotRows,
+  marks: TouchMarks,
+  countAccounts: (holders: number, movers: number) => void,
+) {
   return (effect: EffectOf<'account'>): void => {
     const { principal } = effect;
     const key = { principal_id: principals.id(principal) };
@@ -111,7 +113,7 @@ export function accountWriter(db: Database, { principals }: Dictionaries, { acco
     }
     const holders = Number(isPositive(after.balance)) - Number(isPositive(before.balance));
     const movers = Number(after.stx_moves > 0) - Number(before.stx_moves > 0);
-    if (holders !== 0 || movers !== 0) countAccounts.run(holders, movers);
+    countAccounts(holders, movers);
   };
 }
 
@@ -192,11 +194,9 @@ export function hotRows(db: Database) {
   const tables = {
     accounts: rowCache(db, accountsTable),
     ftBalances: rowCache(db, ftBalancesTable),
-    ftTokens: rowCache(db, ftTokensTable),
     nftHoldings: rowCache(db, nftHoldingsTable),
-    nftTokens: rowCache(db, nftTokensTable),
-    contractDays: rowCache(db, contractDaysTable),
-    tokenDays: rowCache(db, tokenDaysTable),
+    assetTotals: rowCache(db, assetTotalsTable),
+    dailyCounts: rowCache(db, dailyCountsTable),
   };
   return {
     ...tables,

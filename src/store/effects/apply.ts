@@ -17,13 +17,10 @@ import {
   blockWriter,
   confirmedMicroblockWriter,
   minerRewardWriter,
-  supplyWriter,
   tallyWriter,
-  totalsWriter,
 } from './block-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 import {
-  contractLogWriter,
   eventWriter,
   involvementWriter,
   memoTransferWriter,
@@ -64,12 +61,12 @@ function writersOf(
 ): Writers {
   const writeTransaction = transactionWriter(db, dictionaries);
   const writeEvent = eventWriter(db, dictionaries);
-  const writeBlock = blockWriter(db);
+  const blocks = blockWriter(db);
   const { ft_token: writeFtToken, ...ft } = ftWriters(db, dictionaries, hot);
   const { moveSupply, askedAt, ...metadata } = metadataWriters(db, dictionaries);
   return {
     block(effect) {
-      writeBlock(effect);
+      blocks.block(effect);
       if (effect.sign === -1) askedAt(effect.block.height);
     },
     anchor: anchorWriter(db),
@@ -87,7 +84,6 @@ function writersOf(
     involvement: involvementWriter(db, dictionaries),
     memo_transfer: memoTransferWriter(db, dictionaries),
     lock: stxLockWriter(db, dictionaries, marks),
-    contract_logs: contractLogWriter(db, dictionaries),
     token_change: tokenChangeWriter(db, dictionaries),
     ...ft,
     ft_token(effect) {
@@ -105,35 +101,31 @@ function writersOf(
     unknown_kind(effect) {
       if (effect.sign === 1) onUnknownKind(effect);
     },
-    account: accountWriter(db, dictionaries, hot, marks),
+    account: accountWriter(dictionaries, hot, marks, blocks.countAccounts),
     checkpoint: checkpointWriter(db, dictionaries, hot, checkpointEvery),
     tallies: tallyWriter(db),
     activity: activityWriter(dictionaries, hot),
-    totals: totalsWriter(db),
-    supply: supplyWriter(db),
+    sums: blocks.sums,
   };
 }
 
 /** Number of effects after which garbage is collected: only few blocks, such as the first, have more. */
 const EFFECTS_OF_A_COLLECTION = 10_000;
 
-/** The tables that effects change, without the dictionaries, and the values of one-row tables in an empty chain. */
+/** The tables that effects change, without the dictionaries. */
 export const chainTables = [
-  ...['blocks', 'anchor_burn_blocks', 'microblocks', 'miner_rewards', 'stx_supplies'],
+  ...['blocks', 'anchor_burn_blocks', 'microblocks', 'miner_rewards'],
   ...['transactions', 'transaction_bodies', 'counters', 'principal_transactions'],
-  ...['contract_days', 'token_days'],
-  ...['events', 'contracts', 'declared_functions', 'contract_logs', 'memo_transfers', 'stx_locks'],
-  ...['accounts', 'account_checkpoints', 'token_checkpoints', 'token_changes', 'ft_balances', 'ft_tokens'],
-  ...['nft_instances', 'nft_tokens', 'nft_holdings', 'namespaces', 'namespace_prices', 'name_operations', 'names'],
-  ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'cycle_stacker_counts', 'reward_cycles'],
+  ...['daily_counts'],
+  ...['events', 'contracts', 'declared_functions', 'memo_transfers', 'stx_locks'],
+  ...['accounts', 'account_checkpoints', 'token_checkpoints', 'token_changes', 'ft_balances', 'asset_totals'],
+  ...['nft_instances', 'nft_holdings', 'namespaces', 'namespace_prices', 'name_operations', 'names'],
+  ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'reward_cycles'],
   ...['cycle_signers', 'bonds', 'bond_totals', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
   ...['staking_shares', 'staking_rewards', 'signer_keys', 'value_index_entries', 'unasked_accounts'],
   ...['token_contracts', 'tokens', 'token_events', 'token_jobs'],
   ...['name_parts'],
 ];
-const sumsOfNothing = {
-  totals: "transactions = 0, stx_supply = '0', stx_holders = 0, stx_accounts = 0, stx_balances = '0'",
-};
 
 /** Applies effects in the open transaction. */
 export function effectsWriter(db: Database, dictionaries: Dictionaries, options: Options = {}) {
@@ -159,7 +151,6 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries, options:
     empty(): void {
       hot.forget();
       for (const table of chainTables) db.run(`DELETE FROM ${table}`);
-      for (const [table, sums] of Object.entries(sumsOfNothing)) db.run(`UPDATE ${table} SET ${sums}`);
     },
     /** Writes the rows of the hot-row cache; called before each commit. */
     store: hot.store,

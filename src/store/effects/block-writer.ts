@@ -5,16 +5,10 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
-import { COUNTER, storedToken } from '../rows/enums.ts';
+import { COUNTER, DAILY } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserter, type NewRow, table } from '../rows/table.ts';
-import {
-  anchorBurnBlocksTable,
-  blocksTable,
-  microblocksTable,
-  minerRewardsTable,
-  stxSuppliesTable,
-} from '../rows/tables.ts';
+import { anchorBurnBlocksTable, blocksTable, microblocksTable, minerRewardsTable } from '../rows/tables.ts';
 import type { HotRows } from './account-writer.ts';
 import { counter } from './counters.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -24,8 +18,13 @@ const size = (block: Block): number => block.transactions.reduce((total, { raw }
 const concatenated = (parts: readonly Uint8Array[] | null): Uint8Array | null =>
   parts === null ? null : Buffer.concat(parts);
 
-/** @param precedingTransactions number of transactions below the block */
-function blockRow(block: Block, precedingTransactions: number): NewRow<typeof blocksTable> {
+/** Sums over the chain up to a block. */
+type Sums = Stored<'blocks', 'stx_supply' | 'stx_balances' | 'stx_holders' | 'stx_accounts'> & { transactions: number };
+
+const EMPTY_CHAIN: Sums = { transactions: 0, stx_supply: '0', stx_balances: '0', stx_holders: 0, stx_accounts: 0 };
+
+/** @param below the sums of the chain below the block */
+function blockRow(block: Block, { transactions, ...below }: Sums): NewRow<typeof blocksTable> {
   const [pox1, pox2, pox3, pox4] = block.poxUnlockHeights;
   return {
     height: block.height,
@@ -44,7 +43,7 @@ function blockRow(block: Block, precedingTransactions: number): NewRow<typeof bl
     tenure_height: block.tenureHeight,
     announced_transactions: block.announcedTransactions,
     transactions: block.transactions.length,
-    preceding_transactions: precedingTransactions,
+    preceding_transactions: transactions,
     size: size(block),
     cost_runtime: block.cost.runtime,
     cost_read_count: block.cost.readCount,
@@ -57,17 +56,49 @@ function blockRow(block: Block, precedingTransactions: number): NewRow<typeof bl
     pox_2_unlock_height: pox2,
     pox_3_unlock_height: pox3,
     pox_4_unlock_height: pox4,
+    ...below,
   };
 }
 
-/** Applies effects on blocks. */
+/** Applies effects on blocks, and on the chain's sums, which the row of each block contains. */
 export function blockWriter(db: Database) {
   const blocks = table(db, blocksTable);
-  const totals = db.prepare<Stored<'totals', 'transactions'>, []>('SELECT transactions FROM totals');
-  return ({ sign, block }: EffectOf<'block'>): void => {
-    // The totals are changed after the block's row, and don't include the block yet.
-    if (sign === 1) blocks.add(blockRow(block, totals.get()?.transactions ?? 0));
-    else blocks.remove({ height: block.height });
+  const newest = db.prepare<Sums, []>(
+    `SELECT preceding_transactions + transactions AS transactions, stx_supply, stx_balances, stx_holders, stx_accounts
+       FROM blocks ORDER BY height DESC LIMIT 1`,
+  );
+  const setSums = db.prepare<null, [number, string, string, number, number]>(
+    'UPDATE blocks SET stx_supply = ?2, stx_balances = ?3, stx_holders = ?4, stx_accounts = ?5 WHERE height = ?1',
+  );
+  /** The sums up to the block that is being applied. A revert removes them with the block's row. */
+  let sums = EMPTY_CHAIN;
+
+  return {
+    block({ sign, block }: EffectOf<'block'>): void {
+      if (sign === -1) {
+        blocks.remove({ height: block.height });
+        return;
+      }
+      sums = newest.get() ?? EMPTY_CHAIN;
+      blocks.add(blockRow(block, sums));
+    },
+
+    /** Adds to the numbers of accounts with a balance, and of accounts that moved STX. */
+    countAccounts(holders: number, movers: number): void {
+      sums = { ...sums, stx_holders: sums.stx_holders + holders, stx_accounts: sums.stx_accounts + movers };
+    },
+
+    /** Writes the sums. All effects on accounts must be applied before. */
+    sums({ sign, height, supply, balances }: EffectOf<'sums'>): void {
+      if (sign === -1) return;
+      setSums.run(
+        height,
+        String(BigInt(sums.stx_supply) + supply),
+        String(BigInt(sums.stx_balances) + balances),
+        sums.stx_holders,
+        sums.stx_accounts,
+      );
+    },
   };
 }
 
@@ -90,21 +121,6 @@ export function minerRewardWriter(db: Database, { principals }: Dictionaries) {
       fees_streamed_produced: reward.feesStreamedProduced.toString(),
       from_index_block_hash: reward.fromIndexBlockHash,
     });
-  };
-}
-
-/** Applies effects on the chain's sums. */
-export function totalsWriter(db: Database) {
-  const totals = db.prepare<Stored<'totals', 'stx_supply' | 'stx_balances'>, []>(
-    'SELECT stx_supply, stx_balances FROM totals',
-  );
-  const set = db.prepare<null, [number, string, string]>(
-    'UPDATE totals SET transactions = transactions + ?1, stx_supply = ?2, stx_balances = ?3',
-  );
-  return ({ sign, transactions, supply, balances }: EffectOf<'totals'>): void => {
-    const known = totals.get();
-    const moved = (stored: string | undefined, by: bigint): string => String(BigInt(stored ?? 0) + BigInt(sign) * by);
-    set.run(sign * transactions, moved(known?.stx_supply, supply), moved(known?.stx_balances, balances));
   };
 }
 
@@ -144,47 +160,30 @@ export function anchorWriter(db: Database) {
   };
 }
 
-/** Applies effects on the STX supply, which has a row for each block that changed it. */
-export function supplyWriter(db: Database) {
-  const newest = db.prepare<Stored<'stx_supplies', 'supply'>, []>(
-    'SELECT supply FROM stx_supplies ORDER BY height DESC LIMIT 1',
-  );
-  const add = inserter(db, stxSuppliesTable);
-  const remove = db.prepare('DELETE FROM stx_supplies WHERE height = ?1');
-
-  return ({ sign, height, supply }: EffectOf<'supply'>): void => {
-    if (sign === -1) remove.run(height);
-    else add({ height, supply: (BigInt(newest.get()?.supply ?? 0) + supply).toString() });
-  };
-}
-
-/** Applies effects on the number of transactions by type, and of calls by function name. */
+/** Applies effects on the number of transactions by type, of calls by function name, and of logs by contract. */
 export function tallyWriter(db: Database) {
   const countType = counter(db, COUNTER.transactions);
   const countCalls = counter(db, COUNTER.calls);
-  return ({ sign, types, functions }: EffectOf<'tallies'>): void => {
+  const countLogs = counter(db, COUNTER.logs);
+  return ({ sign, types, functions, logs }: EffectOf<'tallies'>): void => {
     for (const [type, count] of types) countType(type, sign * count);
     for (const [name, count] of functions) countCalls(name, sign * count);
+    for (const [contract, count] of logs) countLogs(contract, sign * count);
   };
 }
 
 /** Applies effects on the activity of days. A row exists while its count is not 0. */
-export function activityWriter({ principals, assets }: Dictionaries, { contractDays, tokenDays }: HotRows) {
-  return ({ sign, day, calls: called, ...moved }: EffectOf<'activity'>): void => {
-    for (const [contract, count] of called) {
-      const key = { day, contract_id: principals.id(contract) };
-      const calls = (contractDays.get(key)?.calls ?? 0) + sign * count;
-      if (calls === 0) contractDays.remove(key);
-      else contractDays.put({ ...key, calls });
-    }
-    for (const kind of ['ft', 'nft'] as const) {
-      for (const [asset, count] of moved[kind]) {
-        const key = { day, token: storedToken.numberOf(kind), asset_id: assets.id(asset) };
-        const events = (tokenDays.get(key)?.events ?? 0) + sign * count;
-        if (events === 0) tokenDays.remove(key);
-        else tokenDays.put({ ...key, events });
-      }
-    }
+export function activityWriter({ principals, assets }: Dictionaries, { dailyCounts }: HotRows) {
+  function add(key: Omit<Stored<'daily_counts'>, 'count'>, by: number): void {
+    const count = (dailyCounts.get(key)?.count ?? 0) + by;
+    if (count === 0) dailyCounts.remove(key);
+    else dailyCounts.put({ ...key, count });
+  }
+
+  return ({ sign, day, calls, ft, nft }: EffectOf<'activity'>): void => {
+    for (const [contract, by] of calls) add({ day, kind: DAILY.calls, subject_id: principals.id(contract) }, sign * by);
+    for (const [asset, by] of ft) add({ day, kind: DAILY.ft, subject_id: assets.id(asset) }, sign * by);
+    for (const [asset, by] of nft) add({ day, kind: DAILY.nft, subject_id: assets.id(asset) }, sign * by);
   };
 }
 

@@ -3,9 +3,8 @@ import type { Database } from 'bun:sqlite';
 import type { ChainEvent } from '../../chain/block.ts';
 import type { EffectOf, Involvement } from '../../chain/effect.ts';
 import { AFFECTED, assetEventKind, EVENT_KIND, storedToken } from '../rows/enums.ts';
-import { type NewRow, table, upserter } from '../rows/table.ts';
+import { type NewRow, table } from '../rows/table.ts';
 import {
-  contractLogsTable,
   eventsTable,
   memoTransfersTable,
   principalTransactionsTable,
@@ -126,18 +125,6 @@ export function stxLockWriter(db: Database, { principals }: Dictionaries, marks:
     }
     marks.touched(key.principal_id);
     locks.add({ ...key, amount: lock.amount, unlock_height: lock.unlockHeight, pox_version: lock.poxVersion });
-  };
-}
-
-/** Applies effects on the number of logs of a contract. */
-export function contractLogWriter(db: Database, { principals }: Dictionaries) {
-  const count = upserter(db, contractLogsTable, { summed: ['logs'] });
-  const removeEmpty = db.prepare('DELETE FROM contract_logs WHERE contract_id = ?1 AND logs = 0');
-
-  return ({ sign, contract, logs }: EffectOf<'contract_logs'>): void => {
-    const id = principals.id(contract);
-    count({ contract_id: id, logs: sign * logs });
-    if (sign === -1) removeEmpty.run(id);
   };
 }
 

@@ -3,18 +3,18 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { heightOfUint, type StackingChange } from '../../chain/pox/stacking.ts';
 import { sortable } from '../rows/amounts.ts';
-import { TERM } from '../rows/enums.ts';
+import { COUNTER, TERM } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
-import { inserter, inserterIfAbsent, table, upserter } from '../rows/table.ts';
+import { inserter, inserterIfAbsent, table } from '../rows/table.ts';
 import {
   cycleSignersTable,
-  cycleStackerCountsTable,
   cycleStackersTable,
   delegationsTable,
   rewardCyclesTable,
   stackingEventsTable,
   stackingTermsTable,
 } from '../rows/tables.ts';
+import { counter } from './counters.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type PrintEffect = EffectOf<'stacking_print'>;
@@ -66,16 +66,13 @@ function cycleStackers(db: Database) {
                             AND t.position = k.position AND t.event_index = k.event_index
       WHERE k.cycle = ?1 AND k.pool_id = ?2 AND t.pox_address IS ?3`,
   );
-  const count = upserter(db, cycleStackerCountsTable, { summed: ['solo', 'pooled'] });
-  const removeCount = db.prepare<null, [number, Uint8Array]>(
-    'DELETE FROM cycle_stacker_counts WHERE cycle = ?1 AND signer_key = ?2 AND solo = 0 AND pooled = 0',
-  );
+  const countSolo = counter(db, COUNTER.soloStackers);
+  const countPooled = counter(db, COUNTER.pooledStackers);
 
   function countStacker(cycle: number, role: number, signerKey: Uint8Array | null, by: 1 | -1): void {
     if (signerKey === null) return;
-    const pooled = Number(role === TERM.pooled);
-    count({ cycle, signer_key: signerKey, solo: by * (1 - pooled), pooled: by * pooled });
-    if (by === -1) removeCount.run(cycle, signerKey);
+    const count = role === TERM.pooled ? countPooled : countSolo;
+    count(`${cycle}/${signerKey.toHex().toUpperCase()}`, by);
   }
 
   /**

@@ -3,7 +3,7 @@
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
-import { EVENT_KIND } from '../rows/enums.ts';
+import { EVENT_KIND, TOKEN } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import { nftInstancesTable } from '../rows/tables.ts';
@@ -11,15 +11,18 @@ import { type HotRows, tokenCounter } from './account-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { namePartWriter } from './name-part-writer.ts';
 
+/** The totals of a token without an event. */
+const NO_TOTALS = { supply: '0', holders: 0, accounts: 0, mints: 0, events: 0 };
+
 /** Applies effects on balances of fungible tokens. */
 function balanceWriter({ principals, assets }: Dictionaries, hot: HotRows) {
-  const { ftBalances, ftTokens } = hot;
+  const { ftBalances, assetTotals } = hot;
   const countTokens = tokenCounter(hot, 'ft_tokens');
 
   function countHolders(asset_id: number, holders: number, accounts: number): void {
-    const token = ftTokens.get({ asset_id });
+    const token = assetTotals.get({ token: TOKEN.ft, asset_id });
     if (token === null) return;
-    ftTokens.put({ ...token, holders: token.holders + holders, accounts: token.accounts + accounts });
+    assetTotals.put({ ...token, holders: token.holders + holders, accounts: token.accounts + accounts });
   }
 
   return ({ sign, asset, principal, balance: moved, transfers: events }: EffectOf<'ft_balance'>): void => {
@@ -38,16 +41,16 @@ function balanceWriter({ principals, assets }: Dictionaries, hot: HotRows) {
 }
 
 /** Applies effects on the supplies of fungible tokens. */
-function supplyWriter(db: Database, { assets }: Dictionaries, { ftTokens }: HotRows) {
+function supplyWriter(db: Database, { assets }: Dictionaries, { assetTotals }: HotRows) {
   const parts = namePartWriter(db);
   return ({ sign, asset, supply, events: moved }: EffectOf<'ft_token'>): void => {
-    const key = { asset_id: assets.id(asset) };
-    const before = ftTokens.get(key);
-    const known = before ?? { ...key, supply: '0', holders: 0, accounts: 0, events: 0 };
+    const key = { token: TOKEN.ft, asset_id: assets.id(asset) };
+    const before = assetTotals.get(key);
+    const known = before ?? { ...key, ...NO_TOTALS };
     const events = known.events + sign * moved;
     const total = BigInt(known.supply) + BigInt(sign) * supply;
-    if (events === 0) ftTokens.remove(key);
-    else ftTokens.put({ ...known, supply: total.toString(), events });
+    if (events === 0) assetTotals.remove(key);
+    else assetTotals.put({ ...known, supply: total.toString(), events });
     if (before === null) parts.asset(1, 'ft', key.asset_id, asset);
     else if (events === 0) parts.asset(-1, 'ft', key.asset_id, asset);
   };
@@ -100,7 +103,7 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot:
       ORDER BY position DESC, event_index DESC LIMIT 1`,
   );
   const countOwner = holdingCounter(hot);
-  const { nftTokens } = hot;
+  const { assetTotals } = hot;
   const parts = namePartWriter(db);
 
   /** Puts an instance into other hands, in the counts of its owners and its collection. */
@@ -111,15 +114,16 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot:
     to: number | null,
   ) {
     const holders = countOwner(from, to, asset, asset_id);
-    const before = nftTokens.get({ asset_id });
-    const known = before ?? { asset_id, mints: 0, instances: 0, holders: 0, events: 0 };
+    const key = { token: TOKEN.nft, asset_id };
+    const before = assetTotals.get(key);
+    const known = before ?? { ...key, ...NO_TOTALS };
     const events = known.events + sign;
-    if (events === 0) nftTokens.remove({ asset_id });
+    if (events === 0) assetTotals.remove(key);
     else {
-      nftTokens.put({
-        asset_id,
+      assetTotals.put({
+        ...known,
         mints: known.mints + (isMint ? sign : 0),
-        instances: known.instances + Number(to !== null) - Number(from !== null),
+        supply: String(Number(known.supply) + Number(to !== null) - Number(from !== null)),
         holders: known.holders + holders,
         events,
       });

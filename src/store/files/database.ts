@@ -152,7 +152,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
 }
 
 /** Tables with exactly one row, which is created with the table. */
-export const oneRowTables = ['progress', 'totals', 'hook_progress'] as const;
+export const oneRowTables = ['progress'] as const;
 
 /** @throws OperatorError if a table lacks its one row */
 function requireOneRows(db: Database, path: string): void {

@@ -81,11 +81,11 @@ export function directoryStatus(directory: string): DirectoryStatus {
     .get();
   const position = indexPosition(db).current();
   const tip = db
-    .query<Stored<'blocks', 'height' | 'index_block_hash' | 'block_time'>, []>(
-      'SELECT height, index_block_hash, block_time FROM blocks ORDER BY height DESC LIMIT 1',
+    .query<Stored<'blocks', 'height' | 'index_block_hash' | 'block_time'> & { total: number }, []>(
+      `SELECT height, index_block_hash, block_time, preceding_transactions + transactions AS total
+         FROM blocks ORDER BY height DESC LIMIT 1`,
     )
     .get();
-  const totals = db.query<Stored<'totals', 'transactions'>, []>('SELECT transactions FROM totals').get();
   // Block 0 is stored with the orphans, but isn't an orphan.
   const orphans = db.query<{ n: number }, []>('SELECT count(*) AS n FROM orphaned_blocks WHERE height > 0').get();
   const missing = missingSecondaryIndexes(db).length;
@@ -101,7 +101,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
             block_time: tip.block_time,
             burn_block_height: progress?.burn_block_height ?? 0,
           },
-    transactions: totals?.transactions ?? 0,
+    transactions: tip?.total ?? 0,
     pending: progress?.mempool_pending ?? 0,
     orphaned_blocks: orphans?.n ?? 0,
     journal: journalStatus(directory, position),

@@ -7,7 +7,7 @@ import { numberedInserter } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
 import type { Cursor, HookProgress, HookRecord } from './model.ts';
 
-/** A hook as it is read; a live one with the cursor and counts of `hook_progress`. */
+/** A hook as it is read; a live one with the cursor and count of `progress`. */
 type RecordRow = Omit<Stored<'hooks'>, 'url' | 'joined' | 'expires_at' | 'deleted_at'>;
 
 /** @throws Error for a number without a name */
@@ -73,7 +73,10 @@ export const sql = {
   counts: `SELECT ${isEnabledHook} AS enabled, ${hookNow.status} AS status, min(h.id) AS id, count(*) AS count ${fromHooks} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
 };
 
-type ProgressRow = Stored<'hook_progress', 'evaluated' | 'cursor_height' | 'cursor_hash' | 'evaluated_at'>;
+type ProgressRow = Stored<
+  'progress',
+  'hooks_evaluated' | 'hooks_cursor_height' | 'hooks_cursor_hash' | 'hooks_evaluated_at'
+>;
 
 /** Reads hooks, and the cursor of live hooks. */
 export function recordReads(db: Database) {
@@ -92,9 +95,9 @@ export function recordReads(db: Database) {
   const withLongLog = db.prepare<Stored<'hooks', 'id'>, [number]>(sql.withLongLog);
   const deletedBefore = db.prepare<Stored<'hooks', 'id'>, [number]>(sql.deletedBefore);
   const progress = db.prepare<ProgressRow, []>(
-    'SELECT evaluated, cursor_height, cursor_hash, evaluated_at FROM hook_progress',
+    'SELECT hooks_evaluated, hooks_cursor_height, hooks_cursor_hash, hooks_evaluated_at FROM progress',
   );
-  const epoch = db.prepare<Stored<'hook_progress', 'epoch'>, []>('SELECT epoch FROM hook_progress');
+  const epoch = db.prepare<Stored<'progress', 'hooks_epoch'>, []>('SELECT hooks_epoch FROM progress');
 
   /** Number of a consumer's hooks, without deleted ones. */
   const count = (consumer: string): number => total.get(consumer)?.total ?? 0;
@@ -144,12 +147,12 @@ export function recordReads(db: Database) {
     usedUp: (evaluated: number): number[] => expiring.all(evaluated).map(({ id }) => id),
     progress: (): HookProgress => {
       const row = progress.get();
-      if (row === null) throw new Error('hook_progress has no row');
-      const { evaluated, cursor_height, cursor_hash, evaluated_at } = row;
-      return { evaluated, cursor: { height: cursor_height, hash: cursor_hash }, evaluatedAt: evaluated_at };
+      if (row === null) throw new Error('progress has no row');
+      const { hooks_evaluated: evaluated, hooks_cursor_height: height, hooks_cursor_hash: hash } = row;
+      return { evaluated, cursor: { height, hash }, evaluatedAt: row.hooks_evaluated_at };
     },
     /** The greatest epoch of a lease with delivery results; 0 before the first. */
-    epoch: (): number => epoch.get()?.epoch ?? 0,
+    epoch: (): number => epoch.get()?.hooks_epoch ?? 0,
   };
 }
 
@@ -207,7 +210,7 @@ export function hookRecords(db: Database) {
     `UPDATE hooks SET stage = ${IDLE}, expires_at = NULL, deleted_at = ?2 WHERE id = ?1`,
   );
   const join = db.prepare<null, [number, number | null]>(
-    `UPDATE hooks SET stage = ${LIVE}, joined = (SELECT evaluated FROM hook_progress), expires_at = ?2 WHERE id = ?1`,
+    `UPDATE hooks SET stage = ${LIVE}, joined = (SELECT hooks_evaluated FROM progress), expires_at = ?2 WHERE id = ?1`,
   );
   const leave = db.prepare<null, [number, number]>(
     `UPDATE hooks SET stage = ?2, expires_at = NULL,
@@ -247,9 +250,10 @@ export function hookRecords(db: Database) {
   );
   const forget = db.prepare<null, [number]>('DELETE FROM hooks WHERE id = ?1');
   const setProgress = db.prepare<null, [number, number, Uint8Array, number | null]>(
-    'UPDATE hook_progress SET evaluated = ?1, cursor_height = ?2, cursor_hash = ?3, evaluated_at = ?4',
+    `UPDATE progress
+        SET hooks_evaluated = ?1, hooks_cursor_height = ?2, hooks_cursor_hash = ?3, hooks_evaluated_at = ?4`,
   );
-  const setEpoch = db.prepare<null, [number]>('UPDATE hook_progress SET epoch = ?1');
+  const setEpoch = db.prepare<null, [number]>('UPDATE progress SET hooks_epoch = ?1');
 
   return {
     ...recordReads(db),
@@ -258,7 +262,7 @@ export function hookRecords(db: Database) {
     setEpoch: (to: number): void => void setEpoch.run(to),
     /** Adds a hook, which is idle and new. @returns its id */
     add: recordInserter(db),
-    /** @param expiresAt `hook_progress.evaluated` at which a live hook expires; null for never */
+    /** @param expiresAt `progress.hooks_evaluated` at which a live hook expires; null for never */
     setDefinition: (id: number, definition: string, url: string, expiresAt: number | null) => {
       setDefinition.run(id, definition, url, expiresAt);
     },

@@ -1,6 +1,6 @@
 /**
  * Rows of the mempool that were added since the last commit of the index and are not in its table yet. Most transactions of
- * an import are mined before the next commit, and so never need a row, which would have eleven index entries.
+ * an import are mined before the next commit, and so never need a row, which would have ten index entries.
  */
 import type { NewRow } from '../rows/table.ts';
 import type { mempoolTransactionsTable } from '../rows/tables.ts';

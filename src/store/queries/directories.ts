@@ -11,7 +11,7 @@ import type { Cursor, Page } from '../model/page.ts';
 import { UnreadableCursorError } from '../model/read-errors.ts';
 import type { FtListing, NftListing, TokensOrder } from '../model/token.ts';
 import { sortable } from '../rows/amounts.ts';
-import { PAYLOAD, STATUS, storedFamily, storedToken } from '../rows/enums.ts';
+import { DAILY, PAYLOAD, STATUS, storedFamily, TOKEN } from '../rows/enums.ts';
 import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { down, type ListedRows, lister, ordered, statementsOf, walked } from './list.ts';
@@ -33,14 +33,17 @@ const ranked = (
     { isSplit: true },
   );
 
-const family = ', (SELECT family FROM token_contracts c WHERE c.contract_id = d.contract_id) AS family';
+const family = ', (SELECT family FROM token_contracts c WHERE c.contract_id = d.subject_id) AS family';
 const byPosition = [down('position')];
 
 const lists = {
-  calls: ranked('d.calls', 'd.contract_id', 'contract_days d', { columns: family, where: 'd.day = ?1' }),
-  ftHolders: ranked('holders', 'asset_id', 'ft_tokens'),
-  nftHolders: ranked('holders', 'asset_id', 'nft_tokens'),
-  transfers: ranked('events', 'asset_id', 'token_days', { where: 'day = ?1 AND token = ?2' }),
+  calls: ranked('d.count', 'd.subject_id', 'daily_counts d', {
+    columns: family,
+    where: `d.day = ?1 AND d.kind = ${DAILY.calls}`,
+  }),
+  ftHolders: ranked('holders', 'asset_id', 'asset_totals', { where: `token = ${TOKEN.ft}` }),
+  nftHolders: ranked('holders', 'asset_id', 'asset_totals', { where: `token = ${TOKEN.nft}` }),
+  transfers: ranked('count', 'subject_id', 'daily_counts', { where: 'day = ?1 AND kind = ?2' }),
   newest: ordered(
     [PAYLOAD.smart_contract, PAYLOAD.versioned_smart_contract].map((type) => ({
       select: 'SELECT position, contract_id AS id, status FROM transactions INDEXED BY transactions_by_type',
@@ -58,14 +61,13 @@ const lists = {
 };
 
 const ONLY = sortable(String(FT_TOKEN));
-const [FT, NFT] = [storedToken.numberOf('ft'), storedToken.numberOf('nft')];
-const eventsOf = (token: number, asset: string): string =>
-  `coalesce((SELECT events FROM token_days d WHERE d.day = ?2 AND d.token = ${token} AND d.asset_id = ${asset}), 0)`;
+const countOfDay = (kind: number, subject: string): string =>
+  `coalesce((SELECT count FROM daily_counts d WHERE d.day = ?2 AND d.kind = ${kind} AND d.subject_id = ${subject}), 0)`;
 
 const single = {
   tip: 'SELECT block_time FROM blocks WHERE height = (SELECT max(height) FROM blocks)',
   contract: `SELECT p.address, coalesce((SELECT calls FROM accounts a WHERE a.principal_id = p.id), 0) AS calls,
-                    coalesce((SELECT calls FROM contract_days d WHERE d.day = ?2 AND d.contract_id = p.id), 0) AS of_day,
+                    ${countOfDay(DAILY.calls, 'p.id')} AS of_day,
                     (SELECT family FROM token_contracts c WHERE c.contract_id = p.id) AS family
                FROM principals p WHERE p.id = ?1`,
   // The chain rejects a second deployment of a contract, so failed deployments always come before the successful one.
@@ -73,14 +75,15 @@ const single = {
                  FROM (SELECT max(position) AS position FROM contracts WHERE contract_id = ?1) c
                  CROSS JOIN transactions t ON t.position = c.position AND t.status = ${STATUS.success}
                  CROSS JOIN blocks b ON b.height = ${heightIn('t.position')}`,
-  ft: `SELECT a.identifier, f.supply, f.holders, f.events, ${eventsOf(FT, 'f.asset_id')} AS of_day,
+  ft: `SELECT a.identifier, f.supply, f.holders, f.events, ${countOfDay(DAILY.ft, 'f.asset_id')} AS of_day,
               t.name, t.symbol, t.decimals
-         FROM ft_tokens f CROSS JOIN assets a ON a.id = f.asset_id
+         FROM asset_totals f CROSS JOIN assets a ON a.id = f.asset_id
          LEFT JOIN token_contracts c ON c.asset_id = f.asset_id
          LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}'
-        WHERE f.asset_id = ?1 LIMIT 1`,
-  nft: `SELECT a.identifier, n.mints, n.instances, n.holders, n.events, ${eventsOf(NFT, 'n.asset_id')} AS of_day
-          FROM nft_tokens n CROSS JOIN assets a ON a.id = n.asset_id WHERE n.asset_id = ?1`,
+        WHERE f.token = ${TOKEN.ft} AND f.asset_id = ?1 LIMIT 1`,
+  nft: `SELECT a.identifier, n.mints, CAST(n.supply AS INTEGER) AS instances, n.holders, n.events, ${countOfDay(DAILY.nft, 'n.asset_id')} AS of_day
+          FROM asset_totals n CROSS JOIN assets a ON a.id = n.asset_id
+         WHERE n.token = ${TOKEN.nft} AND n.asset_id = ?1`,
 };
 
 /** All statements; the plan test reads them. */
@@ -99,10 +102,10 @@ interface RankedContract extends Ranked {
 type Deployed = Stored<'transactions', 'position' | 'status'> & { id: number };
 type ContractRow = Stored<'principals', 'address'> & { calls: number; of_day: number; family: number | null };
 type FtRow = Stored<'assets', 'identifier'> &
-  Stored<'ft_tokens', 'supply' | 'holders' | 'events'> &
+  Stored<'asset_totals', 'supply' | 'holders' | 'events'> &
   Pick<FtListing, 'name' | 'symbol' | 'decimals'> & { of_day: number };
 type NftRow = Stored<'assets', 'identifier'> &
-  Stored<'nft_tokens', 'mints' | 'instances' | 'holders' | 'events'> & { of_day: number };
+  Stored<'asset_totals', 'mints' | 'holders' | 'events'> & { instances: number; of_day: number };
 
 /** A page of a directory, with the day that its counts cover. */
 export interface DirectoryPage<Item> extends Page<Item, number | null> {
@@ -203,7 +206,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
     at: Cursor | null,
   ): DirectoryPage<Item> {
     const day = dayAt(asked, at, true);
-    const list = order === 'holders' ? holders[kind]([]) : transfers([day, storedToken.numberOf(kind)]);
+    const list = order === 'holders' ? holders[kind]([]) : transfers([day, DAILY[kind]]);
     const page = readPage<Ranked, Item, number | null>({
       ...{ limit, at, total: null },
       ...ofDay(day, list),

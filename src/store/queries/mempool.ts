@@ -631,6 +631,7 @@ const [byAge, bySize, byFee] = ['m.received_at', 'm.size', 'm.fee'].map((column)
   string[],
   string[],
 ];
+const waitingOf = 'pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id';
 const waitingIn = (index: string) => `mempool_transactions m INDEXED BY ${index}`;
 const search = searchOf({
   filters: {
@@ -645,16 +646,9 @@ const search = searchOf({
       from: waitingIn('mempool_pending_by_sender'),
       where: `${pending} AND m.sender_id = :sender`,
     },
-    recipient: {
-      by: ['recipient'],
-      from: waitingIn('mempool_by_recipient'),
-      where: `${pending} AND m.recipient_id = :recipient AND m.type = ${PAYLOAD.token_transfer}`,
-    },
-    principal: {
-      by: ['principal'],
-      from: 'pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id',
-      where: 'q.principal_id = :principal',
-    },
+    // The other transactions of the account are passed over.
+    recipient: { by: [], from: waitingOf, where: 'q.principal_id = :recipient' },
+    principal: { by: ['principal'], from: waitingOf, where: 'q.principal_id = :principal' },
   },
   key: [down('m.tx_id', 'bytes')],
   noun: 'pending transactions',

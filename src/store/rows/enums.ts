@@ -234,6 +234,9 @@ export const AFFECTED = { stx: 1, ft: 2, nft: 4, stxMoved: 8, sponsorOnly: 16 } 
 export const TOKEN = { ft: 1, nft: 2 } as const;
 export const storedToken = enumNames('token_changes', 'token', TOKEN);
 
+/** daily_counts.kind: calls of a contract, and events of a token. */
+export const DAILY = { calls: 0, ...TOKEN } as const;
+
 /** name_operations.operation, counted from 1. */
 export const storedNameOperation = enumNames(
   'name_operations',
@@ -301,7 +304,16 @@ export const TOKEN_EVENT = { mint: 0, standard: 1, frozen: 2, dynamic: 3 } as co
 export const storedTokenEvent = enumNames('token_events', 'kind', TOKEN_EVENT);
 
 /** counters.kind. */
-export const COUNTER = { transactions: 1, calls: 2, tokenJobs: 3, tokenContracts: 4, tokens: 5 } as const;
+export const COUNTER = {
+  transactions: 1,
+  calls: 2,
+  tokenJobs: 3,
+  tokenContracts: 4,
+  tokens: 5,
+  logs: 6,
+  soloStackers: 7,
+  pooledStackers: 8,
+} as const;
 export type CounterKind = (typeof COUNTER)[keyof typeof COUNTER];
 
 /** token_jobs.work. */

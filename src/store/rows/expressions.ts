@@ -22,20 +22,20 @@ const LIVE = storedStage.numberOf('live');
 const NEW = storedStatus.numberOf('new');
 const STREAMING = storedStatus.numberOf('streaming');
 
-// For a live hook, hook_progress has these columns instead of the hook's row.
-const SINCE = `(h.stage = ${LIVE} AND p.evaluated > h.joined)`;
+// For a live hook, progress has these columns instead of the hook's row.
+const SINCE = `(h.stage = ${LIVE} AND p.hooks_evaluated > h.joined)`;
 
 /** Whether a hook evaluates blocks. */
 export const isEnabledHook = `h.stage IN (${LIVE}, ${storedStage.numberOf('catching_up')})`;
 
-/** The state of a hook, in a query whose FROM has `hooks h` and `hook_progress p`. */
+/** The state of a hook, in a query whose FROM has `hooks h` and `progress p`. */
 export const hookNow = {
   status: `CASE WHEN h.status = ${NEW} AND ${SINCE} THEN ${STREAMING} ELSE h.status END`,
-  cursorHeight: `iif(h.stage = ${LIVE}, p.cursor_height, h.cursor_height)`,
-  cursorHash: `iif(h.stage = ${LIVE}, p.cursor_hash, h.cursor_hash)`,
-  evaluated: `h.evaluated + iif(${SINCE}, p.evaluated - h.joined, 0)`,
-  lastEvaluatedAt: `iif(${SINCE}, p.evaluated_at, h.last_evaluated_at)`,
-  lastEvaluatedHeight: `iif(${SINCE}, p.cursor_height, h.last_evaluated_height)`,
+  cursorHeight: `iif(h.stage = ${LIVE}, p.hooks_cursor_height, h.cursor_height)`,
+  cursorHash: `iif(h.stage = ${LIVE}, p.hooks_cursor_hash, h.cursor_hash)`,
+  evaluated: `h.evaluated + iif(${SINCE}, p.hooks_evaluated - h.joined, 0)`,
+  lastEvaluatedAt: `iif(${SINCE}, p.hooks_evaluated_at, h.last_evaluated_at)`,
+  lastEvaluatedHeight: `iif(${SINCE}, p.hooks_cursor_height, h.last_evaluated_height)`,
 };
 
 /** The columns of a hook's row. */
@@ -45,7 +45,7 @@ export const recordColumns = `h.id, h.uuid, h.consumer, h.created_at, h.definiti
        ${hookNow.lastEvaluatedAt} AS last_evaluated_at, ${hookNow.lastEvaluatedHeight} AS last_evaluated_height,
        h.last_occurrence_at, h.last_occurrence_height, h.sequence, h.interrupted_reason, h.stuck_delivery,
        h.consecutive_failures, h.last_delivery_at, h.last_delivery_status`;
-export const fromHooks = 'FROM hooks h CROSS JOIN hook_progress p';
+export const fromHooks = 'FROM hooks h CROSS JOIN progress p';
 
 /** Whether the index starts at a block. Its counts then only include blocks from there on. */
 export const isBegun = 'EXISTS (SELECT 1 FROM history_start WHERE height > 0)';

@@ -41,6 +41,10 @@ export const blocksTable = tableShape('blocks', ['height'], {
   pox_2_unlock_height: 'integer?',
   pox_3_unlock_height: 'integer?',
   pox_4_unlock_height: 'integer?',
+  stx_supply: 'text',
+  stx_balances: 'text',
+  stx_holders: 'integer',
+  stx_accounts: 'integer',
 });
 
 export const anchorBurnBlocksTable = tableShape('anchor_burn_blocks', ['ordinal'], {
@@ -85,10 +89,11 @@ export const countersTable = tableShape('counters', ['kind', 'key'], {
   count: 'integer',
 });
 
-export const contractDaysTable = tableShape('contract_days', ['day', 'contract_id'], {
+export const dailyCountsTable = tableShape('daily_counts', ['day', 'kind', 'subject_id'], {
   day: 'integer',
-  contract_id: 'integer',
-  calls: 'integer',
+  kind: 'integer',
+  subject_id: 'integer',
+  count: 'integer',
 });
 
 export const microblocksTable = tableShape('microblocks', ['ordinal'], {
@@ -139,11 +144,6 @@ export const eventsTable = tableShape('events', ['position', 'event_index'], {
   amount: 'text?',
   unlock_height: 'integer?',
   value: 'blob?',
-});
-
-export const contractLogsTable = tableShape('contract_logs', ['contract_id'], {
-  contract_id: 'integer',
-  logs: 'integer',
 });
 
 export const principalTransactionsTable = tableShape('principal_transactions', ['principal_id', 'position'], {
@@ -220,11 +220,13 @@ export const ftBalancesTable = tableShape('ft_balances', ['asset_id', 'principal
   identifier: 'text',
 });
 
-export const ftTokensTable = tableShape('ft_tokens', ['asset_id'], {
+export const assetTotalsTable = tableShape('asset_totals', ['token', 'asset_id'], {
+  token: 'integer',
   asset_id: 'integer',
   supply: 'text',
   holders: 'integer',
   accounts: 'integer',
+  mints: 'integer',
   events: 'integer',
 });
 
@@ -237,26 +239,11 @@ export const nftInstancesTable = tableShape('nft_instances', ['asset_id', 'value
   events: 'integer',
 });
 
-export const nftTokensTable = tableShape('nft_tokens', ['asset_id'], {
-  asset_id: 'integer',
-  mints: 'integer',
-  instances: 'integer',
-  holders: 'integer',
-  events: 'integer',
-});
-
 export const nftHoldingsTable = tableShape('nft_holdings', ['owner_id', 'identifier'], {
   owner_id: 'integer',
   identifier: 'text',
   asset_id: 'integer',
   instances: 'integer',
-});
-
-export const tokenDaysTable = tableShape('token_days', ['day', 'token', 'asset_id'], {
-  day: 'integer',
-  token: 'integer',
-  asset_id: 'integer',
-  events: 'integer',
 });
 
 export const tokenContractsTable = tableShape('token_contracts', ['contract_id'], {
@@ -368,20 +355,6 @@ export const minerRewardsTable = tableShape('miner_rewards', ['height', 'reward_
   from_index_block_hash: 'blob',
 });
 
-export const stxSuppliesTable = tableShape('stx_supplies', ['height'], {
-  height: 'integer',
-  supply: 'text',
-});
-
-export const totalsTable = tableShape('totals', ['id'], {
-  id: 'id',
-  transactions: 'integer',
-  stx_supply: 'text',
-  stx_holders: 'integer',
-  stx_accounts: 'integer',
-  stx_balances: 'text',
-});
-
 export const stackingEventsTable = tableShape('stacking_events', ['pox_version', 'ordinal'], {
   pox_version: 'integer',
   ordinal: 'integer',
@@ -424,13 +397,6 @@ export const cycleStackersTable = tableShape('cycle_stackers', ['cycle', 'role',
   address: 'text',
   signer_key: 'blob?',
   pool_id: 'integer?',
-});
-
-export const cycleStackerCountsTable = tableShape('cycle_stacker_counts', ['cycle', 'signer_key'], {
-  cycle: 'integer',
-  signer_key: 'blob',
-  solo: 'integer',
-  pooled: 'integer',
 });
 
 export const rewardCyclesTable = tableShape('reward_cycles', ['cycle'], {
@@ -737,15 +703,6 @@ export const hooksTable = tableShape('hooks', ['id'], {
   deleted_at: 'integer?',
 });
 
-export const hookProgressTable = tableShape('hook_progress', ['id'], {
-  id: 'id',
-  evaluated: 'integer',
-  cursor_height: 'integer',
-  cursor_hash: 'blob',
-  evaluated_at: 'integer?',
-  epoch: 'integer',
-});
-
 export const hookSecretsTable = tableShape('hook_secrets', ['consumer'], {
   consumer: 'text',
   secret: 'blob',
@@ -829,6 +786,11 @@ export const progressTable = tableShape('progress', ['id'], {
   tokens_version: 'integer',
   completions: 'integer',
   log_identity: 'blob?',
+  hooks_evaluated: 'integer',
+  hooks_cursor_height: 'integer',
+  hooks_cursor_hash: 'blob',
+  hooks_evaluated_at: 'integer?',
+  hooks_epoch: 'integer',
 });
 
 export const historyStartTable = tableShape('history_start', ['height'], {

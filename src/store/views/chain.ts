@@ -247,9 +247,9 @@ export const chain = view({
     block_height: integer('t.height', 'Height of the newest block; null before the first one'),
     index_block_hash: optionalHex('t.index_block_hash', 'Index block hash of the newest block'),
     burn_block_height: integer('p.burn_block_height', 'Height of the newest Bitcoin block that the node announced'),
-    tx_count: integer('s.transactions', 'Number of rows of `v1_transactions`'),
+    tx_count: integer('coalesce(t.preceding_transactions + t.transactions, 0)', 'Number of rows of `v1_transactions`'),
     stx_supply: amount(
-      `iif(${isBegun}, NULL, s.stx_supply)`,
+      `iif(${isBegun}, NULL, coalesce(t.stx_supply, '0'))`,
       'Micro-STX that were minted and mined, less burnt ones; null if `history_from` is set',
     ),
     history_from: integer(
@@ -257,8 +257,7 @@ export const chain = view({
       'Height of the first block of a partial history; null for the whole chain',
     ),
   },
-  from: `progress p JOIN totals s ON s.id = p.id
-  LEFT JOIN blocks t ON t.height = (SELECT max(height) FROM blocks)`,
+  from: 'progress p LEFT JOIN blocks t ON t.height = (SELECT max(height) FROM blocks)',
   indexed: [],
   order: [],
   range: null,

@@ -1,6 +1,6 @@
 /** Views of the holdings of principals, and of their rewards. */
 
-import { storedFamily } from '../rows/enums.ts';
+import { storedFamily, TOKEN } from '../rows/enums.ts';
 import { isBegun } from '../rows/expressions.ts';
 import {
   amount,
@@ -66,7 +66,7 @@ const fungibleTokens = view({
     ),
     event_count: integer('f.events', 'Events of the token'),
   },
-  from: 'ft_tokens f JOIN assets a ON a.id = f.asset_id',
+  from: `asset_totals f JOIN assets a ON a.id = f.asset_id AND f.token = ${TOKEN.ft}`,
   indexed: ['asset_identifier'],
   order: [],
   range: null,

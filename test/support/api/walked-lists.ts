@@ -230,10 +230,7 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     .map(({ id }) => id);
   /** Contracts that logged, the busiest first. */
   const logging = db
-    .query<{ id: string }, []>(
-      `SELECT p.address AS id FROM contract_logs l JOIN principals p ON p.id = l.contract_id
-        ORDER BY l.logs DESC, 1 LIMIT 20`,
-    )
+    .query<{ id: string }, []>('SELECT key AS id FROM counters WHERE kind = 6 ORDER BY count DESC, 1 LIMIT 20')
     .all()
     .map(({ id }) => id);
   const values: readonly (readonly [path: RegExp, name: string, value: string])[] = [
@@ -289,12 +286,7 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     [/./, 'tenure_height', most('SELECT tenure_height AS it FROM blocks GROUP BY 1 ORDER BY count(*) DESC, 1')],
     [/v1\/logs/, 'contract_id', logging.join(',')],
     [/./, 'deployer', (logging[0] ?? '').split('.')[0] ?? ''],
-    [
-      /./,
-      'contract_id',
-      most(`SELECT p.address AS it FROM contract_logs l JOIN principals p ON p.id = l.contract_id
-                                ORDER BY l.logs DESC, 1`),
-    ],
+    [/./, 'contract_id', most('SELECT key AS it FROM counters WHERE kind = 6 ORDER BY count DESC, 1')],
     [/metadata/, 'name', 'a'],
     [/metadata/, 'symbol', 'a'],
     [/metadata/, 'address', most('SELECT address AS it FROM token_contracts ORDER BY 1')],

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { principalColumns } from '../../../src/store/check/row-comparison.ts';
 import { indexPath, journalPath } from '../../../src/store/files/database.ts';
 import { decompressed } from '../../../src/store/log/entry.ts';
-import { NAME_PART } from '../../../src/store/rows/enums.ts';
+import { DAILY, NAME_PART } from '../../../src/store/rows/enums.ts';
 
 /** Rows of each table by its name. */
 export type Tables = Record<string, string[]>;
@@ -29,7 +29,6 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   pending_principals: 'as mempool_transactions',
   pending_counts: 'as mempool_transactions',
   hooks: 'what users registered, and where their hooks stand: carried over by a rebuild',
-  hook_progress: 'how many blocks were evaluated, those of losing branches too',
   hook_secrets: 'what users chose',
   hook_deliveries: 'deliveries of every branch the chain went',
   hook_bodies: 'as hook_deliveries',
@@ -38,7 +37,8 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   hook_backfills: 'as hook_deliveries',
   history_start: 'what the node said before the first block',
   starting_accounts: 'what the node said of accounts, of those that a losing branch touched too',
-  progress: 'place in the journal, versions of the mempool, and burn blocks that were announced since',
+  progress:
+    'place in the journal, versions of the mempool, burn blocks that were announced since, and evaluated blocks of losing branches',
   changes: 'what happened, on the way to whatever chain',
   faucet_requests: 'what clients asked for',
   value_indexes: 'what the operator asked for, and how far that is made',
@@ -84,10 +84,11 @@ export function tablesThrough(db: Database, options: DumpOptions = {}): Tables {
   const assets = resolved ? texts(db, 'assets', 'identifier') : null;
   const namesIn = (column: string): ReadonlyMap<bigint, string> | null =>
     principalColumns.has(column) ? principals : column === 'asset_id' ? assets : null;
-  /** The names of a column in a row: what a row of name_parts is about depends on its kind, the first column. */
-  const namesAt = (table: string, column: string, [kind]: Value[]): ReadonlyMap<bigint, string> | null => {
-    if (table !== 'name_parts' || column !== 'subject_id') return namesIn(column);
-    return [NAME_PART.ft, NAME_PART.nft].some((one) => one === Number(kind)) ? assets : principals;
+  /** The names of a column in a row. The kind of a row decides which dictionary has its subject. */
+  const namesAt = (table: string, column: string, kind: Value): ReadonlyMap<bigint, string> | null => {
+    if (column !== 'subject_id') return namesIn(column);
+    const { ft, nft } = table === 'name_parts' ? NAME_PART : DAILY;
+    return [ft, nft].some((one) => one === Number(kind)) ? assets : principals;
   };
   const tables: Tables = {};
   for (const table of tableNames(db)) {
@@ -97,9 +98,10 @@ export function tablesThrough(db: Database, options: DumpOptions = {}): Tables {
       .map((name, index) => ({ name, index }))
       .filter(({ name }) => !leftOutColumns.has(`${table}.${name}`));
     tables[table] = (query.values() as Value[][])
-      .map((row) =>
-        columns.map(({ name, index }) => `${name}=${shown(row[index]!, namesAt(table, name, row))}`).join(' '),
-      )
+      .map((row) => {
+        const kind = row[query.columnNames.indexOf('kind')] ?? null;
+        return columns.map(({ name, index }) => `${name}=${shown(row[index]!, namesAt(table, name, kind))}`).join(' ');
+      })
       .sort();
   }
   return tables;

@@ -3,9 +3,9 @@
 import { SEND_MANY } from '../../../src/chain/memo-transfers.ts';
 import { positionText } from '../../../src/chain/position.ts';
 import { decimalOf } from '../../../src/store/rows/amounts.ts';
-import { AFFECTED, EVENT_KIND, PAYLOAD } from '../../../src/store/rows/enums.ts';
+import { AFFECTED, EVENT_KIND, PAYLOAD, TOKEN } from '../../../src/store/rows/enums.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
-import { equal, none, type Recount } from './recount.ts';
+import { atTip, equal, none, type Recount } from './recount.ts';
 
 /** The principals of asset events, each once for an event. */
 const parties = `
@@ -63,9 +63,7 @@ const stxBalances: Recount = {
     for (const { balance } of db.query<Stored<'accounts', 'balance'>, []>('SELECT balance FROM accounts').iterate()) {
       counted += BigInt(decimalOf(balance));
     }
-    const stored = db
-      .query<Stored<'totals', 'stx_balances'>, []>('SELECT stx_balances FROM totals')
-      .get()?.stx_balances;
+    const stored = String(db.query<{ stored: unknown }, []>(`SELECT ${atTip('stx_balances')} AS stored`).get()?.stored);
     return stored === String(counted) ? [] : [`stored ${stored}, recomputed ${counted}`];
   },
 };
@@ -98,13 +96,13 @@ export const addressChecks: readonly Recount[] = [
   ),
   equal(
     'total of accounts that had STX',
-    'SELECT stx_accounts AS stored, (SELECT count(*) FROM accounts WHERE stx_moves > 0) AS counted FROM totals',
+    `SELECT ${atTip('stx_accounts')} AS stored, (SELECT count(*) FROM accounts WHERE stx_moves > 0) AS counted`,
   ),
   stxBalances,
   none<{ identifier: string }>(
     'accounts of fungible tokens',
-    `SELECT a.identifier FROM ft_tokens f JOIN assets a ON a.id = f.asset_id
-      WHERE f.accounts <> (SELECT count(*) FROM ft_balances b WHERE b.asset_id = f.asset_id)`,
+    `SELECT a.identifier FROM asset_totals f JOIN assets a ON a.id = f.asset_id
+      WHERE f.token = ${TOKEN.ft} AND f.accounts <> (SELECT count(*) FROM ft_balances b WHERE b.asset_id = f.asset_id)`,
     ({ identifier }) => `the count of accounts of ${identifier} is off`,
   ),
   none<{ identifier: string }>(
@@ -114,8 +112,8 @@ export const addressChecks: readonly Recount[] = [
                    WHERE kind >= ${EVENT_KIND.nft_transfer} GROUP BY asset_id) e ON e.asset_id = a.id
        LEFT JOIN (SELECT asset_id, count(owner_id) AS instances, count(DISTINCT owner_id) AS holders FROM nft_instances
                    GROUP BY asset_id) i ON i.asset_id = a.id
-       LEFT JOIN nft_tokens t ON t.asset_id = a.id
-      WHERE (t.mints, t.instances, t.holders, t.events) IS NOT (e.mints, i.instances, i.holders, e.events)`,
+       LEFT JOIN asset_totals t ON t.asset_id = a.id AND t.token = ${TOKEN.nft}
+      WHERE (t.mints, CAST(t.supply AS INTEGER), t.holders, t.events) IS NOT (e.mints, i.instances, i.holders, e.events)`,
     ({ identifier }) => `a count of ${identifier} is off`,
   ),
   memoTransfers,

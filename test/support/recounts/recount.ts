@@ -17,6 +17,10 @@ export const none = <Row>(name: string, sql: string, sentence: (row: Row) => str
   },
 });
 
+/** The value of a column of the newest block, in a query. A chain without a block has 0. */
+export const atTip = (column: string): string =>
+  `coalesce((SELECT ${column} FROM blocks ORDER BY height DESC LIMIT 1), 0)`;
+
 /** Makes a recount of a stored number. @param sql a query of one row: `stored` and `counted` */
 export const equal = (name: string, sql: string): Recount => ({
   name,

@@ -8,7 +8,7 @@ import { lockQuery } from '../../../src/store/queries/accounts/locks.ts';
 import { startingAccountQuery } from '../../../src/store/queries/accounts/starting-accounts.ts';
 import { historyStartQuery } from '../../../src/store/queries/blocks/chain.ts';
 import { decimalOf } from '../../../src/store/rows/amounts.ts';
-import { EVENT_KIND, KEY_ACTION, NO_BOND, TERM } from '../../../src/store/rows/enums.ts';
+import { COUNTER, EVENT_KIND, KEY_ACTION, NO_BOND, TERM } from '../../../src/store/rows/enums.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
 import { none, type Recount } from './recount.ts';
 
@@ -103,7 +103,9 @@ export const stackingChecks: readonly Recount[] = [
   none<{ cycle: number; signer_key: Uint8Array }>(
     'counts of the stackers of each signer',
     `SELECT cycle, signer_key FROM
-       (SELECT cycle, signer_key, solo, pooled, 1 AS stored FROM cycle_stacker_counts
+       (SELECT CAST(key AS INTEGER) AS cycle, unhex(substr(key, instr(key, '/') + 1)) AS signer_key,
+               iif(kind = ${COUNTER.soloStackers}, count, 0) AS solo, iif(kind = ${COUNTER.pooledStackers}, count, 0) AS pooled,
+               1 AS stored FROM counters WHERE kind IN (${COUNTER.soloStackers}, ${COUNTER.pooledStackers})
         UNION ALL SELECT cycle, signer_key, sum(role = ${TERM.solo}), sum(role = ${TERM.pooled}), -1 FROM cycle_stackers
                    WHERE signer_key IS NOT NULL GROUP BY cycle, signer_key)
       GROUP BY cycle, signer_key HAVING sum(solo * stored) <> 0 OR sum(pooled * stored) <> 0`,

@@ -2,9 +2,9 @@
 import type { Database } from 'bun:sqlite';
 import { positionText } from '../../../src/chain/position.ts';
 import { decimalOf, isPositive } from '../../../src/store/rows/amounts.ts';
-import { EVENT_KIND } from '../../../src/store/rows/enums.ts';
+import { EVENT_KIND, TOKEN } from '../../../src/store/rows/enums.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
-import { equal, none, type Recount } from './recount.ts';
+import { atTip, equal, none, type Recount } from './recount.ts';
 
 interface FtRow extends Stored<'events', 'sender_id' | 'recipient_id'> {
   asset_id: number;
@@ -69,8 +69,8 @@ function* ftProblems(db: Database): Generator<string> {
     const [asset = 0, principal = 0] = key.split(' ').map(Number);
     yield `${textOf.address.get(principal)?.address ?? principal} of ${assetOf(asset)}: no balance is stored`;
   }
-  const stored = db.query<Stored<'ft_tokens', 'asset_id' | 'supply' | 'holders' | 'events'>, []>(
-    'SELECT asset_id, supply, holders, events FROM ft_tokens',
+  const stored = db.query<Stored<'asset_totals', 'asset_id' | 'supply' | 'holders' | 'events'>, []>(
+    `SELECT asset_id, supply, holders, events FROM asset_totals WHERE token = ${TOKEN.ft}`,
   );
   for (const { asset_id, ...row } of stored.iterate()) {
     const token = tokens.get(asset_id);
@@ -107,7 +107,7 @@ export const tokenChecks: readonly Recount[] = [
   { name: 'balances, supply and holders of fungible tokens against their events', find: ftProblems },
   equal(
     'total of STX holders',
-    `SELECT stx_holders AS stored, (SELECT count(*) FROM accounts WHERE balance > 'A0') AS counted FROM totals`,
+    `SELECT ${atTip('stx_holders')} AS stored, (SELECT count(*) FROM accounts WHERE balance > 'A0') AS counted`,
   ),
   accountTotal(
     'STX each principal received',

@@ -15,7 +15,7 @@ import type {
   TransactionKey,
 } from '../../model/transaction.ts';
 import { decimalOf } from '../../rows/amounts.ts';
-import { storedToken } from '../../rows/enums.ts';
+import { storedToken, TOKEN } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { nftListQueries } from '../tokens/nfts.ts';
@@ -248,10 +248,11 @@ export const holderListsSql = {
   // With the condition of the index, word for word, SQLite reads only the index.
   stxSpent: `SELECT address, balance FROM accounts
               WHERE balance <= 'A0' AND (balance > 'A0' OR stx_moves > 0) ${page}`,
-  stxTotals: 'SELECT stx_holders AS holders, stx_accounts AS accounts, stx_balances AS supply FROM totals',
+  stxTotals: `SELECT stx_holders AS holders, stx_accounts AS accounts, stx_balances AS supply
+                FROM blocks ORDER BY height DESC LIMIT 1`,
   ft: `SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance > 'A0' ${page}`,
   ftSpent: `SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance <= 'A0' ${page}`,
-  ftTotals: 'SELECT holders, accounts, supply FROM ft_tokens WHERE asset_id = ?1',
+  ftTotals: `SELECT holders, accounts, supply FROM asset_totals WHERE token = ${TOKEN.ft} AND asset_id = ?1`,
   ofPrincipal: `SELECT identifier, balance FROM ft_balances INDEXED BY ft_balances_by_identifier
                  WHERE principal_id = ?1 AND balance > 'A0' ORDER BY identifier COLLATE NOCASE LIMIT ?2 OFFSET ?3`,
   ofPrincipalTotal: 'SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1',
@@ -259,7 +260,7 @@ export const holderListsSql = {
 
 type Row = Stored<'accounts' | 'ft_balances', 'address' | 'balance'>;
 
-type Totals = Stored<'ft_tokens', 'holders' | 'accounts' | 'supply'>;
+type Totals = Stored<'asset_totals', 'holders' | 'accounts' | 'supply'>;
 
 const holderOf = ({ address, balance }: Row): Holder => ({ principal: address, balance: decimalOf(balance) });
 

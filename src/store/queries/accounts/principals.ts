@@ -14,8 +14,8 @@ export const sql = {
   known: `SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
            WHERE p.address = ?1 AND a.transactions > 0`,
   balance: 'SELECT balance FROM accounts WHERE principal_id = ?1',
-  pendingInbound: `SELECT amount FROM mempool_transactions
-                    WHERE state = ${MEMPOOL_STATE.pending} AND recipient_id = ?1 AND amount IS NOT NULL`,
+  pendingInbound: `SELECT m.amount FROM pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id
+                    WHERE q.principal_id = ?1 AND m.recipient_id = ?1 AND m.amount IS NOT NULL`,
   pendingSent: `SELECT amount, fee, sponsor_id IS NULL AS pays FROM mempool_transactions
                  WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
   pendingSponsored: `SELECT fee FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { ContractLog } from '../../model/contract.ts';
 import type { Cursor, CursorKey, OffsetStart, Page } from '../../model/page.ts';
 import type { EventLocation } from '../../model/transaction.ts';
-import { EVENT_KIND } from '../../rows/enums.ts';
+import { COUNTER, EVENT_KIND } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
 import { type ChainCache, noChainCache } from '../chain-cache.ts';
@@ -20,7 +20,7 @@ export const contractLogs = ordered(logs, [down('position'), down('event_index')
 export const sql = {
   ...statementsOf({ logs: contractLogs }),
   contract: 'SELECT id FROM principals WHERE address = ?1',
-  total: 'SELECT logs AS total FROM contract_logs WHERE contract_id = ?1',
+  total: `SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
   behind: `${logs.select} WHERE ${logs.where} AND (position, event_index) <= (?2, ?3)
             ORDER BY position DESC, event_index DESC LIMIT 1 OFFSET ?4`,
   at: `SELECT t.tx_id, e.event_index, e.topic, e.value FROM events e JOIN transactions t ON t.position = e.position
@@ -60,7 +60,7 @@ function edgeOf(cursor: Cursor): KeyRow {
 /** @param cache caches logs while the chain only grows */
 export function contractLogQueries(db: Database, cache: ChainCache = noChainCache) {
   const contract = prepared<Stored<'principals', 'id'>, [string]>(db, sql.contract);
-  const total = prepared<{ total: number }, [number]>(db, sql.total);
+  const total = prepared<{ total: number }, [string]>(db, sql.total);
   const positionAt = transactionPositionQuery(db);
   const newest = lister<KeyRow>(db, contractLogs);
   const behind = prepared<KeyRow, [number, number, number, number]>(db, sql.behind);
@@ -96,7 +96,7 @@ export function contractLogQueries(db: Database, cache: ChainCache = noChainCach
 
   return (contractId: string, limit: number, start: OffsetStart<EventLocation>): Page<ContractLog> | undefined => {
     const id = contract.get(contractId)?.id ?? 0;
-    const logs = total.get(id)?.total ?? 0;
+    const logs = total.get(contractId)?.total ?? 0;
     const at = cursorOf(id, start);
     if (at === undefined) return pageBeyond(logs);
     const page = readPage({ limit, at, total: logs, ...newest([id]), itemOf: (row) => logAt(contractId, row) });

@@ -4,7 +4,7 @@ import { heightOf } from '../../../chain/position.ts';
 import { fieldsOf, fieldsOfCall } from '../../../codec/clarity-fields.ts';
 import type { CallFilter, FoundCall, FoundLog, LogFilter } from '../../model/contract.ts';
 import type { Cursor, Page } from '../../model/page.ts';
-import { EVENT_KIND, PAYLOAD, storedTransactionStatus } from '../../rows/enums.ts';
+import { COUNTER, EVENT_KIND, PAYLOAD, storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
@@ -14,8 +14,8 @@ import { contractLogs } from './contract-logs.ts';
 import { type PlaceRow, placeKey, type ValueSearch } from './value-search.ts';
 
 export const sql = {
-  contract: `SELECT p.id, coalesce(l.logs, 0) AS logs FROM principals p LEFT JOIN contract_logs l ON l.contract_id = p.id
-              WHERE p.address = ?1`,
+  contract: `SELECT p.id, coalesce(l.count, 0) AS logs FROM principals p
+               LEFT JOIN counters l ON l.kind = ${COUNTER.logs} AND l.key = p.address WHERE p.address = ?1`,
   count: `SELECT count(*) AS logs FROM (SELECT 1 FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log}
                                          AND position BETWEEN ?2 AND ?3 LIMIT ?4)`,
   at: `SELECT e.topic, e.value, t.tx_id, ${shownTime} AS time FROM events e JOIN transactions t ON t.position = e.position

@@ -18,7 +18,7 @@ import {
   type LogsFilter,
 } from '../../model/contract.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
-import { EVENT_KIND } from '../../rows/enums.ts';
+import { COUNTER, EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
@@ -53,8 +53,8 @@ export const LOG_WALK_LIMITS: LogWalkLimits = { principals: 20_000, merged: 1_00
 const DECODED = { places: 5, bytes: 1_024 };
 
 const logs = `events WHERE kind = ${EVENT_KIND.log}`;
-const counted = `SELECT p.address, p.id, coalesce(l.logs, 0) AS logs
-                   FROM principals p LEFT JOIN contract_logs l ON l.contract_id = p.id`;
+const counted = `SELECT p.address, p.id, coalesce(l.count, 0) AS logs
+                   FROM principals p LEFT JOIN counters l ON l.kind = ${COUNTER.logs} AND l.key = p.address`;
 
 const lists = {
   chain: ordered({ select: 'SELECT position, event_index FROM events' }, [down('position'), down('event_index')], {

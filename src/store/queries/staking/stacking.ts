@@ -16,7 +16,7 @@ import type {
   StackingVersion,
 } from '../../model/staking.ts';
 import { decimalOf } from '../../rows/amounts.ts';
-import { storedTerm } from '../../rows/enums.ts';
+import { COUNTER, storedTerm } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 
 const columns = 's.position, s.event_index, t.tx_id, t.tx_index, e.value, contract.address AS contract';
@@ -131,9 +131,13 @@ export function stackingQueries(db: Database) {
 
 const cycle = `SELECT c.cycle, c.height, c.signers, c.weight, c.stacked, b.index_block_hash
                  FROM reward_cycles c JOIN blocks b ON b.height = c.height`;
-const signer = `SELECT s.signer_key, s.weight, s.stacked, coalesce(n.solo, 0) AS solo, coalesce(n.pooled, 0) AS pooled
-                  FROM cycle_signers s
-                  LEFT JOIN cycle_stacker_counts n ON n.cycle = s.cycle AND n.signer_key = s.signer_key`;
+/** A count of a signer's stackers. @param cycle and @param key expressions of the reward cycle and the signer's key */
+const stackers = (kind: number, cycle: string, key: string): string =>
+  `coalesce((SELECT count FROM counters WHERE kind = ${kind} AND key = ${cycle} || '/' || hex(${key})), 0)`;
+const signer = `SELECT s.signer_key, s.weight, s.stacked,
+                       ${stackers(COUNTER.soloStackers, 's.cycle', 's.signer_key')} AS solo,
+                       ${stackers(COUNTER.pooledStackers, 's.cycle', 's.signer_key')} AS pooled
+                  FROM cycle_signers s`;
 
 export const rewardCyclesSql = {
   total: 'SELECT count(*) AS total FROM reward_cycles',
@@ -151,7 +155,7 @@ export const rewardCyclesSql = {
                JOIN principals contract ON contract.id = e.contract_id
               WHERE k.cycle = ?1 AND k.signer_key = ?2
               ORDER BY k.locked DESC, k.address, k.role LIMIT ?3 OFFSET ?4`,
-  stackerCount: 'SELECT solo + pooled AS total FROM cycle_stacker_counts WHERE cycle = ?1 AND signer_key = ?2',
+  stackerCount: `SELECT ${stackers(COUNTER.soloStackers, '?1', '?2')} + ${stackers(COUNTER.pooledStackers, '?1', '?2')} AS total`,
 };
 
 type CycleRow = Stored<'reward_cycles', 'cycle' | 'height' | 'signers' | 'weight' | 'stacked'> &

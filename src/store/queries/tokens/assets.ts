@@ -6,7 +6,7 @@ import type { HeightSpan } from '../../model/block.ts';
 import type { Cursor, CursorKey, ListOrder, Page } from '../../model/page.ts';
 import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
-import { AFFECTED, storedToken } from '../../rows/enums.ts';
+import { AFFECTED, storedToken, TOKEN } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type ChainCache, noChainCache } from '../chain-cache.ts';
 import { down, lister, ordered, sortedRows, statementsOf, up } from '../list.ts';
@@ -19,9 +19,9 @@ export const sql = {
   asset: 'SELECT id FROM assets WHERE identifier = ?1',
   ftTokens: 'SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1',
   ftBalance: 'SELECT balance FROM ft_balances WHERE asset_id = ?1 AND principal_id = ?2',
-  ftToken: 'SELECT supply, holders FROM ft_tokens WHERE asset_id = ?1',
-  stx: 'SELECT stx_supply, stx_holders FROM totals',
-  stxSupplyAt: 'SELECT supply FROM stx_supplies WHERE height <= ?1 ORDER BY height DESC LIMIT 1',
+  ftToken: `SELECT supply, holders FROM asset_totals WHERE token = ${TOKEN.ft} AND asset_id = ?1`,
+  stx: 'SELECT stx_supply, stx_holders FROM blocks ORDER BY height DESC LIMIT 1',
+  stxSupplyAt: 'SELECT stx_supply FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT 1',
 };
 
 /** A number that no principal or asset has, so that queries with it find nothing. */
@@ -33,9 +33,9 @@ export function assetReaders(db: Database, cache: ChainCache = noChainCache) {
   const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
   const ftTokens = prepared<{ total: number }, [number]>(db, sql.ftTokens);
   const ftBalance = prepared<Stored<'ft_balances', 'balance'>, [number, number]>(db, sql.ftBalance);
-  const ftToken = prepared<Stored<'ft_tokens', 'supply' | 'holders'>, [number]>(db, sql.ftToken);
-  const stx = prepared<Stored<'totals', 'stx_supply' | 'stx_holders'>, []>(db, sql.stx);
-  const stxSupplyAt = prepared<Stored<'stx_supplies', 'supply'>, [number]>(db, sql.stxSupplyAt);
+  const ftToken = prepared<Stored<'asset_totals', 'supply' | 'holders'>, [number]>(db, sql.ftToken);
+  const stx = prepared<Stored<'blocks', 'stx_supply' | 'stx_holders'>, []>(db, sql.stx);
+  const stxSupplyAt = prepared<Stored<'blocks', 'stx_supply'>, [number]>(db, sql.stxSupplyAt);
   const ftBalances = balances<'identifier'>(db, 'ftBalances');
   const stxHolders = balances<'address'>(db, 'stxHolders');
   const ftHolders = balances<'address'>(db, 'ftHolders');
@@ -99,7 +99,7 @@ export function assetReaders(db: Database, cache: ChainCache = noChainCache) {
       /** micro-STX ever minted and mined, less burnt; decimal. */
       stxSupply: (): string => stx.get()?.stx_supply ?? '0',
       /** STX supply after the block of a height. */
-      stxSupplyAt: (height: number): string => stxSupplyAt.get(height)?.supply ?? '0',
+      stxSupplyAt: (height: number): string => stxSupplyAt.get(height)?.stx_supply ?? '0',
       /** Base units, decimal; `0` for an unknown token. */
       ftSupply: (asset: string): string => ftToken.get(assetOf(asset))?.supply ?? '0',
       /** Greatest balance first, then by address. */

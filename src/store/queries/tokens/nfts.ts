@@ -4,7 +4,7 @@ import { heightOf } from '../../../chain/position.ts';
 import type { Cursor, OffsetPage, Page } from '../../model/page.ts';
 import type { NftEvent, NftHolding, NftInstance, NftMint } from '../../model/token.ts';
 import type { TransactionDetail } from '../../model/transaction.ts';
-import { EVENT_KIND } from '../../rows/enums.ts';
+import { EVENT_KIND, TOKEN } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { lister, ordered, statementsOf, up } from '../list.ts';
 import { bytesAt, readPage, textAt } from '../page.ts';
@@ -90,7 +90,7 @@ export const nftListsSql = {
              WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} ${newest} ?3 OFFSET ?4`,
   historyTotal: 'SELECT events AS total FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
   mints: `SELECT position, event_index FROM events WHERE asset_id = ?1 AND kind = ${EVENT_KIND.nft_mint} ${newest} ?2 OFFSET ?3`,
-  mintsTotal: 'SELECT mints AS total FROM nft_tokens WHERE asset_id = ?1',
+  mintsTotal: `SELECT mints AS total FROM asset_totals WHERE token = ${TOKEN.nft} AND asset_id = ?1`,
   owner: `SELECT p.address FROM nft_instances i LEFT JOIN principals p ON p.id = i.owner_id
            WHERE i.asset_id = ?1 AND i.value = ?2`,
   event: `SELECT ${eventColumns}, t.tx_id FROM events e JOIN transactions t ON t.position = e.position ${eventJoins}

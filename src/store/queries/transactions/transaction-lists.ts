@@ -149,7 +149,7 @@ const search = searchOf({
 });
 
 const single = {
-  total: 'SELECT transactions AS size FROM totals',
+  total: 'SELECT preceding_transactions + transactions AS size FROM blocks ORDER BY height DESC LIMIT 1',
   type: `SELECT count AS size FROM counters WHERE kind = ${COUNTER.transactions} AND key = ?1`,
   principal: `SELECT p.id, a.sent, a.paid, a.calls, a.transactions FROM principals p JOIN accounts a ON a.principal_id = p.id
                WHERE p.address = ?1`,

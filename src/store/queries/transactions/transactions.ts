@@ -29,7 +29,7 @@ const lists = {
 };
 
 export const sql = {
-  total: 'SELECT transactions AS total FROM totals',
+  total: 'SELECT preceding_transactions + transactions AS total FROM blocks ORDER BY height DESC LIMIT 1',
   at: `SELECT ${summary.columns} FROM transactions t ${summary.joins} WHERE t.position = ?1`,
   ofPrincipalTotal: `SELECT a.principal_id, a.transactions AS total FROM principals p
                        JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
