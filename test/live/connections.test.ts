@@ -10,6 +10,7 @@ import { ingestOf, received } from '../support/data/ingest.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { alice, announcement, block, transfer } from '../support/events/handmade.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
+import { rawFrame, rawWebSocket } from '../support/servers/raw-web-socket.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -36,55 +37,10 @@ async function metric(name: string, of = server): Promise<number> {
   return Number(line?.split(' ').at(-1) ?? Number.NaN);
 }
 
-/** A raw connection whose client answers no pings and stops reading when told to. */
-async function rawWebSocket(path: string, to = server) {
-  const { hostname, port } = new URL(to.api);
-  const head = Promise.withResolvers<string>();
-  let closed = false;
-  let text = '';
-  const socket = await Bun.connect({
-    hostname,
-    port: Number(port),
-    socket: {
-      data(_, bytes) {
-        text += bytes.toString('latin1');
-        if (text.includes('\r\n\r\n')) head.resolve(text);
-      },
-      close() {
-        closed = true;
-        head.resolve(text);
-      },
-    },
-  });
-  const key = btoa('0123456789abcdef');
-  socket.write(
-    `GET ${path} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
-  );
-  const answer = await head.promise;
-  return {
-    answer,
-    isClosed: () => closed,
-    /** A text frame, masked with zeros. */
-    send(message: string) {
-      const length =
-        message.length < 126 ? [message.length | 0x80] : [126 | 0x80, message.length >> 8, message.length & 255];
-      socket.write(Buffer.concat([Buffer.from([0x81, ...length, 0, 0, 0, 0]), Buffer.from(message)]));
-    },
-    /** Sends as many control frames at once as the system takes. @returns the number */
-    control: (opcode: number, payload: number, most: number) => {
-      const frame = Buffer.alloc(6 + payload);
-      frame.set([opcode | 0x80, payload | 0x80]);
-      return Math.floor(socket.write(Buffer.concat(Array(most).fill(frame))) / frame.length);
-    },
-    pause: () => socket.pause(),
-    end: () => socket.end(),
-  };
-}
-
 describe('/extended/v1/ws', () => {
   test('accepts a WebSocket on exactly that path', async () => {
-    expect((await rawWebSocket('/extended/v1/ws?x=1')).answer).toStartWith('HTTP/1.1 101 ');
-    expect((await rawWebSocket('/extended/v1/ws/')).answer).toStartWith('HTTP/1.1 400 ');
+    expect((await rawWebSocket('/extended/v1/ws?x=1', server)).answer).toStartWith('HTTP/1.1 101 ');
+    expect((await rawWebSocket('/extended/v1/ws/', server)).answer).toStartWith('HTTP/1.1 400 ');
     const plain = await server.get('/extended/v1/ws');
     expect([plain.status, await plain.json()]).toMatchObject([426, { error: 'Upgrade Required' }]);
   });
@@ -110,7 +66,7 @@ describe('/extended/v1/ws', () => {
   });
 
   test("disconnects only a client that doesn't answer pings", async () => {
-    const silent = await rawWebSocket('/extended/v1/ws');
+    const silent = await rawWebSocket('/extended/v1/ws', server);
     const live = new WebSocket(`${wsUrl}/extended/v1/ws`);
     await new Promise((resolve) => {
       live.onopen = resolve;
@@ -253,7 +209,7 @@ test('a client that reads nothing is disconnected at the backlog limit, while ot
   await post(first.event, patient);
   const subscribe = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'mempool' } });
   const slow = await rawWebSocket('/extended/v1/ws', patient);
-  slow.send(subscribe);
+  slow.send(rawFrame('TEXT', subscribe));
   const quick = new WebSocket(`${patient.api.replace('http', 'ws')}/extended/v1/ws`);
   let heard = 0;
   quick.onmessage = () => {
@@ -277,7 +233,6 @@ test('a client that reads nothing is disconnected at the backlog limit, while ot
 });
 
 const PATHS = { websocket: '/extended/v1/ws', socket_io: '/socket.io/?EIO=4&transport=websocket' };
-const FRAMES = { PING: 0x9, PONG: 0xa };
 
 describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) => {
   let attacked: Serving;
@@ -291,7 +246,8 @@ describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) 
     async (frame) => {
       const before = await metric(`${protocol}_refused_total`, attacked);
       const hostile = await rawWebSocket(PATHS[protocol], attacked);
-      expect(hostile.control(FRAMES[frame], 0, 200_000)).toBeGreaterThan(100_000);
+      const bytes = rawFrame(frame);
+      expect(hostile.send(...Array(200_000).fill(bytes)) / bytes.length).toBeGreaterThan(100_000);
       await until(() => hostile.isClosed(), 'the end of the connection');
       expect(await metric(`${protocol}_refused_total`, attacked)).toBe(before + 1);
     },
@@ -301,7 +257,8 @@ describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) 
     const before = await metric(`${protocol}_cut_off_total`, attacked);
     const slow = await rawWebSocket(PATHS[protocol], attacked);
     slow.pause();
-    while (!slow.isClosed() && slow.control(FRAMES.PING, 125, 200) === 200) {
+    const pings = Buffer.concat(Array(200).fill(rawFrame('PING', 'x'.repeat(125))));
+    while (!slow.isClosed() && slow.send(pings) === pings.length) {
       // The server handles one waiting frame in a turn at least.
       for (let turn = 0; turn < 500; turn++) await new Promise((resolve) => setImmediate(resolve));
     }

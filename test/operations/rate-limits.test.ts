@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
+import { rawFrame, rawWebSocket } from '../support/servers/raw-web-socket.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 
@@ -17,6 +18,7 @@ afterAll(() => {
 const keys = join(files.path, 'keys');
 
 const LIMIT = 12;
+const WEBSOCKET = '/extended/v1/ws';
 const IO = '/socket.io/?EIO=4&transport=websocket';
 
 /** Asks until the answer is 429, as time passes while it asks. */
@@ -39,18 +41,22 @@ async function opened(url: string, headers: Record<string, string>): Promise<Web
   return socket;
 }
 
-/** Sends until the server closes the connection: a busy machine may give the client some requests back meanwhile. @returns the code */
-async function sentUntilClosed(socket: WebSocket, send: (socket: WebSocket) => void): Promise<number> {
-  let code: number | null = null;
-  socket.addEventListener('close', (event) => {
-    code = event.code;
-  });
-  for (let n = 0; n < LIMIT; n++) send(socket);
-  await until(() => {
-    if (code === null && socket.readyState === WebSocket.OPEN) send(socket);
-    return code !== null;
-  }, 'the end of the connection');
-  return code!;
+/**
+ * Opens a WebSocket, and sends frames above the limit. They are sent at once: the server doesn't read what comes after it closed
+ * the connection, and then the system of the client may drop the code.
+ * @returns the code with which the server closed the connection
+ */
+async function closeCodeBeyondLimit(
+  path: string,
+  to: Serving,
+  headers: Record<string, string>,
+  frame: Buffer,
+): Promise<number | null> {
+  const socket = await rawWebSocket(path, to, headers);
+  const first = path === IO ? [rawFrame('TEXT', '40')] : [];
+  // On a busy machine, the client may get some requests back meanwhile.
+  socket.send(...first, ...Array<Buffer>(5 * LIMIT).fill(frame));
+  return await socket.closed;
 }
 
 describe.each([
@@ -104,13 +110,10 @@ describe.each([
   });
 
   test('connections and messages count, and a client above its limit is disconnected', async () => {
-    const url = `${server.api.replace('http', 'ws')}/extended/v1/ws`;
+    const url = server.api.replace('http', 'ws') + WEBSOCKET;
     const headers = from('192.0.2.5');
-    const socket = await opened(url, headers);
-    let id = 0;
-    const subscribe = () =>
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id: id++, method: 'subscribe', params: { event: 'block' } }));
-    expect(await sentUntilClosed(socket, subscribe)).toBe(1008);
+    const subscribe = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'block' } });
+    expect(await closeCodeBeyondLimit(WEBSOCKET, server, headers, rawFrame('TEXT', subscribe))).toBe(1008);
     const open: WebSocket[] = [];
     await until(async () => {
       const next = await opened(url, headers);
@@ -125,14 +128,12 @@ describe.each([
   });
 
   test.each([
-    ['PINGs over JSON-RPC', '/extended/v1/ws', 7, (socket: WebSocket) => socket.ping()],
-    ['PINGs over Socket.IO', IO, 8, (socket: WebSocket) => socket.ping()],
-    ['PONGs that nobody asked for', '/extended/v1/ws', 9, (socket: WebSocket) => socket.pong()],
-    ['messages over Socket.IO', IO, 10, (socket: WebSocket) => socket.send('42["subscribe","block"]')],
-  ])('%s count, and close the connection of a client beyond its limit', async (_, path, host, send) => {
-    const socket = await opened(server.api.replace('http', 'ws') + path, from(`192.0.2.${host}`));
-    if (path === IO) socket.send('40');
-    expect(await sentUntilClosed(socket, send)).toBe(1008);
+    ['PINGs over JSON-RPC', WEBSOCKET, 7, rawFrame('PING')],
+    ['PINGs over Socket.IO', IO, 8, rawFrame('PING')],
+    ['PONGs that nobody asked for', WEBSOCKET, 9, rawFrame('PONG')],
+    ['messages over Socket.IO', IO, 10, rawFrame('TEXT', '42["subscribe","block"]')],
+  ])('%s count, and close the connection of a client beyond its limit', async (_, path, host, frame) => {
+    expect(await closeCodeBeyondLimit(path, server, from(`192.0.2.${host}`), frame)).toBe(1008);
   });
 
   test('metrics count requests by key', async () => {
