@@ -3,8 +3,10 @@
  * of its own, on the loopback. The system's own servers and their data are never touched.
  */
 import { afterAll, describe } from 'bun:test';
+import { randomInt } from 'node:crypto';
 import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasCode } from '../../../src/base/errors.ts';
 import { type DataDirectory, dataDirectory } from '../data/data-directory.ts';
 import { until } from '../time/until.ts';
 import { spawned } from './spawned.ts';
@@ -82,10 +84,18 @@ export async function startAsServer(
   };
 }
 
-/** A port of the loopback that nobody uses now. */
+/** Systems choose ports above these for connections and for servers that ask for any port. */
+const PORTS = { first: 21_000, end: 32_000 };
+
+/** Returns a port of the loopback that nobody uses. No other process gets it by chance before its server is started, or while it is down. */
 export function freePort(): number {
-  const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = taken;
-  taken.stop(true);
-  return port;
+  for (;;) {
+    const port = randomInt(PORTS.first, PORTS.end);
+    try {
+      Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true);
+      return port;
+    } catch (error) {
+      if (!hasCode(error, 'EADDRINUSE')) throw error;
+    }
+  }
 }
