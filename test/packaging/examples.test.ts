@@ -65,7 +65,7 @@ describeWith('Clarity', hasClarity, () => {
   });
 
   test('buys a ticket and receives the webhook for the ticket', async () => {
-    await using chain = await startDevnet({ executable, clarity: directory.path });
+    await using chain = await startDevnet({ executable, clarity: directory.path, limitMs: 3_600_000 });
     const printed = await run(process.execPath, ['app/main.ts'], { STACKSIDE_URL: chain.url });
     expect(printed).toContain('Bought ticket 1; 2 are left.');
     expect(printed).toContain('Ticket 1 belongs to ST1SJ3DTE5DN7X54YDH5D64R3BCB6A2AG2ZQ8YPD5.');

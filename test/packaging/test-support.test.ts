@@ -9,6 +9,9 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 import { describeWith } from '../support/servers/system-servers.ts';
 import { installPackage, script } from './installed-package.ts';
 
+/** Longer than any wait on a busy machine. */
+const LONG_MS = 3_600_000;
+
 let directory: DataDirectory;
 let executable: string;
 
@@ -106,7 +109,7 @@ describe("a chain that doesn't start reports why", () => {
 
   test('an executable that ends', async () => {
     const ends = script(join(directory.path, 'ends'), 'echo "Port $4 is in use." >&2; exit 1');
-    expect(await problemOf(startDevnet({ executable: ends, port: 4321 }))).toEqual([
+    expect(await problemOf(startDevnet({ executable: ends, port: 4321, limitMs: LONG_MS }))).toEqual([
       'not_started',
       'The chain did not start: it ended with exit code 1. Its last log lines:\nPort 4321 is in use.',
     ]);
@@ -114,7 +117,7 @@ describe("a chain that doesn't start reports why", () => {
 
   test('an executable that is something else, or is never ready', async () => {
     const other = script(join(directory.path, 'other'), 'echo hello; read line');
-    expect(await problemOf(startDevnet({ executable: other }))).toEqual([
+    expect(await problemOf(startDevnet({ executable: other, limitMs: LONG_MS }))).toEqual([
       'not_started',
       'The executable is not Stackside: it printed hello',
     ]);
@@ -130,7 +133,7 @@ describe('a chain that runs', () => {
   let chain: Devnet;
   let ending: Promise<unknown>;
   beforeAll(async () => {
-    chain = await startDevnet({ executable, pox5Height: 214 });
+    chain = await startDevnet({ executable, pox5Height: 214, limitMs: LONG_MS });
   });
   afterAll(() => chain.stop());
 
@@ -216,7 +219,7 @@ describe('a chain that runs', () => {
 
   test('keeps its port, and another chain on that port fails with the reason', async () => {
     const port = Number(new URL(chain.url).port);
-    expect(await problemOf(startDevnet({ executable, port }))).toEqual([
+    expect(await problemOf(startDevnet({ executable, port, limitMs: LONG_MS }))).toEqual([
       'not_started',
       expect.stringMatching(new RegExp(`ended with exit code \\d+\\. Its last log lines:[^]*${port}`)),
     ]);
@@ -268,7 +271,7 @@ test('a chain that dies ends all waits with its last log lines', async () => {
     join(directory.path, 'dies'),
     `echo $$ >'${pid}'; echo 'out of memory' >&2; echo '${ready}'; read line`,
   );
-  const chain = await startDevnet({ executable: dies });
+  const chain = await startDevnet({ executable: dies, limitMs: LONG_MS });
   process.kill(Number(readFileSync(pid, 'utf8')), 'SIGKILL');
   expect(await problemOf(chain.mine())).toEqual([
     'ended',
@@ -285,7 +288,7 @@ describeWith('Clarity', hasClarity, () => {
         (begin (var-set count (+ (var-get count) by)) (print { count: (var-get count) }) (ok (var-get count))))`;
     using project = await clarityProject({ counter: source });
     const contract = `${DEPLOYER.address}.counter`;
-    const start = () => startDevnet({ executable, clarity: project.path });
+    const start = () => startDevnet({ executable, clarity: project.path, limitMs: LONG_MS });
     await using first = await start();
     await using second = await start();
     // An account of the project has what the project gives it, and no faucet is asked.
