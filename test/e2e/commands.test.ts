@@ -14,7 +14,7 @@ import { directoryStatus } from '../../src/store/files/status.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { S3_KEYS, s3Server } from '../support/servers/s3-server.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
-import { command, stackside, stacksideIn, temporaryDirectory } from './stackside.ts';
+import { command, failureOf, stackside, stacksideIn, temporaryDirectory } from './stackside.ts';
 
 const directory = temporaryDirectory();
 const at = (name: string): string => join(directory.path, name);
@@ -26,8 +26,7 @@ beforeAll(async () => {
   const made = await stackside('simulate', '--seed', '3', '--blocks', '12', '--fork-every', '5', '--out', recording);
   expect(made.code).toBe(0);
   const imported = await stackside('import', recording, '--data', at('data'));
-  expect(imported.stderr).toBe('');
-  expect(imported.code).toBe(0);
+  expect(failureOf(imported)).toBeNull();
 });
 afterAll(() => directory.remove());
 
@@ -147,10 +146,11 @@ test("an ambiguous recording is rejected without --format, and its export isn't 
   expect(directoryStatus(at('either')).journal?.events).toBe(0);
   for (const format of ['raw', 'copy']) {
     const imported = await stackside('import', at('either.tsv'), '--data', at(format), '--format', format);
-    expect(imported.stderr).toBe('');
+    expect(failureOf(imported)).toBeNull();
     const { stdout } = await stackside('export', '--data', at(format));
     writeFileSync(at('again.tsv'), stdout);
-    expect((await stackside('import', at('again.tsv'), '--data', at(`${format}-again`))).stderr).toBe('');
+    const again = await stackside('import', at('again.tsv'), '--data', at(`${format}-again`));
+    expect(failureOf(again)).toBeNull();
     expect((await stackside('export', '--data', at(`${format}-again`))).stdout).toBe(stdout);
     expect(stdout === row).toBe(false);
   }
@@ -209,7 +209,7 @@ test('stackside backup and restore take the variables of S3', async () => {
     '--data',
     at('from-s3'),
   );
-  expect([brought.code, brought.stderr]).toEqual([0, '']);
+  expect(failureOf(brought)).toBeNull();
   expect(tipOf(at('from-s3'))).toEqual(tipOf(at('data')));
 });
 

@@ -42,7 +42,8 @@ test('stackside compare reports no differences of equal servers, names differenc
   const file = join(directory.path, 'compare.json');
   const args = ['--seed', '1', '--resume', file];
   const equal = await compare(...args, '--requests', '60');
-  expect(equal.stderr).toBe('');
+  // On a busy machine, the command writes its progress, and nothing else.
+  expect(equal.stderr.replaceAll(/^\d+ of 60 requests: \d+ answers agree, 0 differ\n/gm, '')).toBe('');
   expect(equal.stdout).toContain(`here    ${server.api}, block 12 0x`);
   expect(equal.stdout).toMatch(/^ok {6}\d+ questions on \d+ routes: \d+ with equal answers, 0 with known differences/m);
   expect([equal.code, equal.stdout.includes('DIFFERS')]).toEqual([0, false]);

@@ -140,7 +140,7 @@ test('stackside import --log-level info logs at info, and only errors without th
   await stackside('simulate', '--blocks', '3', '--out', at('again.tsv'));
   const spoken = await stackside('import', at('again.tsv'), '--data', at('spoken'), '--log-level', 'info');
   expect(spoken.stderr).toContain('"msg":"block_applied"');
-  expect((await stackside('import', at('again.tsv'), '--data', at('quiet'))).stderr).toBe('');
+  expect((await stackside('import', at('again.tsv'), '--data', at('quiet'))).stderr).not.toContain('"msg"');
 });
 
 test('an unknown STACKSIDE_ variable is warned of, with the setting that was meant', async () => {

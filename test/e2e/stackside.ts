@@ -26,6 +26,10 @@ export interface Finished {
 /** Additional environment variables of a command. */
 export type Environment = Record<string, string>;
 
+/** What a command that failed wrote to stderr; null if it succeeded. On a busy machine, one that succeeds writes its progress. */
+export const failureOf = ({ code, stderr }: Finished): string | null =>
+  code === 0 ? null : `exit code ${code}: ${stderr}`;
+
 /** Runs a command to its end. */
 export const stackside = (...args: string[]): Promise<Finished> => stacksideIn({}, ...args);
 
