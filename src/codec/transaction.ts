@@ -45,18 +45,24 @@ const HASH_MODE = { p2pkh: 0, p2sh: 1, p2wpkh: 2, p2wsh: 3, p2shUnordered: 5, p2
 /** Address versions by network, for a single key and for every mode that hashes a script. */
 const VERSION = { mainnet: { key: 22, script: 20 }, testnet: { key: 26, script: 21 } } as const;
 
+/** A condition without the text of its address, which takes longer to compute than to read everything else. */
+type BareCondition = Omit<SpendingCondition, 'address'>;
+
 /** Reads an origin's or sponsor's condition. */
-function readSpendingCondition(reader: BytesReader, network: keyof typeof VERSION): SpendingCondition {
+function readSpendingCondition(reader: BytesReader): BareCondition {
   const hashMode = reader.u8('a hash mode');
   if (!isHashMode(hashMode)) throw reader.unknown('a hash mode (0, 1, 2, 3, 5 or 7)', hashMode);
   const signer = reader.span(HASH_LENGTH, 'a signer');
-  const version = hashMode === HASH_MODE.p2pkh ? VERSION[network].key : VERSION[network].script;
-  const address = addressAt(version, reader.bytes, reader.offset - HASH_LENGTH);
   const nonce = reader.u64('a nonce');
   const fee = reader.u64('a fee');
   const single = hashMode === HASH_MODE.p2pkh || hashMode === HASH_MODE.p2wpkh;
   const proof = single ? readSingleSignature(reader, hashMode) : readMultiSignature(reader, hashMode);
-  return { hashMode, signer, address, nonce, fee, proof };
+  return { hashMode, signer, nonce, fee, proof };
+}
+
+function withAddress({ hashMode, signer, nonce, fee, proof }: BareCondition, network: keyof typeof VERSION) {
+  const version = hashMode === HASH_MODE.p2pkh ? VERSION[network].key : VERSION[network].script;
+  return { hashMode, signer, address: addressAt(version, signer, 0), nonce, fee, proof };
 }
 
 function isHashMode(mode: number): boolean {
@@ -128,7 +134,7 @@ const AUTH = { standard: 0x04, sponsored: 0x05 } as const;
  * walked but not built, so decoding their spans later can't fail.
  */
 export function decodeTransaction(raw: Uint8Array): Decoded<Transaction> {
-  return decoded(() => readTransaction(new BytesReader(raw), readBody));
+  return decoded(() => identified(readTransaction(new BytesReader(raw), readBody), raw));
 }
 
 /**
@@ -137,7 +143,7 @@ export function decodeTransaction(raw: Uint8Array): Decoded<Transaction> {
  * an unknown kind makes the rest unreadable, and is an error.
  */
 export function decodeKnownParts(raw: Uint8Array): Decoded<Transaction> {
-  return decoded(() => readTransaction(new BytesReader(raw), readKnownBody));
+  return decoded(() => identified(readTransaction(new BytesReader(raw), readKnownBody), raw));
 }
 
 /**
@@ -148,22 +154,40 @@ export function transactionId(raw: Uint8Array): Uint8Array {
   return sha512_256(raw);
 }
 
-function readTransaction(reader: BytesReader, read: (reader: BytesReader) => Body): Transaction {
+const networkOf = (version: number): keyof typeof VERSION => ((version & TESTNET_BIT) === 0 ? 'mainnet' : 'testnet');
+
+/** A transaction without its id and its addresses, which are hashes. */
+interface BareTransaction extends Omit<Transaction, 'txId' | 'origin' | 'sponsor'> {
+  origin: BareCondition;
+  sponsor: BareCondition | null;
+}
+
+function identified({ version, chainId, origin, sponsor, ...rest }: BareTransaction, raw: Uint8Array): Transaction {
+  const network = networkOf(version);
+  return {
+    txId: transactionId(raw),
+    version,
+    chainId,
+    origin: withAddress(origin, network),
+    sponsor: sponsor === null ? null : withAddress(sponsor, network),
+    ...rest,
+  };
+}
+
+function readTransaction(reader: BytesReader, read: (reader: BytesReader) => Body): BareTransaction {
   const version = reader.u8('a transaction version') & TESTNET_BIT;
-  const network = version === 0 ? 'mainnet' : 'testnet';
   const chainId = reader.u32('a chain id');
   const auth = reader.u8('an auth type');
   if (auth !== AUTH.standard && auth !== AUTH.sponsored) throw reader.unknown('an auth type (0x04 or 0x05)', auth);
-  const origin = readSpendingCondition(reader, network);
-  const sponsor = auth === AUTH.sponsored ? readSpendingCondition(reader, network) : null;
+  const origin = readSpendingCondition(reader);
+  const sponsor = auth === AUTH.sponsored ? readSpendingCondition(reader) : null;
   const anchorMode = reader.u8('an anchor mode');
   if (read === readBody && (anchorMode < 1 || anchorMode > 3)) {
     throw reader.unknown('an anchor mode (0x01 to 0x03)', anchorMode);
   }
-  const txId = transactionId(reader.bytes);
   const body = read(reader);
   const postConditionMode = body.postConditions[0] ?? 0;
-  return { txId, version, chainId, origin, sponsor, anchorMode, postConditionMode, ...body };
+  return { version, chainId, origin, sponsor, anchorMode, postConditionMode, ...body };
 }
 
 /** The part of a transaction after its signers. */
@@ -216,11 +240,11 @@ export function splitTransactions(bytes: Uint8Array, count: number): Decoded<Uin
     const spans: Uint8Array[] = [];
     while (spans.length < count) {
       const start = reader.offset;
-      const network = (reader.u8('a transaction version') & TESTNET_BIT) === 0 ? 'mainnet' : 'testnet';
+      reader.skip(1, 'a transaction version');
       reader.skip(4, 'a chain id');
       const auth = reader.u8('an auth type');
-      readSpendingCondition(reader, network);
-      if (auth === AUTH.sponsored) readSpendingCondition(reader, network);
+      readSpendingCondition(reader);
+      if (auth === AUTH.sponsored) readSpendingCondition(reader);
       reader.skip(1, 'an anchor mode');
       readPostConditions(reader);
       readPayload(reader);
@@ -230,9 +254,12 @@ export function splitTransactions(bytes: Uint8Array, count: number): Decoded<Uin
   });
 }
 
-/** Decodes a transaction from the index. It was decoded when it arrived, so an error is a defect. */
-export function decodedTransaction(raw: Uint8Array): Transaction {
-  const result = decodeKnownParts(raw);
+/**
+ * Decodes a transaction from the index, which has its id and its addresses. It was decoded when it arrived, so an error is a
+ * defect.
+ */
+export function decodedTransaction(raw: Uint8Array): BareTransaction {
+  const result = decoded(() => readTransaction(new BytesReader(raw), readKnownBody));
   if (!result.ok) throw result.error;
   return result.value;
 }

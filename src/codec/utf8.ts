@@ -61,10 +61,20 @@ const UNPRINTABLE = /^(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]$/u
  * Graphemes aren't split, so the joiners inside an emoji stay.
  */
 export function memoText(bytes: Uint8Array): string {
-  if (isAscii(bytes)) return asciiText(bytes);
+  let end = bytes.length;
+  while (end > 0 && bytes[end - 1] === 0) end--;
+  // Most memos are empty or one word, which needs no regular expression.
+  if (isWord(bytes, end)) return latin1Text(bytes, 0, end);
+  if (isAscii(bytes)) return asciiText(bytes, end);
   let text = '';
   for (const { segment } of graphemes.segment(lossyText(bytes))) text += UNPRINTABLE.test(segment) ? ' ' : segment;
   return text.replace(/[\uFFFD\p{White_Space}]+/gu, ' ').replace(/^ | $/g, '');
+}
+
+/** Returns whether the bytes up to an end are printable ASCII without blanks. */
+function isWord(bytes: Uint8Array, end: number): boolean {
+  for (let at = 0; at < end; at++) if (bytes[at]! < 0x21 || bytes[at]! > 0x7e) return false;
+  return true;
 }
 
 function isAscii(bytes: Uint8Array): boolean {
@@ -74,9 +84,7 @@ function isAscii(bytes: Uint8Array): boolean {
 }
 
 /** Handles ASCII text. Its only grapheme of several code points is CR LF, which is white space either way. */
-function asciiText(bytes: Uint8Array): string {
-  let end = bytes.length;
-  while (end > 0 && bytes[end - 1] === 0) end--;
+function asciiText(bytes: Uint8Array, end: number): string {
   return latin1Text(bytes, 0, end)
     .replace(/[^!-~]+/g, ' ')
     .replace(/^ | $/g, '');
