@@ -7,11 +7,20 @@ import { TooMuchWorkError } from '../store/rows/statement.ts';
 const exactly = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
   typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value;
 
+/** Whether {@link wholeText} is running, and whether it has found a {@link JsonText} or {@link LazyValue}. */
+const trial = { isRunning: false, hasFailed: false };
+
+/** Ends a trial without success, if one is running. */
+function failTrial(): boolean {
+  if (trial.isRunning) trial.hasFailed = true;
+  return trial.isRunning;
+}
+
 /** JSON text inside a value. {@link jsonOf} writes it as it is; `JSON.stringify` parses it again. */
 class JsonText {
   constructor(readonly text: string) {}
   toJSON(): unknown {
-    return JSON.parse(this.text, exactly);
+    return failTrial() ? null : JSON.parse(this.text, exactly);
   }
 }
 
@@ -28,9 +37,6 @@ export interface Serialized<T> {
 /** The type of the value, whether it is {@link Serialized} or not. */
 type Plain<T> = T extends Serialized<infer R> ? R : T;
 
-/** Serializes a value now, so that it can be cached as text. */
-export const serializeNow = <T>(value: T): Serialized<T> => new JsonText(jsonOf(value)) as unknown as Serialized<T>;
-
 /** JSON text that is sent as it is. */
 export const jsonText = <T>(text: string): Serialized<T> => new JsonText(text) as unknown as Serialized<T>;
 
@@ -42,6 +48,7 @@ export const MaybeSerialized = <T extends TSchema>(schema: T) =>
 class LazyValue {
   constructor(readonly serialized: () => unknown) {}
   toJSON(): unknown {
+    if (failTrial()) return null;
     const value = this.serialized();
     return value instanceof JsonText ? value.toJSON() : value;
   }
@@ -123,11 +130,23 @@ const serialized = (value: unknown): unknown => (value instanceof LazyValue ? se
 const isList = (body: unknown): body is { results: readonly unknown[] } =>
   typeof body === 'object' && body !== null && 'results' in body && Array.isArray(body.results);
 
-/** Whether a serialized value is written at once. */
-const isWhole = (value: unknown): boolean =>
-  value instanceof JsonText || !(hasText(value) || isList(value) || (Array.isArray(value) && value.length > LONG_LIST));
+/** Whether a serialized value is written item by item. */
+const isLong = (value: unknown): boolean => isList(value) || (Array.isArray(value) && value.length > LONG_LIST);
 
-const wholeText = (value: unknown): string => (value instanceof JsonText ? value.text : JSON.stringify(value));
+/** Returns the text of a serialized value, or null if the value must be written in parts. */
+function wholeText(value: unknown): string | null {
+  if (value instanceof JsonText) return value.text;
+  if (isLong(value)) return null;
+  // A search for such values takes as long as the serialization of an item, so it is a by-product of the serialization.
+  trial.isRunning = true;
+  trial.hasFailed = false;
+  try {
+    const text = JSON.stringify(value);
+    return trial.hasFailed ? null : text;
+  } finally {
+    trial.isRunning = false;
+  }
+}
 
 /** An array or object that is partly written. */
 interface Begun {
@@ -160,7 +179,8 @@ class JsonWriter {
 
   constructor(body: unknown) {
     const value = serialized(body);
-    this.#write(value, !isWhole(value));
+    if (hasText(value)) this.#begun.push(begun(value));
+    else this.#write(value);
   }
 
   /** Writes up to the end of the next item or serialized value. @returns whether more may be left */
@@ -185,10 +205,11 @@ class JsonWriter {
     this.length += text.length;
   }
 
-  /** @param isOpen whether its members are written one by one */
-  #write(value: unknown, isOpen: boolean): void {
-    if (isOpen) this.#begun.push(begun(value));
-    else this.#add(wholeText(value));
+  /** Writes a serialized value, or begins to write it in parts. */
+  #write(value: unknown): void {
+    const text = wholeText(value);
+    if (text === null) this.#begun.push(begun(value));
+    else this.#add(text);
   }
 
   #writeItem(at: Begun): void {
@@ -199,8 +220,7 @@ class JsonWriter {
     }
     this.#add(at.separator);
     at.separator = ',';
-    const item = serialized(items[at.next++]);
-    this.#write(item, !isWhole(item));
+    this.#write(serialized(items[at.next++]));
   }
 
   /** Writes members up to the first one that must be written in parts. The members before it become one text, which is fastest. */
@@ -210,7 +230,7 @@ class JsonWriter {
     while (at.next < names.length) {
       const name = names[at.next++]!;
       const member = serialized(object[name]);
-      const isOpen = (name === 'results' && Array.isArray(member)) || !isWhole(member);
+      const isOpen = (name === 'results' && Array.isArray(member)) || hasText(member) || isLong(member);
       if (!isOpen && !(member instanceof JsonText)) {
         plain[name] = member;
         continue;
@@ -218,7 +238,8 @@ class JsonWriter {
       this.#writePlain(at, plain);
       this.#add(`${at.separator}${JSON.stringify(name)}:`);
       at.separator = ',';
-      this.#write(member, isOpen);
+      if (member instanceof JsonText) this.#add(member.text);
+      else this.#begun.push(begun(member));
       return;
     }
     this.#writePlain(at, plain);

@@ -12,7 +12,7 @@ import {
 import type { AssetEvent, PositionedEvent, TransactionDetail } from '../../store/model/transaction.ts';
 import { type EventOf, sides, type TransactionEvent, transactionEvent } from './event.ts';
 import { fields, object, variants } from './fields.ts';
-import { type Declarations, ListedTransaction, listedTransaction } from './transaction.ts';
+import { type Declarations, Transaction, transaction } from './transaction.ts';
 import {
   ClarityPair,
   clarity,
@@ -145,7 +145,7 @@ const [NftTransfer, nftTransfer] = object<EventOf<'nft'>>()(
 );
 
 const stxTransfers = fields<StoredAddressTransaction, [Declarations]>()({
-  tx: [ListedTransaction, ({ transaction }, declarations) => listedTransaction(transaction, { declarations })],
+  tx: [Transaction, (of, declarations) => transaction(of.transaction, { declarations })],
   ...sums,
   stx_transfers: [
     Type.Array(StxTransfer),
@@ -194,10 +194,7 @@ const declarations: Declarations = new Map();
 /** A transaction with a principal's part in it. */
 export const [AddressTransaction, addressTransaction] = object<StoredAddressTransaction, [AskedOf]>()(
   {
-    tx: [
-      ListedTransaction,
-      ({ transaction }, { withoutArguments }) => listedTransaction(transaction, { declarations, withoutArguments }),
-    ],
+    tx: [Transaction, (of, { withoutArguments }) => transaction(of.transaction, { declarations, withoutArguments })],
     ...sums,
     events: [
       Type.Object({ stx: counts, ft: counts, nft: counts }),

@@ -1,8 +1,6 @@
 /** Blocks and microblocks as v1 and v2 return them. */
 import { type Static, Type } from '@sinclair/typebox';
-import { memoizeByObject } from '../../base/cache.ts';
 import { toHex } from '../../codec/hex.ts';
-import { serializeNow } from '../../http/json.ts';
 import type { ChainMicroblock, ChainBlock as StoredChainBlock, WholeBlock } from '../../store/model/block.ts';
 import { fields, literal, object } from './fields.ts';
 import {
@@ -39,12 +37,8 @@ const chainFields = fields<StoredChainBlock>()({
   ...costFields,
 });
 
-const [ChainBlock, chainBlock] = object<StoredChainBlock>()(chainFields, { $id: 'Block' });
-
-export { ChainBlock };
-
-/** A block of the canonical chain as v2 returns it, serialized once for each cached block. */
-export const writtenBlock = memoizeByObject((of: StoredChainBlock) => serializeNow(chainBlock(of)));
+/** A block of the canonical chain as v2 returns it. */
+export const [ChainBlock, chainBlock] = object<StoredChainBlock>()(chainFields, { $id: 'Block' });
 
 const { parent_index_block_hash: _, tx_count: __, ...shared } = chainFields;
 

@@ -1,8 +1,6 @@
 /** Events of transactions as v1 and v2 return them; a missing sender or recipient is the empty string. */
 import { Type } from '@sinclair/typebox';
-import { memoizeByObject } from '../../base/cache.ts';
 import { toHex } from '../../codec/hex.ts';
-import { serializeNow } from '../../http/json.ts';
 import type { ContractLog as StoredContractLog } from '../../store/model/contract.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
 import { fields, literal, object, variants } from './fields.ts';
@@ -21,7 +19,7 @@ export const [LoggedValue, loggedValue] = object<Pick<StoredContractLog, 'contra
 const event_index = Type.Integer({ minimum: 0 });
 
 /** The print event of a contract, with its value in hex and as text. */
-const [ContractLog, contractLog] = object<StoredContractLog>()(
+export const [ContractLog, contractLog] = object<StoredContractLog>()(
   {
     event_index: [event_index, ({ eventIndex }) => eventIndex],
     event_type: literal('smart_contract_log'),
@@ -30,11 +28,6 @@ const [ContractLog, contractLog] = object<StoredContractLog>()(
   },
   { $id: 'ContractLog' },
 );
-
-export { ContractLog };
-
-/** Serializes a log of a contract, once for each cached log. */
-export const listedLog = memoizeByObject((log: StoredContractLog) => serializeNow(contractLog(log)));
 
 type Kind = StoredTransactionEvent['kind'];
 export type EventOf<K> = Extract<StoredTransactionEvent, { kind: K }>;

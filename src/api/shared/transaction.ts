@@ -1,13 +1,12 @@
 /** Transactions as v1 and v2 return them: flat objects, mined or pending, in lists and as single transactions. */
 
 import { type Static, Type } from '@sinclair/typebox';
-import { memoizeByObject } from '../../base/cache.ts';
 import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
 import { functionSignature, typedArguments } from '../../codec/abi.ts';
 import { toHex } from '../../codec/hex.ts';
 import { type DecodedConditions, decodePostConditions } from '../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
-import { MaybeSerialized, type Serialized, serializedLazily, serializeNow } from '../../http/json.ts';
+import { MaybeSerialized, serializedLazily } from '../../http/json.ts';
 import type { ContractFunctions } from '../../store/model/contract.ts';
 import type {
   PendingTransactionDetail,
@@ -235,8 +234,6 @@ const [Transaction, serializedMined] = variants<TransactionDetail, ByType<Transa
     description,
   },
 );
-/** A transaction of a list, which is cached as text. */
-export const ListedTransaction = MaybeSerialized(Transaction);
 const [MempoolTransaction, serializedPending] = variants<
   PendingTransactionDetail,
   ByType<PendingTransactionDetail>,
@@ -266,9 +263,6 @@ export function declarationsFor(read: Reader, transactions: readonly { payload: 
 /** Declared functions of called contracts, by contract identifier. */
 export type Declarations = ReadonlyMap<string, ContractFunctions>;
 
-/** Number of forms of a call: with or without the contract's declaration, with or without arguments. */
-const MAX_FORMS = 4;
-
 function parsed(postConditions: Uint8Array, anchorMode: number, context: TransactionContext): Parsed {
   const conditions = decodePostConditions(postConditions);
   if (!conditions.ok) throw conditions.error;
@@ -278,36 +272,6 @@ function parsed(postConditions: Uint8Array, anchorMode: number, context: Transac
 /** A transaction of a block as v1 and v2 return it. */
 export const transaction = (of: TransactionDetail, context: TransactionContext): Static<typeof Transaction> =>
   serializedMined(of, parsed(of.postConditions, of.anchorMode, context));
-
-/** A serialized {@link transaction} of a list. */
-interface Listed {
-  declared: ContractFunctions | undefined;
-  withoutArguments: boolean;
-  text: Serialized<Static<typeof Transaction>>;
-}
-
-const formsOf = memoizeByObject((_: TransactionDetail): Listed[] => []);
-
-/**
- * Serializes {@link transaction} without events, once for each cached transaction and form: the declaration of the called
- * contract, and whether arguments are included.
- */
-export function listedTransaction(
-  of: TransactionDetail,
-  context: TransactionContext,
-): Serialized<Static<typeof Transaction>> {
-  const { payload } = of;
-  const declared = payload.type === 'contract_call' ? context.declarations.get(payload.contractId) : undefined;
-  const { withoutArguments = false } = context;
-  const forms = formsOf(of);
-  const known = forms.find((one) => one.declared === declared && one.withoutArguments === withoutArguments);
-  if (known !== undefined) return known.text;
-  const text = serializeNow(transaction(of, context));
-  // After a new deployment of the contract, the older forms are not requested again.
-  if (forms.length === MAX_FORMS) forms.length = 0;
-  forms.push({ declared, withoutArguments, text });
-  return text;
-}
 
 /** A transaction that is pending, or was dropped from the mempool, as v1 and v2 return it. */
 export function mempoolTransaction(

@@ -30,10 +30,10 @@ import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
 import {
   declarationsFor,
-  ListedTransaction,
-  listedTransaction,
   MempoolTransaction,
   mempoolTransaction,
+  Transaction,
+  transaction,
 } from '../shared/transaction.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
 
@@ -206,7 +206,7 @@ export const addressTransactions = [
     tag,
     params,
     query: { ...page, ...heightQuery, exclude_function_args: excludeFunctionArgs },
-    response: OffsetPage(ListedTransaction),
+    response: OffsetPage(Transaction),
     notFound: NO_BLOCK,
     deprecated: { replacement: `${v3}/transactions` },
     etag: principalTag,
@@ -218,7 +218,7 @@ export const addressTransactions = [
         declarations: declarationsFor(read, found.items),
         withoutArguments: query.exclude_function_args,
       };
-      return offsetPage(query, found, (of) => listedTransaction(of, context));
+      return offsetPage(query, found, (of) => transaction(of, context));
     },
   }),
   route({

@@ -14,7 +14,7 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import { Block, block, Microblock, microblock } from '../shared/block.ts';
 import { BlockHeight, excludeFunctionArgs, HexHash } from '../shared/legacy-parameters.ts';
 import { BlockParameter } from '../shared/parameters.ts';
-import { declarationsFor, ListedTransaction, listedTransaction, Transaction } from '../shared/transaction.ts';
+import { declarationsFor, Transaction, transaction } from '../shared/transaction.ts';
 
 const tag = 'Blocks (v1)';
 
@@ -109,7 +109,7 @@ export const blocks = [
 ];
 
 const TRANSACTIONS_TAG = 'Transactions (v1)';
-const response = OffsetPage(ListedTransaction);
+const response = OffsetPage(Transaction);
 
 interface ListQuery {
   limit: number;
@@ -120,7 +120,7 @@ interface ListQuery {
 function serialized(read: Reader, page: Found<TransactionDetail>, asked: ListQuery) {
   const { limit, offset, exclude_function_args: withoutArguments = false } = asked;
   const declarations = declarationsFor(read, page.items);
-  const results = serializedLazily(page.items, (item) => listedTransaction(item, { declarations, withoutArguments }));
+  const results = serializedLazily(page.items, (item) => transaction(item, { declarations, withoutArguments }));
   return { limit, offset, total: page.total, results };
 }
 

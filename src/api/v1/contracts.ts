@@ -11,7 +11,7 @@ import { legacyOffsetQuery, UncountedPage } from '../../http/pagination.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import type { ContractDeployment } from '../../store/model/contract.ts';
-import { listedLog, TransactionEvent } from '../shared/event.ts';
+import { contractLog, TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { object } from '../shared/fields.ts';
 import { Hash, Height, nullable } from '../shared/values.ts';
@@ -128,7 +128,7 @@ export const contracts = [
     history: 'since',
     handle: ({ params, query: { limit, offset }, read }) => {
       const page = read.contracts.logs(params.contract_id, limit, { cursor: null, item: null, offset });
-      const results = serializedLazily(page?.items ?? [], listedLog);
+      const results = serializedLazily(page?.items ?? [], contractLog);
       return { limit, offset, results };
     },
   }),

@@ -22,9 +22,8 @@ import { SpelledTxId, TxId } from '../shared/parameters.ts';
 import {
   declarationsFor,
   FoundTransaction,
-  ListedTransaction,
-  listedTransaction,
   mempoolTransaction,
+  Transaction,
   transaction,
 } from '../shared/transaction.ts';
 import { Hash, Hex, words } from '../shared/values.ts';
@@ -100,7 +99,7 @@ export const transactions = [
       ),
       exclude_function_args: excludeFunctionArgs,
     },
-    response: OffsetPage(ListedTransaction),
+    response: OffsetPage(Transaction),
     etag: chainTip,
     history: 'since',
     handle: ({ query, read }) => {
@@ -120,7 +119,7 @@ export const transactions = [
       const page = read.transactions.search(filter, by, limit, offset);
       const declarations = declarationsFor(read, page.items);
       const results = serializedLazily(page.items, (item) =>
-        listedTransaction(item, { declarations, withoutArguments: exclude_function_args }),
+        transaction(item, { declarations, withoutArguments: exclude_function_args }),
       );
       return { limit, offset, total: page.total, results };
     },

@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
-import { MaybeSerialized } from '../../http/json.ts';
 import {
   FlatPage,
   flatPage,
@@ -17,7 +16,7 @@ import {
 } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { AnchorBurnBlock } from '../../store/model/block.ts';
-import { ChainBlock, writtenBlock } from '../shared/block.ts';
+import { ChainBlock, chainBlock } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
 import { object } from '../shared/fields.ts';
 import { BlockParameter, BurnBlockParameter } from '../shared/parameters.ts';
@@ -96,7 +95,7 @@ export const blocks = (now: () => number): Route[] => [
     history: 'since',
     handle: ({ query, read }) => {
       const page = read.blocks.page(query.limit, flatStart(BLOCKS, blockName, query));
-      return flatPage(BLOCKS, query, page, writtenBlock);
+      return flatPage(BLOCKS, query, page, chainBlock);
     },
   }),
   route({
@@ -123,14 +122,14 @@ export const blocks = (now: () => number): Route[] => [
     params: {
       timestamp: Type.Integer({ minimum: 0, description: 'Time in Unix seconds', examples: example('block_time') }),
     },
-    response: MaybeSerialized(ChainBlock),
+    response: ChainBlock,
     notFound: NONE_BEFORE,
     etag: blockAt,
     history: 'thing',
     handle: ({ params: { timestamp }, read }) => {
       const found = read.blocks.at(timestamp);
       if (found === undefined) throw notFound(NONE_BEFORE);
-      return writtenBlock(found);
+      return chainBlock(found);
     },
   }),
   route({
@@ -140,14 +139,14 @@ export const blocks = (now: () => number): Route[] => [
     description: 'Returns one block of the canonical chain by its height or hash, or the newest one for `latest`.',
     tag,
     params: { height_or_hash: BlockParameter },
-    response: MaybeSerialized(ChainBlock),
+    response: ChainBlock,
     notFound: UNKNOWN,
     etag: blockTag,
     history: 'thing',
     handle: ({ params: { height_or_hash }, read }) => {
       const found = read.blocks.find(height_or_hash);
       if (found === undefined) throw notFound(UNKNOWN);
-      return writtenBlock(found);
+      return chainBlock(found);
     },
   }),
   route({
@@ -191,7 +190,7 @@ export const blocks = (now: () => number): Route[] => [
     handle: ({ params: { tenure_height }, query, read }) => {
       const list = `tenure-blocks ${tenure_height}`;
       const page = read.blocks.ofTenure(tenure_height, query.limit, flatStart(list, blockName, query));
-      return flatPage(list, query, page, writtenBlock);
+      return flatPage(list, query, page, chainBlock);
     },
   }),
 ];
@@ -250,7 +249,7 @@ export const burnBlocks = [
     handle: ({ params: { height_or_hash }, query, read }) => {
       const page = read.burnBlocks.blocks(height_or_hash, query.limit, query.offset);
       if (page === undefined) throw notFound(UNKNOWN_BURN_BLOCK);
-      return offsetPage(query, page, writtenBlock);
+      return offsetPage(query, page, chainBlock);
     },
   }),
 ];

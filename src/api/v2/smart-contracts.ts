@@ -6,7 +6,7 @@ import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } fr
 import { route } from '../../http/route.ts';
 import type { Deployment } from '../../store/model/contract.ts';
 import type { EventLocation } from '../../store/model/transaction.ts';
-import { ContractLog, listedLog } from '../shared/event.ts';
+import { ContractLog, contractLog } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { PATTERNS, RULES } from '../shared/identifiers.ts';
 import { Hash, Height, words } from '../shared/values.ts';
@@ -106,7 +106,7 @@ export const contractRoutes = [
     handle: ({ params: { contract_id }, query, read }) => {
       const list = `contract-logs ${contract_id}`;
       const page = read.contracts.logs(contract_id, query.limit, flatStart(list, eventName, query));
-      return flatPage(list, query, page, listedLog);
+      return flatPage(list, query, page, contractLog);
     },
   }),
 ];

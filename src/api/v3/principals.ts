@@ -1,11 +1,9 @@
 /** Principals: balances, nonces, transactions and balance changes. */
 import { Type } from '@sinclair/typebox';
-import { memoizeByObject } from '../../base/cache.ts';
 import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
 import { withUntouched } from '../../http/history.ts';
-import { serializeNow } from '../../http/json.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import {
@@ -19,7 +17,7 @@ import { fields, object } from '../shared/fields.ts';
 import { AddressParameter, AssetParameter, NftAssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
 import { Amount, Asset, Hash, Height, nullable, SignedAmount, Uint64, words } from '../shared/values.ts';
 import { FtBalance, ftBalance, NftInstance, nftInstance } from './tokens.ts';
-import { ListedTransaction, listedPending, listedTransaction, PendingSummary } from './transaction.ts';
+import { PendingSummary, pendingSummary, TransactionSummary, transactionSummary } from './transaction.ts';
 
 const [Lock, lock] = object<NonNullable<StoredStxBalance['locked']>>()({
   amount: [Amount, ({ amount }) => String(amount)],
@@ -118,7 +116,7 @@ const [TransactionBalanceChange, transactionBalanceChange] = object<StoredBalanc
 /** A transaction with a principal's part in it. */
 const [PrincipalTransaction, principalTransaction] = object<StoredPrincipalTransaction>()(
   {
-    transaction: [ListedTransaction, ({ transaction }) => listedTransaction(transaction)],
+    transaction: [TransactionSummary, ({ transaction }) => transactionSummary(transaction)],
     involvement: [words('sender', 'sponsor', 'affected'), ({ involvement }) => involvement],
     balance_changes: object<StoredPrincipalTransaction>()({ stx: [AssetChange, ({ stx }) => assetChange(stx)] }),
     affected_balances: object<StoredPrincipalTransaction>()({
@@ -131,15 +129,6 @@ const [PrincipalTransaction, principalTransaction] = object<StoredPrincipalTrans
 );
 
 export { balanceChange, nonces, principalTransaction, transactionBalanceChange };
-
-/** Serialize {@link balanceChange} and {@link transactionBalanceChange}, once for each cached change. */
-const listedChange = memoizeByObject((of: StoredBalanceChange) => serializeNow(balanceChange(of)));
-const listedTransactionChange = memoizeByObject((of: StoredBalanceChange) =>
-  serializeNow(transactionBalanceChange(of)),
-);
-
-/** Serializes {@link principalTransaction}, once for each cached transaction of a principal. */
-const listedInvolvement = memoizeByObject((of: StoredPrincipalTransaction) => serializeNow(principalTransaction(of)));
 
 const tag = 'Principals';
 
@@ -160,7 +149,7 @@ export const principals = [
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-transactions ${principal}`;
       const page = read.transactions.ofPrincipal(principal, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, listedInvolvement);
+      return cursorPage(list, limit, page, principalTransaction);
     },
   }),
   route({
@@ -178,7 +167,7 @@ export const principals = [
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-mempool-transactions ${principal}`;
       const page = read.mempool.ofPrincipal(principal, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, listedPending);
+      return cursorPage(list, limit, page, pendingSummary);
     },
   }),
   route({
@@ -288,7 +277,7 @@ export const balanceChanges = [
     handle: ({ params: { principal, tx_id }, query: { limit, cursor }, read }) => {
       const list = `transaction-${listOf(principal, [tx_id])}`;
       const page = read.principals.balanceChanges(principal, [tx_id], limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, listedChange);
+      return cursorPage(list, limit, page, balanceChange);
     },
   }),
   route({
@@ -313,7 +302,7 @@ export const balanceChanges = [
     handle: ({ params: { principal }, query: { tx_id, limit, cursor }, read }) => {
       const list = listOf(principal, tx_id);
       const page = read.principals.balanceChanges(principal, tx_id, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, listedTransactionChange);
+      return cursorPage(list, limit, page, transactionBalanceChange);
     },
   }),
 ];

@@ -1,12 +1,10 @@
 /** Transactions as v3 returns them: mined and pending, single and in lists; and positions on the chain. */
 import { Type } from '@sinclair/typebox';
-import { memoizeByObject } from '../../base/cache.ts';
 import type { Signer } from '../../chain/block.ts';
 import { decodeArguments } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
 import { decodePostConditions } from '../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
-import { MaybeSerialized, serializeNow } from '../../http/json.ts';
 import type { MadeBy } from '../../store/model/staking.ts';
 import type {
   PendingTransaction,
@@ -132,18 +130,11 @@ const kinds = {
 /** Pending transactions of these types only have the shared fields, since nobody broadcasts them. */
 const onlyMined = { coinbase: {}, tenure_change: {} };
 
-const listed = variants<StoredTransactionSummary, ByType<StoredTransactionSummary>>()(typeField('type'), mined, kinds, {
-  $id: 'TransactionSummary',
-});
 /** A transaction of a block as lists return it. */
-export const transactionSummary = listed[1];
-
-/** A transaction of a list, which is cached as text. */
-export const ListedTransaction = MaybeSerialized(listed[0]);
-/** Serializes {@link transactionSummary}, once for each cached transaction. */
-export const listedTransaction = memoizeByObject((of: StoredTransactionSummary) =>
-  serializeNow(transactionSummary(of)),
-);
+export const [TransactionSummary, transactionSummary] = variants<
+  StoredTransactionSummary,
+  ByType<StoredTransactionSummary>
+>()(typeField('type'), mined, kinds, { $id: 'TransactionSummary' });
 
 /** A pending transaction as lists return it. The receipt time is in Unix seconds. */
 export const [PendingSummary, pendingSummary] = variants<PendingTransaction, ByType<PendingTransaction>>()(
@@ -152,9 +143,6 @@ export const [PendingSummary, pendingSummary] = variants<PendingTransaction, ByT
   { ...kinds, ...onlyMined },
   { $id: 'MempoolTransactionSummary' },
 );
-/** Serializes {@link pendingSummary}, once for each cached transaction. */
-export const listedPending = memoizeByObject((of: PendingTransaction) => serializeNow(pendingSummary(of)));
-
 /** Large parts that are returned only on request. A part that a transaction doesn't have is ignored. */
 export const includable = ['function_args', 'source_code', 'post_conditions', 'result'] as const;
 type Include = readonly (typeof includable)[number][];
@@ -257,19 +245,13 @@ const [FullPending, fullPending] = variants<PendingTransactionDetail, ByType<Pen
   },
 );
 
-/** A single transaction. Mined ones are cached as text, without the parts that are returned only on request. */
-export const FoundTransaction = Type.Union([MaybeSerialized(FullTransaction), FullPending], {
-  $id: 'FoundTransaction',
-});
+/** A single transaction. */
+export const FoundTransaction = Type.Union([FullTransaction, FullPending], { $id: 'FoundTransaction' });
 
 /** A transaction with all its members. @param include names of large members to return */
 export function fullTransaction(found: StoredFoundTransaction, include: Include) {
-  if (!found.mined) return fullPending(found.transaction, include);
-  return include.length === 0 ? withoutParts(found.transaction) : fullMined(found.transaction, include);
+  return found.mined ? fullMined(found.transaction, include) : fullPending(found.transaction, include);
 }
-
-/** A mined transaction without the large parts. */
-const withoutParts = memoizeByObject((transaction: TransactionDetail) => serializeNow(fullMined(transaction, [])));
 
 function argumentsOf({ raw, functionArgs }: Whole<'contract_call'>) {
   const args = decodeArguments(functionArgs ?? payloadOf(raw, 'contract_call').functionArgs);

@@ -25,11 +25,10 @@ import {
   FoundTransaction,
   fullTransaction,
   includable,
-  ListedTransaction,
-  listedPending,
-  listedTransaction,
   PendingSummary,
   pendingSummary,
+  TransactionSummary,
+  transactionSummary,
 } from './transaction.ts';
 
 const types = {
@@ -122,12 +121,12 @@ export const transactions = [
     description: 'Returns the transactions of the canonical chain, newest first.',
     tag,
     query: cursorQuery,
-    response: CursorPage(ListedTransaction),
+    response: CursorPage(TransactionSummary),
     etag: chainTip,
     history: 'since',
     handle: ({ query: { limit, cursor }, read }) => {
       const page = read.transactions.page(limit, pageCursor('transactions', cursor));
-      return cursorPage('transactions', limit, page, listedTransaction);
+      return cursorPage('transactions', limit, page, transactionSummary);
     },
   }),
   route({
@@ -187,7 +186,7 @@ export const blocks = [
     tag: 'Blocks',
     params: { height_or_hash: BlockParameter },
     query: cursorQuery,
-    response: CursorPage(ListedTransaction),
+    response: CursorPage(TransactionSummary),
     notFound: UNKNOWN_BLOCK,
     etag: block,
     history: 'thing',
@@ -195,7 +194,7 @@ export const blocks = [
       const list = listOf(height_or_hash);
       const page = read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor));
       if (page === undefined) throw notFound(UNKNOWN_BLOCK);
-      return cursorPage(list, limit, page, listedTransaction);
+      return cursorPage(list, limit, page, transactionSummary);
     },
   }),
 ];
@@ -264,7 +263,7 @@ export const search = [
       ...heightsQuery,
       ...timesQuery,
     },
-    response: UncountedCursorPage(ListedTransaction),
+    response: UncountedCursorPage(TransactionSummary),
     etag: chainTip,
     history: 'since',
     handle: ({ query, read }) => {
@@ -279,7 +278,7 @@ export const search = [
       // A cursor is valid for the list of its conditions only.
       const list = inOrder(`transactions ${exactJson(conditions)}`, order);
       const page = read.transactions.meeting(conditions, order, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, listedTransaction);
+      return cursorPage(list, limit, page, transactionSummary);
     },
   }),
 ];
@@ -299,7 +298,7 @@ export const mempool = [
     history: 'pending',
     handle: ({ query: { limit, cursor }, read }) => {
       const page = read.mempool.page(limit, pageCursor(LIST, cursor));
-      return cursorPage(LIST, limit, page, listedPending);
+      return cursorPage(LIST, limit, page, pendingSummary);
     },
   }),
   // Only Stackside has this route. It returns the items of v3.
@@ -324,7 +323,7 @@ export const mempool = [
       // A cursor is valid for the list of its conditions and order only.
       const list = `mempool ${sort_by} ${exactJson(conditions)}`;
       const page = read.mempool.meeting(conditions, sort_by, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, listedPending);
+      return cursorPage(list, limit, page, pendingSummary);
     },
   }),
   route({

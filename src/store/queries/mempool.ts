@@ -29,7 +29,6 @@ import { lockQuery } from './accounts/locks.ts';
 import { startingAccountQuery } from './accounts/starting-accounts.ts';
 import { LAST_HEIGHT } from './accounts/transaction-positions.ts';
 import type { ChainQueries } from './blocks/chain.ts';
-import { type ChainCache, noChainCache } from './chain-cache.ts';
 import { down, type KeyColumn, lister, ordered, statementsOf } from './list.ts';
 import { readPage } from './page.ts';
 import { searcher, searchOf, walker, walkOf } from './planner.ts';
@@ -39,15 +38,21 @@ import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.t
 /** The columns of {@link PendingRow}. */
 const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_block_height`;
 
-const byReceipt = [down('received_at'), down('tx_id', 'bytes')];
 const lists = {
   all: ordered(
-    { select: 'SELECT received_at, tx_id FROM mempool_transactions', where: `state = ${MEMPOOL_STATE.pending}` },
-    byReceipt,
+    {
+      select: `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins}`,
+      where: `m.state = ${MEMPOOL_STATE.pending}`,
+    },
+    [down('m.received_at'), down('m.tx_id', 'bytes')],
   ),
   ofPrincipal: ordered(
-    { select: 'SELECT received_at, tx_id FROM pending_principals', where: 'principal_id = ?1' },
-    byReceipt,
+    {
+      select: `SELECT ${pendingColumns} FROM pending_principals p
+                CROSS JOIN mempool_transactions m ON m.tx_id = p.tx_id ${waiting.joins}`,
+      where: 'p.principal_id = ?1',
+    },
+    [down('p.received_at'), down('p.tx_id', 'bytes')],
   ),
 };
 
@@ -57,7 +62,6 @@ export const sql = {
   version: 'SELECT mempool_version AS version FROM progress',
   fees: `SELECT type, fee, count(*) AS transactions FROM mempool_transactions
           WHERE state = ${MEMPOOL_STATE.pending} GROUP BY type, fee ORDER BY type, fee`,
-  pending: `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   byId: `SELECT ${pendingColumns}, m.replaced_by_tx_id, m.raw
            FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   mined: `SELECT ${mined.columns}, ${MEMPOOL_STATE.pending} AS state, r.received_at, r.receipt_block_height,
@@ -74,18 +78,12 @@ export const sql = {
 /** A pending transaction as its table has it. */
 type PendingRow = SpentRow & Stored<'mempool_transactions', 'state' | 'received_at' | 'receipt_block_height'>;
 
-/** The place of a pending transaction in lists by receipt. */
-type ReceiptRow = Stored<'mempool_transactions', 'received_at' | 'tx_id'>;
-
 interface DetailRow extends PendingRow {
   replaced_by_tx_id: Uint8Array | null;
   raw: Uint8Array;
 }
 
 const MICROSECONDS = 1_000_000;
-
-/** Approximate bytes of memory of a cached pending transaction, with the text that is made of it. */
-const BYTES_OF_PENDING = 3_000;
 
 /** A number that no principal has. */
 const NOBODY = 0;
@@ -105,14 +103,12 @@ const pendingOf = (row: PendingRow): PendingTransaction => ({
 
 export type MempoolQueries = ReturnType<typeof mempoolQueries>;
 
-/** @param cache caches pending transactions */
-export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
+export function mempoolQueries(db: Database) {
   const total = prepared<{ total: number }, []>(db, sql.total);
   const version = prepared<{ version: number }, []>(db, sql.version);
   const fees = prepared<Stored<'mempool_transactions', 'type' | 'fee'> & { transactions: number }, []>(db, sql.fees);
-  const all = lister<ReceiptRow>(db, lists.all);
-  const ofPrincipal = lister<ReceiptRow>(db, lists.ofPrincipal);
-  const pending = prepared<PendingRow, [Uint8Array]>(db, sql.pending);
+  const all = lister<PendingRow>(db, lists.all);
+  const ofPrincipal = lister<PendingRow>(db, lists.ofPrincipal);
   const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
   const minedById = prepared<DetailRow, [Uint8Array]>(db, sql.mined);
   const state = prepared<Stored<'mempool_transactions', 'state'>, [Uint8Array]>(db, sql.state);
@@ -124,19 +120,6 @@ export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
     db,
     sql.ofPrincipalAt,
   );
-
-  /** The pending transaction of a row. It is cached by its receipt: once received again, it is another. */
-  function pendingAt({ received_at: receivedAt, tx_id: txId }: ReceiptRow): PendingTransaction {
-    const known = cache.ofChain().pending;
-    const key = `${receivedAt} ${txId.toHex()}`;
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const row = pending.get(txId);
-    if (row === null) throw new Error(`no pending transaction ${txId.toHex()}`);
-    const found = pendingOf(row);
-    known.set(key, found, BYTES_OF_PENDING);
-    return found;
-  }
 
   const detailOf = (row: DetailRow): PendingTransactionDetail => ({
     ...pendingOf(row),
@@ -151,11 +134,11 @@ export function mempoolQueries(db: Database, cache: ChainCache = noChainCache) {
 
   return {
     page: (limit: number, at: Cursor | null): Page<PendingTransaction> =>
-      readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: pendingAt }),
+      readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: pendingOf }),
 
     ofPrincipal(principal: string, limit: number, at: Cursor | null): Page<PendingTransaction> {
       const { principal_id: id, total } = ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
-      return readPage({ limit, at, total, ...ofPrincipal([id]), itemOf: pendingAt });
+      return readPage({ limit, at, total, ...ofPrincipal([id]), itemOf: pendingOf });
     },
 
     fees: (): OfferedFee[] =>
@@ -236,7 +219,7 @@ const walk = walkOf({
 
 export const pendingMeetingSql = {
   ...statementsOf(walk.lists),
-  at: sql.pending,
+  at: `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   countOfType: `SELECT count(*) AS n FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND type = ?1`,
   principal: 'SELECT id FROM principals WHERE address = ?1',
   oldest: `SELECT tx_id, received_at FROM mempool_transactions

@@ -8,7 +8,7 @@ import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/dat
 import { type JournalReader, openJournalReader } from '../files/journal.ts';
 import { requireSecondaryIndexes } from '../files/secondary-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
-import { type ChainCache, chainCache, sharedChain } from '../queries/chain-cache.ts';
+import { type FileCache, fileCache } from '../queries/file-cache.ts';
 import { sharedProjection } from '../queries/mempool.ts';
 import { type Reader, readerOf, type WorkLimits } from './index-reader.ts';
 
@@ -16,7 +16,7 @@ import { type Reader, readerOf, type WorkLimits } from './index-reader.ts';
 export interface IndexConnection {
   readonly reader: Reader;
   readonly db: Connection;
-  readonly cache: ChainCache;
+  readonly cache: FileCache;
   readonly begin: Statement;
   readonly end: Statement;
 }
@@ -84,7 +84,6 @@ export function openIndexFile(
   // Entries are in the journal before the index refers to them, and never change, so the journal doesn't need a snapshot.
   const journal = journalBeside(first, directory);
   const idle: IndexConnection[] = [];
-  const transactions = sharedChain();
   const projection = sharedProjection();
   let inUse = 0;
   let retired = false;
@@ -96,10 +95,10 @@ export function openIndexFile(
       throw new IndexUnavailableError('The index is being replaced.');
     }
     prepared(db, () => requireSecondaryIndexes(db, indexPath(directory)));
-    return connectionOf(db, chainCache(db, transactions));
+    return connectionOf(db, fileCache(db));
   }
 
-  function connectionOf(db: Connection, cache: ChainCache): IndexConnection {
+  function connectionOf(db: Connection, cache: FileCache): IndexConnection {
     const reader = readerOf(db, journal, number, limits, cache, turns, projection);
     return { db, reader, cache, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
@@ -109,7 +108,7 @@ export function openIndexFile(
       ? null
       : connectionOf(
           writer.db,
-          chainCache(writer.db, transactions, () => writer.changes()),
+          fileCache(writer.db, () => writer.changes()),
         );
   let isReading = false;
 
@@ -148,11 +147,10 @@ export function openIndexFile(
       isReading = true;
       try {
         if (!isPending) begin.run();
-        cache.followChain();
+        cache.refresh();
         return request(reader);
       } finally {
         isReading = false;
-        cache.leaveChain();
         db.endReads();
         if (!isPending && db.inTransaction) end.run();
       }
@@ -163,7 +161,7 @@ export function openIndexFile(
       const connection = idle.pop() ?? connect();
       try {
         connection.begin.run();
-        connection.cache.followChain();
+        connection.cache.refresh();
       } catch (error) {
         connection.db.close();
         throw error;
@@ -175,7 +173,6 @@ export function openIndexFile(
     /** Ends a snapshot, and reuses its connection for later ones. */
     end(connection: IndexConnection): void {
       inUse -= 1;
-      connection.cache.leaveChain();
       if (isEnded(connection)) idle.push(connection);
       else connection.db.close();
       closeWhatIsDone();

@@ -23,7 +23,6 @@ import { stepQueries } from '../queries/blocks/steps.ts';
 import { tenureRewardQueries } from '../queries/blocks/tenures.ts';
 import { wholeBlockQueries } from '../queries/blocks/whole-blocks.ts';
 import { windowQuery } from '../queries/blocks/windows.ts';
-import { type ChainCache, noChainCache } from '../queries/chain-cache.ts';
 import { changeQueries } from '../queries/changes.ts';
 import { contractLogQueries } from '../queries/contracts/contract-logs.ts';
 import { contractCallSearch, contractLogSearch } from '../queries/contracts/contract-search.ts';
@@ -31,6 +30,7 @@ import { contractFunctionQueries, contractQueries, deploymentQueries } from '../
 import { type LogWalkLimits, logWalk } from '../queries/contracts/log-walk.ts';
 import { type ValueSearchLimits, valueSearch } from '../queries/contracts/value-search.ts';
 import { directoryQueries } from '../queries/directories.ts';
+import { type FileCache, noFileCache } from '../queries/file-cache.ts';
 import {
   mempoolProjection,
   mempoolQueries,
@@ -92,14 +92,14 @@ export function readerOf(
   journal: EntryReader,
   file: number,
   limits: WorkLimits = {},
-  cache: ChainCache = noChainCache,
+  cache: FileCache = noFileCache,
   turns: Turns = new Turns(systemClock),
   projection: SharedProjection = sharedProjection(),
 ) {
   const chain = chainQueries(db, cache);
-  const blocks = blockQueries(db, chain, cache);
-  const mempool = mempoolQueries(db, cache);
-  const assetQueries = assetReaders(db, cache);
+  const blocks = blockQueries(db, chain);
+  const mempool = mempoolQueries(db);
+  const assetQueries = assetReaders(db);
   const details = detailQueries(db, cache);
   const events = eventQueries(db, details);
   const orphans = orphanQueries(db, chain, journal);
@@ -161,7 +161,7 @@ export function readerOf(
     tenures: tenureQueries(db),
     burnBlocks: burnBlockQueries(db, blocks.range, chain.historyStart),
     transactions: {
-      ...transactionQueries(db, { chain, mempool, details, cache }, limits.walkRows),
+      ...transactionQueries(db, { chain, mempool, details }, limits.walkRows),
       /** Canonical transactions by filters. */
       search: (...asked: Parameters<typeof search>) => search(...asked),
       /**
@@ -218,7 +218,7 @@ export function readerOf(
       /** Functions that a contract's newest deployment with an interface declares; undefined if there is none. */
       functions: contractFunctionQueries(db, cache),
       /** Logs of a contract, newest first. */
-      logs: contractLogQueries(db, cache),
+      logs: contractLogQueries(db),
       /** Logs and calls by their decoded values, newest first. */
       searchLogs: contractLogSearch(db, byValues),
       searchCalls: contractCallSearch(db, byValues),

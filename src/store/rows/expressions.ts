@@ -15,6 +15,10 @@ export const shownTime = 'coalesce(nullif(t.genesis_block_time, 0), b.block_time
 export const columnList = (alias: string, names: readonly string[]): string =>
   names.map((name) => `${alias}.${name}`).join(', ');
 
+/** An integer column with its name: as a number if a double holds it, otherwise as decimal text. */
+export const exactColumn = (alias: string, name: string): string =>
+  `iif(${alias}.${name} <= ${Number.MAX_SAFE_INTEGER}, ${alias}.${name}, CAST(${alias}.${name} AS TEXT)) AS ${name}`;
+
 /** The first position of a block. @param height an expression */
 export const firstPositionIn = (height: string): string => `${height} << ${PLACE_BITS}`;
 

@@ -16,6 +16,9 @@ export type Stored<Table extends keyof Rows, Name extends keyof Rows[Table] = ke
 /** Integer columns that a query reads as decimal text, since numbers are exact only below 2^53. */
 export type AsText<Row> = { [Name in keyof Row]: string | Extract<Row[Name], null> };
 
+/** Integer columns that a query reads as numbers if they are exact, otherwise as decimal text. */
+export type AsNumberOrText<Row> = { [Name in keyof Row]: string | Row[Name] };
+
 /** Thrown if an answer would cost more than one request may. The message suggests a cheaper request. */
 export class TooMuchWorkError extends Error {
   override readonly name = 'TooMuchWorkError';

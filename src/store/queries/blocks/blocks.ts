@@ -6,7 +6,6 @@ import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../../mo
 import { PAYLOAD } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
 import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
-import { type ChainCache, noChainCache } from '../chain-cache.ts';
 import { numberAt, pageBeyond, readPage } from '../page.ts';
 import type { ChainQueries } from './chain.ts';
 
@@ -101,13 +100,9 @@ const NO_HEIGHTS: Heights = { first: 1, last: 0 };
 /** A height below every block. */
 const NO_HEIGHT = -1;
 
-/** Approximate bytes of a cached block, with the text that is made of it. */
-const BLOCK_BYTES = 3_000;
-
 export type BlockRange = (first: number, last: number) => ChainBlock[];
 
-/** @param cache caches blocks while the chain only grows */
-export function blockQueries(db: Database, chain: ChainQueries, cache: ChainCache = noChainCache) {
+export function blockQueries(db: Database, chain: ChainQueries) {
   const rows = prepared<Row, [number, number]>(db, sql.range);
   const at = prepared<Row, [number]>(db, sql.at);
   const tip = prepared<HeightRow, []>(db, sql.tip);
@@ -119,24 +114,8 @@ export function blockQueries(db: Database, chain: ChainQueries, cache: ChainCach
   const blockAsTenure = prepared<HeightRow, [number]>(db, sql.blockAsTenure);
   const signatures = prepared<Stored<'blocks', 'signer_signatures'>, [number]>(db, sql.signatures);
 
-  function readRange(first: number, last: number): ChainBlock[] {
-    const found = rows.all(first, last).map(blockOf);
-    const known = cache.ofChain().blocks;
-    for (const block of found) known.set(block.height, block, BLOCK_BYTES);
-    return found;
-  }
-
   /** Blocks of a range, highest first. */
-  const range: BlockRange = (first, last) => {
-    const known = cache.ofChain().blocks;
-    const found: ChainBlock[] = [];
-    for (let height = last; height >= first; height--) {
-      const block = known.get(height);
-      if (block === undefined) return [...found, ...readRange(first, height)];
-      found.push(block);
-    }
-    return found;
-  };
+  const range: BlockRange = (first, last) => rows.all(first, last).map(blockOf);
   const tipHeight = (): number => tip.get()?.height ?? 0;
 
   function tenure(tenureHeight: number): Heights {

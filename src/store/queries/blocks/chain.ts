@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { BlockId, ChainTip } from '../../model/block.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { type ChainCache, noChainCache } from '../chain-cache.ts';
+import { type FileCache, noFileCache } from '../file-cache.ts';
 
 export const sql = {
   chainId: 'SELECT chain_id FROM progress',
@@ -59,7 +59,7 @@ const MAX_BLOCKS = 1_000;
 export type ChainQueries = ReturnType<typeof chainQueries>;
 
 /** @param cache caches the tip until the file changes */
-export function chainQueries(db: Database, cache: ChainCache = noChainCache) {
+export function chainQueries(db: Database, cache: FileCache = noFileCache) {
   const chainId = prepared<Stored<'progress', 'chain_id'>, []>(db, sql.chainId);
   const tip = prepared<TipRow, []>(db, sql.tip);
   const newestArrival = prepared<Pick<BlockRow, 'index_block_hash'>, []>(db, sql.newestArrival);

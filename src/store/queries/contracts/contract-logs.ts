@@ -6,7 +6,6 @@ import type { EventLocation } from '../../model/transaction.ts';
 import { COUNTER, EVENT_KIND } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
-import { type ChainCache, noChainCache } from '../chain-cache.ts';
 import { down, lister, ordered, statementsOf } from '../list.ts';
 import { isBehind, movedTo, numberAt, pageBeyond, readPage } from '../page.ts';
 
@@ -14,22 +13,30 @@ const logs = {
   select: 'SELECT position, event_index FROM events',
   where: `contract_id = ?1 AND kind = ${EVENT_KIND.log}`,
 };
-/** The logs of a contract, newest first. */
+/** The places of a contract's logs, newest first. */
 export const contractLogs = ordered(logs, [down('position'), down('event_index')], { isEnded: true });
+const lists = {
+  newest: ordered(
+    {
+      select: `SELECT e.position, e.event_index, e.topic, e.value, t.tx_id
+                 FROM events e CROSS JOIN transactions t ON t.position = e.position`,
+      where: `e.contract_id = ?1 AND e.kind = ${EVENT_KIND.log}`,
+    },
+    [down('e.position'), down('e.event_index')],
+  ),
+};
 
 export const sql = {
-  ...statementsOf({ logs: contractLogs }),
+  ...statementsOf({ logs: contractLogs, ...lists }),
   contract: 'SELECT id FROM principals WHERE address = ?1',
   total: `SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
   behind: `${logs.select} WHERE ${logs.where} AND (position, event_index) <= (?2, ?3)
             ORDER BY position DESC, event_index DESC LIMIT 1 OFFSET ?4`,
-  at: `SELECT t.tx_id, e.event_index, e.topic, e.value FROM events e JOIN transactions t ON t.position = e.position
-        WHERE e.position = ?1 AND e.event_index = ?2`,
 };
 
 type KeyRow = Stored<'events', 'position' | 'event_index'>;
 
-type Row = Stored<'transactions', 'tx_id'> & Stored<'events', 'event_index' | 'topic' | 'value'>;
+type Row = KeyRow & Stored<'transactions', 'tx_id'> & Stored<'events', 'topic' | 'value'>;
 
 /** Greater than every event index of a transaction. */
 const LAST_EVENT = Number.MAX_SAFE_INTEGER;
@@ -44,9 +51,6 @@ const logOf = (contractId: string, row: Row): ContractLog => ({
   value: row.value ?? NO_BYTES,
 });
 
-/** Approximate bytes of a cached log: its value, the texts that are made of it, and a constant. */
-const bytesOf = ({ value }: ContractLog): number => 1_500 + 8 * value.length;
-
 const keyOf = ({ position, event_index }: KeyRow): CursorKey => [position, event_index];
 
 const rowKey = (key: CursorKey): KeyRow => ({ position: numberAt(key, 0), event_index: numberAt(key, 1) });
@@ -57,27 +61,12 @@ function edgeOf(cursor: Cursor): KeyRow {
   return { position, event_index: isBehind(cursor) ? event_index - 1 : event_index };
 }
 
-/** @param cache caches logs while the chain only grows */
-export function contractLogQueries(db: Database, cache: ChainCache = noChainCache) {
+export function contractLogQueries(db: Database) {
   const contract = prepared<Stored<'principals', 'id'>, [string]>(db, sql.contract);
   const total = prepared<{ total: number }, [string]>(db, sql.total);
   const positionAt = transactionPositionQuery(db);
-  const newest = lister<KeyRow>(db, contractLogs);
+  const newest = lister<Row>(db, lists.newest);
   const behind = prepared<KeyRow, [number, number, number, number]>(db, sql.behind);
-
-  const at = prepared<Row, [number, number]>(db, sql.at);
-
-  function logAt(contractId: string, { position, event_index }: KeyRow): ContractLog {
-    const known = cache.ofChain().logs;
-    const key = `${position}/${event_index}`;
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const row = at.get(position, event_index);
-    if (row === null) throw new Error(`no log ${event_index} at position ${position}`);
-    const found = logOf(contractId, row);
-    known.set(key, found, bytesOf(found));
-    return found;
-  }
 
   /** The key of a location, or the last key before it if the index lacks the transaction. */
   function keyAt(location: EventLocation): KeyRow {
@@ -99,7 +88,7 @@ export function contractLogQueries(db: Database, cache: ChainCache = noChainCach
     const logs = total.get(contractId)?.total ?? 0;
     const at = cursorOf(id, start);
     if (at === undefined) return pageBeyond(logs);
-    const page = readPage({ limit, at, total: logs, ...newest([id]), itemOf: (row) => logAt(contractId, row) });
+    const page = readPage({ limit, at, total: logs, ...newest([id]), itemOf: (row) => logOf(contractId, row) });
     return start.item !== null && page.items.length === 0 ? undefined : page;
   };
 }

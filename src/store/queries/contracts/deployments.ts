@@ -9,7 +9,7 @@ import { MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../../r
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
-import type { ChainCache } from '../chain-cache.ts';
+import type { FileCache } from '../file-cache.ts';
 import { type CreationRow, toCreation } from '../tokens/transfers.ts';
 
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
@@ -214,7 +214,7 @@ export const contractFunctionsSql = {
 /** Number of cached interfaces, parsed; most calls go to few contracts. */
 const CACHED = 500;
 
-export function contractFunctionQueries(db: Database, cache: ChainCache) {
+export function contractFunctionQueries(db: Database, cache: FileCache) {
   const newest = prepared<Stored<'transactions', 'tx_id'> & Stored<'contracts', 'position'>, [string]>(
     db,
     contractFunctionsSql.newest,

@@ -8,7 +8,6 @@ import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../../m
 import { decimalOf } from '../../rows/amounts.ts';
 import { AFFECTED, storedToken, TOKEN } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { type ChainCache, noChainCache } from '../chain-cache.ts';
 import { down, lister, ordered, sortedRows, statementsOf, up } from '../list.ts';
 import { numberAt, readPage, textAt } from '../page.ts';
 import { nftQueries } from './nfts.ts';
@@ -27,8 +26,7 @@ export const sql = {
 /** A number that no principal or asset has, so that queries with it find nothing. */
 const NONE = 0;
 
-/** @param cache caches changes of balances until the file changes */
-export function assetReaders(db: Database, cache: ChainCache = noChainCache) {
+export function assetReaders(db: Database) {
   const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
   const ftTokens = prepared<{ total: number }, [number]>(db, sql.ftTokens);
@@ -40,7 +38,7 @@ export function assetReaders(db: Database, cache: ChainCache = noChainCache) {
   const stxHolders = balances<'address'>(db, 'stxHolders');
   const ftHolders = balances<'address'>(db, 'ftHolders');
   const nfts = nftQueries(db);
-  const changes = balanceChangeQueries(db, cache);
+  const changes = balanceChangeQueries(db);
   const transfers = transferQueries(db);
 
   const principalOf = (address: string): number => principalId.get(address)?.id ?? NONE;
@@ -138,9 +136,6 @@ interface Keyed {
 
 const STX_KIND = 0;
 
-/** Maximum number of transactions with cached changes. */
-const MAX_CHANGES = 2_000;
-
 const keyOf = ({ position, kind, identifier }: Keyed): CursorKey => [position, kind, identifier];
 
 /** Newest transaction first, then kind and identifier, both ascending. */
@@ -149,7 +144,7 @@ const order = (a: CursorKey, b: CursorKey): number =>
   numberAt(a, 1) - numberAt(b, 1) ||
   (textAt(a, 2) < textAt(b, 2) ? -1 : Number(textAt(a, 2) > textAt(b, 2)));
 
-function balanceChangeQueries(db: Database, cache: ChainCache) {
+function balanceChangeQueries(db: Database) {
   const stx = prepared<StxRow, [number, Uint8Array]>(db, balanceChangesSql.stx);
   const tokens = prepared<TokenRow, [number, number]>(db, balanceChangesSql.tokens);
 
@@ -180,18 +175,12 @@ function balanceChangeQueries(db: Database, cache: ChainCache) {
     return changes;
   }
 
-  /** Changes by the principal's id and the transaction's in hex. */
-  const changesOf = cache.memoize((key): readonly Keyed[] => {
-    const [principal = '', txId = ''] = key.split('/');
-    return ofTransaction(Number(principal), Uint8Array.fromHex(txId));
-  }, MAX_CHANGES);
-
   return {
     /** The changes by some transactions. They are few, so the whole list is made and the page cut from it. */
     page(principal: number, txIds: readonly Uint8Array[], limit: number, at: Cursor | null): Page<BalanceChange> {
-      const unique = new Set(txIds.map((txId) => txId.toHex()));
-      const all = [...unique]
-        .flatMap((txId) => changesOf(`${principal}/${txId}`))
+      const unique = new Map(txIds.map((txId) => [txId.toHex(), txId]));
+      const all = [...unique.values()]
+        .flatMap((txId) => ofTransaction(principal, txId))
         .sort((a, b) => order(keyOf(a), keyOf(b)));
       return readPage({
         ...{ limit, at, total: all.length },

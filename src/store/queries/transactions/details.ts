@@ -6,21 +6,23 @@ import { storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type CostRow, costColumns, costOf } from '../blocks/blocks.ts';
-import { type ChainCache, noChainCache } from '../chain-cache.ts';
+import { type FileCache, noFileCache } from '../file-cache.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
 
-const select = `SELECT ${summary.columns}, t.event_count, t.microblock_hash, t.microblock_sequence, b.parent_block_hash,
+const columns = `${summary.columns}, t.event_count, t.microblock_hash, t.microblock_sequence, b.parent_block_hash,
        coalesce(d.genesis_parent_index_block_hash, b.parent_index_block_hash) AS parent_index_block_hash,
        iif(d.genesis_parent_index_block_hash IS NULL, b.parent_burn_block_time, d.genesis_parent_burn_block_time)
          AS parent_burn_block_time, d.anchor_mode, ${costColumns('d')}, d.vm_error, d.result, d.post_conditions,
-       d.function_args, d.raw
-  FROM transactions t JOIN transaction_bodies d ON d.position = t.position ${summary.joins}`;
+       d.function_args, d.raw`;
+const joins = `JOIN transaction_bodies d ON d.position = t.position ${summary.joins}`;
 
 export const sql = {
-  byId: 'SELECT position, event_count FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
-  stateAt: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
-             WHERE t.position = ?1`,
-  at: `${select} WHERE t.position = ?1`,
+  byId: `SELECT t.position, t.event_count, t.status, b.index_block_hash
+           FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
+          WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
+  at: `SELECT ${columns} FROM transactions t ${joins} WHERE t.position = ?1`,
+  // In the order of the positions, which are a JSON array.
+  atEach: `SELECT ${columns} FROM json_each(?1) k CROSS JOIN transactions t ON t.position = k.value ${joins}`,
 };
 
 interface Row
@@ -52,63 +54,42 @@ const detailOf = (row: Row): TransactionDetail => ({
 /** Maximum number of cached places by id. */
 const MAX_PLACES = 1_000;
 
-/** The position of a transaction. */
-type TransactionPlace = Stored<'transactions', 'position' | 'event_count'>;
-
-/** Approximate bytes of a cached transaction: its bytes, the texts that are made of them, and a constant. */
-const bytesOf = ({ raw, result, postConditions }: TransactionDetail): number =>
-  4_000 + 8 * (raw.length + result.length + postConditions.length);
+/** The position of a transaction, and facts that many requests need. */
+type TransactionPlace = Stored<'transactions', 'position' | 'event_count' | 'status'> &
+  Stored<'blocks', 'index_block_hash'>;
 
 export type DetailQueries = ReturnType<typeof detailQueries>;
 
-/** @param cache caches transactions while the chain only grows */
-export function detailQueries(db: Database, cache: ChainCache = noChainCache) {
+/** @param cache caches places until the file changes */
+export function detailQueries(db: Database, cache: Pick<FileCache, 'memoize'> = noFileCache) {
   const byId = prepared<TransactionPlace, [Uint8Array]>(db, sql.byId);
   const at = prepared<Row, [number]>(db, sql.at);
-  const stateAt = prepared<Stored<'transactions', 'status'> & Stored<'blocks', 'index_block_hash'>, [number]>(
-    db,
-    sql.stateAt,
-  );
+  const atEach = prepared<Row, [string]>(db, sql.atEach);
 
-  /** The position of the newest transaction with an id in hex. A request reads it several times, first for the ETag. */
+  /** The place of the newest transaction with an id in hex. A request reads it several times, first for the ETag. */
   const placeByHex = cache.memoize((txId): TransactionPlace | null => byId.get(Uint8Array.fromHex(txId)), MAX_PLACES);
   const placeOf = (txId: Uint8Array): TransactionPlace | null => placeByHex(txId.toHex());
 
-  function detailAt(position: number): TransactionDetail {
-    const known = cache.ofChain().details;
-    const before = known.get(position);
-    if (before !== undefined) return before;
-    const row = at.get(position);
-    if (row === null) throw new Error(`no transaction at position ${position}`);
-    const found = detailOf(row);
-    known.set(position, found, bytesOf(found));
-    return found;
-  }
-
   return {
-    /** Position and number of events of the newest canonical transaction with an id; null if there is none. */
+    /** The place of the newest canonical transaction with an id; null if there is none. */
     placeOf,
 
     /** The newest canonical transaction with an id. */
     find(txId: Uint8Array): TransactionDetail | undefined {
       const place = placeOf(txId);
-      return place === null ? undefined : detailAt(place.position);
+      const row = place === null ? null : at.get(place.position);
+      return row === null ? undefined : detailOf(row);
     },
 
     /** Block and status of the newest canonical transaction with an id. */
     state(txId: Uint8Array): TransactionState | undefined {
       const place = placeOf(txId);
       if (place === null) return undefined;
-      const { position } = place;
-      const known = cache.ofChain().details.get(position);
-      if (known !== undefined) return { indexBlockHash: known.block.indexHash, status: known.status };
-      const found = stateAt.get(position);
-      if (found === null) throw new Error(`no transaction at position ${position}`);
-      return { indexBlockHash: found.index_block_hash, status: storedTransactionStatus.nameOf(found.status) };
+      return { indexBlockHash: place.index_block_hash, status: storedTransactionStatus.nameOf(place.status) };
     },
 
     /** Transactions at positions that exist, in the order of the positions given. */
-    at: (positions: readonly number[]): TransactionDetail[] => positions.map(detailAt),
+    at: (positions: readonly number[]): TransactionDetail[] => atEach.all(JSON.stringify(positions)).map(detailOf),
   };
 }
 

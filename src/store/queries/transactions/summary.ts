@@ -4,13 +4,13 @@ import type { TenureChangeCause } from '../../../codec/tenure-change.ts';
 import type { SummaryPayload, TransactionSummary } from '../../model/transaction.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { storedTenureCause, storedTransactionStatus, typeName } from '../../rows/enums.ts';
-import { heightIn, shownTime } from '../../rows/expressions.ts';
-import type { AsText, Stored } from '../../rows/statement.ts';
+import { exactColumn, heightIn, shownTime } from '../../rows/expressions.ts';
+import type { AsNumberOrText, Stored } from '../../rows/statement.ts';
 
 /** Columns that mined and pending transactions have in common. */
 export interface SpentRow
   extends Stored<'transactions', 'tx_id' | 'type' | 'fee' | 'amount' | 'memo' | 'function_name' | 'clarity_version'>,
-    AsText<Stored<'transactions', 'nonce' | 'sponsor_nonce'>> {
+    AsNumberOrText<Stored<'transactions', 'nonce' | 'sponsor_nonce'>> {
   sender: string;
   sponsor: string | null;
   recipient: string | null;
@@ -26,9 +26,9 @@ export interface SummaryRow
 type AnyRow = SpentRow & Partial<Pick<SummaryRow, 'tenure_change_cause'>>;
 
 const spentColumns = (t: string): string =>
-  `${t}.tx_id, ${t}.type, sender.address AS sender, CAST(${t}.nonce AS TEXT) AS nonce,
-   sponsor.address AS sponsor, CAST(${t}.sponsor_nonce AS TEXT) AS sponsor_nonce, ${t}.fee, recipient.address AS recipient, ${t}.amount, ${t}.memo, contract.address AS contract,
-   ${t}.function_name, ${t}.clarity_version`;
+  `${t}.tx_id, ${t}.type, sender.address AS sender, ${exactColumn(t, 'nonce')}, sponsor.address AS sponsor,
+   ${exactColumn(t, 'sponsor_nonce')}, ${t}.fee, recipient.address AS recipient, ${t}.amount, ${t}.memo,
+   contract.address AS contract, ${t}.function_name, ${t}.clarity_version`;
 
 const spentJoins = (t: string): string =>
   `JOIN principals sender ON sender.id = ${t}.sender_id

@@ -8,7 +8,6 @@ import type { FoundTransaction, TransactionState, TransactionSummary } from '../
 import { AFFECTED, mempoolStatus } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
-import type { ChainCache } from '../chain-cache.ts';
 import { down, lister, ordered, statementsOf } from '../list.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { numberAt, readPage } from '../page.ts';
@@ -16,15 +15,17 @@ import type { DetailQueries } from './details.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
 import { transactionWalk } from './transaction-lists.ts';
 
-const newest = [down('position')];
 const lists = {
-  all: ordered({ select: 'SELECT position FROM transactions' }, newest, { isEnded: true }),
+  all: ordered({ select: `SELECT ${summary.columns} FROM transactions t ${summary.joins}` }, [down('t.position')], {
+    isEnded: true,
+  }),
   ofPrincipal: ordered(
     {
-      select: 'SELECT position, affected, stx_sent, stx_received FROM principal_transactions',
-      where: 'principal_id = ?1',
+      select: `SELECT ${summary.columns}, p.affected, p.stx_sent, p.stx_received
+                 FROM principal_transactions p CROSS JOIN transactions t ON t.position = p.position ${summary.joins}`,
+      where: 'p.principal_id = ?1',
     },
-    newest,
+    [down('p.position')],
   ),
 };
 
@@ -38,22 +39,13 @@ export const sql = {
 
 type PositionRow = Stored<'transactions', 'position'>;
 
-type InvolvementRow = PositionRow & Stored<'principal_transactions', 'affected' | 'stx_sent' | 'stx_received'>;
+type InvolvementRow = SummaryRow & Stored<'principal_transactions', 'affected' | 'stx_sent' | 'stx_received'>;
 
 /** A number that no principal has. */
 const NOBODY = 0;
 
-/** Approximate bytes of a cached summary, with the texts that are made of it. */
-const SUMMARY_BYTES = 2_000;
-
-/** Approximate bytes of a cached transaction of a principal, with the text that is made of it. */
-const INVOLVEMENT_BYTES = 2_000;
-
-function principalTransactionOf(
-  row: InvolvementRow,
-  transaction: TransactionSummary,
-  principal: string,
-): PrincipalTransaction {
+function principalTransactionOf(row: InvolvementRow, principal: string): PrincipalTransaction {
+  const transaction = summaryOf(row);
   return {
     transaction,
     involvement:
@@ -71,58 +63,40 @@ function principalTransactionOf(
   };
 }
 
-/** Reads the summaries of transactions at existing positions. */
-function summaryReader(db: Database, cache: ChainCache) {
-  const at = prepared<SummaryRow, [number]>(db, sql.at);
-  return ({ position }: PositionRow): TransactionSummary => {
-    const known = cache.ofChain().summaries;
-    const before = known.get(position);
-    if (before !== undefined) return before;
-    const row = at.get(position);
-    if (row === null) throw new Error(`no transaction at position ${position}`);
-    const found = summaryOf(row);
-    known.set(position, found, SUMMARY_BYTES);
-    return found;
-  };
-}
-
 interface Sources {
   chain: ChainQueries;
   mempool: MempoolQueries;
   details: DetailQueries;
-  cache: ChainCache;
+}
+
+/** Reads the summaries of transactions at existing positions. */
+function summaryReader(db: Database) {
+  const at = prepared<SummaryRow, [number]>(db, sql.at);
+  return ({ position }: PositionRow): TransactionSummary => {
+    const row = at.get(position);
+    if (row === null) throw new Error(`no transaction at position ${position}`);
+    return summaryOf(row);
+  };
 }
 
 /** @param walkRows rows that a page of a list with conditions reads at most; the default if omitted */
-export function transactionQueries(db: Database, { chain, mempool, details, cache }: Sources, walkRows?: number) {
-  const summaryAt = summaryReader(db, cache);
+export function transactionQueries(db: Database, { chain, mempool, details }: Sources, walkRows?: number) {
   const total = prepared<{ total: number }, []>(db, sql.total);
-  const all = lister<PositionRow>(db, lists.all);
+  const all = lister<SummaryRow>(db, lists.all);
   const ofPrincipalTotal = prepared<Stored<'accounts', 'principal_id'> & { total: number }, [string]>(
     db,
     sql.ofPrincipalTotal,
   );
   const involvements = lister<InvolvementRow>(db, lists.ofPrincipal);
 
-  /** @param id of the principal */
-  function involvementOf(row: InvolvementRow, id: number, principal: string): PrincipalTransaction {
-    const known = cache.ofChain().involvements;
-    const key = `${id}/${row.position}`;
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const found = principalTransactionOf(row, summaryAt(row), principal);
-    known.set(key, found, INVOLVEMENT_BYTES);
-    return found;
-  }
-
   return {
     /** All canonical transactions, newest first. */
     page(limit: number, at: Cursor | null): Page<TransactionSummary> {
-      return readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: summaryAt });
+      return readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: summaryOf });
     },
 
     /** Canonical transactions that meet conditions, newest first. A page may be short, or empty, and have a next one. */
-    meeting: transactionWalk(db, summaryAt, walkRows),
+    meeting: transactionWalk(db, summaryReader(db), walkRows),
 
     /**
      * Transactions of a block, the last first; undefined if there is no such canonical block. A walk of the latest block
@@ -133,7 +107,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
       const block = chain.block(begun ? { height: heightOf(numberAt(at.key, 0)) } : id);
       if (block === null) return undefined;
       const rows = all([], positionsOf(block.height));
-      return readPage({ limit, at, total: block.transactions, ...rows, itemOf: summaryAt });
+      return readPage({ limit, at, total: block.transactions, ...rows, itemOf: summaryOf });
     },
 
     /** Transactions of a principal, newest first. */
@@ -145,7 +119,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
         at,
         total: account?.total ?? 0,
         ...involvements([id]),
-        itemOf: (row) => involvementOf(row, id, principal),
+        itemOf: (row) => principalTransactionOf(row, principal),
       });
     },
 

@@ -1,0 +1,56 @@
+/** Values that a connection caches from one snapshot to the next, until the file changes. */
+import type { Database } from 'bun:sqlite';
+import { lazy, memoize } from '../../base/cache.ts';
+
+/** The cache of one connection. */
+export interface FileCache {
+  /** A lazy value that is computed again when the file changes. */
+  lazy<T>(look: () => T): () => T;
+  /** A memo that is cleared when the file changes. @param capacity as in {@link memoize} */
+  memoize<T>(look: (key: string) => T, capacity: number): (key: string) => T;
+  /**
+   * Clears the cache if the file has changed. Call it at the beginning of each snapshot.
+   * @throws SQLiteError
+   */
+  refresh(): void;
+}
+
+/** A cache that caches nothing, for connections without marked snapshots. */
+export const noFileCache: FileCache = {
+  lazy: (look) => look,
+  memoize: (look) => look,
+  refresh: () => {},
+};
+
+/** Returns a function that reads a number that changes when another connection changes the file. */
+function fileVersion(db: Database): () => number | undefined {
+  const version = db.prepare<{ data_version: number }, []>('PRAGMA data_version');
+  return () => version.get()?.data_version;
+}
+
+/** @param version a number that changes when the content changes that the connection shows */
+export function fileCache(db: Database, version = fileVersion(db)): FileCache {
+  /** Caches to clear when the file changes. */
+  const caches: { clear(): void }[] = [];
+  /** The file's version in the last snapshot. */
+  let seen: number | undefined;
+
+  return {
+    lazy<T>(look: () => T): () => T {
+      const value = lazy(look);
+      caches.push(value);
+      return value;
+    },
+    memoize<T>(look: (key: string) => T, capacity: number): (key: string) => T {
+      const memo = memoize(look, capacity);
+      caches.push(memo);
+      return memo;
+    },
+    refresh() {
+      const now = version();
+      if (now === seen) return;
+      for (const cache of caches) cache.clear();
+      seen = now;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** Answers of a server that has cached values, compared with those of a server that has seen nothing else. */
+import { expect, test } from 'bun:test';
+import { createApp } from '../../src/commands/serve/app.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { openNew, received } from '../support/data/ingest.ts';
+import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
+import { alice, announcement, block, bob, drop, START, transfer } from '../support/events/handmade.ts';
+
+interface TransactionRow {
+  tx_id: string;
+  sender: { address: string };
+  contract_call?: { contract_id: string };
+}
+
+test('a pending transaction that is dropped and received again is listed with its new receipt', async () => {
+  using open = openNew();
+  open.ingest.receive(block(null, 'block 1').event);
+  using snapshots = watchedSnapshots(open.directory);
+  const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
+  const receipts = async () => {
+    const answer = await app.handle(new Request('http://localhost/extended/v3/mempool/transactions'));
+    const { results } = (await answer.json()) as { results: { receipt_time: number; tx_id: string }[] };
+    return results.map(({ receipt_time: time, tx_id: id }) => [time, id]);
+  };
+  const [one, other] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
+  open.ingest.receive(announcement([one, other], START));
+  expect(await receipts()).toEqual(expect.arrayContaining([one, other].map(({ id }) => [START, id])));
+  open.ingest.receive(drop([one], 'StaleGarbageCollect'));
+  expect(await receipts()).toEqual([[START, other.id]]);
+  open.ingest.receive(announcement([one], START + 60));
+  expect(await receipts()).toEqual([
+    [START + 60, one.id],
+    [START, other.id],
+  ]);
+});
+
+test('while a chain forks, a server that has cached answers as one that has seen nothing', async () => {
+  using open = openNew();
+  const appOf = (snapshots: Snapshots) => createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
+  using snapshots = watchedSnapshots(open.directory);
+  const cached = appOf(snapshots);
+  const ask = async (app: typeof cached, path: string) =>
+    (await app.handle(new Request(`http://localhost/extended/${path}`))).text();
+  const pathsOf = async (app: typeof cached): Promise<string[]> => {
+    const { results } = JSON.parse(await ask(app, 'v3/transactions?limit=30')) as { results: TransactionRow[] };
+    const contracts = new Set(results.flatMap(({ contract_call: call }) => call?.contract_id ?? []));
+    const senders = new Set(results.map(({ sender }) => sender.address));
+    const [newest] = results;
+    return [
+      ...['v3/transactions', 'v3/mempool/transactions', 'v2/blocks?limit=5', `v3/transactions/${newest?.tx_id}/events`],
+      `v3/principals/${newest?.sender.address}/transactions/${newest?.tx_id}/balance-changes`,
+      ...[...contracts].map((contract) => `v2/smart-contracts/${contract}/logs`),
+      ...[...senders].slice(0, 3).map((sender) => `v3/principals/${sender}/transactions`),
+      ...[...senders].slice(0, 3).map((sender) => `v3/principals/${sender}/mempool/transactions`),
+    ];
+  };
+  let [logs, forks, tip] = [0, 0, 0];
+  for (const event of devnetEvents({ seed: 6, blocks: 40, accounts: 8, transactionsPerBlock: 4, forkEvery: 3 })) {
+    open.ingest.receive(received(event));
+    if (event.path !== '/new_block') continue;
+    using anew = watchedSnapshots(open.directory);
+    const fresh = appOf(anew);
+    for (const path of await pathsOf(cached)) {
+      const answer = await ask(cached, path);
+      expect([path, answer]).toEqual([path, await ask(fresh, path)]);
+      if (path.endsWith('/logs') && JSON.parse(answer).results.length > 0) logs += 1;
+    }
+    const height = open.ingest.tipHeight();
+    if (height === tip) forks += 1;
+    tip = height;
+  }
+  expect([logs > 20, forks > 3]).toEqual([true, true]);
+});
