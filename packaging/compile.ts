@@ -54,8 +54,7 @@ const program = (origin: Origin, consoleBundle: ConsoleBundle) => ({
 /**
  * Compiles the executable. The same source and the same name of the file give the same bytes, in every folder.
  *
- * Identifiers are not minified: Elysia compares class names at run time, and its answers to invalid requests break in
- * silence without them.
+ * Identifiers aren't minified, so that stack traces in the log name functions: shorter names would save 2 % of the file.
  * @param target null for this machine, with the Bun that runs
  * @returns its path
  */

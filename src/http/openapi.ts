@@ -1,4 +1,4 @@
-/** The OpenAPI document: an operation for each route, made from its declaration, and the shared schemas. */
+/** OpenAPI: the operation of each route, made from its declaration, and the document of all operations. */
 import { OptionalKind, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { type ErrorShape, type ErrorStatus, Problem, problems, reasonOf } from './errors.ts';
 import { HEIGHT_HEADER, Height, MAX_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from './heights.ts';
@@ -31,7 +31,9 @@ interface Described {
   deprecated?: unknown;
   access?: unknown;
   keyless?: boolean;
+  hidden?: boolean;
   etag: unknown;
+  history: HistoryRequirement;
   /** Whether the route reads the index (default: true). */
   snapshot?: boolean;
   /** Status of a successful response (default: 200). */
@@ -43,6 +45,7 @@ interface Described {
 /** A body of a request or a response. */
 interface Body {
   description: string;
+  headers?: Record<string, { $ref: string }>;
   content?: Record<string, { schema: TSchema; example?: unknown }>;
 }
 
@@ -53,39 +56,49 @@ const unavailable = ({ schema, unavailableSchema }: ErrorShape): Body =>
     unavailableSchema ?? schema,
   );
 
-/** Makes the operation of a route. */
+/**
+ * Makes the operation of a route: Elysia's `detail`. Its parts are made when they are read, since most servers never show the
+ * document.
+ */
 export function operation(route: Described) {
-  const {
-    path,
+  const { operationId, summary, description, tag, hidden = false, deprecated, optionalBody = false } = route;
+  const body = bodyOf(route);
+  return {
+    ...(hidden ? { hide: true } : {}),
     operationId,
     summary,
-    description,
-    tag,
-    params = {},
-    described = {},
-    optionalBody = false,
-    response,
-    plainText = false,
-    otherTypes = {},
-    errors = problems,
-    notFound,
-    notFoundBody = errors.schema,
-    refusals = {},
-    redirects,
-    deprecated,
-    access,
-    keyless = false,
-    etag,
-    snapshot = true,
-    status = 200,
-  } = route;
-  const { query = route.query ?? {}, body = route.body } = described;
-  const problem = errors.schema;
-  const needsKey = access !== undefined && !keyless;
-  const parameters = [
+    ...(description === undefined ? {} : { description }),
+    tags: [tag],
+    ...(deprecated === undefined ? {} : { deprecated: true }),
+    ...(needsKey(route) ? { security: [{ [KEY_SCHEME]: [] }] } : {}),
+    get parameters() {
+      return parametersOf(route);
+    },
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: !optionalBody, content: { [JSON_TYPE]: { schema: body } } } }),
+    get responses() {
+      return responsesOf(route);
+    },
+  };
+}
+
+const needsKey = ({ access, keyless = false }: Described): boolean => access !== undefined && !keyless;
+const bodyOf = ({ body, described }: Described): TSchema | undefined => described?.body ?? body;
+
+function parametersOf({ params = {}, query = {}, described, snapshot = true }: Described) {
+  return [
     ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema)),
-    ...Object.entries(query).map(([name, schema]) => parameter('query', name, schema)),
+    ...Object.entries(described?.query ?? query).map(([name, schema]) => parameter('query', name, schema)),
+    ...(snapshot ? [MIN_HEIGHT] : []),
   ];
+}
+
+function responsesOf(route: Described): Record<string, Body> {
+  const { path, response, status = 200, plainText = false, otherTypes = {}, redirects, etag, snapshot = true } = route;
+  const { errors = problems, notFound, notFoundBody = errors.schema, refusals = {}, deprecated, history } = route;
+  const problem = errors.schema;
+  const body = bodyOf(route);
   const responses: Record<string, Body> = {
     [status]:
       status === 204
@@ -95,13 +108,13 @@ export function operation(route: Described) {
           : withOtherTypes(json('OK', response), otherTypes),
     ...(redirects === undefined ? {} : { 302: { description: redirects } }),
     ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match is still current' } }),
-    ...(parameters.length === 0 && body === undefined && !snapshot && !isOwnPath(path)
+    ...(parametersOf(route).length === 0 && body === undefined && !isOwnPath(path)
       ? {}
       : { 400: json('A parameter or the body is invalid', problem) }),
     ...(body === undefined
       ? {}
       : { 413: json('The body is too large', problem), 415: json('The body is not sent as JSON', problem) }),
-    ...(needsKey ? { 401: json('The API key is missing or wrong', problem) } : {}),
+    ...(needsKey(route) ? { 401: json('The API key is missing or wrong', problem) } : {}),
     ...(notFound === undefined ? {} : { 404: json(notFound, notFoundBody) }),
     ...(snapshot ? { 503: unavailable(errors) } : {}),
     ...Object.fromEntries(Object.entries(refusals).map(([refused, meaning]) => [refused, json(meaning, problem)])),
@@ -111,19 +124,7 @@ export function operation(route: Described) {
           410: json('The route is retired: the operator switched it off, or its sunset date has passed', Problem),
         }),
   };
-  const requestBody: (Pick<Body, 'content'> & { required: boolean }) | undefined =
-    body === undefined ? undefined : { required: !optionalBody, content: { [JSON_TYPE]: { schema: body } } };
-  return {
-    operationId,
-    summary,
-    ...(description === undefined ? {} : { description }),
-    tags: [tag],
-    ...(deprecated === undefined ? {} : { deprecated: true }),
-    ...(needsKey ? { security: [{ [KEY_SCHEME]: [] }] } : {}),
-    parameters,
-    ...(requestBody === undefined ? {} : { requestBody }),
-    responses,
-  };
+  return snapshot ? withHeaders(responses, history) : responses;
 }
 
 const MIN_HEIGHT = {
@@ -149,21 +150,17 @@ const NAMES_HEIGHT = /^([23]..|404)$/;
 /** Statuses of responses that may have nothing older than a block. */
 const NAMES_HISTORY = /^(200|304)$/;
 
-/** Adds the headers of a route that reads the index to its operation. */
-function withHeaders(operation: Operation, history: HistoryRequirement): Operation {
+/** Adds the headers of a route that reads the index to its responses. */
+function withHeaders(responses: Record<string, Body>, history: HistoryRequirement): Record<string, Body> {
   const height = { [HEIGHT_HEADER]: { $ref: '#/components/headers/Height' } };
   const both = { ...height, [HISTORY_HEADER]: { $ref: '#/components/headers/HistoryFrom' } };
   const headersOf = (status: string) => (history === 'since' && NAMES_HISTORY.test(status) ? both : height);
-  return {
-    ...operation,
-    parameters: [...operation.parameters, MIN_HEIGHT],
-    responses: Object.fromEntries(
-      Object.entries(operation.responses).map(([status, response]) => [
-        status,
-        NAMES_HEIGHT.test(status) ? { ...response, headers: headersOf(status) } : response,
-      ]),
-    ),
-  };
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => [
+      status,
+      NAMES_HEIGHT.test(status) ? { ...response, headers: headersOf(status) } : response,
+    ]),
+  );
 }
 
 /** A recorded request of an operation, and its response. */
@@ -204,47 +201,46 @@ export interface ApiDescription {
   examples: Readonly<Record<string, RecordedExample>>;
 }
 
-/** The members of a route that the document is made from. */
-interface DocumentedRoute {
-  method: string;
-  path: string;
-  detail: Operation;
-  hidden: boolean;
-  /** Whether the route reads the index. */
-  snapshot: boolean;
-  history: HistoryRequirement;
-}
-
 /** A relative URL, so that the server is the one the document was loaded from, also behind a reverse proxy. */
 const SERVERS = [{ url: '/', description: 'The server that serves this document' }];
 
+/** The document without the routes, for `@elysiajs/swagger`. @param version of the API */
+export const documentationOf = (version: string, { title, description, tags }: ApiDescription) => ({
+  openapi: '3.1.0',
+  info: { title, description, version },
+  servers: SERVERS,
+  tags,
+});
+
+/** Operations by path and method. */
+type Paths = Record<string, Record<string, Operation>>;
+
+/** The document that `@elysiajs/swagger` makes. */
+export interface SwaggerDocument {
+  paths: Paths;
+}
+
 /**
- * The OpenAPI document.
- * @param version of the API
+ * Completes the document that `@elysiajs/swagger` made from the routes: adds examples, and moves shared schemas, parameters and
+ * responses to components.
  * @throws Error if two schemas have the same name
  */
-export function openApiDocument(
-  routes: readonly DocumentedRoute[],
-  version: string,
-  { title, description, tags, examples }: ApiDescription,
-): object {
-  const paths: Record<string, Record<string, Operation>> = {};
+export function completed(document: SwaggerDocument, examples: ApiDescription['examples']): object {
+  const paths: Paths = {};
   const answers: [TSchema | undefined, unknown][] = [];
-  for (const { method, path, detail, hidden, snapshot, history } of routes) {
-    if (hidden) continue;
-    const recorded = examples[detail.operationId] ?? {};
-    const entry = withExample(detail, recorded);
-    paths[path] = { ...paths[path], [method.toLowerCase()]: snapshot ? withHeaders(entry, history) : entry };
-    answers.push([schemaOf(detail.responses[200] ?? detail.responses[202]), recorded.answer]);
+  for (const [routed, methods] of Object.entries(document.paths)) {
+    for (const [method, made] of Object.entries(methods)) {
+      const { path, operation } = published(routed, made);
+      const recorded = examples[operation.operationId] ?? {};
+      paths[path] = { ...paths[path], [method]: withExample(operation, recorded) };
+      answers.push([schemaOf(operation.responses[200] ?? operation.responses[202]), recorded.answer]);
+    }
   }
   const { value, schemas } = withReferences(paths);
   for (const [schema, answer] of answers) addExamples(schemas, schema, answer);
   const { parameters, responses } = sharedParts(Object.values(value).flatMap((methods) => Object.values(methods)));
   return {
-    openapi: '3.1.0',
-    info: { title, description, version },
-    servers: SERVERS,
-    tags,
+    ...document,
     paths: value,
     components: {
       securitySchemes: { [KEY_SCHEME]: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } },
@@ -254,6 +250,18 @@ export function openApiDocument(
       schemas,
     },
   };
+}
+
+/**
+ * Returns the published path of an operation. The router numbers the parameters of a path, and the plugin puts these
+ * before the parameters of the operation.
+ */
+function published(routed: string, operation: Operation): { path: string; operation: Operation } {
+  const numbered = /\{\w+\}/g;
+  const parameters = operation.parameters.slice(routed.match(numbered)?.length ?? 0);
+  const names = parameters.values();
+  const path = routed.replace(numbered, () => `{${names.next().value?.name}}`);
+  return { path, operation: { ...operation, parameters } };
 }
 
 /** Adds an answer as the example of its schema; for a list, also as the examples of its items. The first example is used. */

@@ -14,7 +14,7 @@ import { noFaucets } from '../../src/faucets/faucets.ts';
 import { changeRoutes } from '../../src/hooks/routes/changes.ts';
 import { hookRoutes } from '../../src/hooks/routes/hooks.ts';
 import { checkedBody } from '../../src/http/checker.ts';
-import { openApiDocument, operation, type RecordedExample } from '../../src/http/openapi.ts';
+import { completed, operation, type RecordedExample } from '../../src/http/openapi.ts';
 import origin from '../../src/http/scalar/origin.json' with { type: 'json' };
 import { resolved } from '../support/api/random-urls.ts';
 import { recordExamples, targetOf } from '../support/generate/examples.ts';
@@ -413,17 +413,14 @@ test('a nullable value accepts null', () => {
 
 /** The schemas of a document with these answers. */
 function schemasOf(...answers: TSchema[]): Record<string, Schema> {
-  const status = routes.get('getStatus')!;
-  const made = answers.map((response, at) => {
-    const path = `/${at}`;
-    return {
-      ...status,
-      path,
-      detail: operation({ operationId: path, summary: '', tag: '', etag: null, path, response }),
-    };
-  });
-  const described = { title: '', description: '', tags: [], examples: {} };
-  return (openApiDocument(made, '1', described) as Document).components.schemas;
+  const paths = Object.fromEntries(
+    answers.map((response, at) => {
+      const path = `/${at}`;
+      const get = operation({ operationId: path, summary: '', tag: '', etag: null, history: 'none', path, response });
+      return [path, { get }];
+    }),
+  );
+  return (completed({ paths }, {}) as Document).components.schemas;
 }
 
 test('two different schemas with one name are rejected', () => {

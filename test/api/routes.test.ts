@@ -9,7 +9,7 @@ import { checkedBody } from '../../src/http/checker.ts';
 import { type ApiEvent, failures } from '../../src/http/errors.ts';
 import { encodeCursor } from '../../src/http/pagination.ts';
 import { responder } from '../../src/http/respond.ts';
-import { addRoutes, route } from '../../src/http/route.ts';
+import { plugin, route } from '../../src/http/route.ts';
 import { type CursorSide, HEAD } from '../../src/store/model/page.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { alice, block, bob, drop, hashOf, receipt, transfer } from '../support/events/handmade.ts';
@@ -327,7 +327,7 @@ test('in tests, an answer that violates its schema is a 500 with the path of the
     handle: () => ({ results: ['much' as never] }),
   });
   const failure = failures(respond, (event) => logged.push(event));
-  const app = addRoutes(new Elysia(), routeContext({ respond, failure, snapshots: sampleIndex() }), [listed]);
+  const app = new Elysia().use(plugin(routeContext({ respond, failure, snapshots: sampleIndex() }), [listed]));
   expect((await app.handle(new Request('http://localhost/list'))).status).toBe(500);
   expect(String((logged[0] as { cause: unknown }).cause)).toContain('/list answers at /results/0');
 });

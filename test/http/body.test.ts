@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { addRoutes, route } from '../../src/http/route.ts';
+import { plugin, route } from '../../src/http/route.ts';
 import { routeContext } from '../api/route-context.ts';
 
 const context = routeContext();
@@ -24,7 +24,7 @@ const sum = route({
   snapshot: false,
   handle: ({ params, body }) => ({ name: params.name, sum: body.numbers.reduce((a, b) => a + b, 0) }),
 });
-const app = addRoutes(new Elysia(), context, [sum]);
+const app = new Elysia().use(plugin(context, [sum]));
 
 async function post(
   body: string | undefined,

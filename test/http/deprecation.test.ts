@@ -5,7 +5,7 @@ import { Elysia } from 'elysia';
 import { type Deprecation, type DeprecationPolicy, queriesOf } from '../../src/http/deprecation.ts';
 import { notFound } from '../../src/http/errors.ts';
 import type { SentText } from '../../src/http/parameters.ts';
-import { addRoutes, route } from '../../src/http/route.ts';
+import { plugin, route } from '../../src/http/route.ts';
 import { routeContext } from '../api/route-context.ts';
 import { sampleIndex } from '../api/test-app.ts';
 
@@ -52,7 +52,7 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
       { method: 'GET', path: '/new/{name}', query: { limit: Type.Integer({ minimum: 1, maximum: 50 }) } },
     ]),
   });
-  const app = addRoutes(new Elysia(), context, [old]);
+  const app = new Elysia().use(plugin(context, [old]));
   const get = (path: string, headers: Record<string, string> = {}) =>
     Promise.resolve(app.handle(new Request(`http://localhost${path}`, { headers })));
   return { get, detail: old.detail, handled: () => handled };

@@ -66,8 +66,8 @@ import type { RateLimiter } from '../../http/rate-limit.ts';
 import { responder } from '../../http/respond.ts';
 import { responseCache } from '../../http/response-cache.ts';
 import {
-  addRoutes,
   answersHead,
+  plugin,
   type RequestMetrics,
   type Route,
   type RouteContext,
@@ -258,12 +258,12 @@ export function createApp(options: ApiOptions): AnyElysia {
     managing,
     consoleRoutes,
     devnetRoutes(steering),
-    ...(nodeProxy !== undefined ? [nodeRoutes(nodeProxy)] : []),
+    nodeProxy === undefined ? [] : nodeRoutes(nodeProxy),
   ];
-  for (const routes of all) addRoutes(app, context, routes);
-  app.use(docs(respond, version, apiDescription, all.flat()));
+  for (const routes of all) app.use(plugin(context, routes));
+  app.use(docs(respond, version, apiDescription));
   requireFreePrefixes(prefixes, [...app.routes.map(({ path }) => path), ...REALTIME_PATHS]);
-  return addRoutes(app, context, prefixRoutes(prefixes));
+  return app.use(plugin(context, prefixRoutes(prefixes)));
 }
 
 /** The introductions of the OpenAPI document: each tag of a route once, in the order of the document. */
