@@ -19,10 +19,21 @@ import { ApiError, HistoryError, ShapedError } from './errors.ts';
  *   has the code `BEFORE_HISTORY`.
  * - `since`: everything since the first block, for the rows of a list, or for estimates from them. Answers have the header
  *   {@link HISTORY_HEADER}, and a 404 has the same code as for `thing`.
+ * - `payouts`: as `since`, for payouts of Bitcoin blocks. Blocks that were filled from the node lack payouts: the header
+ *   {@link WITHOUT_PAYOUTS_HEADER} lists their heights.
  * - `account`: the STX and the nonces of accounts, which the server requests from the node. The handler calls {@link withUntouched}.
  * - `whole`: all blocks, for sums, tokens, stacking and names: 503 with the code `HISTORY_INCOMPLETE`.
+ * - `all-payouts`: as `whole`, with the header of `payouts`.
  */
-export type HistoryRequirement = 'none' | 'pending' | 'thing' | 'since' | 'account' | 'whole';
+export type HistoryRequirement =
+  | 'none'
+  | 'pending'
+  | 'thing'
+  | 'since'
+  | 'payouts'
+  | 'account'
+  | 'whole'
+  | 'all-payouts';
 
 /** Response header: height of the first block of the index, if the chain has earlier blocks. */
 export const HISTORY_HEADER = 'stackside-history-from';
@@ -126,15 +137,35 @@ export function notFoundText(read: Reader, message: string): string {
 }
 
 /** Response header: Bitcoin heights with unknown payouts, as ranges such as `870000-870012,870020`. */
-export const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
+const WITHOUT_PAYOUTS_HEADER = 'stackside-without-payouts';
 /** Ranges of heights that the header has at most; the last one then covers all that follow. */
 const MAX_RANGES = 50;
 
 /** Returns the Bitcoin blocks that were filled from the node, which doesn't return payouts, as ranges; null if there are none. */
-export function missingPayouts(read: Reader): string | null {
+function missingPayouts(read: Reader): string | null {
   const ranges = read.burnRewards.withoutPayouts();
   const [last, cut] = [ranges.at(-1), ranges[MAX_RANGES - 1]];
   if (last === undefined) return null;
   const named = cut === undefined ? ranges : [...ranges.slice(0, MAX_RANGES - 1), [cut[0], last[1]] as const];
   return named.map(([first, end]) => (first === end ? String(first) : `${first}-${end}`)).join(',');
+}
+
+/** Whether answers may lack rows from before the first block. They then have the header {@link HISTORY_HEADER}. */
+export const isPartial = (history: HistoryRequirement): boolean => history === 'since' || history === 'payouts';
+
+/**
+ * Checks that an index has the part of the chain that a route needs.
+ * @returns the height of the first block, or null if the route may ignore it, and headers of the answer
+ * @throws ApiError if older blocks are needed
+ */
+export function requireHistory(
+  read: Reader,
+  history: HistoryRequirement,
+): { from: number | null; headers: Record<string, string> } {
+  const from = history === 'none' || history === 'pending' ? null : read.chain.historyFrom();
+  const headers = from !== null && isPartial(history) ? withFrom(from) : {};
+  if (history === 'whole' || history === 'all-payouts') requireWholeHistory(read);
+  if (history !== 'payouts' && history !== 'all-payouts') return { from, headers };
+  const missing = missingPayouts(read);
+  return { from, headers: missing === null ? headers : { ...headers, [WITHOUT_PAYOUTS_HEADER]: missing } };
 }

@@ -2,7 +2,7 @@
 import { OptionalKind, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { type ErrorShape, type ErrorStatus, Problem, problems, reasonOf } from './errors.ts';
 import { HEIGHT_HEADER, Height, MAX_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from './heights.ts';
-import { HISTORY_HEADER, HistoryFrom, type HistoryRequirement } from './history.ts';
+import { HISTORY_HEADER, HistoryFrom, type HistoryRequirement, isPartial } from './history.ts';
 import { isOwnPath } from './parameters.ts';
 
 /** Name of the security scheme for routes that need a key. */
@@ -154,7 +154,7 @@ const NAMES_HISTORY = /^(200|304)$/;
 function withHeaders(responses: Record<string, Body>, history: HistoryRequirement): Record<string, Body> {
   const height = { [HEIGHT_HEADER]: { $ref: '#/components/headers/Height' } };
   const both = { ...height, [HISTORY_HEADER]: { $ref: '#/components/headers/HistoryFrom' } };
-  const headersOf = (status: string) => (history === 'since' && NAMES_HISTORY.test(status) ? both : height);
+  const headersOf = (status: string) => (isPartial(history) && NAMES_HISTORY.test(status) ? both : height);
   return Object.fromEntries(
     Object.entries(responses).map(([status, response]) => [
       status,

@@ -11,15 +11,7 @@ import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './er
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
 import { type Heights, minimumHeight, ResponseHeight } from './heights.ts';
-import {
-  type AskAccount,
-  errorSince,
-  HISTORY_HEADER,
-  type HistoryRequirement,
-  missingPayouts,
-  requireWholeHistory,
-  WITHOUT_PAYOUTS_HEADER,
-} from './history.ts';
+import { type AskAccount, errorSince, type HistoryRequirement, requireHistory } from './history.ts';
 import { jsonParts } from './json.ts';
 import { isChainKnown, unknownChain } from './known-chain.ts';
 import { operation, type Refusals } from './openapi.ts';
@@ -135,8 +127,6 @@ interface Declaration<
   etag: ETagKind<Values<P>> | null;
   /** The part of the chain that the answers need; `none` for a route that doesn't read the index. */
   history: Need;
-  /** Whether the answers have payouts of Bitcoin blocks, which blocks that were filled from the node lack. */
-  payouts?: boolean;
   /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
   access?: Access<Values<P>, Caller>;
   /** Whether `access` allows requests without a key. */
@@ -394,7 +384,7 @@ function answering(
   readers: () => ReturnType<typeof readersOf>,
 ): (request: Request, noted: NotedSnapshot) => Answer {
   const { method = 'GET', path, response, status = 200, plainText = false, history } = declaration;
-  const { moved, snapshot = true, long = false, payouts = false } = declaration;
+  const { moved, snapshot = true, long = false } = declaration;
   const etag = method === 'GET' ? declaration.etag : null;
   const success = plainText ? respond.plainText : respond.jsonText;
 
@@ -444,8 +434,9 @@ function answering(
 
   /** Starts to read for an answer. @returns the tag, and the response if the handler needn't run, else null */
   function begun(read: Reader, asked: AnyAsked, noted: NotedSnapshot) {
-    noted.from = history === 'none' || history === 'pending' ? null : read.chain.historyFrom();
-    if (history === 'whole') requireWholeHistory(read);
+    const { from, headers } = requireHistory(read, history);
+    noted.from = from;
+    noted.headers = headers;
     const tag = currentTag(read, asked.params);
     // A rebuilt index may have another history of the same chain.
     const cacheTag = `${read.file} ${tag}`;
@@ -460,16 +451,7 @@ function answering(
   }
 
   /** Ends to read for an answer. @param answered the handler's result @returns a function that reads nothing more */
-  function done(
-    read: Reader,
-    asked: AnyAsked,
-    noted: NotedSnapshot,
-    { tag, cacheTag, kept }: ReturnType<typeof begun>,
-    answered?: unknown,
-  ): MakeResponse {
-    if (history === 'since' && noted.from !== null) noted.headers = { [HISTORY_HEADER]: String(noted.from) };
-    const lacking = payouts ? missingPayouts(read) : null;
-    if (lacking !== null) noted.headers = { ...noted.headers, [WITHOUT_PAYOUTS_HEADER]: lacking };
+  function done(asked: AnyAsked, { tag, cacheTag, kept }: ReturnType<typeof begun>, answered?: unknown): MakeResponse {
     if (kept !== null) return kept;
     const store = tag === null ? undefined : (text: string) => cache.set(asked.target, cacheTag, text);
     return () => finished(answered, asked, tag, store);
@@ -478,13 +460,13 @@ function answering(
   function readNow(read: Reader, asked: AnyAsked, noted: NotedSnapshot): MakeResponse {
     const state = begun(read, asked, noted);
     const answered = state.kept === null ? declaration.handle({ ...asked, read, askAccount }) : undefined;
-    return done(read, asked, noted, state, answered);
+    return done(asked, state, answered);
   }
 
   async function readLater(read: Reader, asked: AnyAsked, noted: NotedSnapshot): Promise<MakeResponse> {
     const state = begun(read, asked, noted);
     const answered = state.kept === null ? await declaration.handle({ ...asked, read, askAccount }) : undefined;
-    return done(read, asked, noted, state, answered);
+    return done(asked, state, answered);
   }
 
   /** Answers a request that may take several turns, or that waits for its minimum height or for the node. */

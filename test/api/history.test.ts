@@ -8,7 +8,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
-import { HISTORY_HEADER } from '../../src/http/history.ts';
+import { HISTORY_HEADER, isPartial } from '../../src/http/history.ts';
 import type { Route } from '../../src/http/route.ts';
 import type { StartingAccount } from '../../src/store/queries/accounts/starting-accounts.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -173,6 +173,8 @@ type Verdict = 'refused' | 'not found' | 'equal' | 'account' | 'cut';
 const withoutMaking = (locked: object | null) =>
   locked && { ...locked, pox_version: null, lock_tx_id: null, stacks_lock_height: null, burn_lock_height: null };
 
+const needsWhole = ({ history }: Route): boolean => history === 'whole' || history === 'all-payouts';
+
 /** Compares the answers of both servers to a request. @returns the outcome on the server with partial history */
 function compare(route: Route, both: Both, whole: Answer, since: Answer): Verdict {
   const { history } = route;
@@ -181,7 +183,7 @@ function compare(route: Route, both: Both, whole: Answer, since: Answer): Verdic
   if (since.status === 503) {
     expect(since.text).toMatch(/HISTORY_INCOMPLETE|ASKING_NODE/);
     expect([named, since.text.includes(String(from))]).toEqual([String(from), true]);
-    expect(history === 'whole' || history === 'account' || REFUSING.has(route.path)).toBe(true);
+    expect(needsWhole(route) || history === 'account' || REFUSING.has(route.path)).toBe(true);
     return 'refused';
   }
   if (since.status === 404 && since.text.includes('BEFORE_HISTORY')) {
@@ -190,8 +192,8 @@ function compare(route: Route, both: Both, whole: Answer, since: Answer): Verdic
     return 'not found';
   }
   expect(since.status).toBe(whole.status);
-  if (since.status !== 200 || history !== 'since') {
-    expect([named, history === 'whole' && since.status === 200]).toEqual([null, false]);
+  if (since.status !== 200 || !isPartial(history)) {
+    expect([named, needsWhole(route) && since.status === 200]).toEqual([null, false]);
     const { history_from: begins = from, ...body } = since.body;
     if (history === 'account' && body.locked?.lock_tx_id === null) whole.body.locked = withoutMaking(whole.body.locked);
     expect([begins, body]).toEqual([from, { ...whole.body }]);
@@ -388,7 +390,7 @@ test(
         if (beginning === undefined) return;
         using both = await Both.of(events, beginning, (account) => account % 3 > 0);
         const requests = await Requests.of(both.whole, both.from, new Prng(`history ${seed} ${choice}`));
-        for (const route of [...routes, ...routes.filter(({ history }) => history !== 'whole')]) {
+        for (const route of [...routes, ...routes.filter((one) => !needsWhole(one))]) {
           const target = requests.draw(route);
           const [whole, since] = [await both.whole.ask(target), await both.since.ask(target)];
           try {

@@ -61,8 +61,7 @@ export const stakingRewards = [
     query: cursorQuery,
     response: CursorPage(CycleRewards),
     etag: chainAndBurnBlock,
-    history: 'whole',
-    payouts: true,
+    history: 'all-payouts',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `staking-rewards ${principal}`;
       const page = read.staking.cycles(principal, limit, pageCursor(list, cursor));

@@ -85,8 +85,7 @@ export const burnRewards = [
     response: OffsetPage(RewardSlot),
     deprecated: { replacement: null },
     etag: null,
-    history: 'since',
-    payouts: true,
+    history: 'payouts',
     handle: ({ query, read }) => offsetPage(query, read.burnRewards.slots(null, query.limit, query.offset), rewardSlot),
   }),
   route({
@@ -100,8 +99,7 @@ export const burnRewards = [
     response: OffsetPage(RewardSlot),
     deprecated: { replacement: null },
     etag: null,
-    history: 'since',
-    payouts: true,
+    history: 'payouts',
     handle: ({ params: { address }, query, read }) =>
       offsetPage(query, read.burnRewards.slots(address, query.limit, query.offset), rewardSlot),
   }),
@@ -115,8 +113,7 @@ export const burnRewards = [
     response: UncountedPage(BurnReward),
     deprecated: { replacement: null, related: '/extended/v3/staking/bonds' },
     etag: null,
-    history: 'since',
-    payouts: true,
+    history: 'payouts',
     handle: ({ query, read }) =>
       uncountedPage(query, read.burnRewards.rewards(null, query.limit, query.offset), burnReward),
   }),
@@ -132,8 +129,7 @@ export const burnRewards = [
     response: UncountedPage(BurnReward),
     deprecated: { replacement: '/extended/v3/principals/{principal}/staking/bonds', parts: stacksPrincipal },
     etag: null,
-    history: 'since',
-    payouts: true,
+    history: 'payouts',
     handle: ({ params: { address }, query, read }) =>
       uncountedPage(query, read.burnRewards.rewards(address, query.limit, query.offset), burnReward),
   }),
@@ -148,8 +144,7 @@ export const burnRewards = [
     response: RewardTotal,
     deprecated: { replacement: '/extended/v3/principals/{principal}/staking', parts: stacksPrincipal },
     etag: null,
-    history: 'whole',
-    payouts: true,
+    history: 'all-payouts',
     handle: ({ params: { address }, read }) => ({
       reward_recipient: address,
       reward_amount: read.burnRewards.total(address),

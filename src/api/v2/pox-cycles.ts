@@ -218,8 +218,7 @@ export const poxTransactions = [
     query,
     response: OffsetPage(PoxTransaction),
     etag: chainAndBurnBlock,
-    history: 'since',
-    payouts: true,
+    history: 'payouts',
     handle: ({ params: { height_or_hash }, query, read }) =>
       offsetPage(query, read.burnRewards.outputsOf(height_or_hash, query.limit, query.offset), poxTransaction),
   }),
@@ -238,8 +237,7 @@ export const poxTransactions = [
     query,
     response: OffsetPage(PoxTransaction),
     etag: chainAndBurnBlock,
-    history: 'since',
-    payouts: true,
+    history: 'payouts',
     handle: ({ params: { burnchain_address }, query, read }) => {
       const page = read.burnRewards.outputsTo(burnchain_address, query.limit, query.offset);
       return offsetPage(query, page, poxTransaction);
