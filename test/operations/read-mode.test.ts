@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
+import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -9,6 +10,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
+import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 5, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
@@ -18,10 +20,16 @@ interface Readiness {
   height: number | null;
 }
 
-/** Resolves when what it says of itself is so. */
+/** Milliseconds between two looks for an index. */
+const LOOK_MS = 2_000;
+const looks = heldClock([LOOK_MS]);
+const clock = { ...systemClock, every: looks.every };
+
+/** Waits until the server's state meets a condition. The server looks for an index before each request. */
 async function readyWhen(server: Serving, is: (readiness: Readiness) => boolean): Promise<[number, Readiness]> {
   let [status, readiness]: [number, Readiness] = [0, { reason: null, height: null }];
   await until(async () => {
+    looks.pass(LOOK_MS);
     const response = await server.get('/ready');
     [status, readiness] = [response.status, (await response.json()) as Readiness];
     return is(readiness);
@@ -33,7 +41,7 @@ for (const threads of ['0', '1']) {
   test(`with --threads ${threads}, a server in read mode is ready while an index exists, and switches to a new index`, async () => {
     using directory = dataDirectory();
     const missing = `There is no index at ${indexPath(directory.path)}.`;
-    await using reader = await serving({ mode: 'read', threads }, directory.path);
+    await using reader = await serving({ mode: 'read', threads }, directory.path, {}, { clock });
     expect(await readyWhen(reader, () => true)).toMatchObject([503, { reason: missing, height: null }]);
     expect(await reader.get('/extended').then(({ status }) => status)).toBe(503);
     expect(await reader.get('/metrics').then(({ status }) => status)).toBe(200);

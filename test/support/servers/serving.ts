@@ -53,7 +53,7 @@ export async function serving(
       ...realEnvironment,
       startOwnProcess,
       cores: 1,
-      archiveSeconds: 1,
+      archiveSeconds: 0.05,
       ...environment,
       clientLimits: { pingTimeoutMs: 300_000, ...environment.clientLimits },
     });
