@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { poxTuple } from '../../src/codec/bitcoin-address.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
+import { openNew } from '../support/data/ingest.ts';
 import { alice, bob, carol, type MadeBlock } from '../support/events/handmade.ts';
 import { keyOf, type PoxEvent, p, poxBlock, stacked, u } from '../support/events/pox.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -57,20 +57,15 @@ const commit = (pool: string, place: number, cycle: number, key: number, name = 
 type Members = Record<string, [member: string, locked: number][]>;
 
 /** The stackers of each signer of each cycle, as lists and counts show them. */
-async function membersIn({ directory }: OpenIngest): Promise<Members> {
+function membersIn(snapshots: Snapshots): Members {
   const members: Members = {};
-  const snapshots = openSnapshots(directory);
-  try {
-    for (const cycle of CYCLES) {
-      for (const key of KEYS) {
-        const page = snapshots.read((read) => read.rewardCycles.stackers(cycle, keyOf(key), 20, 0));
-        expect(page.total).toBe(page.items.length);
-        if (page.total === 0) continue;
-        members[`${cycle} ${key}`] = page.items.map(({ stacker, print }) => [stacker, Number(print.state.locked)]);
-      }
+  for (const cycle of CYCLES) {
+    for (const key of KEYS) {
+      const page = snapshots.read((read) => read.rewardCycles.stackers(cycle, keyOf(key), 20, 0));
+      expect(page.total).toBe(page.items.length);
+      if (page.total === 0) continue;
+      members[`${cycle} ${key}`] = page.items.map(({ stacker, print }) => [stacker, Number(print.state.locked)]);
     }
-  } finally {
-    snapshots.close();
   }
   return members;
 }
@@ -78,57 +73,62 @@ async function membersIn({ directory }: OpenIngest): Promise<Members> {
 const [A, B, POOL] = [alice.address, bob.address, carol.address];
 const OTHER_POOL = `${POOL}.pool`;
 
-async function after(...blocks: readonly (readonly PoxEvent[])[]): Promise<Members> {
+function after(...blocks: readonly (readonly PoxEvent[])[]): Members {
   using open = openNew();
   let parent: MadeBlock | null = null;
   for (const [at, events] of blocks.entries()) {
     parent = poxBlock(parent, `block ${at}`, [events]);
     open.ingest.receive(parent.event);
   }
-  return membersIn(open);
+  const snapshots = openSnapshots(open.directory);
+  try {
+    return membersIn(snapshots);
+  } finally {
+    snapshots.close();
+  }
 }
 
-test('a pool that commits two Bitcoin addresses to two signers has its members under both', async () => {
+test('a pool that commits two Bitcoin addresses to two signers has its members under both', () => {
   const joined = [join(POOL, A, 1, 600), join(POOL, B, 2, 3_000)];
-  expect(await after([...joined, commit(POOL, 1, 6, 2), commit(POOL, 2, 6, 3)])).toEqual({
+  expect(after([...joined, commit(POOL, 1, 6, 2), commit(POOL, 2, 6, 3)])).toEqual({
     '6 2': [[A, 600]],
     '6 3': [[B, 3_000]],
   });
 });
 
-test('a commitment in a later block, under either name, leaves the members with another address', async () => {
+test('a commitment in a later block, under either name, leaves the members with another address', () => {
   for (const name of ['stack-aggregation-commit', 'stack-aggregation-commit-indexed']) {
     const joined = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2, name)];
-    expect(await after(joined, [join(POOL, B, 2, 3_000)], [commit(POOL, 2, 6, 3, name)])).toEqual({
+    expect(after(joined, [join(POOL, B, 2, 3_000)], [commit(POOL, 2, 6, 3, name)])).toEqual({
       '6 2': [[A, 600]],
       '6 3': [[B, 3_000]],
     });
   }
 });
 
-test('a member whose Bitcoin address the pool has not committed has no signer', async () => {
-  expect(await after([join(POOL, A, 1, 600), join(POOL, B, 2, 3_000), commit(POOL, 2, 6, 3)])).toEqual({
+test('a member whose Bitcoin address the pool has not committed has no signer', () => {
+  expect(after([join(POOL, A, 1, 600), join(POOL, B, 2, 3_000), commit(POOL, 2, 6, 3)])).toEqual({
     '6 3': [[B, 3_000]],
   });
 });
 
-test('a commitment of another pool with the same Bitcoin address takes no members', async () => {
-  expect(await after([join(POOL, A, 1, 600), join(OTHER_POOL, B, 1, 9), commit(OTHER_POOL, 1, 6, 3)])).toEqual({
+test('a commitment of another pool with the same Bitcoin address takes no members', () => {
+  expect(after([join(POOL, A, 1, 600), join(OTHER_POOL, B, 1, 9), commit(OTHER_POOL, 1, 6, 3)])).toEqual({
     '6 3': [[B, 9]],
   });
 });
 
-test('the second commitment of an address takes the members who joined after the first', async () => {
+test('the second commitment of an address takes the members who joined after the first', () => {
   const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
-  expect(await after(first, [join(POOL, B, 1, 3_000)], [commit(POOL, 1, 6, 3)])).toEqual({
+  expect(after(first, [join(POOL, B, 1, 3_000)], [commit(POOL, 1, 6, 3)])).toEqual({
     '6 2': [[A, 600]],
     '6 3': [[B, 3_000]],
   });
 });
 
-test('a member who joins after the last commitment of the address is under its signer', async () => {
+test('a member who joins after the last commitment of the address is under its signer', () => {
   const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
-  expect(await after(first, [join(POOL, B, 1, 3_000)])).toEqual({
+  expect(after(first, [join(POOL, B, 1, 3_000)])).toEqual({
     '6 2': [
       [B, 3_000],
       [A, 600],
@@ -136,9 +136,9 @@ test('a member who joins after the last commitment of the address is under its s
   });
 });
 
-test('a member with increased STX keeps the signer of the first commitment', async () => {
+test('a member with increased STX keeps the signer of the first commitment', () => {
   const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
-  expect(await after(first, [increase(POOL, A, 1, 600, 5, 7), commit(POOL, 1, 6, 3)])).toEqual({ '6 2': [[A, 605]] });
+  expect(after(first, [increase(POOL, A, 1, 600, 5, 7), commit(POOL, 1, 6, 3)])).toEqual({ '6 2': [[A, 605]] });
 });
 
 // ── Any pools, forks and commitments ──
@@ -240,14 +240,15 @@ const action: fc.Arbitrary<Action> = fc.record({
 });
 const blocks = (most: number) => fc.array(fc.array(action, { maxLength: 6 }), { minLength: 1, maxLength: most });
 
-test('over any commitments and forks, each member is under the signer that the contract has for it', async () => {
+test('over any commitments and forks, each member is under the signer that the contract has for it', () => {
   const seen = new Seen({ 'cycles with two signers': 20, 'forks that change signers': 20 });
-  const property = fc.asyncProperty(blocks(4), blocks(3), blocks(3), async (common, losing, winning) => {
+  const property = fc.property(blocks(4), blocks(3), blocks(3), (common, losing, winning) => {
     using open = openNew();
+    const snapshots = openSnapshots(open.directory);
     const chain: MadeBlock[] = [];
     let label = 0;
     /** Receives the blocks of a chain above those that the index has. */
-    async function follow(all: readonly (readonly Action[])[], from: number): Promise<Members> {
+    function follow(all: readonly (readonly Action[])[], from: number): Members {
       const { members, events } = expectedAfter(all);
       chain.length = from;
       for (const prints of events.slice(from)) {
@@ -255,14 +256,15 @@ test('over any commitments and forks, each member is under the signer that the c
         open.ingest.receive(made.event);
         chain.push(made);
       }
-      expect(await membersIn(open)).toEqual(members);
+      expect(membersIn(snapshots)).toEqual(members);
       return members;
     }
-    const before = await follow(common, 0);
-    const lost = await follow([...common, ...losing], common.length);
+    const before = follow(common, 0);
+    const lost = follow([...common, ...losing], common.length);
     // A longer branch wins.
     const rest = Array.from({ length: losing.length }, () => []);
-    const won = await follow([...common, ...winning, ...rest], common.length);
+    const won = follow([...common, ...winning, ...rest], common.length);
+    snapshots.close();
     expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
     if (JSON.stringify(lost) !== JSON.stringify(won)) seen.add('forks that change signers');
     for (const members of [before, lost, won]) {
@@ -271,5 +273,5 @@ test('over any commitments and forks, each member is under the signer that the c
       }
     }
   });
-  await assertProperty(property, { cases: 40, seen });
+  assertProperty(property, { cases: 40, seen });
 });
