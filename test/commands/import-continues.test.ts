@@ -1,5 +1,5 @@
 /** Imports into a directory with events. The recording must start with the journal's entries, one by one. */
-import { expect, spyOn, test } from 'bun:test';
+import { afterAll, expect, spyOn, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
@@ -10,7 +10,7 @@ import { readSettings } from '../../src/settings/config.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { withholdEntries } from '../support/data/copy.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received, SAME_IDENTITY } from '../support/data/ingest.ts';
 import { everything, tables } from '../support/data/tables.ts';
 import { beginnings } from '../support/events/beginning.ts';
@@ -19,6 +19,9 @@ const events = [...devnetEvents({ seed: 4, blocks: 40, accounts: 8, transactions
   received,
 );
 const HALF = events.length >> 1;
+/** A directory with the first half of the events. */
+const begun = ingestOf(events.slice(0, HALF));
+afterAll(() => begun[Symbol.dispose]());
 
 type Row = ReceivedEvent | string;
 
@@ -119,14 +122,14 @@ test.each<[string, number, Row[]]>([
   ['has two events in another order', 21, events.with(20, events[21]!).with(21, events[20]!)],
 ])('a recording that %s is refused before anything is written', async (_, row, rows) => {
   for (const threads of [0, 2]) {
-    using directory = ingestOf(events.slice(0, HALF));
+    using directory = copyOf(begun);
     const problem = new RegExp(`: row ${row} differs from entry ${row + 1} \\(/\\w+\\)\\.$`);
     await expectRefused(directory, rows, problem, { threads });
   }
 });
 
 test('a recording that ends before the journal does is rejected', async () => {
-  using directory = ingestOf(events.slice(0, HALF));
+  using directory = copyOf(begun);
   await expectRefused(directory, events.slice(0, last), new RegExp(`: it ends before entry ${HALF + 1} `));
   await expectRefused(directory, events.slice(0, 1), /: it ends before entry 3 /);
 });
@@ -153,7 +156,7 @@ test('an interrupted import continues, but not if the journal received other eve
 });
 
 test('repeated rows, and events that no journal stores, are left out of the comparison', async () => {
-  using directory = ingestOf(events.slice(0, HALF));
+  using directory = copyOf(begun);
   const noise = [events[9]!, events[9]!, { ...events[0]!, path: '/mined_nakamoto_block' }, ''];
   expect((await importRows(directory.path, [...events.slice(0, 10), ...noise, ...events.slice(10)])).error).toBeNull();
   expectWhole(directory);
@@ -161,7 +164,7 @@ test('repeated rows, and events that no journal stores, are left out of the comp
 });
 
 test('a bad row stops an import during the comparison, and --skip-bad counts the row', async () => {
-  using directory = ingestOf(events.slice(0, HALF));
+  using directory = copyOf(begun);
   const before = everything(directory.path);
   const rows = events.toSpliced(5, 0, { ...events[0]!, path: '/new_block', text: '{}' });
   const { error } = await importRows(directory.path, rows);
@@ -173,7 +176,7 @@ test('a bad row stops an import during the comparison, and --skip-bad counts the
 });
 
 test('recordings given together are parts of one recording', async () => {
-  using directory = ingestOf(events.slice(0, HALF));
+  using directory = copyOf(begun);
   const cuts = [0, 12, HALF + 7, events.length];
   const files = cuts.slice(1).map((end, at) => {
     const rows = events
@@ -190,7 +193,7 @@ test('recordings given together are parts of one recording', async () => {
 });
 
 test('a recording out of order is compared in the order of its ids', async () => {
-  using directory = ingestOf(events.slice(0, HALF));
+  using directory = copyOf(begun);
   const lines = events.map((event, index) => recordingRow({ id: index + 1, ...event }));
   expect((await importRows(directory.path, lines.toReversed())).error).toBeNull();
   expectWhole(directory);

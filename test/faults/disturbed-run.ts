@@ -1,13 +1,15 @@
 /** Accepts events over a copy of a directory while calls of SQLite fail, as a node sends them: again, until they are accepted. */
+
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
+import { copyOf } from '../support/data/data-directory.ts';
 import { everything } from '../support/data/tables.ts';
 import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
-import { copyOf, openWithHooks } from './event-range.ts';
+import { openWithHooks } from './event-range.ts';
 import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
 
 /** More than any plan here lets fail. */

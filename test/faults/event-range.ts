@@ -1,6 +1,4 @@
 /** A range of a node's events over an index with hooks, which tests accept again and again under faults. */
-import { copyFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { definitionOf, readDefinition } from '../../src/hooks/definition/definition.ts';
@@ -95,10 +93,4 @@ export function template(): DataDirectory {
   open.ingest.commit();
   open.register();
   return directory;
-}
-
-export function copyOf(template: DataDirectory): DataDirectory {
-  const copy = dataDirectory();
-  for (const name of readdirSync(template.path)) copyFileSync(join(template.path, name), join(copy.path, name));
-  return copy;
 }

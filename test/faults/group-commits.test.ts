@@ -10,10 +10,11 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { image } from '../support/data/crash-image.ts';
+import { copyOf } from '../support/data/data-directory.ts';
 import { openAt } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
-import { copyOf, eventRange, openWithHooks, template } from './event-range.ts';
+import { eventRange, openWithHooks, template } from './event-range.ts';
 import { type Fault, faultStore, never } from './fault-store.ts';
 
 const from = template();

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { afterAll, expect, test } from 'bun:test';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -12,7 +12,7 @@ import { directoryStatus } from '../../src/store/files/status.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { copyFile } from '../support/data/copy.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, journalRows, tables, wholeIndex } from '../support/data/tables.ts';
@@ -23,6 +23,8 @@ const devnet = (seed: number, blocks = 12): ReceivedEvent[] =>
 
 const events = devnet(1);
 const half = Math.floor(events.length / 2);
+const whole = ingestOf(events);
+afterAll(() => whole[Symbol.dispose]());
 
 const rebuild = (directory: string, force = false) =>
   rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force });
@@ -39,12 +41,6 @@ function refusal(action: () => unknown): OperatorError {
 }
 
 const open = (directory: string) => openAt(directory).ingest.close();
-
-function copyOf(directory: string): DataDirectory {
-  const copy = dataDirectory();
-  cpSync(directory, copy.path, { recursive: true });
-  return copy;
-}
 
 function inJournal(directory: string, sql: string, ...values: (number | string | Uint8Array)[]): void {
   using db = new Database(journalPath(directory));
@@ -81,15 +77,14 @@ test('a chain value is SHA-256 over the value before it, id, time, and the hashe
 });
 
 test('two journals of the same events have the same chain values', () => {
-  using one = ingestOf(events);
   using other = ingestOf(events);
-  const [ofOne, ofOther] = [one, other].map(({ path }) => {
+  const [ofOne, ofOther] = [whole, other].map(({ path }) => {
     const reader = openJournalReader(path);
     const values = [...(reader?.after(0) ?? [])].map(({ chain }) => chain.toHex());
     reader?.close();
     return values;
   });
-  expect(ofOne).toHaveLength(journalRows(one.path).length);
+  expect(ofOne).toHaveLength(journalRows(whole.path).length);
   expect(ofOne).toEqual(ofOther!);
 });
 
@@ -108,7 +103,7 @@ const damages: [what: string, sql: string, named: RegExp][] = [
 ];
 for (const [what, sql, named] of damages) {
   test(`an entry whose ${what} was changed is named, and neither replayed nor exported`, () => {
-    using directory = ingestOf(events);
+    using directory = copyOf(whole);
     inJournal(directory.path, sql);
     const before = wholeIndex(directory.path);
     const refused = refusal(() => rebuild(directory.path));
@@ -124,7 +119,7 @@ for (const [what, sql, named] of damages) {
 }
 
 test('a payload that is read by its id is verified', () => {
-  using directory = ingestOf(events);
+  using directory = copyOf(whole);
   inJournal(directory.path, 'UPDATE events SET received_at = 1 WHERE id = 9');
   const reader = openJournalReader(directory.path);
   expect(() => reader?.read(9)).toThrow(/^Entry 9 .*is damaged/);
@@ -187,19 +182,19 @@ test('a journal that is forced to be the truth makes the index of its events', (
 
 test('an index from an older backup is brought up to its journal', () => {
   using directory = ingestOf(events.slice(0, half));
-  using old = copyOf(directory.path);
+  using old = copyOf(directory);
   using opened = openAt(directory.path);
   for (const event of events.slice(half)) opened.ingest.receive(event);
   opened.ingest.close();
-  const whole = everything(directory.path);
-  using restored = copyOf(directory.path);
+  const before = everything(directory.path);
+  using restored = copyOf(directory);
   replaceFile(indexPath(restored.path), indexPath(old.path));
   open(restored.path);
-  expect(everything(restored.path)).toEqual(whole);
+  expect(everything(restored.path)).toEqual(before);
 });
 
 test('a fork ends at the payload of a wrong block', () => {
-  using directory = ingestOf(events);
+  using directory = copyOf(whole);
   using db = new Database(indexPath(directory.path));
   // The payload of the tip is said to be where that of the block below it is.
   const two = 'SELECT index_block_hash FROM blocks ORDER BY height DESC LIMIT 1';
@@ -221,11 +216,11 @@ test('a fork ends at the payload of a wrong block', () => {
 });
 
 test('an empty index next to a journal is built from it', () => {
-  using directory = ingestOf(events);
-  const whole = everything(directory.path);
+  using directory = copyOf(whole);
+  const before = everything(directory.path);
   for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(directory.path) + suffix, { force: true });
   open(directory.path);
-  expect(everything(directory.path)).toEqual(whole);
+  expect(everything(directory.path)).toEqual(before);
 });
 
 test("a journal that ends at the index's position with another entry is another journal, not one that is behind", () => {
@@ -248,7 +243,7 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   ['cut off in its header', (bytes) => bytes.subarray(0, 50)],
   ['cut off in its middle', (bytes) => bytes.subarray(0, bytes.length >> 1)],
 ])('an index that is %s is rebuilt by force, and its journal can be exported', (_, damage) => {
-  using directory = ingestOf(events);
+  using directory = copyOf(whole);
   const before = tables(directory.path);
   const path = indexPath(directory.path);
   const damaged = damage(readFileSync(path));
@@ -265,7 +260,7 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
 });
 
 test('a database of another program is not taken for an index that may go, unless that is forced', () => {
-  using directory = ingestOf(events);
+  using directory = copyOf(whole);
   const before = tables(directory.path);
   const path = indexPath(directory.path);
   rmSync(path);

@@ -8,7 +8,7 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { newIndexPath } from '../../src/store/files/new-index.ts';
 import type { RebuildOptions } from '../../src/store/ingest/rebuild.ts';
-import { dataDirectory } from '../support/data/data-directory.ts';
+import { copyOf, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything } from '../support/data/tables.ts';
@@ -68,7 +68,7 @@ describe('a rebuild next to a writer', () => {
   });
 
   test('installs it by itself if nobody writes', () => {
-    using directory = ingestOf(events);
+    using directory = copyOf(plain);
     const before = inode(indexPath(directory.path));
     expect(beside(directory.path).isInstalled).toBe(true);
     expect(inode(indexPath(directory.path))).not.toBe(before);
@@ -76,7 +76,7 @@ describe('a rebuild next to a writer', () => {
   });
 
   test('continues although the writer restarts, and is the only rebuild', () => {
-    using directory = ingestOf(events);
+    using directory = copyOf(plain);
     const making = () => {
       openAt(directory.path).ingest.close();
       expect(() => beside(directory.path)).toThrow(`The index in ${directory.path} is being rebuilt.`);
@@ -87,7 +87,7 @@ describe('a rebuild next to a writer', () => {
   });
 
   test('that was killed leaves nothing once the writer starts', () => {
-    using directory = ingestOf(events);
+    using directory = copyOf(plain);
     openWriter(`${directory.path}/rebuild`).close();
     openAt(directory.path).ingest.close();
     expect(readdirSync(directory.path)).not.toContain('rebuild');
@@ -95,7 +95,7 @@ describe('a rebuild next to a writer', () => {
   });
 
   test('leaves room on the disk for the server', () => {
-    using directory = ingestOf(events);
+    using directory = copyOf(plain);
     using writer = openAt(directory.path);
     const before = readdirSync(directory.path).sort();
     expect(() => beside(directory.path, { free: () => 1_000_000_000 })).toThrow('leaves 1 GB of it free');
@@ -113,7 +113,7 @@ describe('a rebuild next to a writer', () => {
 describe('a new index that is offered', () => {
   /** A directory with a whole chain and a new index that waits. */
   function offering(change: (path: string) => void) {
-    const directory = ingestOf(events);
+    const directory = copyOf(plain);
     copyFileSync(indexPath(plain.path), newIndexPath(directory.path));
     change(newIndexPath(directory.path));
     return directory;

@@ -1,5 +1,5 @@
 /** Data directories that are gone when the test is. */
-import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { indexPath } from '../../../src/store/files/database.ts';
@@ -21,6 +21,13 @@ const parent = process.env.TMPDIR === undefined && (freeBytes(MEMORY) ?? 0) >= R
 export function dataDirectory(): DataDirectory {
   const path = mkdtempSync(join(parent, 'stackside-test-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Returns a copy of a directory that nobody has open. */
+export function copyOf({ path }: Pick<DataDirectory, 'path'>): DataDirectory {
+  const copy = dataDirectory();
+  for (const name of readdirSync(path)) copyFileSync(join(path, name), join(copy.path, name));
+  return copy;
 }
 
 /** Puts the index of one directory in the place of another's, as a rebuild does. Nobody writes to either. */
