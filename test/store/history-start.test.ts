@@ -43,7 +43,7 @@ function after(events: readonly NodeEvent[]) {
 
 /** Tables whose rows are made of their own block alone, with columns that are not. */
 const ofOneBlock: Readonly<Record<string, string[]>> = {
-  blocks: ['preceding_transactions'],
+  blocks: ['preceding_transactions', 'stx_supply', 'stx_balances', 'stx_holders', 'stx_accounts'],
   transactions: [],
   transaction_bodies: [],
   events: [],
