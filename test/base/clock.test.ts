@@ -13,9 +13,9 @@ test('repeated calls that are due at the same time run in one turn, whenever eac
   };
   const of = (wanted: number) => calls.filter(({ interval }) => interval === wanted);
   const ends = [systemClock.every(10, call(10))];
-  await until(() => of(10).length === 2, 'calls of the shorter interval');
+  await until(() => of(10).length >= 2, 'calls of the shorter interval');
   ends.push(systemClock.every(30, call(30)));
-  await until(() => of(30).length === 3, 'calls of the longer interval');
+  await until(() => of(30).length >= 3, 'calls of the longer interval');
   for (const end of ends) end();
   const shared = new Set(of(10).map(({ turn }) => turn));
   expect(of(30).filter(({ turn }) => !shared.has(turn))).toEqual([]);
@@ -28,7 +28,7 @@ test('a repeated call that was stopped runs no more, also if it was due at the s
     endSecond();
   });
   const endSecond = systemClock.every(10, () => (stopped += 1));
-  await until(() => others === 2, 'calls');
+  await until(() => others >= 2, 'calls');
   endFirst();
   expect(stopped).toBe(0);
 });
