@@ -487,9 +487,11 @@ browserTest('Back restores the page of a list and its scroll position', async ()
   await page.getByRole('link', { name: 'Next' }).scrollIntoViewIfNeeded();
   const atNext = await scrolled();
   expect(atNext).toBeGreaterThan(300);
+  const newest = await rows.first().textContent();
   await page.getByRole('link', { name: 'Next' }).click();
   await page.waitForURL('**/transactions?cursor=*');
-  await rows.first().waitFor();
+  // The previous list stays until the next one is there.
+  await until(async () => (await rows.first().textContent()) !== newest, 'the next list');
   expect(await scrolled()).toBeLessThan(200);
   await rows.nth(30).scrollIntoViewIfNeeded();
   const [left, there] = [page.url(), await scrolled()];
