@@ -225,13 +225,14 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
     };
   }
 
-  /** Lists and queues the tokens of contracts, one turn after the other. */
-  async function spread(): Promise<number> {
-    const contract = canWork()
-      ? await unlessAway(async () => snapshots.read((reader) => reader.tokenMetadata.toSpread()))
-      : null;
-    if (contract != null) await unlessAway(() => commands.runBatches('tokens.spread', { contract }));
-    return contract == null ? LOOK_MS : SPREAD_MS;
+  /** Lists and queues the tokens of contracts, one turn after the other. @returns null to wait for a commit */
+  async function spread(): Promise<number | null> {
+    if (!canWork()) return LOOK_MS;
+    const contract = await unlessAway(async () => snapshots.read((reader) => reader.tokenMetadata.toSpread()));
+    if (contract === undefined) return LOOK_MS;
+    if (contract === null) return null;
+    await unlessAway(() => commands.runBatches('tokens.spread', { contract }));
+    return SPREAD_MS;
   }
 
   const loops = [startWorking(), startLoop({ clock, everyMs: LOOK_MS, firstMs: 0, turn: spread })];

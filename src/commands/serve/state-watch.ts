@@ -231,12 +231,22 @@ export function watchState(
     };
   }
 
+  async function turn(): Promise<null> {
+    await readiness();
+    return null;
+  }
+
   let loop: Loop | null = null;
+  let endReading = () => {};
   return {
     readiness,
     start() {
-      loop = startLoop({ clock, everyMs: EVERY_MS, firstMs: 0, turn: async () => void (await readiness()) });
+      loop = startLoop({ clock, everyMs: EVERY_MS, firstMs: 0, turn });
+      endReading = clock.every(EVERY_MS, loop.wake);
     },
-    stop: async () => loop?.stop(),
+    async stop() {
+      endReading();
+      await loop?.stop();
+    },
   };
 }
