@@ -1,3 +1,4 @@
+import { memoizeByObject } from '../base/cache.ts';
 import { parsedJson } from '../base/json.ts';
 import { decodeArguments, decodeClarity } from './clarity.ts';
 import { clarityRepr, clarityTypeOf, UNKNOWN_TYPE } from './clarity-text.ts';
@@ -84,14 +85,19 @@ function abiWord(word: string): string | null {
   }
 }
 
+/** The types of a function's arguments, null for unknown types. A declaration stays in memory while many calls use it. */
+const argumentTypes = memoizeByObject(({ args }: AbiFunction) => args.map(({ type }) => abiTypeString(type)));
+
 /**
  * Returns the head of a function as in Clarity source: `(define-public (transfer (to principal)))`. If there are no
  * arguments, there is a blank before the bracket: `(define-public (tick ))`.
  */
-export function functionSignature({ name, access, args }: AbiFunction): string {
-  const list = args.map((arg) => `(${arg.name} ${abiTypeString(arg.type) ?? UNKNOWN_TYPE})`).join(' ');
+export const functionSignature = memoizeByObject((declared: AbiFunction): string => {
+  const { name, access, args } = declared;
+  const types = argumentTypes(declared);
+  const list = args.map((arg, index) => `(${arg.name} ${types[index] ?? UNKNOWN_TYPE})`).join(' ');
   return `(define-${access.replace('_', '-')} (${name} ${list}))`;
-}
+});
 
 /**
  * Returns the arguments of a contract call. Names and types come from the function's declaration, if there is one.
@@ -106,11 +112,13 @@ export function typedArguments(span: Uint8Array, declared: AbiFunction | undefin
     const hex = toHex(span);
     return [{ hex, repr: hex, name: '', type: UNKNOWN_TYPE }];
   }
-  return spans.value.map((bytes, index) => {
-    const arg = declared?.args[index];
-    const type = (arg === undefined ? null : abiTypeString(arg.type)) ?? typeOfBytes(bytes);
-    return { hex: toHex(bytes), repr: clarityRepr(bytes), name: arg?.name ?? '', type };
-  });
+  const types = declared === undefined ? [] : argumentTypes(declared);
+  return spans.value.map((bytes, index) => ({
+    hex: toHex(bytes),
+    repr: clarityRepr(bytes),
+    name: declared?.args[index]?.name ?? '',
+    type: types[index] ?? typeOfBytes(bytes),
+  }));
 }
 
 function typeOfBytes(bytes: Uint8Array): string {

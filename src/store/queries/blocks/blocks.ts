@@ -4,8 +4,8 @@ import type { ExecutionCost } from '../../../chain/block.ts';
 import type { BlockId, ChainBlock, Heights, TenureLoad } from '../../model/block.ts';
 import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../../model/page.ts';
 import { PAYLOAD } from '../../rows/enums.ts';
-import { columnList, heightIn } from '../../rows/expressions.ts';
-import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
+import { columnList, exactColumn, heightIn } from '../../rows/expressions.ts';
+import { type AsNumberOrText, prepared, type Stored } from '../../rows/statement.ts';
 import { numberAt, pageBeyond, readPage } from '../page.ts';
 import type { ChainQueries } from './chain.ts';
 
@@ -17,16 +17,12 @@ const COST_COLUMNS = [
   'cost_write_length',
 ] as const;
 
-export interface CostRow extends AsText<Stored<'blocks', (typeof COST_COLUMNS)[number]>> {}
+export interface CostRow extends AsNumberOrText<Stored<'blocks', (typeof COST_COLUMNS)[number]>> {}
 
 /** @param table alias of the table with the columns */
-export const costColumns = (table: string): string =>
-  COST_COLUMNS.map((name) => `CAST(${table}.${name} AS TEXT) AS ${name}`).join(', ');
+export const costColumns = (table: string): string => COST_COLUMNS.map((name) => exactColumn(table, name)).join(', ');
 
-const exact = (text: string): number | bigint => {
-  const number = Number(text);
-  return Number.isSafeInteger(number) ? number : BigInt(text);
-};
+const exact = (value: number | string): number | bigint => (typeof value === 'number' ? value : BigInt(value));
 
 export const costOf = (row: CostRow): ExecutionCost => ({
   runtime: exact(row.cost_runtime),
