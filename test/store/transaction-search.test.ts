@@ -203,3 +203,19 @@ test('any request reads at most as many rows as the limits allow, and is answere
     { seen, cases: 600 },
   );
 });
+
+test('a page with a transaction that has lost a row fails with its position', () => {
+  const [, second] = db
+    .query<{ position: number }, []>('SELECT position FROM transactions ORDER BY position DESC LIMIT 3')
+    .all();
+  const search = transactionSearch(db, detailQueries(db));
+  db.run('BEGIN');
+  try {
+    db.run('DELETE FROM transaction_bodies WHERE position = ?', [second!.position]);
+    expect(() => search(NO_FILTER, NEWEST, 3, 0)).toThrow(`no transaction at position ${second!.position}`);
+    expect(search(NO_FILTER, NEWEST, 1, 0).items.length).toBe(1);
+  } finally {
+    db.run('ROLLBACK');
+  }
+  expect(search(NO_FILTER, NEWEST, 3, 0).items.length).toBe(3);
+});

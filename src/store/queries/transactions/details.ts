@@ -89,7 +89,12 @@ export function detailQueries(db: Database, cache: Pick<FileCache, 'memoize'> = 
     },
 
     /** Transactions at positions that exist, in the order of the positions given. */
-    at: (positions: readonly number[]): TransactionDetail[] => atEach.all(JSON.stringify(positions)).map(detailOf),
+    at(positions: readonly number[]): TransactionDetail[] {
+      const rows = atEach.all(JSON.stringify(positions));
+      const missing = positions.find((position, index) => rows[index]?.position !== position);
+      if (missing !== undefined) throw new Error(`no transaction at position ${missing}`);
+      return rows.map(detailOf);
+    },
   };
 }
 
