@@ -16,11 +16,12 @@ import type { ListStart } from './account-states.ts';
 import { LAST_HEIGHT, transactionPositionQuery } from './transaction-positions.ts';
 
 const { sponsorOnly } = AFFECTED;
+const involvement = 'position, affected, stx_sent, stx_received';
 const ofPrincipal = 'FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3';
 const newest = 'ORDER BY position DESC LIMIT ?4 OFFSET ?5';
 
 const lists = {
-  newest: ordered({ select: 'SELECT position FROM principal_transactions', where: 'principal_id = ?1' }, [
+  newest: ordered({ select: `SELECT ${involvement} FROM principal_transactions`, where: 'principal_id = ?1' }, [
     down('position'),
   ]),
 };
@@ -29,16 +30,16 @@ export const sql = {
   ...statementsOf(lists),
   list: `SELECT position ${ofPrincipal} ${newest}`,
   // Skips transactions that the principal only sponsors, one by one: few principals have many of them.
-  concerning: `SELECT position ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
+  concerning: `SELECT ${involvement} ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
   count: `SELECT count(*) AS transactions, coalesce(sum(affected & ${sponsorOnly} <> 0), 0) AS sponsored ${ofPrincipal}`,
-  one: `SELECT affected, stx_sent, stx_received FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
+  one: `SELECT ${involvement} FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
   height: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
   byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
 };
 
 type PositionRow = Stored<'principal_transactions', 'position'>;
 
-type Involvement = Stored<'principal_transactions', 'affected' | 'stx_sent' | 'stx_received'>;
+type Involvement = Stored<'principal_transactions', 'position' | 'affected' | 'stx_sent' | 'stx_received'>;
 
 /** Range of positions to read a list from, newest first, and how many of its items to skip. */
 export interface Range extends ListStart {
@@ -54,24 +55,21 @@ export const positionsIn = ({ first, last }: Heights) => ({
 export function addressTransactionQueries(db: Database, details: DetailQueries, events: AddressEventQueries) {
   type Part = [number, number, number, number, number];
   const list = prepared<PositionRow, Part>(db, sql.list);
-  const concerning = prepared<PositionRow, Part>(db, sql.concerning);
+  const concerning = prepared<Involvement, Part>(db, sql.concerning);
   const count = prepared<{ transactions: number; sponsored: number }, [number, number, number]>(db, sql.count);
   const one = prepared<Involvement, [number, number]>(db, sql.one);
-  const newestOf = lister<PositionRow>(db, lists.newest);
+  const newestOf = lister<Involvement>(db, lists.newest);
   const heightByHash = prepared<Stored<'blocks', 'height'>, [Uint8Array]>(db, sql.height);
   const byId = prepared<PositionRow, [Uint8Array]>(db, sql.byId);
   const positionAt = transactionPositionQuery(db);
 
-  function withEvents(principal: number, positions: readonly number[]): AddressTransaction[] {
-    return details.at(positions).map((transaction, index) => {
-      const position = positions[index] ?? 0;
-      const part = one.get(principal, position);
-      return {
-        transaction,
-        stx: { sent: BigInt(part?.stx_sent ?? 0), received: BigInt(part?.stx_received ?? 0) },
-        events: events.ofTransaction(principal, position),
-      };
-    });
+  function withEvents(principal: number, parts: readonly Involvement[]): AddressTransaction[] {
+    const transactions = details.at(parts.map(({ position }) => position));
+    return parts.map(({ position, stx_sent: sent, stx_received: received }, index) => ({
+      transaction: transactions[index]!,
+      stx: { sent: BigInt(sent), received: BigInt(received) },
+      events: events.ofTransaction(principal, position),
+    }));
   }
 
   /**
@@ -97,8 +95,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
      * whichever microblock they are; the page of a transaction is the same as in other lists.
      */
     concerning(principal: number, { first, last, offset }: Range, limit: number): AddressTransaction[] {
-      const found = concerning.all(principal, first, last, limit, offset).map(({ position }) => position);
-      return withEvents(principal, found).sort(
+      return withEvents(principal, concerning.all(principal, first, last, limit, offset)).sort(
         ({ transaction: a }, { transaction: b }) => b.block.height - a.block.height || b.txIndex - a.txIndex,
       );
     },
@@ -116,7 +113,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
     ofPrincipal(principal: number, position: number): AddressTransaction | undefined {
       const part = one.get(principal, position);
       if (part === null || (part.affected & sponsorOnly) !== 0) return undefined;
-      return withEvents(principal, [position])[0];
+      return withEvents(principal, [part])[0];
     },
 
     /**
@@ -140,7 +137,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
       }
       const { items: found, ...page } = readPage({
         ...{ limit, at, total, ...newestOf([principal]) },
-        itemOf: ({ position }) => position,
+        itemOf: (part) => part,
       });
       return { ...page, items: withEvents(principal, found) };
     },
