@@ -189,12 +189,13 @@ function sectionOf(load: Load, found: readonly Round[]): Section {
           row('seconds', ({ seconds }) => seconds, 2),
           row('processor seconds', ({ cpuSeconds }) => cpuSeconds, 2),
           row('longest wait, ms', ({ mostMs }) => mostMs, 1),
+          row('longest turn, processor ms', ({ mostCpuMs }) => mostCpuMs, 1),
           row('written, MB', ({ written }) => written / MEGABYTE),
           ...reads,
         ],
       },
       {
-        head: ['event', 'events', 'p50, ms', 'p99, ms', 'longest, ms', 'processor ms'],
+        head: ['event', 'events', 'p50, ms', 'p99, ms', 'longest, ms', 'processor ms', 'most of one, processor ms'],
         rows: kinds.map((path) => {
           const of = (value: (times: PostedTimes) => number, digits: number): Cell =>
             figure(
@@ -208,6 +209,7 @@ function sectionOf(load: Load, found: readonly Round[]): Section {
             of(({ p99Ms }) => p99Ms, 2),
             of(({ mostMs }) => mostMs, 1),
             of(({ cpuMs }) => cpuMs, 0),
+            of(({ mostCpuMs }) => mostCpuMs, 1),
           ];
         }),
       },

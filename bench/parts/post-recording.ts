@@ -56,6 +56,7 @@ function timesOf(events: readonly Posted[]) {
     p99Ms: quantile(0.99),
     mostMs: quantile(1),
     cpuMs: sum(events.map(({ cpuMs }) => cpuMs)),
+    mostCpuMs: Math.max(0, ...events.map(({ cpuMs }) => cpuMs)),
   };
 }
 export type PostedTimes = ReturnType<typeof timesOf>;

@@ -131,7 +131,12 @@ test("the journal's WAL is truncated, too, and one that can't be truncated for a
 
 /** Starts a checkpointer that copies logs as a thread would. */
 function startCopying() {
-  const copied = { paths: [] as string[], commits: 0, go: Promise.withResolvers<void>() };
+  const copied = {
+    paths: [] as string[],
+    commits: 0,
+    go: Promise.withResolvers<void>(),
+    meanwhile: (_path: string) => {},
+  };
   copied.go.resolve();
   stop();
   stop = startCheckpointer({
@@ -142,8 +147,10 @@ function startCopying() {
     },
     async copy(path) {
       await copied.go.promise;
+      const isCopied = copyLog(path);
+      copied.meanwhile(path);
       copied.paths.push(path);
-      return copyLog(path);
+      return isCopied;
     },
     log: (event) => said.push(event),
     ...clock,
@@ -163,6 +170,20 @@ test('long logs are copied, and the next transactions begin at their start again
   // Nothing was written that the files lack, apart from the few new pages.
   clock.tick();
   expect(copied.paths.length).toBe(2);
+});
+
+test('a log that grew a lot during its copy is copied again at once', async () => {
+  const copied = startCopying();
+  // More than the writer's thread copies itself.
+  copied.meanwhile = (path) => {
+    if (path !== indexPath(open.directory) || copied.paths.includes(path)) return;
+    using db = new Database(path);
+    db.run('CREATE TABLE large AS SELECT zeroblob(4000000) AS bytes');
+  };
+  receiveAll();
+  clock.tick();
+  await until(() => copied.commits === 3);
+  expect(copied.paths.filter((path) => path === indexPath(open.directory)).length).toBe(2);
 });
 
 test('a log is copied only once at a time, and a short one is not copied', async () => {

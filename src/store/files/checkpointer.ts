@@ -25,7 +25,7 @@ interface CheckpointerOptions {
   limitBytes?: number;
   /** Copies a log into its file, in another thread. @returns whether that succeeded */
   copy: (path: string) => Promise<boolean>;
-  /** Pages that a file lacks, from which on its log is copied; {@link COPIED_PAGES} if omitted. */
+  /** Pages of a log from which on it is copied; {@link COPIED_PAGES} if omitted. */
   copiedPages?: number;
   /** Called before a log is emptied: ends this process's open transactions on the files. */
   before?: () => void;
@@ -34,10 +34,12 @@ interface CheckpointerOptions {
   every?: Every;
 }
 
-/** Pages that a file lacks, from which on its log is copied: many writes change the same pages, which are copied once. */
+/** Pages of a log from which on it is copied: many writes change the same pages, which are copied once. */
 const COPIED_PAGES = 4_000;
 /** Maximum number of pages that the writer's thread copies. */
-const LAST_PAGES = 1_500;
+const LAST_PAGES = 500;
+/** Copies by the other thread in a row. Each one leaves fewer pages, since less is written while it lasts. */
+const MAX_ROUNDS = 4;
 const PAGE_BYTES = 4_096;
 
 /** Milliseconds between looks at the logs. */
@@ -59,12 +61,6 @@ interface Checkpoint {
  */
 export function copyLog(path: string): boolean {
   return checkpointed(path, 'PASSIVE') !== null;
-}
-
-/** Returns the number of a log's pages that its file lacks; null if that can't be read. */
-function pagesLeft(path: string): number | null {
-  const state = checkpointed(path, 'NOOP');
-  return state === null ? null : state.log - state.checkpointed;
 }
 
 /** @returns null if the disk fails, or another process has locked the file */
@@ -112,12 +108,17 @@ function logCopier(path: string, { copy, copiedPages = COPIED_PAGES, before = ()
   let written = 0;
   let isCopying = false;
 
-  async function copyMost(): Promise<void> {
-    const left = pagesLeft(path);
-    if (left === null || left < copiedPages || !(await copy(path))) return;
-    before();
-    // Those that were written during the copy. If there are too many, the next look continues.
-    if ((pagesLeft(path) ?? Number.POSITIVE_INFINITY) <= LAST_PAGES) copyLog(path);
+  async function copyAll(): Promise<void> {
+    for (let round = 0; round <= MAX_ROUNDS; round++) {
+      const state = checkpointed(path, 'NOOP');
+      if (state === null || state.log < copiedPages || state.log === state.checkpointed) return;
+      if (round > 0 && state.log - state.checkpointed <= LAST_PAGES) {
+        copyLog(path);
+        return;
+      }
+      if (round === MAX_ROUNDS || !(await copy(path))) return;
+      before();
+    }
   }
 
   return async (bytes: number, writtenAt: number): Promise<void> => {
@@ -125,7 +126,7 @@ function logCopier(path: string, { copy, copiedPages = COPIED_PAGES, before = ()
     isCopying = true;
     written = writtenAt;
     try {
-      await copyMost();
+      await copyAll();
     } finally {
       isCopying = false;
     }
