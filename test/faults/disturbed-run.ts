@@ -8,7 +8,7 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { copyOf } from '../support/data/data-directory.ts';
 import { everything } from '../support/data/tables.ts';
-import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
 import { openWithHooks } from './event-range.ts';
 import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
 
@@ -85,7 +85,7 @@ interface Disturbed {
 export function run(from: DataDirectory, { committed, events, plan, begins }: Disturbed): Run {
   const directory = copyOf(from);
   const store = faultStore();
-  const timer = groupCommitTimer();
+  const timer = manualClock();
   using open = openWithHooks(directory.path, {
     connect: store.connect,
     ...(committed === 'some together' ? { clock: timer } : {}),
@@ -105,7 +105,7 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
     begins?.(number, callsBefore);
     open.woken.clear();
     failed += send(open, event, () => holdsNoLock(store, failing));
-    if (number % TOGETHER === TOGETHER - 1) timer.end();
+    if (number % TOGETHER === TOGETHER - 1) timer.endWaits();
     calls.push(store.calls() - callsBefore);
     if (made.get()?.made === deliveries) continue;
     // Whatever was queued, somebody is notified to send it. Where a commit was done and said to have failed, and no event comes

@@ -13,7 +13,7 @@ import { image } from '../support/data/crash-image.ts';
 import { copyOf } from '../support/data/data-directory.ts';
 import { openAt } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
-import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
 import { eventRange, openWithHooks, template } from './event-range.ts';
 import { type Fault, faultStore, never } from './fault-store.ts';
 
@@ -24,7 +24,7 @@ afterAll(() => from[Symbol.dispose]());
 function opened() {
   const directory = copyOf(from);
   const store = faultStore();
-  const timer = groupCommitTimer();
+  const timer = manualClock();
   const open = openWithHooks(directory.path, { connect: store.connect, clock: timer });
   const beside = new Database(indexPath(directory.path), { readonly: true });
   const count = (table: string): number =>
@@ -98,10 +98,10 @@ test('events of a group have one commit, and no subscriber is notified of them b
   using open = opened();
   const before = open.seen();
   open.receive(group);
-  expect(open.timer.runs()).toBe(true);
+  expect(open.timer.isWaiting()).toBe(true);
   expect(open.seen()).toEqual(before);
   expect(open.woken.size).toBe(0);
-  open.timer.end();
+  open.timer.endWaits();
   expect(open.seen().height).toBe(open.ingest.tipHeight());
   expect(open.seen().deliveries).toBeGreaterThan(before.deliveries);
   expect(open.woken.size).toBeGreaterThan(0);
@@ -110,8 +110,8 @@ test('events of a group have one commit, and no subscriber is notified of them b
 });
 
 const isCommittedAfter = ({ timer }: ReturnType<typeof opened>, milliseconds: number): boolean => {
-  timer.pass(milliseconds);
-  return !timer.runs();
+  timer.tick(milliseconds);
+  return !timer.isWaiting();
 };
 
 /** Receives events that queue no delivery every 10 ms. @returns the milliseconds after which there was a commit */
@@ -154,7 +154,7 @@ test('the writer rests ten times as long as a commit took, and 1,000 ms after th
   using open = opened();
   open.slow(30);
   open.receive(group);
-  open.timer.pass(20);
+  open.timer.tick(20);
   open.receive(group.slice(0, 1));
   open.ingest.commits.await();
   // The 30 ms of the commit are over, 20 ms of quiet aren't enough.
@@ -168,7 +168,7 @@ test('4 MB of events are committed at once', () => {
   using open = opened();
   const isPending = (n: number): boolean => {
     open.receive([{ path: '/of_a_newer_node', text: JSON.stringify('x'.repeat(1_500_000 + n)), receivedAt: n }]);
-    return open.timer.runs();
+    return open.timer.isWaiting();
   };
   expect([1, 2, 3].map(isPending)).toEqual([true, true, false]);
 });
@@ -178,7 +178,7 @@ test.each(['an event', 'the end of the timer'])('a transaction that SQLite ended
   open.receive(group.slice(0, 20));
   open.undo();
   if (next !== 'an event') {
-    open.timer.end();
+    open.timer.endWaits();
     expect(open.seen().height).toBe(open.ingest.tipHeight());
   }
   open.receive(group.slice(20));
@@ -199,7 +199,7 @@ function lockFiles(directory: string): void {
 test('nothing is locked once the timer has ended, nor after an event that changes nothing', () => {
   using open = opened();
   open.receive(group);
-  open.timer.end();
+  open.timer.endWaits();
   lockFiles(open.directory);
   expect(open.ingest.receive(group.find(isBlock)!)).toBe('repeated');
   lockFiles(open.directory);
@@ -221,7 +221,7 @@ test('this process reads acknowledged events at once, without a commit', () => {
     expect(snapshots.read((read) => read.chain.tip())?.height).toBe(open.ingest.tipHeight());
   }
   expect(open.seen()).toEqual(before);
-  open.timer.end();
+  open.timer.endWaits();
   expect(snapshots.read((read) => read.chain.tip())?.height).toBe(open.ingest.tipHeight());
   // A read leaves no transaction that would keep the next event from its own.
   open.receive(eventRange.slice(40, 45));
@@ -323,7 +323,7 @@ test.each<Fault>([
   using open = opened();
   open.receive(group);
   open.failNext('COMMIT', fault);
-  open.timer.end();
+  open.timer.endWaits();
   expect(open.ingest.health.failing()).not.toBeNull();
   open.woken.clear();
   open.ingest.probe();
@@ -338,7 +338,7 @@ test('an event that is sent again after a failed commit is a repetition', () => 
   using open = opened();
   open.receive(group);
   open.failNext('COMMIT', { code: 'full', effect: 'rolled_back' });
-  open.timer.end();
+  open.timer.endWaits();
   expect(open.ingest.receive(group.at(-1)!)).toBe('repeated');
   open.ingest.publish();
   open.ingest.close();
@@ -377,7 +377,7 @@ test('an event that changes nothing leaves the others as they are', () => {
   open.receive(group);
   const known = group.find(isBlock)!;
   expect(open.ingest.receive(known)).toBe('repeated');
-  open.timer.end();
+  open.timer.endWaits();
   open.ingest.close();
   expect(everything(open.directory)).toEqual(whole);
 });

@@ -12,7 +12,7 @@ import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
-import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const chain = new SimulatedChain({ seed: 12, accounts: 6, operations: false, mempool: false });
@@ -71,7 +71,7 @@ test('the block after a gap is rejected until the server has filled the gap, the
 });
 
 test('a server that commits in groups fills each block of the gap once', async () => {
-  using open = openNew({ clock: groupCommitTimer() });
+  using open = openNew({ clock: manualClock() });
   await using it = server(open);
   for (const block of blocks.slice(0, 11)) await it.post(block);
   await it.post(blocks[25]!);

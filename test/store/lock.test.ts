@@ -14,7 +14,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
-import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
 
 const lockModule = join(import.meta.dir, '../../src/store/files/lock.ts');
 
@@ -105,13 +105,13 @@ for (const [title, write] of Object.entries(writes)) {
 
 test('a lost lock keeps the pending group from the index, and the next process applies it from the journal', () => {
   using directory = emptyDirectory();
-  const timer = groupCommitTimer();
+  const timer = manualClock();
   const lost: Error[] = [];
   const open = openAt(directory.path, { clock: timer, lockLost: (error) => lost.push(error) });
   for (const event of events.slice(0, 10)) open.ingest.receive(event);
   const before = everything(directory.path);
   rmSync(join(directory.path, 'writer.lock'));
-  timer.end();
+  timer.endWaits();
   expect(lost).toHaveLength(1);
   expect(everything(directory.path)).toEqual(before);
   using next = openAt(directory.path);

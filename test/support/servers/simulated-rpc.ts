@@ -1,9 +1,9 @@
 /** A simulated node's RPC interface without a socket, whose answers a test may change. */
-import { systemClock } from '../../../src/base/clock.ts';
 import { fromHex } from '../../../src/codec/hex.ts';
 import type { SimulatedChain } from '../../../src/devnet/chain.ts';
 import { answerRpc, type ServedNode } from '../../../src/devnet/rpc.ts';
 import type { NodeRpc } from '../../../src/node/rpc.ts';
+import { impatientClock } from '../time/impatient-clock.ts';
 
 /** What a node that lies makes of an answer; the answer itself where it says the truth. */
 export type Lie = (url: URL, answer: Response) => Response | Promise<Response>;
@@ -38,11 +38,5 @@ export const served = (chain: SimulatedChain): ServedNode => ({
   submit: () => Promise.reject(new Error('no transaction is sent')),
 });
 
-/** Requests as quickly as they are answered. */
-export const atOnce = { rate: 1_000_000, clock: { ...systemClock, after: soon } };
-
-/** Waits of a comparison are for nothing here. */
-function soon(_: number, call: () => void): () => void {
-  queueMicrotask(call);
-  return () => {};
-}
+/** Requests without waits. */
+export const atOnce = { rate: 1_000_000, clock: impatientClock };

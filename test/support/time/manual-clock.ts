@@ -1,27 +1,53 @@
-/** A clock that stands still, and what hangs on it. */
-import type { Every } from '../../../src/base/clock.ts';
+/** A clock that stands still until a test moves it. */
+import type { Clock } from '../../../src/base/clock.ts';
 
-export interface ManualClock {
-  /** Milliseconds since it was made. */
-  now(): number;
-  /** Calls what was given to it when {@link tick} says so. */
-  every: Every;
-  /** Lets time pass, then calls what is to be done again and again, once. */
+export interface ManualClock extends Omit<Clock, 'turn'> {
+  /** Lets milliseconds pass: ends the waits that are over, earliest first, and then calls each repeated call once. */
   tick(milliseconds?: number): void;
+  /** Lets milliseconds pass in which no wait ends, as during a commit. */
+  stall(milliseconds: number): void;
+  /** Returns whether something waits. */
+  isWaiting(): boolean;
+  /** Ends all waits, earliest first. */
+  endWaits(): void;
 }
 
+interface Waiting {
+  due: number;
+  call: () => void;
+}
+
+/** Makes a clock whose time begins at 0. */
 export function manualClock(): ManualClock {
-  const calls = new Set<() => void>();
+  const waiting = new Set<Waiting>();
+  const repeated = new Set<() => void>();
   let time = 0;
+  const endUntil = (moment: number): void => {
+    for (const one of [...waiting].sort((a, b) => a.due - b.due)) {
+      if (one.due <= moment && waiting.delete(one)) one.call();
+    }
+  };
   return {
     now: () => time,
+    monotonic: () => time,
+    after(milliseconds, call) {
+      const one = { due: time + milliseconds, call };
+      waiting.add(one);
+      return () => void waiting.delete(one);
+    },
     every(_, call) {
-      calls.add(call);
-      return () => calls.delete(call);
+      repeated.add(call);
+      return () => repeated.delete(call);
     },
     tick(milliseconds = 0) {
       time += milliseconds;
-      for (const call of calls) call();
+      endUntil(time);
+      for (const call of repeated) call();
     },
+    stall(milliseconds) {
+      time += milliseconds;
+    },
+    isWaiting: () => waiting.size > 0,
+    endWaits: () => endUntil(Number.POSITIVE_INFINITY),
   };
 }
