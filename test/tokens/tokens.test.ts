@@ -500,7 +500,8 @@ test.each(wrong)(
     await using made = opened(saying(said));
     made.add(next(null, coins));
     made.start();
-    await until(() => made.one('SELECT 1 FROM token_jobs WHERE tries > 0') !== null, 'a try');
+    // Looks in each turn: after ten tries, which this clock lets follow at once, the state is another.
+    while (made.one('SELECT 1 FROM token_jobs WHERE tries > 0') === null) await systemClock.turn();
     expect(made.token(COIN, 1)).toMatchObject({ name: null, writtenAt: null, facts: state });
     // Once the contract answers, all but the invalid are read by themselves.
     made.node.says = plain;
@@ -551,10 +552,13 @@ test('a last token id above the cap lists no tokens, and one that is not a numbe
 });
 
 test("contracts that never answer, or change their answer each time, don't prevent reading of others", async () => {
-  let calls = 0;
+  let [calls, callsAtCoin] = [0, 0];
   await using made = opened((contract, name, argument) => {
     calls += 1;
-    if (contract === COIN) return plain(contract, name, argument);
+    if (contract === COIN) {
+      callsAtCoin = calls;
+      return plain(contract, name, argument);
+    }
     return calls % 2 === 0 ? 'hangs' : okay(clarity.ascii(`${calls}`));
   });
   let at: MadeBlock | null = null;
@@ -567,7 +571,7 @@ test("contracts that never answer, or change their answer each time, don't preve
   const before = calls;
   made.add(next(at, coins));
   await until(async () => made.token(COIN, 1)?.name === 'River Coin', 'the name');
-  expect(calls - before).toBeLessThan(120);
+  expect(callsAtCoin - before).toBeLessThan(120);
 });
 
 test('a restored public backup contains the answers about tokens', async () => {
