@@ -94,6 +94,7 @@ function startReads(load: Load, server: Server, paths: readonly string[]): () =>
 
 interface Posted extends PostedTimes {
   seconds: number;
+  elapsedSeconds: number;
   kinds: Record<string, PostedTimes>;
 }
 
@@ -169,7 +170,7 @@ function sectionOf(load: Load, found: readonly Round[]): Section {
     LOADS[load] === null
       ? []
       : [
-          row('reads/s', ({ reads: { requests }, seconds }) => requests / seconds),
+          row('reads/s', ({ reads: { requests }, elapsedSeconds }) => requests / elapsedSeconds),
           row('reads, p50, ms', ({ reads: { p50 } }) => p50, 2),
           row('reads, p99, ms', ({ reads: { p99 } }) => p99, 2),
         ];

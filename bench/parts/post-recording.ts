@@ -26,13 +26,14 @@ async function waitForLine(): Promise<void> {
   for await (const _ of process.stdin) return;
 }
 
-let [blocks, cpu] = [0, 0];
+let [blocks, cpu, begun] = [0, 0, 0];
 const posted: Posted[] = [];
 for await (const { path, text: body, receivedAt } of recordedEvents(file!)) {
   const isMeasured = blocks >= Number(history);
   if (isMeasured && posted.length === 0) {
     if (history !== '0') await waitForLine();
     cpu = serverTime();
+    begun = performance.now();
   }
   if (path === '/new_block') blocks += 1;
   if (isMeasured && pause !== '0') await Bun.sleep(Number(pause));
@@ -65,6 +66,8 @@ const kinds = [...Map.groupBy(posted, ({ path }) => path)].sort(([a], [b]) => (a
 process.stdout.write(
   JSON.stringify({
     seconds: sum(posted.map(({ ms }) => ms)) / 1000,
+    /** With the pauses between two events. */
+    elapsedSeconds: (performance.now() - begun) / 1000,
     ...timesOf(posted),
     kinds: Object.fromEntries(kinds.map(([path, events]) => [path, timesOf(events)])),
   }),
