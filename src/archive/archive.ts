@@ -28,7 +28,7 @@ import {
 } from './segment.ts';
 
 const REMEDY =
-  'Put the object back from a copy of the archive, or from a host of the log that still has the entries: it archives what is missing.';
+  'Restore the object from a copy of the archive. Or start a host that still has the entries with --archive: it uploads the missing objects.';
 
 /** A fault of an archive, by the name of the object or the entries that are missing. */
 export class ArchiveDamagedError extends OperatorError {
@@ -106,12 +106,12 @@ export const identityIn = (place: BackupSource): Promise<Identity | null> =>
     const format = Object(identity).format;
     if (typeof format === 'number' && format > FORMAT) {
       throw new OperatorError(
-        `The archive at ${place.location} has format ${format}; this program knows format ${FORMAT}.`,
-        'Use the newer Stackside that made it.',
+        `The archive at ${place.location} has format ${format}; this version reads formats up to ${FORMAT}.`,
+        'Use the newer version of Stackside that wrote it.',
       );
     }
     if (Value.Check(Identity, identity)) return identity;
-    throw new ArchiveDamagedError(place, `${IDENTITY} doesn't say which log it belongs to`);
+    throw new ArchiveDamagedError(place, `${IDENTITY} doesn't identify the log that the archive belongs to`);
   });
 
 /** @throws OperatorError where there is no archive */
@@ -119,8 +119,8 @@ export async function requireIdentity(place: BackupSource): Promise<Identity> {
   const identity = await identityIn(place);
   if (identity !== null) return identity;
   throw new OperatorError(
-    `There is no archive at ${place.location}: it has no ${IDENTITY}.`,
-    'Check the location; stackside backup and stackside serve --archive make one.',
+    `No archive found at ${place.location}: ${IDENTITY} is missing.`,
+    'Check the location. stackside backup and stackside serve --archive create archives.',
   );
 }
 
@@ -208,7 +208,7 @@ async function verifiedSegment(place: BackupSource, name: string, bytes: Uint8Ar
     return await readSegment(bytes, rangeOfName(name));
   } catch (cause) {
     if (!(cause instanceof SegmentError)) throw cause;
-    throw new ArchiveDamagedError(place, `${name} is no sound segment: ${cause.message}`, { cause });
+    throw new ArchiveDamagedError(place, `${name} is a damaged segment: ${cause.message}`, { cause });
   }
 }
 
@@ -227,7 +227,7 @@ export async function sealedSegment(place: BackupSource, range: SegmentRange, la
   if (last !== null && last.chain.length > 0 && !sameChain(segment.before, last.chain)) {
     throw new ArchiveDamagedError(
       place,
-      `${name} is of another log: it doesn't follow the chain value of entry ${last.id}`,
+      `${name} belongs to another log: it doesn't follow the chain value of entry ${last.id}`,
     );
   }
   return segment;
@@ -269,7 +269,7 @@ export async function newestOpenPart(
     if (!sameChain(part.before, last.chain)) {
       throw new ArchiveDamagedError(
         place,
-        `${name} is of another log: it doesn't follow the chain value of entry ${last.id}`,
+        `${name} belongs to another log: it doesn't follow the chain value of entry ${last.id}`,
       );
     }
     parts.push(part);
@@ -280,7 +280,7 @@ export async function newestOpenPart(
   if (foreign === undefined) return newest;
   throw new ArchiveDamagedError(
     place,
-    `${foreign.name} and ${newest.name} are of two logs: they differ by entry ${foreign.last}`,
+    `${foreign.name} and ${newest.name} belong to two logs: they differ at entry ${foreign.last}`,
   );
 }
 
@@ -402,4 +402,4 @@ export async function* verifiedArchive(place: PlaceReads): AsyncGenerator<Verifi
 
 /** What is wrong with an archive whose entries have another identity than the archive names. */
 export const otherIdentity = (named: string, found: string): string =>
-  `${IDENTITY} names the log ${named}, and the entries are those of the log ${found}`;
+  `${IDENTITY} names the log ${named}, but the entries belong to the log ${found}`;

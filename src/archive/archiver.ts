@@ -80,12 +80,12 @@ export interface ArchiverOptions {
 
 /** Names a place that a log can have for itself. */
 const ownPlace = (location: string, identity: string): string =>
-  `Nothing was written to it. Give this log a place of its own, such as ${location}-${identity.slice(0, 8)}.`;
+  `Nothing was written to it. Use another location for this log, such as ${location}-${identity.slice(0, 8)}.`;
 
 /** The archive has entries that the log lacks, or other ones than the log. */
 const diverged = (location: string, identity: string, what: string): OperatorError =>
   new OperatorError(
-    `The archive at ${location} has other entries than this log: ${what}.`,
+    `The archive at ${location} doesn't match this log: ${what}.`,
     `${ownPlace(location, identity)} Or restore the archive into another directory, and serve that one.`,
   );
 
@@ -93,13 +93,13 @@ const diverged = (location: string, identity: string, what: string): OperatorErr
 function requireSame(location: string, found: Identity, own: Identity): void {
   if (found.chain_id !== own.chain_id) {
     throw new OperatorError(
-      `The archive at ${location} is of ${chainOfIdentity(found)}, and this log of ${chainOfIdentity(own)}.`,
+      `The archive at ${location} belongs to ${chainOfIdentity(found)}, but this log belongs to ${chainOfIdentity(own)}.`,
       ownPlace(location, own.identity),
     );
   }
   if (found.identity !== own.identity) {
     throw new OperatorError(
-      `The archive at ${location} belongs to the log ${found.identity}, and this is the log ${own.identity}. Data restored to an earlier point is a log of its own.`,
+      `The archive at ${location} belongs to the log ${found.identity}, but this server has the log ${own.identity}. Data restored to an earlier point is a new log.`,
       ownPlace(location, own.identity),
     );
   }
@@ -108,7 +108,7 @@ function requireSame(location: string, found: Identity, own: Identity): void {
     found.public === true
       ? `The archive at ${location} is public, and --archive-public is not given.`
       : `The archive at ${location} is private, and --archive-public is given.`,
-    `Nothing was written to it: an archive stays what it is. Give --archive-public for a public archive alone, or another --archive.`,
+    `Nothing was written to it: an archive stays public or private. Use --archive-public only for a public archive, or choose another --archive.`,
   );
 }
 
@@ -343,8 +343,8 @@ export class Archiver {
       if (!(error instanceof SegmentError)) throw error;
     }
     throw new OperatorError(
-      `${name} of the archive at ${place.location} is there, with another content than the log has.`,
-      'It was not replaced. Run stackside archive verify; if the object is damaged, move it away, and it is written anew.',
+      `${name} of the archive at ${place.location} exists, but its content differs from the log.`,
+      'It was not replaced. Run stackside archive verify. If the object is damaged, move it away; the server then writes it again.',
     );
   }
 

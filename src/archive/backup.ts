@@ -67,7 +67,7 @@ function requireChain(directory: string): Pick<Round, 'chainId' | 'identity'> {
   const { chainId, identity, tip } = dataStateOf(directory);
   if (chainId !== null && identity !== null && tip !== null) return { chainId, identity };
   throw new OperatorError(
-    `${directory} has no block yet, so that there is nothing to back up.`,
+    `Nothing to back up: ${directory} doesn't contain a block yet.`,
     'Check --data, or wait for the first block.',
   );
 }
@@ -76,7 +76,7 @@ function requireChain(directory: string): Pick<Round, 'chainId' | 'identity'> {
 function stateOf(directory: string, { state }: BaseSnapshot): NonNullable<BaseSnapshot['state']> {
   if (state !== null) return state;
   throw new OperatorError(
-    `The entries of ${directory} are archived, but its index is of an older version, so that there is no base.`,
+    `The entries of ${directory} are archived, but without a base: an older version of Stackside wrote the index.`,
     'Rebuild the index (stackside rebuild), and run the command again.',
   );
 }

@@ -37,7 +37,7 @@ async function unfitOf(
   base: BaseManifest,
   { chainId, lastUpTo }: Pick<ChoosingOptions, 'chainId' | 'lastUpTo'>,
 ): Promise<string | null> {
-  if (base.chain_id !== chainId) return 'it is of another chain than the archive';
+  if (base.chain_id !== chainId) return 'it belongs to another chain than the archive';
   if (base.schema !== SCHEMA_VERSION) return `its schema is ${base.schema}, and this program's ${SCHEMA_VERSION}`;
   const last = await lastUpTo(base);
   return base.position > last ? `the entries end with entry ${last}` : null;
@@ -86,7 +86,7 @@ export async function chosenBase(options: ChoosingOptions): Promise<ChosenBase |
     skipped(named.name, why);
   }
   if (choice === null) return null;
-  throw new OperatorError(`The archive at ${place.location} has no base of entry ${choice}.`, OTHER_BASE);
+  throw new OperatorError(`The archive at ${place.location} doesn't contain a base for entry ${choice}.`, OTHER_BASE);
 }
 
 /** The base of a name, which a restore was begun with. */
@@ -124,12 +124,12 @@ export async function fillJournal(options: FillingOptions): Promise<void> {
     }
     const own = journal.chainAt(base.position);
     if (own === null) {
-      throw new ArchiveDamagedError(place, `it lacks entry ${base.position}, with which ${base.name} ends`);
+      throw new ArchiveDamagedError(place, `entry ${base.position}, the last one of ${base.name}, is missing`);
     }
     if (sameChain(own, Uint8Array.fromHex(base.chain))) return;
     throw new ArchiveDamagedError(
       place,
-      `${base.name} is of another log: entry ${base.position} of its segments has another chain value`,
+      `${base.name} belongs to another log: entry ${base.position} of its segments has another chain value`,
     );
   } finally {
     journal.rollback();
@@ -150,10 +150,7 @@ function partsOf(place: PlaceReads, { name, tables }: ChosenBase, known: readonl
   const found = tables.map(shape);
   const other = found.find((text, at) => text !== wanted[at]) ?? (found.length === wanted.length ? null : 'fewer');
   if (other !== null) {
-    throw new ArchiveDamagedError(
-      place,
-      `${name} is no sound base: its tables are not those of schema ${SCHEMA_VERSION}`,
-    );
+    throw new ArchiveDamagedError(place, `${name} is a damaged base: its tables don't match schema ${SCHEMA_VERSION}`);
   }
   return tables.flatMap(({ parts }, at) => parts.map((part) => ({ table: known[at]!, part })));
 }
@@ -171,7 +168,7 @@ function load(place: PlaceReads, loader: BaseLoader, { table, part }: TablePart,
   } catch (cause) {
     if (!(cause instanceof BaseRowError)) throw cause;
     const name = partName(part.sha256);
-    throw new ArchiveDamagedError(place, `${name} is no sound part of a base: ${cause.message}`, { cause });
+    throw new ArchiveDamagedError(place, `${name} is a damaged part of a base: ${cause.message}`, { cause });
   }
 }
 
@@ -190,7 +187,7 @@ export async function loadBase({ staging, place, base, report, making, turn }: L
     }
     const { id, chain, chainId } = loader.state();
     if (id !== base.position || chain.toHex() !== base.chain || chainId !== base.chain_id) {
-      throw new ArchiveDamagedError(place, `${base.name} is no sound base: its rows are those of entry ${id}`);
+      throw new ArchiveDamagedError(place, `${base.name} is a damaged base: its rows belong to entry ${id}`);
     }
     for (const one of loader.finish()) making(one);
   } finally {

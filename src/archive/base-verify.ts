@@ -14,8 +14,8 @@ async function soundBase(place: PlaceReads, named: NamedBase): Promise<BaseManif
   throw new ArchiveDamagedError(
     place,
     found === 'other'
-      ? `${named.name} is of another log: entry ${named.id} of its segments has another chain value`
-      : `it lacks entry ${named.id}, with which ${named.name} ends`,
+      ? `${named.name} belongs to another log: entry ${named.id} of its segments has another chain value`
+      : `entry ${named.id}, the last one of ${named.name}, is missing`,
   );
 }
 

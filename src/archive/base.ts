@@ -165,8 +165,8 @@ async function decompressed(place: PlaceReads, name: string, object: Uint8Array,
   try {
     return await decompress(object, { maxOutputLength: most });
   } catch (cause) {
-    const why = hasCode(cause, 'ERR_BUFFER_TOO_LARGE') ? 'it holds more than it may' : "it can't be decompressed";
-    throw new ArchiveDamagedError(place, `${name} is no sound part of a base: ${why}`, { cause });
+    const why = hasCode(cause, 'ERR_BUFFER_TOO_LARGE') ? 'it is too large' : "it can't be decompressed";
+    throw new ArchiveDamagedError(place, `${name} is a damaged part of a base: ${why}`, { cause });
   }
 }
 
@@ -175,7 +175,7 @@ async function contentOf(place: PlaceReads, name: string, { sha256, bytes }: Bas
   const content = await readVerified(place, name, longestCompressed(bytes), async (object) => {
     const found = await decompressed(place, name, object, bytes);
     if (found.length === bytes && hashOfPart(found) === sha256) return found;
-    throw new ArchiveDamagedError(place, `${name} is no sound part of a base: its content is another`);
+    throw new ArchiveDamagedError(place, `${name} is a damaged part of a base: its hash is wrong`);
   });
   if (content === null) throw new ArchiveDamagedError(place, `${name}, a part of a base, is missing`);
   return content;
@@ -191,7 +191,7 @@ export async function rowsOfPart(place: PlaceReads, part: BasePart): Promise<unk
   const text = strictText(await contentOf(place, name, part));
   const rows = text?.endsWith('\n') ? parsedJson(`[${text.slice(0, -1).replaceAll('\n', ',')}]`) : undefined;
   if (Array.isArray(rows) && rows.length === part.rows) return rows;
-  throw new ArchiveDamagedError(place, `${name} is no sound part of a base: it has other rows than its base says`);
+  throw new ArchiveDamagedError(place, `${name} is a damaged part of a base: its rows don't match the base`);
 }
 
 /** The object of a manifest. */
@@ -224,13 +224,13 @@ export const baseAt = (place: PlaceReads, named: NamedBase): Promise<BaseManifes
     const format = Object(manifest).format;
     if (typeof format === 'number' && format > BASE_FORMAT) {
       throw new OperatorError(
-        `${name} of the archive at ${place.location} has format ${format}; this program knows format ${BASE_FORMAT}.`,
-        'Use the newer Stackside that made it, or give an older base with --base.',
+        `${name} of the archive at ${place.location} has format ${format}; this version reads formats up to ${BASE_FORMAT}.`,
+        'Use the newer version of Stackside that wrote it, or choose an older base with --base.',
       );
     }
     const fault = faultOf(named, manifest, sha256);
     if (fault === null) return manifest as BaseManifest;
-    throw new ArchiveDamagedError(place, `${name} is no sound base: ${fault}`);
+    throw new ArchiveDamagedError(place, `${name} is a damaged base: ${fault}`);
   });
 
 /** The newest base whose manifest is sound; archive verify names the others. @returns null where there is none */

@@ -73,8 +73,8 @@ function payloadOf(location: string, envelope: Envelope, key: string | null): Bu
   const others = named.length > 0 && !named.includes(key);
   throw new ArchiveUntrustedError(
     others
-      ? `${HEAD} of the archive at ${location} is signed with ${named.join(' and ')}, and not with ${key}.`
-      : `${HEAD} of the archive at ${location} has no valid signature by ${key}.`,
+      ? `${HEAD} of the archive at ${location} is signed with ${named.join(' and ')}, not with ${key}.`
+      : `The signature of ${HEAD} in the archive at ${location} isn't valid for ${key}.`,
     COMPARE_KEYS,
   );
 }
@@ -82,32 +82,31 @@ function payloadOf(location: string, envelope: Envelope, key: string | null): Bu
 /** What contradicts itself in a head, as the end of a sentence; null if nothing does. */
 function contradictionIn({ base, segments, open, entry, chain }: ArchiveHead): string | null {
   const ranges = segments.map(rangeOfName);
-  if (base !== null && (baseOfName(base.name)?.id ?? Number.POSITIVE_INFINITY) > entry)
-    return 'names a base that is none';
-  if (ranges.includes(null)) return 'names a segment that is none';
-  if (open !== null && !isOpenName(open)) return 'names an open part that is none';
+  if (base !== null && (baseOfName(base.name)?.id ?? Number.POSITIVE_INFINITY) > entry) return 'names an invalid base';
+  if (ranges.includes(null)) return 'names an invalid segment';
+  if (open !== null && !isOpenName(open)) return 'names an invalid open part';
   const { last, fault } = linkedFrom(
     ranges.filter((range) => range !== null),
     1,
   );
   if (fault !== null) return 'names segments that do not follow each other';
   const isEnd = last.id === entry && last.chain.toHex() === chain;
-  return (open === null ? isEnd : last.id < entry) ? null : 'names another last entry than its objects have';
+  return (open === null ? isEnd : last.id < entry) ? null : 'names a last entry that differs from its objects';
 }
 
 /** @throws ArchiveDamagedError; ArchiveUntrustedError; OperatorError for a newer format */
 function headOf(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, key: string | null): ArchiveHead {
   const envelope = envelopeOf(bytes);
-  if (envelope === null) throw new ArchiveDamagedError(source, `${HEAD} is no signed object`);
+  if (envelope === null) throw new ArchiveDamagedError(source, `${HEAD} isn't a signed object`);
   const head = parsedJson(strictText(payloadOf(source.location, envelope, key)) ?? '');
   const format = Object(head).format;
   if (typeof format === 'number' && format > FORMAT) {
     throw new OperatorError(
-      `The archive at ${source.location} has format ${format}; this program knows format ${FORMAT}.`,
-      'Use the newer Stackside that made it.',
+      `The archive at ${source.location} has format ${format}; this version reads formats up to ${FORMAT}.`,
+      'Use the newer version of Stackside that wrote it.',
     );
   }
-  if (!Value.Check(ArchiveHead, head)) throw new ArchiveDamagedError(source, `${HEAD} doesn't say what there is`);
+  if (!Value.Check(ArchiveHead, head)) throw new ArchiveDamagedError(source, `${HEAD} isn't a valid list of objects`);
   const contradiction = contradictionIn(head);
   if (contradiction !== null) throw new ArchiveDamagedError(source, `${HEAD} ${contradiction}`);
   return head;

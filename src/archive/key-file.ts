@@ -46,8 +46,8 @@ export function requiredSigner(directory: string): Signer {
   const stored = storedSigner(directory);
   if (stored !== null) return stored;
   throw new OperatorError(
-    `There is no key to sign the public archive with: ${keyFile(directory)} is missing.`,
-    'All hosts of a cluster need the same file. Copy that of another host there, or make the first one with stackside archive key.',
+    `Can't sign the public archive: ${keyFile(directory)} is missing.`,
+    'Create it with stackside archive key. In a cluster, copy the file of another host: all hosts need the same one.',
   );
 }
 

@@ -30,7 +30,7 @@ export interface OpenArchiveOptions extends Pick<SignedArchiveOptions, 'lacks'> 
 
 /** What it means to read an archive that nobody vouches for. */
 export const UNSIGNED =
-  'Nobody vouches for this archive: whoever runs its server, or can change what it sends, may have invented any block and balance in it.';
+  'This archive is not verified: anyone who controls its server or the connection may have invented blocks and balances.';
 
 /** Whether a location is a URL of a web server. */
 export const isWeb = (location: string): boolean => ['http', 'https'].includes(schemeOf(location) ?? '');
@@ -38,14 +38,14 @@ export const isWeb = (location: string): boolean => ['http', 'https'].includes(s
 /** @throws OperatorError for no URL, or one without TLS of another machine */
 function webFiles(location: string, clock: Clock): BackupSource {
   const url = URL.parse(location);
-  if (url === null) throw new OperatorError(`${location} is no URL.`, 'Correct the URL.');
+  if (url === null) throw new OperatorError(`${location} isn't a URL.`, 'Correct the URL.');
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const address = parseAddress(host);
   const isOwn = host === 'localhost' || (address !== null && isLoopback(address));
   if (url.protocol === 'https:' || isOwn) return webSource(url, clock);
   throw new OperatorError(
-    `${location} has no TLS, so that anybody on the way can withhold or delay what it sends.`,
-    'Give a URL that begins with https://; http:// is for servers on this machine.',
+    `${location} doesn't use TLS, so anyone on the network path can withhold or delay data.`,
+    'Use a URL that begins with https://. http:// works only for servers on this machine.',
   );
 }
 

@@ -250,8 +250,8 @@ async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promis
   const archive = await requireIdentity(place);
   if (chainId !== null && chainId !== archive.chain_id) {
     throw new OperatorError(
-      `The archive at ${place.location} is of ${chainOfIdentity(archive)}, but the setting names chain ${chainIdText(chainId)}.`,
-      'Give the archive of the chain that you want, or correct --network.',
+      `The archive at ${place.location} belongs to ${chainOfIdentity(archive)}, but --network is chain ${chainIdText(chainId)}.`,
+      'Use an archive of that chain, or correct --network.',
     );
   }
   const begun = interrupted(directory);
@@ -259,8 +259,8 @@ async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promis
   const { segments, open } = await contentsOf(place);
   if (segments.length === 0 && open.length === 0) {
     throw new OperatorError(
-      `The archive at ${place.location} has no entries yet.`,
-      'Check the location, or wait until its server has written some; stackside archive status shows what it has.',
+      `The archive at ${place.location} is still empty.`,
+      'Check the location, or wait until its server has written entries. stackside archive status lists them.',
     );
   }
   const last = await lastEntry(options);

@@ -166,9 +166,9 @@ function headerOf(content: Buffer): { header: Header; body: Buffer } {
   const line = lineAt(content, 0);
   const format = Object(line?.value).format;
   if (typeof format === 'number' && format > FORMAT) {
-    throw new SegmentError(`it has format ${format}, and this program reads format ${FORMAT}`);
+    throw new SegmentError(`it has format ${format}, but this version reads formats up to ${FORMAT}`);
   }
-  if (line === undefined || !Value.Check(Header, line.value)) throw new SegmentError('its first line is no header');
+  if (line === undefined || !Value.Check(Header, line.value)) throw new SegmentError("its first line isn't a header");
   const body = content.subarray(line.next);
   if (hashOfPart(body) !== line.value.sha256) throw new SegmentError('its checksum is wrong');
   return { header: line.value, body };
@@ -180,10 +180,11 @@ function* entriesOf(body: Buffer, { first, before }: Header): Generator<Entry> {
   let offset = 0;
   for (let id = first; offset < body.length; id++) {
     const line = lineAt(body, offset);
-    if (line === undefined || !Value.Check(EntryLine, line.value)) throw new SegmentError(`entry ${id} has no line`);
+    if (line === undefined || !Value.Check(EntryLine, line.value))
+      throw new SegmentError(`the header of entry ${id} is missing or invalid`);
     const { received_at: receivedAt, path, bytes } = line.value;
     const end = line.next + bytes;
-    if (body[end] !== LINE_FEED) throw new SegmentError(`the text of entry ${id} doesn't end where its line says`);
+    if (body[end] !== LINE_FEED) throw new SegmentError(`the text of entry ${id} has another length than its header`);
     const encoded = body.subarray(line.next, end);
     const text = strictText(encoded);
     if (text === null) throw new SegmentError(`the text of entry ${id} is not UTF-8`);
@@ -204,13 +205,13 @@ export async function readSegment(object: Uint8Array, named: SegmentRange | null
   const { first, last } = header;
   const chain = Uint8Array.fromHex(header.chain);
   if (named !== null && (named.first !== first || named.last !== last || !sameChain(named.chain, chain))) {
-    throw new SegmentError(`it is the segment of entries ${first} to ${last}, and its name is of another`);
+    throw new SegmentError(`it contains entries ${first} to ${last}, which doesn't match its name`);
   }
   const entries = [...entriesOf(body, header)];
   const end = entries.at(-1);
   if (end?.id !== last) throw new SegmentError(`it ends before entry ${last}, the last one that it names`);
   if (!sameChain(end.chain, chain)) {
-    throw new SegmentError(`the chain value of entry ${last} is not that of entries ${first} to ${last}`);
+    throw new SegmentError(`the chain value of entry ${last} doesn't match entries ${first} to ${last}`);
   }
   return { first, last, before: Uint8Array.fromHex(header.before), chain, entries };
 }

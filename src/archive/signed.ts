@@ -26,8 +26,8 @@ function requireNotOlder(location: string, head: ArchiveHead, seen: SeenHead | n
   }
   if (head.entry > seen.entry || head.chain === seen.chain) return;
   throw new ArchiveUntrustedError(
-    `${HEAD} of the archive at ${location} has another entry ${head.entry} than an earlier one.`,
-    'Its operator signed two logs. Ask which one is right, or restore into an empty directory.',
+    `${HEAD} of the archive at ${location} has another entry ${head.entry} than an earlier version of it.`,
+    'The operator signed two different logs. Find out which one is right, or restore into an empty directory.',
   );
 }
 
@@ -57,8 +57,8 @@ export function signedArchive({ source, key, saw, lacks, ...options }: SignedArc
     const head = await headIn(source, key);
     if (head === null) {
       throw new ArchiveUntrustedError(
-        `There is no public archive at ${source.location}: it has no ${HEAD}.`,
-        'Check the location; stackside serve --archive-public makes a public archive.',
+        `No public archive found at ${source.location}: ${HEAD} is missing.`,
+        'Check the location. stackside serve --archive-public creates public archives.',
       );
     }
     requireNotOlder(source.location, head, seen);

@@ -56,7 +56,7 @@ export function syncDirectory(path: string): void {
 export function wholeFile(path: string, mode = 0o666) {
   const directory = dirname(path);
   if (!existsSync(directory)) {
-    throw new OperatorError(`There is no directory ${directory}.`, 'Create the directory, or give another path.');
+    throw new OperatorError(`The directory ${directory} doesn't exist.`, 'Create the directory, or give another path.');
   }
   const place = existsSync(path) ? realpathSync(path) : path;
   const partial = `${place}.partial`;

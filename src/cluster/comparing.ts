@@ -119,7 +119,7 @@ export async function appendSurely(log: Log, entries: readonly Entry[], head: He
   // Others may have appended fewer.
   if (first !== last && (await isThere(first)) === false) return 'conflict';
   // The entries may still come: then they are followed like those of another host, and their events are repetitions.
-  throw new LogUnavailableError('the log did not say whether it accepted the entries');
+  throw new LogUnavailableError('the log did not confirm whether it accepted the entries');
 }
 
 /** Maximum entries of a batch, and bytes after which no more are added. */
@@ -181,7 +181,7 @@ function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
   }
   if (!sameChain(known, chain)) {
     throw new OperatorError(
-      `The shared log is not that of this journal: entry ${id} differs.`,
+      `The shared log doesn't belong to this journal: entry ${id} differs.`,
       'Give the data directory of a host of this log, or another --cluster-prefix for a new log.',
     );
   }
@@ -202,8 +202,8 @@ export async function fillLog(log: SharedLog, own: OwnEntries, filled: (id: numb
     const newest = await giveSome(log, own, head, last);
     if (newest === null) {
       throw new PassingError(
-        `Another host appended entry ${head.id + 1} to the shared log meanwhile.`,
-        'Run the command again: it goes on where the log ends.',
+        `Another host appended entry ${head.id + 1} to the shared log at the same time.`,
+        'Run the command again: it continues at the end of the log.',
       );
     }
     head = newest;

@@ -27,8 +27,8 @@ export function engineAccess(url: string, prefix = '', options: EngineOptions = 
 export function tablesOf(prefix: string) {
   if (!PREFIX.test(prefix)) {
     throw new OperatorError(
-      `${JSON.stringify(prefix)} is no prefix of table names.`,
-      'Give up to 31 lower-case letters, digits and _ to --cluster-prefix, the first of them no digit.',
+      `${JSON.stringify(prefix)} can't be a prefix of table names.`,
+      'Set --cluster-prefix to at most 31 lower-case letters, digits and _; it must not start with a digit.',
     );
   }
   const named = (name: string): string => `${prefix}stackside_${name}`;
@@ -104,8 +104,8 @@ export async function requireTables(access: EngineAccess): Promise<void> {
   const format = await formatOf(access);
   if (format === null) {
     throw new OperatorError(
-      'The database has no shared log under this prefix.',
-      'Make its tables with stackside cluster init, or correct --cluster or --cluster-prefix.',
+      "The database doesn't contain a shared log with this prefix.",
+      'Create its tables with stackside cluster init, or correct --cluster or --cluster-prefix.',
     );
   }
   requireFormat(format);
@@ -115,8 +115,8 @@ export async function requireTables(access: EngineAccess): Promise<void> {
 function requireFormat(format: number): void {
   if (format === LOG_FORMAT) return;
   throw new OperatorError(
-    `The shared log has format ${format}; this version of Stackside knows format ${LOG_FORMAT}.`,
-    'Run the version of Stackside that the other hosts run, or make a new log with stackside cluster init and another --cluster-prefix.',
+    `The shared log has format ${format}; this version of Stackside supports format ${LOG_FORMAT}.`,
+    'Run the version of Stackside that the other hosts run, or create a new log with stackside cluster init and another --cluster-prefix.',
   );
 }
 

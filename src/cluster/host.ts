@@ -46,9 +46,9 @@ const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (cha
  */
 export const otherChain = (ofLog: number, own: number, who: string): OperatorError =>
   new OperatorError(
-    `The cluster's log is of ${chainWords(ofLog)}, and ${who} of ${chainWords(own)}.`,
+    `The cluster's log belongs to ${chainWords(ofLog)}, but ${who} to ${chainWords(own)}.`,
     `Check --network and the node. A host of the log has --network ${chainIdText(ofLog)} and a data directory that ` +
-      'no other chain had; a log of another chain has a --cluster-prefix of its own.',
+      'no other chain used. Use another --cluster-prefix for the log of another chain.',
   );
 
 /** The host has to follow more entries first; the node will send its event again. */
@@ -245,7 +245,10 @@ export class ClusterHost {
         orphan = error;
       }
       const { moved } = await this.#ending(this.#synchronise(atOnce));
-      if (!moved) throw orphan ?? new LogUnavailableError('the log refuses an entry and has no other of its number');
+      if (!moved)
+        throw (
+          orphan ?? new LogUnavailableError("the log refuses an entry, but doesn't have another one with its number")
+        );
     }
     throw new HostBehindError();
   }

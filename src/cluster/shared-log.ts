@@ -23,8 +23,8 @@ export type EntryFault =
 
 /** The remedy for an entry that is missing or damaged. */
 export const UNSOUND_REMEDY =
-  "The log is unsound; this host's data is not at fault. Restore the entry's row from a backup of the database. Or delete a damaged " +
-  'row, and run stackside cluster init with the data directory of a stopped host that has the entry: it adds what the log lacks. The ' +
+  "The shared log is damaged; this host's data is intact. Restore the entry's row from a backup of the database. Or delete a damaged " +
+  'row, and run stackside cluster init with the data directory of a stopped host that has the entry: it adds the missing entries. The ' +
   'host that delivers chainhooks adds it as well.';
 
 /** An entry of the log is missing, or doesn't match its chain value. */

@@ -22,8 +22,8 @@ import { addDevnetCommands, demo, doctor, openConsole, serve, simulate } from '.
 /** The exit codes of all commands, with their meanings. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'success, or stopped by a signal'],
-  [EXIT.operator, 'a problem that only you can resolve; the second line says how'],
-  [EXIT.found, 'check or compare found a difference, or an upgrade needs something first'],
+  [EXIT.operator, 'a problem that you must resolve; the second line is the remedy'],
+  [EXIT.found, 'check or compare found a difference, or an upgrade needs a step first'],
   [EXIT.again, 'starting again may help'],
   [EXIT.interrupted, 'an import, export or comparison was stopped by a signal'],
 ];
@@ -73,7 +73,7 @@ const groups: readonly (readonly [task: string, commands: readonly Listed[]])[] 
  */
 export function createProgram(first?: string): OwnCommand {
   const program = new OwnCommand('stackside')
-    .description('The Stacks chain-data API beside your node: one executable, one data directory.')
+    .description('The Stacks chain-data API next to your node: one executable, one data directory.')
     .version(serverVersion)
     .addHelpText('after', AFTER_HELP)
     .exitOverride();

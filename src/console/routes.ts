@@ -48,7 +48,7 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 async function fileAnswer(name: string, request: Request): Promise<Response> {
   const file = (await consoleFiles()).byName.get(name);
-  if (file === undefined) throw notFound('The console has no such file');
+  if (file === undefined) throw notFound('The console does not have this file');
   return packedAnswer(request, file, {
     'content-type': file.type,
     'cache-control': IMMUTABLE,

@@ -391,7 +391,7 @@ function transaction({ node, params: [wanted = ''] }: RpcRequest) {
       result: clarityRepr(receipt.result),
     };
   }
-  throw new RpcError(404, `The last ${MAX_FORK_DEPTH} blocks have no transaction ${bare(id)}`);
+  throw new RpcError(404, `The last ${MAX_FORK_DEPTH} blocks don't contain transaction ${bare(id)}`);
 }
 
 /** Returns the block in the path, canonical or not. Block 0 has the format of an earlier epoch. @throws RpcError */

@@ -309,7 +309,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     records.leaveLive(record.id);
     records.setStatus(record.id, 'expired');
     this.#live.exclude(record.id);
-    this.#end(record, 'chainhook.expired', 'it has used up what its options allow');
+    this.#end(record, 'chainhook.expired', 'it reached the limit in its options');
   }
 
   /**

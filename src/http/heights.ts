@@ -117,8 +117,8 @@ export class ResponseHeight {
 export type WaitOutcome = 'reached' | 'late' | 'full';
 
 const refusals: Readonly<Record<Exclude<WaitOutcome, 'reached'>, string>> = {
-  late: `it did not come within ${MAX_WAIT_MS / 1000} second; ask again, or ask another server`,
-  full: `${MAX_WAITING} requests wait for a higher block already; ask again, or ask another server`,
+  late: `it did not arrive within ${MAX_WAIT_MS / 1000} second; retry, or use another server`,
+  full: `${MAX_WAITING} requests already wait for a higher block; retry, or use another server`,
 };
 
 interface Waiter {

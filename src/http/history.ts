@@ -111,13 +111,13 @@ async function untouchedAccount(
   const knowledge = read.principals.knowledge(principal);
   if (knowledge === 'known') return null;
   if (knowledge === 'asking') {
-    const message = `The node is being asked what ${principal} had before block ${from}; ask again`;
+    const message = `Stackside is requesting the balance of ${principal} before block ${from} from the node; retry`;
     const headers = { ...withFrom(from), 'retry-after': String(RETRY_AFTER_SECONDS) };
     throw new HistoryError(503, 'ASKING_NODE', message, headers);
   }
   const tip = read.chain.tip();
   if (tip !== null && askAccount !== null) return askAccount(principal, tip.indexBlockHash);
-  const message = `No block has touched ${principal} yet, and ${begins(from)}; ask the node at /v2/accounts/${principal}`;
+  const message = `No block has touched ${principal} yet, and ${begins(from)}; request it from the node at /v2/accounts/${principal}`;
   throw new HistoryError(503, 'HISTORY_INCOMPLETE', message, withFrom(from));
 }
 

@@ -10,7 +10,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** Creates the error while the server's chain is unknown. @param reason the server's state in sentences; null if unknown */
 export function unknownChain(reason: string | null): ApiError {
-  const message = "This server doesn't know its chain yet";
+  const message = "This server's chain is still unknown";
   return new ApiError(503, reason === null ? message : `${message}. ${reason}`, 'CHAIN_UNKNOWN', {
     headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
   });

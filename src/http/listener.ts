@@ -10,9 +10,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine does not have the address',
   EACCES: 'this user may not use the port',
   // Bun's codes for a name that can't be resolved, on different systems.
-  EINVAL: 'the name of the host is not known',
-  ENOENT: 'the name of the host is not known',
-  ENOTFOUND: 'the name of the host is not known',
+  EINVAL: "the host name can't be resolved",
+  ENOENT: "the host name can't be resolved",
+  ENOTFOUND: "the host name can't be resolved",
 };
 
 /** The flags that set a server's address; undefined if the server lacks such a flag. */

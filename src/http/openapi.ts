@@ -52,7 +52,7 @@ interface Body {
 /** The 503 response: the index can't be read now, or lacks the minimum height, the chain, or the blocks that the answer needs. */
 const unavailable = ({ schema, unavailableSchema }: ErrorShape): Body =>
   json(
-    `The chain is not as high as ${MIN_HEIGHT_HEADER} asks: ask again after Retry-After; or the answer needs blocks from before the server's first (code \`HISTORY_INCOMPLETE\`) or an account that the node is yet to be asked for (\`ASKING_NODE\`), or about which it doesn't answer (\`NODE_AWAY\`); or the server doesn't know its chain yet (\`CHAIN_UNKNOWN\`); or the data can't be read now`,
+    `Not available now; retry after \`Retry-After\`. The chain is lower than ${MIN_HEIGHT_HEADER} (code \`HEIGHT_NOT_REACHED\`), the response needs older blocks (\`HISTORY_INCOMPLETE\`), the node is being queried for an account (\`ASKING_NODE\`) or doesn't respond (\`NODE_AWAY\`), the server's chain is still unknown (\`CHAIN_UNKNOWN\`), or the data can't be read`,
     unavailableSchema ?? schema,
   );
 
@@ -102,7 +102,7 @@ function responsesOf(route: Described): Record<string, Body> {
   const responses: Record<string, Body> = {
     [status]:
       status === 204
-        ? { description: 'Done; the answer has no body' }
+        ? { description: 'Done; the response is empty' }
         : plainText
           ? text('OK', response)
           : withOtherTypes(json('OK', response), otherTypes),

@@ -17,7 +17,7 @@ export interface ReadKey {
 
 /** Maximum requests a minute. */
 export const MAX_PER_MINUTE = 100_000;
-const KEY_FORMAT = 'a name, a key, and if it has a limit of its own, its requests a minute';
+const KEY_FORMAT = 'a name, a key, and optionally the requests per minute of this key';
 
 function readKeyOf({ line, name, digest, rest: [limit] }: KeyLine, file: string): ReadKey {
   if (limit === undefined) return { name, digest, perMinute: null };

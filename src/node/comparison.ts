@@ -115,14 +115,14 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     const isBehind = info.burnBlockHeight < tip.burnBlockHeight;
     if (found === null && isBehind && !isOther) {
       throw new PassingError(
-        `The node is behind: it is at height ${info.height}, and has none of the index's blocks yet.`,
-        'Repeat the command once the node has caught up.',
+        `The node is behind: it is at height ${info.height}, which is below the blocks of the index.`,
+        'Run the command again once the node has caught up.',
       );
     }
     if (found === null) {
       throw new OperatorError(
-        `The node is of another chain: it has chain ID ${chainIdText(info.chainId)}, and none of this index's blocks.`,
-        'Name the node that this index is fed by with --node-rpc.',
+        `The node belongs to another chain: its chain ID is ${chainIdText(info.chainId)}, and it has none of this index's blocks.`,
+        'Set --node-rpc to the node that sends events to this index.',
       );
     }
     const above = tip.height - found.height;

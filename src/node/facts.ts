@@ -125,7 +125,7 @@ export class ThrottledNode {
     if (status === 404) return null;
     if (status !== 200) return statusAnswer(status);
     const value = parsedJson(strictText(bytes) ?? '');
-    return Value.Check(schema, value) ? value : new NoAnswer('an answer of another form');
+    return Value.Check(schema, value) ? value : new NoAnswer('an unexpected response');
   }
 
   /** Waits until the next request is allowed. */

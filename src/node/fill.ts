@@ -67,7 +67,7 @@ async function blockOf(node: ThrottledNode, id: Uint8Array, height: number): Pro
   const lacks = (what: string) => new IncompleteBlockError(height, id, what);
   const decoded = reached(await nodeBlock(node, id.toHex()));
   if (decoded === null || decoded instanceof NoAnswer) {
-    throw lacks(`the node has no such Nakamoto block (${decoded?.reason ?? 'status 404'})`);
+    throw lacks(`the node doesn't have this Nakamoto block (${decoded?.reason ?? 'status 404'})`);
   }
   if (!decoded.ok) throw lacks(`its bytes can't be read: ${decoded.error.message}`);
   if (same(decoded.value.blockId, id)) return decoded.value;
@@ -191,7 +191,7 @@ export async function fillTo(
     }
     const known = await (await older())?.parent();
     if (known !== undefined) return known;
-    throw new IncompleteBlockError(header.chainLength, blockId, 'the node does not tell the block below it');
+    throw new IncompleteBlockError(header.chainLength, blockId, 'the node does not return the block below it');
   }
 
   /** Returns the ids of the unknown blocks up to a block, the lowest first. */

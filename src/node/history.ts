@@ -25,10 +25,11 @@ export type StartingAccountEvent =
 export async function askedStart(node: ThrottledNode, { header, blockId }: NakamotoBlock): Promise<HistoryStart> {
   const lacks = (what: string) => new IncompleteBlockError(header.chainLength, blockId, what);
   const below = reached(await nodeBlock(node, header.parentBlockId.toHex()));
-  if (below === null || below instanceof NoAnswer || !below.ok) throw lacks('the node has no Nakamoto block below it');
+  if (below === null || below instanceof NoAnswer || !below.ok)
+    throw lacks("the node doesn't have the Nakamoto block below it");
   const sortitions = reached(await askedSortitions(node, below.value.header.consensusHash));
   const [sortition] = sortitions instanceof NoAnswer ? [] : (sortitions ?? []);
-  if (sortition === undefined) throw lacks('the node does not tell the sortition of the block below it');
+  if (sortition === undefined) throw lacks('the node does not return the sortition of the block below it');
   return {
     height: header.chainLength,
     indexBlockHash: header.parentBlockId,

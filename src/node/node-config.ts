@@ -109,7 +109,7 @@ export function observerProblem({ observers }: NodeConfig, endpoint: string): Ob
   });
   if (own === undefined) {
     return problem(
-      `The node's configuration has no observer for ${endpoint}`,
+      `The node's configuration lacks an observer for ${endpoint}`,
       'Add this section to it, and restart the node.',
     );
   }

@@ -17,11 +17,11 @@ export interface Refusal {
 }
 
 const WITHOUT_TOKEN =
-  "Name the node's configuration, which has its auth token, with --node-config: the server then fills them from the node. Or give an archive of the chain with --from. Or import a recording that has them into a new --data directory";
-export const BEING_FILLED = 'Wait: the server fills them.';
+  "Set --node-config to the node's configuration, which has its auth token: the server then fetches the blocks from the node. Or name an archive of the chain with --from. Or import a recording with these blocks into a new --data directory";
+export const BEING_FILLED = 'Wait: the server fetches them.';
 const NEW_DIRECTORY =
   'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from)';
-const OTHER_CHAIN = 'Let only nodes of one chain post to this port, and give each chain its own --data directory';
+const OTHER_CHAIN = 'Let only nodes of one chain post to this port, and use a separate --data directory for each chain';
 
 /** Describes missing blocks. */
 export const blocksText = (from: number, to: number): string =>

@@ -193,9 +193,9 @@ export async function exact<T extends TSchema>(
   if (status !== 200) return reached(statusAnswer(status));
   try {
     const value = parseJson(strictText(bytes) ?? '');
-    return Value.Check(schema, value) ? value : new NoAnswer('an answer of another form');
+    return Value.Check(schema, value) ? value : new NoAnswer('an unexpected response');
   } catch (error) {
-    if (error instanceof PayloadError) return new NoAnswer('an answer that is no JSON');
+    if (error instanceof PayloadError) return new NoAnswer("a response that isn't JSON");
     throw error;
   }
 }
@@ -352,7 +352,7 @@ export class BlockMaker {
     const lacks = (what: string) => new IncompleteBlockError(chainLength, decoded.blockId, what);
     if (this.#sortition?.consensus_hash !== toHex(consensusHash)) {
       const found = await sortitionBy(this.node, `/consensus/${bare(consensusHash)}`);
-      if (found instanceof NoAnswer) throw lacks(`its sortition is not known (${found.reason})`);
+      if (found instanceof NoAnswer) throw lacks(`its sortition is unknown (${found.reason})`);
       this.#sortition = found;
     }
     const making = { decoded, parent, before, after, sortition: this.#sortition, lacks };
@@ -370,7 +370,7 @@ export class BlockMaker {
     const { decoded, parent, sortition, lacks } = making;
     const replayed = await this.#replay(making);
     const beginsTenure = isTenureStart(replayed);
-    if (parent.tenureHeight === null) throw lacks("its parent's tenure height is not known");
+    if (parent.tenureHeight === null) throw lacks("its parent's tenure height is unknown");
     const tenureHeight = parent.tenureHeight + (beginsTenure ? 1 : 0);
     const unlocks = await this.#unlocks(making);
     const transactions = [
@@ -431,7 +431,7 @@ export class BlockMaker {
         const filled = await unlessIncomplete(after(maturity));
         if (!(filled instanceof IncompleteBlockError)) found.push([maturity, filled]);
       }
-      if (found.length > 1) throw making.lacks('which tenure its reward is of is not known');
+      if (found.length > 1) throw making.lacks('the tenure of its reward is unknown');
       for (const [maturity, filled] of found) {
         this.#maturity = maturity;
         return filled;
@@ -448,7 +448,7 @@ export class BlockMaker {
   ): Promise<PostedReward[]> {
     const [{ recipient }] = matured;
     const change = await this.#changeOf(making, recipient);
-    if (change instanceof NoAnswer) throw making.lacks(`the reward of ${recipient} is not known (${change.reason})`);
+    if (change instanceof NoAnswer) throw making.lacks(`the reward of ${recipient} is unknown (${change.reason})`);
     const { block } = withRewards(rewards(...matured, this.#boot, 0n));
     const coinbase = change.total - (changesOf(block).accounts.get(recipient)?.total ?? 0n);
     if (coinbase >= 0n) return rewards(...matured, this.#boot, coinbase);
@@ -458,7 +458,7 @@ export class BlockMaker {
   /** Requests a value. @throws IncompleteBlockError if the node doesn't have it */
   async #ask<T extends TSchema>({ lacks }: Making, what: string, path: string, schema: T): Promise<Static<T>> {
     const found = await exact(this.node, path, schema);
-    if (found instanceof NoAnswer) throw lacks(`${what} is not known (${found.reason})`);
+    if (found instanceof NoAnswer) throw lacks(`${what} is unknown (${found.reason})`);
     return found;
   }
 
@@ -583,7 +583,7 @@ export class BlockMaker {
       this.below.tenure(height, parent.indexBlockHash),
       height === 1 ? null : this.below.tenure(height - 1, parent.indexBlockHash),
     ]);
-    if (tenure === null || (before === null && height > 1)) throw lacks(`the miner of tenure ${height} is not known`);
+    if (tenure === null || (before === null && height > 1)) throw lacks(`the miner of tenure ${height} is unknown`);
     return [tenure, before];
   }
 
@@ -599,13 +599,13 @@ export class BlockMaker {
     const { before, after, lacks } = making;
     const [had, has] = await Promise.all([before.pox(), after.pox()]);
     if (had instanceof NoAnswer || has instanceof NoAnswer) {
-      if (unlocks instanceof NoAnswer) throw lacks(`which STX it unlocks is not known (${unlocks.reason})`);
+      if (unlocks instanceof NoAnswer) throw lacks(`its unlocked STX are unknown (${unlocks.reason})`);
       return;
     }
     const change = BigInt(has.total_liquid_supply_ustx) - BigInt(had.total_liquid_supply_ustx);
     const missing = change - minted;
     if (missing === 0n) return;
-    const reason = unlocks instanceof NoAnswer ? `, and which STX it unlocks is not known (${unlocks.reason})` : '';
+    const reason = unlocks instanceof NoAnswer ? `, and its unlocked STX are unknown (${unlocks.reason})` : '';
     throw lacks(`its transactions and rewards leave ${missing} micro-STX of the supply's change unexplained${reason}`);
   }
 

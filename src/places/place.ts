@@ -21,7 +21,7 @@ export const withoutName = (location: string, name: string): string =>
 function requireOutside(location: string, directory: string): void {
   if (!isInside(location, directory)) return;
   throw new OperatorError(
-    `${location} is inside the data directory ${directory}, in which Stackside removes and replaces files.`,
+    `${location} is inside the data directory ${directory}, where Stackside deletes and replaces files.`,
     'Use a location outside the data directory.',
   );
 }

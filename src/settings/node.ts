@@ -223,7 +223,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 1_000_000_000 })], { default: null }),
     read: integer,
     absent: 'pox-4 stays active',
-    help: 'Bitcoin height at which pox-5 replaces pox-4; the simulated chain starts at 214',
+    help: 'Bitcoin height of the switch from pox-4 to pox-5; the simulated chain starts at 214',
     accepts: 'a height from 0 on',
   }),
   clarity: setting({

@@ -19,7 +19,7 @@ export const testSupportVariables: readonly string[] = ['STACKSIDE_EXECUTABLE'];
 const unsupportedVariables: Readonly<Record<string, string>> = {
   CUSTOM_CHAIN_IDS: 'Every chain id except 0x00000001 is a test network.',
   STACKS_API_WS_PING_TIMEOUT: 'A client has the ping interval to answer a ping.',
-  SKIP_STACKS_CHAIN_ID_CHECK: 'Stackside always compares the chain with that of the node.',
+  SKIP_STACKS_CHAIN_ID_CHECK: "Stackside always compares its chain with the node's chain.",
   STACKS_API_STORE_RAW_EVENTS: 'Stackside always keeps the events in its journal.',
   STACKS_CORE_EVENT_BODY_LIMIT: 'The limit is 500 MB.',
   STACKS_CORE_PROXY_BODY_LIMIT: 'The limit is 10 MB.',

@@ -62,11 +62,11 @@ const texts: readonly (readonly [Partial<StateReadings>, Pick<ServerStatus, 'sta
       },
     ],
     [
-      { readFailure: 'There is no index at /srv/index.db.' },
+      { readFailure: 'No index found at /srv/index.db.' },
       {
         state: 'cannot_read',
         ready: false,
-        reason: 'There is no index at /srv/index.db.',
+        reason: 'No index found at /srv/index.db.',
         next: 'Check that --data names the right directory and that its disk works.',
       },
     ],

@@ -54,7 +54,7 @@ test("every route of the chain returns 503 with the server's state until the cha
     expect([target, response.status, response.headers.get('retry-after')]).toEqual([target, 503, '5']);
     expect([target, await response.text()]).toEqual([
       target,
-      expect.stringContaining(`This server doesn't know its chain yet. ${REASON}`),
+      expect.stringContaining(`This server's chain is still unknown. ${REASON}`),
     ]);
   }
   expect(answered.sort()).toEqual(WITHOUT_CHAIN.sort());

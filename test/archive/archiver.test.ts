@@ -162,7 +162,7 @@ describe('the archiver writes nothing and reports the reason if', () => {
   test('the archive is of another chain', async () => {
     await archive(source.path, place);
     expect(await refusedIn(source.path, 1)).toBe(
-      `The archive at ${path} is of testnet (chain 0x80000000), and this log of mainnet (chain 0x00000001).`,
+      `The archive at ${path} belongs to testnet (chain 0x80000000), but this log belongs to mainnet (chain 0x00000001).`,
     );
   });
 
@@ -170,24 +170,26 @@ describe('the archiver writes nothing and reports the reason if', () => {
     await archive(source.path, place);
     const other = kept(ingestOf(events, { chance: OTHER_IDENTITY }));
     expect(await refusedIn(other)).toMatch(
-      / belongs to the log 1de27171\w+, and this is the log 07e400e4\w+\. Data restored/,
+      / belongs to the log 1de27171\w+, but this server has the log 07e400e4\w+\. Data restored/,
     );
   });
 
   test('the archive has a newer format or an unreadable archive.json', async () => {
     await archive(source.path, place);
     writeFileSync(join(path, IDENTITY), '{"format":2}');
-    expect(await refusedIn(source.path)).toBe(`The archive at ${path} has format 2; this program knows format 1.`);
+    expect(await refusedIn(source.path)).toBe(
+      `The archive at ${path} has format 2; this version reads formats up to 1.`,
+    );
     writeFileSync(join(path, IDENTITY), '{"format":1,"chain');
     expect(await refusedIn(source.path)).toBe(
-      `The archive at ${path} is damaged: ${IDENTITY} doesn't say which log it belongs to.`,
+      `The archive at ${path} is damaged: ${IDENTITY} doesn't identify the log that the archive belongs to.`,
     );
   });
 
   test('the journal ends before the archive, like an older copy of the data', async () => {
     await archive(source.path, place);
     expect(await refusedIn(beginning(12))).toMatch(
-      / has other entries than this log: segment-\S+ ends with entry \d+, and the log with entry 13\.$/,
+      / doesn't match this log: segment-\S+ ends with entry \d+, and the log with entry 13\.$/,
     );
   });
 
@@ -203,7 +205,7 @@ describe('the archiver writes nothing and reports the reason if', () => {
     for (const event of events.slice(12)) open.ingest.apply({ ...event, receivedAt: event.receivedAt + 1 });
     open.ingest.commit();
     expect(await refusedIn(directory)).toMatch(
-      / has other entries than this log: segment-\S+ has another entry \d+ than the log\.$/,
+      / doesn't match this log: segment-\S+ has another entry \d+ than the log\.$/,
     );
   });
 });
@@ -224,7 +226,7 @@ test('a conflicting segment is found even if the list is older than the segment'
     list: async (text) => (/\d/.test(text) ? place.list(text) : list.filter((one) => one.startsWith(text))),
   });
   expect(await refusal(late.round('late'))).toMatch(
-    / has other entries than this log: it has segment-\S+, and the log has segment-/,
+    / doesn't match this log: it has segment-\S+, and the log has segment-/,
   );
   expect(objects()).toEqual(whole);
 });
@@ -241,7 +243,7 @@ test('an object with the same name and other content is not replaced', async () 
   };
   using archiver = archiverOf(source.path, without);
   expect(await refusal(archiver.round())).toBe(
-    `${name} of the archive at ${path} is there, with another content than the log has.`,
+    `${name} of the archive at ${path} exists, but its content differs from the log.`,
   );
   expect(readFileSync(join(path, name))).toEqual(torn);
 });

@@ -357,11 +357,11 @@ describe('refused by name:', () => {
     const bytes = readFileSync(join(path, parts[5]!));
     bytes[bytes.length - 3]! ^= 1;
     writeFileSync(join(path, parts[5]!), bytes);
-    expect(await refusal(restoredFrom(place, folder()))).toContain(`${parts[5]} is no sound part of a base: `);
+    expect(await refusal(restoredFrom(place, folder()))).toContain(`${parts[5]} is a damaged part of a base: `);
     renameSync(join(path, parts[6]!), join(path, parts[5]!));
     expect(await refusal(restoredFrom(place, folder()))).toMatch(
       new RegExp(
-        `${parts[5]} is no sound part of a base: (its content is another|it holds more than it may)|${parts[5]} has \\d+ bytes`,
+        `${parts[5]} is a damaged part of a base: (its hash is wrong|it is too large)|${parts[5]} has \\d+ bytes`,
       ),
     );
   });
@@ -369,7 +369,7 @@ describe('refused by name:', () => {
   test('a manifest that is damaged, of a newer format, or of another entry', async () => {
     const { path, place } = copy();
     writeFileSync(join(path, first.name), 'nothing');
-    expect(await refusal(restoredFrom(place, folder()))).toContain(`${first.name} is no sound part of a base`);
+    expect(await refusal(restoredFrom(place, folder()))).toContain(`${first.name} is a damaged part of a base`);
     await restored(place, { base: 'none' });
     expect(await changed((manifest) => Object.assign(manifest, { format: 2 }))).toContain('has format 2');
     expect(await changed((manifest) => Object.assign(manifest, { position: 3 }))).toContain(
@@ -384,14 +384,14 @@ describe('refused by name:', () => {
     const name = first.name.replace(first.manifest.chain, other.chain);
     writeFileSync(join(path, name), await packedManifest(other));
     rmSync(join(path, first.name));
-    expect(await refusal(restoredFrom(place, folder()))).toContain(`${name} is of another log: entry`);
+    expect(await refusal(restoredFrom(place, folder()))).toContain(`${name} belongs to another log: entry`);
     expect(await faults(place)).toEqual([
-      `${name} is of another log: entry ${other.position} of its segments has another chain value`,
+      `${name} belongs to another log: entry ${other.position} of its segments has another chain value`,
     ]);
   });
 
   test('a base that lacks a table or has another', async () => {
-    const tables = 'its tables are not those of schema';
+    const tables = "its tables don't match schema";
     expect(await changed((manifest) => manifest.tables.pop())).toContain(tables);
     expect(await changed((manifest) => Object.assign(manifest.tables[0]!, { name: 'sqlite_schema' }))).toContain(
       tables,
@@ -413,9 +413,9 @@ describe('refused by name:', () => {
       const message = await refusal(restoredFrom(place, folder()));
       return message.replace(/^The archive at \S+ is damaged: /, '').replace(partName(sha256), 'PART');
     }
-    const no = 'PART is no sound part of a base: ';
-    expect(await withRows('assets', ['[1,"a"]', 'x'])).toContain(`${no}it has other rows than its base says`);
-    expect(await withRows('assets', ['[1,"a"],[2,"b"]', '[3,"c"]'])).toContain(`${no}it has other rows`);
+    const no = 'PART is a damaged part of a base: ';
+    expect(await withRows('assets', ['[1,"a"]', 'x'])).toContain(`${no}its rows don't match the base`);
+    expect(await withRows('assets', ['[1,"a"],[2,"b"]', '[3,"c"]'])).toContain(`${no}its rows don't match`);
     expect(await withRows('assets', ['{"id":1}'])).toContain(`${no}row 1 is no list of the 2 values of assets`);
     expect(await withRows('assets', ['[1]'])).toContain(`${no}row 1 is no list of the 2 values of assets`);
     expect(await withRows('assets', ['[1.5,"a"]'])).toContain(`${no}row 1 has no value for assets.id`);
@@ -432,12 +432,12 @@ describe('refused by name:', () => {
     const progress = (id: number) => `[${id},1,5,"00",0,0,0,0,0,null,0,0,"",null,0]`;
     expect(await withRows('progress', [progress(1), progress(2)])).toContain(`${no}progress has one row`);
     expect(await withRows('progress', [progress(2)])).toContain(`${no}its rows are none of progress`);
-    expect(await withRows('progress', [progress(1)])).toContain('its rows are those of entry 5');
+    expect(await withRows('progress', [progress(1)])).toContain('its rows belong to entry 5');
   });
 
   test('no base of the entry', async () => {
     expect(await refusal(restoredFrom(directoryFiles(original), folder(), { base: 3 }))).toContain(
-      'has no base of entry 3',
+      "doesn't contain a base for entry 3",
     );
   });
 });
@@ -452,7 +452,7 @@ test('a base of another schema, or made with another setting, is skipped with a 
   writeFileSync(join(path, first.name), await packedManifest({ ...first.manifest, chain_id: 1 }));
   await restored(place, options);
   expect(said[0]).toMatch(new RegExp(`^${first.name}: its schema is 99, and this program's \\d+$`));
-  expect(said[1]).toBe(`${first.name}: it is of another chain than the archive`);
+  expect(said[1]).toBe(`${first.name}: it belongs to another chain than the archive`);
 });
 
 const integer = fc.oneof(

@@ -64,7 +64,10 @@ async function faults(of: Place): Promise<string[]> {
 }
 
 /** Requires that a log writes nothing to the archive, and names a place of its own. */
-async function expectRefused(directory: string, message = /belongs to the log [0-9a-f]{32}, and this is the log/) {
+async function expectRefused(
+  directory: string,
+  message = /belongs to the log [0-9a-f]{32}, but this server has the log/,
+) {
   const before = objects();
   using archiver = archiverOf(directory, place);
   const error: unknown = await archiver.round().catch((thrown: unknown) => thrown);
@@ -160,7 +163,7 @@ test("an archive without archive.json can't be written or restored", async () =>
   const named = readFileSync(join(path, IDENTITY));
   rmSync(join(path, IDENTITY));
   for (const directory of [into, half]) await expectRefused(directory, /has entries, but no archive\.json/);
-  expect(await refusal(restoredFrom(place, folder()))).toContain('There is no archive at');
+  expect(await refusal(restoredFrom(place, folder()))).toContain('No archive found at');
   writeFileSync(join(path, IDENTITY), named);
   await archive(half, place);
 });
@@ -168,7 +171,7 @@ test("an archive without archive.json can't be written or restored", async () =>
 test('verify and restore report an archive.json of another journal', async () => {
   const other = JSON.parse(readFileSync(join(path, IDENTITY), 'utf8'));
   writeFileSync(join(path, IDENTITY), JSON.stringify({ ...other, identity: 'ab'.repeat(16) }));
-  const said = `archive.json names the log ${'ab'.repeat(16)}, and the entries are those of the log ${identityOf(half)}`;
+  const said = `archive.json names the log ${'ab'.repeat(16)}, but the entries belong to the log ${identityOf(half)}`;
   expect(await faults(place)).toEqual([said]);
   expect(await refusal(restoredFrom(place, folder()))).toContain(said);
 });
@@ -222,7 +225,7 @@ test('an older copy of the data has the same identity, and the archive rejects i
   await restoredFrom(place, newer);
   goOn(newer);
   await archive(newer, place);
-  await expectRefused(copy, /has other entries than this log: \S+ ends with entry \d+, and the log with entry \d+/);
+  await expectRefused(copy, /doesn't match this log: \S+ ends with entry \d+, and the log with entry \d+/);
   goOn(copy, events.slice(HALF + 1, HALF + 2));
-  expect(await refusal(archive(copy, place))).toContain('has other entries than this log');
+  expect(await refusal(archive(copy, place))).toContain("doesn't match this log");
 });

@@ -129,7 +129,7 @@ describe('whom one trusts:', () => {
     for (const location of [web.url, path]) {
       const error = await failure(restored(location, { trust: {} }), OperatorError);
       expect(error.message).toBe(`The archive at ${location} is public, and no key is given that it is signed with.`);
-      expect(error.remedy).toContain('may have invented any block');
+      expect(error.remedy).toContain('may have invented blocks');
       expect(await restored(location, { trust: { archiveUnsigned: true } })).toBe(entries());
     }
     const both = failure(restored(web.url, { trust: { archivePublicKey: KEY, archiveUnsigned: true } }), OperatorError);
@@ -140,11 +140,11 @@ describe('whom one trusts:', () => {
     const at = whole;
     expect(await restored(at, { trust: {} })).toBe(entries());
     expect((await failure(restored(at), ArchiveUntrustedError)).message).toBe(
-      `There is no public archive at ${at}: it has no ${HEAD}.`,
+      `No public archive found at ${at}: ${HEAD} is missing.`,
     );
     const { web } = mirror(at);
     expect((await failure(restored(web.url), ArchiveUntrustedError)).message).toBe(
-      `There is no public archive at ${web.url}: it has no ${HEAD}.`,
+      `No public archive found at ${web.url}: ${HEAD} is missing.`,
     );
   });
 
@@ -153,7 +153,7 @@ describe('whom one trusts:', () => {
     const other = signerOf(newPrivateKey())!.publicKey;
     const into = folder();
     const error = await failure(restored(web.url, { trust: { archivePublicKey: other }, into }), ArchiveUntrustedError);
-    expect(error.message).toBe(`${HEAD} of the archive at ${web.url} is signed with ${KEY}, and not with ${other}.`);
+    expect(error.message).toBe(`${HEAD} of the archive at ${web.url} is signed with ${KEY}, not with ${other}.`);
     expect([existsSync(join(into, 'restore')), seenArchive(into)]).toEqual([false, null]);
   });
 
@@ -179,7 +179,7 @@ describe('whom one trusts:', () => {
     for (const bytes of spoiled) {
       writeFileSync(join(path, HEAD), bytes);
       expect((await failure(restored(web.url), ArchiveUntrustedError)).message).toBe(
-        `${HEAD} of the archive at ${web.url} has no valid signature by ${KEY}.`,
+        `The signature of ${HEAD} in the archive at ${web.url} isn't valid for ${KEY}.`,
       );
     }
   });
@@ -193,17 +193,19 @@ describe('whom one trusts:', () => {
         // A server may end a body early: that passes.
         continue;
       }
-      expect((await failure(restored(web.url), ArchiveDamagedError)).message).toContain(`${HEAD} is no signed object`);
+      expect((await failure(restored(web.url), ArchiveDamagedError)).message).toContain(
+        `${HEAD} isn't a signed object`,
+      );
     }
     const contradictions: [Partial<Record<keyof ArchiveHead, unknown>>, string][] = [
-      [{ entry: '1' }, "doesn't say what there is"],
-      [{ segments: [...segments, 'part'] }, 'names a segment that is none'],
-      [{ segments: ['../../etc/passwd'] }, 'names a segment that is none'],
-      [{ open: '../../etc/passwd' }, 'names an open part that is none'],
+      [{ entry: '1' }, "isn't a valid list of objects"],
+      [{ segments: [...segments, 'part'] }, 'names an invalid segment'],
+      [{ segments: ['../../etc/passwd'] }, 'names an invalid segment'],
+      [{ open: '../../etc/passwd' }, 'names an invalid open part'],
       [{ segments: segments.slice(1) }, 'names segments that do not follow each other'],
       [{ segments: segments.toReversed() }, 'names segments that do not follow each other'],
-      [{ entry: sealed(segments) }, 'names another last entry than its objects have'],
-      [{ open: null }, 'names another last entry than its objects have'],
+      [{ entry: sealed(segments) }, 'names a last entry that differs from its objects'],
+      [{ open: null }, 'names a last entry that differs from its objects'],
     ];
     for (const [change, fault] of contradictions) {
       sign(path, { ...head, ...change } as ArchiveHead);
@@ -213,7 +215,7 @@ describe('whom one trusts:', () => {
     }
     sign(path, { ...head, format: 2 } as unknown as ArchiveHead);
     expect((await failure(restored(web.url), OperatorError)).message).toBe(
-      `The archive at ${web.url} has format 2; this program knows format 1.`,
+      `The archive at ${web.url} has format 2; this version reads formats up to 1.`,
     );
   });
 });
@@ -248,7 +250,7 @@ describe('a mirror that is older:', () => {
     const { archive: identity, entry } = await headOf(path);
     noteArchive(into, { location: 'elsewhere', archive: identity, entry, chain: 'ab'.repeat(32) });
     expect((await failure(restored(web.url, { into }), ArchiveUntrustedError)).message).toBe(
-      `${HEAD} of the archive at ${web.url} has another entry ${entry} than an earlier one.`,
+      `${HEAD} of the archive at ${web.url} has another entry ${entry} than an earlier version of it.`,
     );
   });
 
@@ -347,7 +349,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
         bytes[bytes.length >> 1]! ^= 0x10;
         writeFileSync(join(path, segments[1]!), bytes);
       },
-      /segment-\S+\.zst is no sound segment/,
+      /segment-\S+\.zst is a damaged segment/,
     ],
     [
       'two segments are swapped',
@@ -356,7 +358,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
         cpSync(join(path, segments[2]!), join(path, segments[1]!));
         writeFileSync(join(path, segments[2]!), bytes);
       },
-      /segment-\S+\.zst is no sound segment: it is the segment of entries \d+ to \d+, and its name is of another/,
+      /segment-\S+\.zst is a damaged segment: it contains entries \d+ to \d+, which doesn't match its name/,
     ],
     [
       'a segment is forged, with a checksum of its own',
@@ -371,7 +373,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
         });
         writeFileSync(file, await packedSegment(segmentContent(before, forged)));
       },
-      /segment-\S+\.zst is no sound segment: .* its name is of another/,
+      /segment-\S+\.zst is a damaged segment: .* which doesn't match its name/,
     ],
   ];
   test.each(cases)('%s', async (_, spoil, fault) => {
@@ -447,7 +449,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     web.answer = (name) => Response.redirect(`${other.url.replace('127.0.0.1', 'localhost')}/${name}`);
     expect(await restored(web.url)).toBe(entries());
     other.answer = (name) => (name.startsWith('segment-') ? new Response('something else') : null);
-    expect((await failure(restored(web.url), ArchiveDamagedError)).message).toMatch(/is no sound segment/);
+    expect((await failure(restored(web.url), ArchiveDamagedError)).message).toMatch(/is a damaged segment/);
     web.answer = (name) => Response.redirect(`${web.url}/${name}`);
     const looping = webFilesWith(web.url, impatient().clock);
     expect(await failure(looping.read(HEAD, { least: 1, most: 1_000 }), PassingError)).toBeInstanceOf(PassingError);
@@ -456,7 +458,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
   test('http to another machine', async () => {
     for (const location of ['http://example.com/stacks', 'http://192.0.2.1/stacks', 'http://[2001:db8::1]/stacks']) {
       expect((await failure(restored(location), OperatorError)).message).toBe(
-        `${location} has no TLS, so that anybody on the way can withhold or delay what it sends.`,
+        `${location} doesn't use TLS, so anyone on the network path can withhold or delay data.`,
       );
     }
   });

@@ -185,7 +185,7 @@ test('a host with another key is refused, until the head is removed', async () =
   await archive(source, own, 'one', { signer });
   const other = signerOf(newPrivateKey())!;
   expect(await refusal(archive(source, own, 'two', { signer: other }))).toBe(
-    `${HEAD} of the archive at ${at} is signed with ${signer.publicKey}, and not with ${other.publicKey}.`,
+    `${HEAD} of the archive at ${at} is signed with ${signer.publicKey}, not with ${other.publicKey}.`,
   );
   await own.remove(HEAD);
   await archive(source, own, 'two', { signer: other });

@@ -213,9 +213,9 @@ test('an unfinished restore rejects another end or another archive', async () =>
 
 test('a restore rejects a missing archive, another chain and a newer format', async () => {
   const { path, place } = copy();
-  expect(await refusal(restoredFrom(directoryFiles(folder()), folder()))).toContain('There is no archive at');
+  expect(await refusal(restoredFrom(directoryFiles(folder()), folder()))).toContain('No archive found at');
   expect(await refusal(restoredFrom(place, folder(), { chainId: 1 }))).toBe(
-    `The archive at ${path} is of testnet (chain 0x80000000), but the setting names chain 0x00000001.`,
+    `The archive at ${path} belongs to testnet (chain 0x80000000), but --network is chain 0x00000001.`,
   );
   writeFileSync(join(path, IDENTITY), '{"format":2}');
   expect(await refusal(restoredFrom(place, folder()))).toContain('has format 2');
@@ -225,9 +225,7 @@ test('a restore rejects an archive without entries', async () => {
   const path = folder();
   mkdirSync(path);
   copyFileSync(join(original, IDENTITY), join(path, IDENTITY));
-  expect(await refusal(restoredFrom(directoryFiles(path), folder()))).toBe(
-    `The archive at ${path} has no entries yet.`,
-  );
+  expect(await refusal(restoredFrom(directoryFiles(path), folder()))).toBe(`The archive at ${path} is still empty.`);
 });
 
 test('a restore rejects a directory that contains data', async () => {
@@ -269,7 +267,7 @@ describe('restore and verify report the same damage if', () => {
   test('a segment is truncated', async () => {
     const { path, place, segments } = copy();
     truncateSync(join(path, segments[2]!), 200);
-    expect(await said(place)).toStartWith(`${segments[2]} is no sound segment: `);
+    expect(await said(place)).toStartWith(`${segments[2]} is a damaged segment: `);
   });
 
   test('a bit of a segment is flipped', async () => {
@@ -277,7 +275,7 @@ describe('restore and verify report the same damage if', () => {
     const bytes = readFileSync(join(path, segments[1]!));
     bytes[bytes.length >> 1]! ^= 1;
     writeFileSync(join(path, segments[1]!), bytes);
-    expect(await said(place)).toStartWith(`${segments[1]} is no sound segment: `);
+    expect(await said(place)).toStartWith(`${segments[1]} is a damaged segment: `);
   });
 
   test('two segments are swapped', async () => {
@@ -286,7 +284,9 @@ describe('restore and verify report the same damage if', () => {
     renameSync(at(1), join(path, 'aside'));
     renameSync(at(2), at(1));
     renameSync(join(path, 'aside'), at(2));
-    expect(await said(place)).toMatch(new RegExp(`^${segments[1]} is no sound segment: .* its name is of another$`));
+    expect(await said(place)).toMatch(
+      new RegExp(`^${segments[1]} is a damaged segment: .* which doesn't match its name$`),
+    );
   });
 
   test('a segment belongs to another journal', async () => {
@@ -302,11 +302,11 @@ describe('restore and verify report the same damage if', () => {
     cpSync(join(foreign, other), join(path, other));
     rmSync(join(path, segments[2]!));
     expect(await said(place)).toMatch(
-      new RegExp(`^${other} is of another log: it doesn't follow the chain value of entry \\d+$`),
+      new RegExp(`^${other} belongs to another log: it doesn't follow the chain value of entry \\d+$`),
     );
     cpSync(join(original, segments[2]!), join(path, segments[2]!));
     expect(await said(place)).toMatch(
-      / begins with entry \d+, and another segment has the entries up to \d+$|is of another log/,
+      / begins with entry \d+, and another segment has the entries up to \d+$|belongs to another log/,
     );
   });
 
@@ -314,7 +314,7 @@ describe('restore and verify report the same damage if', () => {
     const { path, place } = copy();
     const bytes = readFileSync(join(path, OPEN));
     truncateSync(join(path, OPEN), 50);
-    expect(await said(place)).toStartWith(`${OPEN} is no sound segment: `);
+    expect(await said(place)).toStartWith(`${OPEN} is a damaged segment: `);
     const { entries } = await readSegment(bytes, null);
     const before = new Uint8Array(32).fill(7);
     let chain: Uint8Array = before;
@@ -324,7 +324,7 @@ describe('restore and verify report the same damage if', () => {
     });
     writeFileSync(join(path, OPEN), await packedSegment(segmentContent(before, forged)));
     expect(await said(place)).toMatch(
-      /^open-one.zst is of another log: it doesn't follow the chain value of entry \d+$/,
+      /^open-one.zst belongs to another log: it doesn't follow the chain value of entry \d+$/,
     );
   });
 
@@ -334,7 +334,7 @@ describe('restore and verify report the same damage if', () => {
     const first = { ...part.entries[0]!, receivedAt: 1 };
     const chain = nextChain(part.before, first);
     writeFileSync(join(path, 'open-two.zst'), await packedSegment(segmentContent(part.before, [{ ...first, chain }])));
-    expect(await said(place)).toBe(`open-two.zst and ${OPEN} are of two logs: they differ by entry ${first.id}`);
+    expect(await said(place)).toBe(`open-two.zst and ${OPEN} belong to two logs: they differ at entry ${first.id}`);
   });
 });
 

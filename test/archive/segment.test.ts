@@ -109,7 +109,7 @@ describe('a segment is rejected with the reason if it has', () => {
     const bytes = await packed(CHAIN_START, three);
     expect(await refusal(bytes.subarray(0, bytes.length >> 1))).not.toBeNull();
     expect(await refusal(bytes.subarray(1))).toBe("it can't be decompressed");
-    expect(await refusal(await packedSegment(Buffer.from('{}\n')))).toBe('its first line is no header');
+    expect(await refusal(await packedSegment(Buffer.from('{}\n')))).toBe("its first line isn't a header");
     expect(
       await refusal(await packedSegment(Buffer.from(content.replace('"block_height":2', '"block_height":9')))),
     ).toBe('its checksum is wrong');
@@ -118,32 +118,32 @@ describe('a segment is rejected with the reason if it has', () => {
   test('a newer format', async () => {
     const newer = JSON.stringify({ ...JSON.parse(header), format: 2 });
     expect(await refusal(await packedSegment(Buffer.from(`${newer}\n`)))).toBe(
-      'it has format 2, and this program reads format 1',
+      'it has format 2, but this version reads formats up to 1',
     );
   });
 
   test('the name of another segment', async () => {
     const named = { ...rangeOf(three), first: 2 };
     expect(await refusal(await packed(CHAIN_START, three), named)).toBe(
-      'it is the segment of entries 1 to 3, and its name is of another',
+      "it contains entries 1 to 3, which doesn't match its name",
     );
   });
 
   test('an entry that is cut, missing or too long', async () => {
-    expect(await refusal(await withBody(body.slice(0, 3)))).toBe('entry 2 has no line');
+    expect(await refusal(await withBody(body.slice(0, 3)))).toBe('the header of entry 2 is missing or invalid');
     expect(await refusal(await withBody([...body.slice(0, 2), '']))).toBe(
       'it ends before entry 3, the last one that it names',
     );
     expect(await refusal(await withBody(['{"received_at":1,"path":"/","bytes":500}', 'short', '']))).toBe(
-      "the text of entry 1 doesn't end where its line says",
+      'the text of entry 1 has another length than its header',
     );
   });
 
   test("entries that don't match the chain values", async () => {
     const forged = body.map((line) => line.replace('"block_height":2', '"block_height":9'));
-    expect(await refusal(await withBody(forged))).toBe('the chain value of entry 3 is not that of entries 1 to 3');
+    expect(await refusal(await withBody(forged))).toBe("the chain value of entry 3 doesn't match entries 1 to 3");
     const swapped = [...body.slice(2, 4), ...body.slice(0, 2), ...body.slice(4)];
-    expect(await refusal(await withBody(swapped))).toBe('the chain value of entry 3 is not that of entries 1 to 3');
+    expect(await refusal(await withBody(swapped))).toBe("the chain value of entry 3 doesn't match entries 1 to 3");
   });
 });
 

@@ -121,7 +121,7 @@ describe('the key file', () => {
 
   test('is not created by a host of a cluster, since the other hosts would lack it', () => {
     expect(() => servedSigner(directory('host'), true)).toThrow(
-      `There is no key to sign the public archive with: ${join(directory('host'), ARCHIVE_KEY)} is missing.`,
+      `Can't sign the public archive: ${join(directory('host'), ARCHIVE_KEY)} is missing.`,
     );
     expect(() => requiredSigner(directory('host'))).toThrow(OperatorError);
   });

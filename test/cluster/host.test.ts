@@ -364,7 +364,7 @@ test('hosts keep running if the newest entry of the log was changed: each logs i
   expect(named()).toEqual([
     {
       ...{ event: 'log_corrupt', first: id, last: id, fault: 'is damaged: its chain value is wrong' },
-      remedy: expect.stringContaining('The log is unsound'),
+      remedy: expect.stringContaining('The shared log is damaged'),
     },
   ]);
   log.entries = whole;

@@ -179,7 +179,7 @@ test('a host is not ready before it reaches the log, or while it lags by more th
   const { id } = log.head;
   expect(await readiness()).toMatchObject({
     state: 'catching_up',
-    reason: `This host is at entry 1 of the cluster's log, whose newest entry is ${id}.`,
+    reason: `This host is at entry 1 of the cluster's log; the newest entry is ${id}.`,
   });
   expect((await one.get('/ready')).status).toBe(503);
   goOn.resolve();
@@ -230,7 +230,7 @@ test("a host of another chain than the log's ends before its first entry, and na
   const { id } = log.head;
   const refusal = {
     exitCode: 1,
-    message: "The cluster's log is of testnet (chain 0x80000000), and this host of mainnet (chain 0x00000001).",
+    message: "The cluster's log belongs to testnet (chain 0x80000000), but this host to mainnet (chain 0x00000001).",
     remedy: expect.stringContaining('--network 0x80000000'),
   };
   const mainnet = host(log, { network: 'mainnet' });
@@ -299,7 +299,7 @@ test('a host that may not join closes the log, which would keep its process from
   };
   const openLog: OpenLog = async () => openedLog({ ...log.client(), close }, log.leases.client(directWay));
   await expect(serving({ cluster: CLUSTER }, directory.path, {}, { openLog })).rejects.toThrow(
-    "The cluster's log is of mainnet",
+    "The cluster's log belongs to mainnet",
   );
   expect(closed).toBe(1);
 });

@@ -245,5 +245,5 @@ test('hashes that are changed in the file are found', () => {
 test("data of a public backup can't join the log that has the commands", async () => {
   const openLog = async () => openedLog(log.client(), log.leases.client(directWay));
   const joining = serving({ cluster: 'postgres://127.0.0.1/none' }, published, {}, { openLog });
-  await expect(joining).rejects.toThrow('are of a public backup: commands of the log');
+  await expect(joining).rejects.toThrow('come from a public backup, which lacks the private commands');
 });

@@ -197,12 +197,12 @@ test('a server of another chain is rejected immediately', async () => {
   const of = kept(await serving({}, other.path));
   const error = await refusal(compared(of.api));
   expect(error).not.toBeInstanceOf(PassingError);
-  expect(error.message).toContain(`${of.api} is of another chain: its block 1 is 0x`);
+  expect(error.message).toContain(`${of.api} has another chain: its block 1 is 0x`);
 });
 
 test('a server without a chain API is rejected, and a server without blocks may receive some later', async () => {
   const none = reference(() => new Response('hello'));
-  expect((await refusal(compared(none.url))).message).toContain('is no status of a Stacks API: it answers 200');
+  expect((await refusal(compared(none.url))).message).toContain("isn't the status of a Stacks API: it returned 200");
   const empty = kept(await serving());
   expect(await refusal(compared(empty.api))).toBeInstanceOf(PassingError);
 });

@@ -69,7 +69,7 @@ test.each<[string, Partial<Facts>, string, string]>([
     'chain',
     { node: { ...WELL.node!, chainId: 1 } },
     'The node at http://127.0.0.1:20443 belongs to chain 0x00000001, and the data to chain 0x80000000.',
-    'Name a node of chain 0x80000000 with --node-rpc, or give chain 0x00000001 its own --data directory.',
+    'Name a node of chain 0x80000000 with --node-rpc, or use another --data directory for chain 0x00000001.',
   ],
   [
     'sync',
@@ -86,7 +86,7 @@ test.each<[string, Partial<Facts>, string, string]>([
   [
     'observer',
     { nodeConfig: { value: { observers: [], authToken: null }, error: null } },
-    "The node's configuration has no observer for 127.0.0.1:3700.",
+    "The node's configuration lacks an observer for 127.0.0.1:3700.",
     'Add this section to it, and restart the node.',
   ],
   [

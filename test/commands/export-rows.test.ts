@@ -175,7 +175,7 @@ test('a row group ends at its row limit or its byte limit', async () => {
 });
 
 test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
-  ['an unknown view', { table: 'nothing' }, 'There is no view nothing.'],
+  ['an unknown view', { table: 'nothing' }, 'Unknown view nothing.'],
   ['heights of what has none', { table: 'balances', toHeight: 1 }, "don't apply to v1_balances"],
   ['heights of a query', { query: 'SELECT 1', fromHeight: 1 }, "don't apply to --query"],
   ['heights above the tip', { table: 'blocks', fromHeight: 41 }, 'none of these blocks: it ends at height 40.'],

@@ -43,7 +43,7 @@ test('the admin key of a given directory is sent to any server, and a missing ke
   expect(keyFor({ url: ELSEWHERE, data: directory.path }, {})).toBe(key);
   const missing = () => keyFor({ url: HERE, data: empty.path }, {});
   expect(missing).toThrow(OperatorError);
-  expect(missing).toThrow('There is no admin key at');
+  expect(missing).toThrow('No admin key found at');
 });
 
 test('the key of a given file is used first, and is sent to another machine only if the flag names the file', () => {
@@ -92,7 +92,7 @@ test('an unknown response from another kind of server is an error', async () => 
   const connection = { url: server.url.origin, key: null };
   while (bodies.length > 0) {
     const printing = printSignInLink(connection);
-    await expect(printing).rejects.toThrow(`${connection.url} sent an answer that this command does not know.`);
+    await expect(printing).rejects.toThrow(`${connection.url} sent an unexpected response.`);
     await expect(printing).rejects.toBeInstanceOf(OperatorError);
   }
 });

@@ -98,12 +98,10 @@ test.each([0, 2])(
       using directory = ingestOf(events.slice(0, length));
       const { error, said } = await importRows(directory.path, events, { threads });
       expect(error).toBeNull();
-      expect(said).toContain(
-        ` ${events.length} rows, ${events.length - length} applied, ${length} known already, 0 bad; `,
-      );
+      expect(said).toContain(` ${events.length} rows, ${events.length - length} applied, ${length} repeated, 0 bad; `);
       expectWhole(directory);
       // The import noted how far it came.
-      expect((await importRows(directory.path, events, { threads })).said).toContain(' 0 applied, 0 known already, ');
+      expect((await importRows(directory.path, events, { threads })).said).toContain(' 0 applied, 0 repeated, ');
     }
   },
 );

@@ -90,7 +90,7 @@ test("an error names a directory, and a path whose parent doesn't exist", async 
   mkdirSync(into);
   await expect(writeLines(into, ['a'], true)).rejects.toThrow(`${into} is a directory.`);
   const none = join(directory.path, 'none');
-  await expect(writeLines(join(none, 'a'), ['a'], true)).rejects.toThrow(`There is no directory ${none}.`);
+  await expect(writeLines(join(none, 'a'), ['a'], true)).rejects.toThrow(`The directory ${none} doesn't exist.`);
 });
 
 test.skipIf(process.getuid?.() === 0)('an error names a directory without write permission', async () => {

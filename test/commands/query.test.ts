@@ -82,7 +82,7 @@ test('a result stops at the row limit and is marked as cut', async () => {
 
 test("the main thread reports the thread's errors", async () => {
   await expect(outputOf(start('SELEC'))).rejects.toThrow('near "SELEC": syntax error');
-  await expect(outputOf(start('SELECT 1', { directory: '/nowhere' }))).rejects.toThrow('There is no index');
+  await expect(outputOf(start('SELECT 1', { directory: '/nowhere' }))).rejects.toThrow('No index found');
 });
 
 test('a query is cancelled after its time limit and above its memory limit', async () => {

@@ -194,7 +194,7 @@ test('demo shows the progress of its history, then a banner with two commands, t
   expect(err).toEqual([`${ERASE}Simulating the first 100 blocks: 99`, ERASE, page]);
   const [, , first = ''] = err;
   expect(first.split('\n')[0]).toBe(
-    'Stackside serves a simulated Stacks chain with a new block every 5 seconds. Ctrl-C ends it.',
+    'Stackside serves a simulated Stacks chain with a new block every 5 seconds. Ctrl-C stops it.',
   );
   expect(first.match(/curl http:\/\/127\.0\.0\.1:3999\/\S+/g)).toHaveLength(2);
   presenter.log(APPLIED);

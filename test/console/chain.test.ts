@@ -316,7 +316,7 @@ describe('the chainhook form', () => {
     const wrong = { type: 'contract_call', status: ['lost'], sender: 'me', of: 1 };
     expect(mistakes(wrong)).toEqual([
       'filters.events.0.status must be one of success, abort_by_response, abort_by_post_condition, problematic_skipped',
-      'filters.events.0.sender must be of this form: Standard address or contract identifier',
+      'filters.events.0.sender must have this form: Standard address or contract identifier',
       'filters.events.0.of is not a field of contract_call',
     ]);
   });

@@ -147,5 +147,5 @@ test('an engine of another version is refused', async () => {
 });
 
 test('a directory that is not there is refused by name', async () => {
-  await expect(demo({ clarity: '/no/such/project' })).rejects.toThrow('There is no directory /no/such/project.');
+  await expect(demo({ clarity: '/no/such/project' })).rejects.toThrow("The directory /no/such/project doesn't exist.");
 });

@@ -254,11 +254,11 @@ test('mines blocks, Bitcoin blocks and cycles up to a given height or number', a
   for (const [path, body, message] of [
     ['mine', { until_height: now.height }, `body/until_height must be > ${now.height} (the current value) and <= `],
     ['mine', { until_height: now.height + 1_001 }, 'body/until_height must be > '],
-    ['mine', { until_height: now.height + 1, count: 1 }, 'body/until_height must not be given beside count'],
+    ['mine', { until_height: now.height + 1, count: 1 }, 'body/until_height must not be given together with count'],
     ['bitcoin', { until_height: 1 }, 'body/until_height must be > '],
     ['cycle', { until_cycle: cycle.number }, 'body/until_cycle must be > '],
     ['cycle', { until_cycle: cycle.number + 30 }, 'body/until_cycle must be > '],
-    ['time', { until_time: 5, seconds: 5 }, 'body/until_time must not be given beside seconds'],
+    ['time', { until_time: 5, seconds: 5 }, 'body/until_time must not be given together with seconds'],
   ] as const) {
     const refused = await server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, body);
     expect([body, refused.status, refused.body.message]).toEqual([body, 400, expect.stringContaining(message)]);
@@ -279,7 +279,7 @@ test("stackside devnet controls the chain, and prints the server's errors", asyn
   expect(JSON.parse((await run('revert', 'commands')).stdout).orphaned).toHaveLength(1);
   expect(await run('mine', '2', '--until-height', String(tip.height + 20))).toMatchObject({
     code: 1,
-    stderr: 'body/until_height must not be given beside count.\nCorrect what the error names.\n',
+    stderr: 'body/until_height must not be given together with count.\nCorrect the value that the error names.\n',
   });
 });
 

@@ -163,7 +163,7 @@ describe('the commands', () => {
     expect(verified.code).toBe(EXIT.found);
     expect(verified.stdout).toMatch(
       new RegExp(
-        `^DIFFERS it lacks entries \\d+ to \\d+, which come before ${names[2]}\nDIFFERS ${names[3]} is no sound segment: `,
+        `^DIFFERS it lacks entries \\d+ to \\d+, which come before ${names[2]}\nDIFFERS ${names[3]} is a damaged segment: `,
       ),
     );
     const json = await stackside('archive', 'verify', spoiled, '--format', 'json');
@@ -180,7 +180,7 @@ describe('the commands', () => {
   test('an empty directory is reported as no archive', async () => {
     for (const command of ['status', 'list', 'verify']) {
       const { code, stderr } = await stackside('archive', command, folder.path);
-      expect([code, stderr]).toEqual([EXIT.operator, expect.stringContaining('There is no archive at')]);
+      expect([code, stderr]).toEqual([EXIT.operator, expect.stringContaining('No archive found at')]);
     }
   });
 

@@ -57,7 +57,7 @@ test('the executable runs nothing of the folder it is started in, and reads no s
   writeFileSync(join(folder, 'preload.ts'), "process.stdout.write('preloaded');\n");
   const { stdout, stderr } = Bun.spawnSync([binary, 'status'], { cwd: folder, env: {} });
   expect(stdout.toString()).toBe('');
-  expect(stderr.toString()).toStartWith('There is no index at stackside-data/index.db.\n');
+  expect(stderr.toString()).toStartWith('No index found at stackside-data/index.db.\n');
 });
 
 const answers: [path: string, status: number, says: string][] = [

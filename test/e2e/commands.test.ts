@@ -221,17 +221,29 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['serve', '--network', 'mainnet', '--chain-id', '2'], /'--chain-id <id>' cannot be used with option '--network/],
   [
     ['serve', '--no-such-flag'],
-    /^Unknown option '--no-such-flag'\.\nRun stackside serve --help for what is accepted\.\n$/,
+    /^Unknown option '--no-such-flag'\.\nRun stackside serve --help to see the arguments and options\.\n$/,
   ],
-  [['frobnicate'], /^Unknown command 'frobnicate'\.\nRun stackside --help for what is accepted\.\n$/],
+  [['frobnicate'], /^Unknown command 'frobnicate'\.\nRun stackside --help to see the arguments and options\.\n$/],
   [['import', 'no-such-file.tsv'], /File does not exist: no-such-file\.tsv/],
-  [['status', '--data', 'no-such-directory'], /There is no index at no-such-directory/],
-  [['sevre'], /^Unknown command 'sevre'\.\nDid you mean serve\? Run stackside --help for what is accepted\.\n$/],
-  [['hooks', 'add'], /^Missing required argument 'file'\.\nRun stackside hooks add --help for what is accepted\.\n$/],
-  [['export', 'a'], /^Too many arguments for 'export'\. .*\.\nRun stackside export --help for what is accepted\.\n$/],
+  [['status', '--data', 'no-such-directory'], /No index found at no-such-directory/],
+  [
+    ['sevre'],
+    /^Unknown command 'sevre'\.\nDid you mean serve\? Run stackside --help to see the arguments and options\.\n$/,
+  ],
+  [
+    ['hooks', 'add'],
+    /^Missing required argument 'file'\.\nRun stackside hooks add --help to see the arguments and options\.\n$/,
+  ],
+  [
+    ['export', 'a'],
+    /^Too many arguments for 'export'\. .*\.\nRun stackside export --help to see the arguments and options\.\n$/,
+  ],
   [['export', '--format', 'x'], /^--format is "x"\.\nIt must be one of csv, ndjson, parquet\.\n$/],
   [['hooks', 'listen', '--fail', '700'], /^--fail is "700"\.\nIt must be an HTTP status from 200 to 599\.\n$/],
-  [['import'], /^Missing required argument 'file'\.\nRun stackside import --help for what is accepted\.\n$/],
+  [
+    ['import'],
+    /^Missing required argument 'file'\.\nRun stackside import --help to see the arguments and options\.\n$/,
+  ],
   [['simulate', '--blocks', 'many'], /^--blocks is "many"\.\nIt must be a whole number from 1 on\.\n$/],
   [
     ['simulate', '--post', 'nonsense'],

@@ -45,7 +45,7 @@ test('stackside compare reports no differences of equal servers, names differenc
   // On a busy machine, the command writes its progress, and nothing else.
   expect(equal.stderr.replaceAll(/^\d+ of 60 requests: \d+ answers agree, 0 differ\n/gm, '')).toBe('');
   expect(equal.stdout).toContain(`here    ${server.api}, block 12 0x`);
-  expect(equal.stdout).toMatch(/^ok {6}\d+ questions on \d+ routes: \d+ with equal answers, 0 with known differences/m);
+  expect(equal.stdout).toMatch(/^ok {6}\d+ requests on \d+ routes: \d+ equal, 0 with known differences/m);
   expect([equal.code, equal.stdout.includes('DIFFERS')]).toEqual([0, false]);
 
   wrong = true;
@@ -70,7 +70,7 @@ test('stackside compare reports no differences of equal servers, names differenc
   const another = await compare('--seed', '2', '--resume', file);
   expect([another.code, another.stderr]).toEqual([
     1,
-    `${file} is of a comparison with --seed 1.\nGive another file with --resume, or remove this one to begin anew.\n`,
+    `${file} belongs to a comparison with --seed 1.\nName another file with --resume, or delete this one to start over.\n`,
   ]);
 });
 
@@ -79,8 +79,8 @@ test("stackside compare rejects servers that it can't compare, in two lines", as
   expect([none.code, none.stdout]).toEqual([75, '']);
   expect(none.stderr).toStartWith("http://127.0.0.1:1 can't be reached: the connection failed.\n");
   for (const [given, said] of [
-    ['api.example.org', 'The URL to compare with is not one of an API.'],
-    ['https://user:password@api.example.org', 'The URL to compare with is not one of an API.'],
+    ['api.example.org', 'The URL of the other API is invalid.'],
+    ['https://user:password@api.example.org', 'The URL of the other API is invalid.'],
     [server.api, `${server.api} is this server itself.`],
   ] as const) {
     const { code, stderr } = await stackside('compare', given, '--url', server.api);

@@ -132,7 +132,7 @@ test.each(seeds)(
     await finished(startImport(directory.path));
     expect(withoutIdentity(directory.path)).toEqual(withoutIdentity(undisturbed.path));
     expect(problems(directory.path)).toEqual([]);
-    expect(await finished(startImport(directory.path))).toContain(' 0 applied, 0 known already, 0 bad');
+    expect(await finished(startImport(directory.path))).toContain(' 0 applied, 0 repeated, 0 bad');
     process.stderr.write(`imports killed (seed ${seed}): ${kept.length}, which left: ${kept.join(', ')}\n`);
   },
   timeout,
@@ -152,7 +152,7 @@ test(
       const said = await importHere(crashed.path);
       expect({ place, files: withoutIdentity(crashed.path) }).toEqual({ place, files: wanted });
       // Of what it had, nothing is taken once more: whatever it knows already stands twice in the recording.
-      expect(Number(/(\d+) known already/.exec(said)?.[1])).toBeLessThanOrEqual(repeatedRows);
+      expect(Number(/(\d+) repeated/.exec(said)?.[1])).toBeLessThanOrEqual(repeatedRows);
     }
   },
   timeout,

@@ -115,7 +115,7 @@ test('the operator sees and manages the hooks of every consumer', async () => {
 test('mistakes are named, and the command ends with 1', async () => {
   expect(await stackside('hooks', 'list', '--url', server.api, '--data', directory.path)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`There is no admin key at ${join(directory.path, 'admin.key')}.`),
+    stderr: expect.stringContaining(`No admin key found at ${join(directory.path, 'admin.key')}.`),
   });
   const bad = join(directory.path, 'bad.json');
   await Bun.write(bad, '{"filters":{"events":[{"type":"stx_transfer","to":"x"}]}}');
@@ -132,8 +132,8 @@ test('mistakes are named, and the command ends with 1', async () => {
     [['show', 'nope'], '"nope" is not the id of a chainhook.\nGive the id that `stackside hooks list` prints'],
     [['deliveries', '../me'], '"../me" is not the id of a chainhook.'],
     [['show', unknown], 'Not found: Chainhook not found.\n`stackside hooks list` prints the ids'],
-    [['redeliver', unknown], 'Nothing says which deliveries to send again.\nGive the id of one delivery, which'],
-    [['redeliver', unknown, 'evt_00', '--from-height', '1'], 'Both the id of a delivery and options'],
+    [['redeliver', unknown], 'Choose the deliveries to send again.\nGive the id of one delivery, which'],
+    [['redeliver', unknown, 'evt_00', '--from-height', '1'], "The id of a delivery can't be combined with options"],
   ];
   for (const [args, stderr] of said) {
     expect([args, await hooks(...args)]).toEqual([

@@ -170,7 +170,7 @@ test(
         .slice(-BLOCKS + 6),
     ).toEqual(range(7, BLOCKS));
     expectOneBodyEach(target.received);
-    expect((await hooks(server, data, 'enable')).stderr).toContain('Nothing says which chainhook to enable.');
+    expect((await hooks(server, data, 'enable')).stderr).toContain('Choose the chainhook to enable.');
     await server.stop();
     expect(faultsOf(data)).toEqual([]);
 

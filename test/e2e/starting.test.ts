@@ -170,7 +170,7 @@ async function expectSays(server: Server, data: string, expected: Said): Promise
 const LIVE = { status: 200, state: 'live', reason: null, next: 'Nothing to do.' } as const;
 const ADD_SECTION = "Add this section to the node's configuration, and restart the node.";
 const FILL_BY_HAND =
-  "Name the node's configuration, which has its auth token, with --node-config: the server then fills them from the node. Or give an archive of the chain with --from. Or import a recording that has them into a new --data directory.";
+  "Set --node-config to the node's configuration, which has its auth token: the server then fetches the blocks from the node. Or name an archive of the chain with --from. Or import a recording with these blocks into a new --data directory.";
 const tip = (): number => heights().at(-1)!;
 
 test('a complete history: waits for the first event, also after a restart, then is live with it, and at once after the next', async () => {
@@ -332,10 +332,10 @@ test('another chain: refused by --network before files are made, by the data at 
   const server = await started('mainnet', '--network', 'mainnet', '--node-rpc', NO_NODE);
   const block = (await steer('bitcoin')).find(isBlock)!;
   const answer = await fetch(`${server.events}/new_block`, { method: 'POST', body: block.body });
-  const remedy = 'Let only nodes of one chain post to this port, and give each chain its own --data directory';
+  const remedy = 'Let only nodes of one chain post to this port, and use a separate --data directory for each chain';
   const { error, ...rest } = (await answer.json()) as { error: string };
   expect([answer.status, rest]).toEqual([400, { problem: error, remedy }]);
-  expect(error).toContain(`is of chain ${chains.node}, this data of chain ${chains.own}`);
+  expect(error).toContain(`belongs to chain ${chains.node}, but this data to chain ${chains.own}`);
   await expectSays(server, 'mainnet', {
     ...{ status: 503, state: 'wrong_chain', next: `${remedy}.` },
     reason: `${error}.`,
@@ -345,7 +345,7 @@ test('another chain: refused by --network before files are made, by the data at 
   expect(await refused('serve', '--data', at('mainnet'), '--node-rpc', node.api)).toEqual(
     problems(
       `The node belongs to chain ${chains.node}, but the data in ${at('mainnet')} to chain ${chains.own}.`,
-      `Check --node-rpc, or give chain ${chains.node} a --data directory of its own.`,
+      `Check --node-rpc, or use another --data directory for chain ${chains.node}.`,
     ),
   );
 });

@@ -49,7 +49,7 @@ test('a test delivery reads from the tip down to the first match', async () => {
   const both = direct.trial.test(CONSUMER, uuid, { block_height: 7, before_height: 8 });
   expect(await both.catch((error: unknown) => error)).toMatchObject({
     status: 400,
-    message: 'before_height is not allowed beside block_height',
+    message: 'before_height is not allowed together with block_height',
   });
 });
 
@@ -59,7 +59,7 @@ test('a test sends nothing if no block matches, and names the lowest height it s
   const uuid = await direct.register(definition(target.url, [nothing]));
   const refusal = (choice: { before_height?: number } = {}) =>
     direct.trial.test(CONSUMER, uuid, choice).catch((error: unknown) => error);
-  expect(await refusal()).toMatchObject({ status: 404, message: 'There is no block to search for a match' });
+  expect(await refusal()).toMatchObject({ status: 404, message: 'The chain has no block to search' });
   feed(direct);
   const read = watched(direct);
   const message = 'No block from height 1 on matches the filters; set before_height to 1 to search older blocks';

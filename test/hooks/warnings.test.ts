@@ -118,17 +118,17 @@ test.each<[title: string, filter: object, warning: string]>([
   [
     'a token that a deployed contract does not have',
     { type: 'ft_event', asset_identifier: `${CONTRACT}::gold` },
-    `asset_identifier: ${CONTRACT} has no fungible token gold; the filter never matches`,
+    `asset_identifier: ${CONTRACT} doesn't define a fungible token gold; the filter never matches`,
   ],
   [
     'a function that a deployed contract does not have',
     { type: 'contract_call', contract_identifier: CONTRACT, function_name: 'fly' },
-    `function_name: ${CONTRACT} has no public function fly; the filter can only match failed calls`,
+    `function_name: ${CONTRACT} doesn't have a public function fly; the filter can only match failed calls`,
   ],
   [
     'a private function',
     { type: 'contract_call', contract_identifier: CONTRACT, function_name: 'inner' },
-    `function_name: ${CONTRACT} has no public function inner; the filter can only match failed calls`,
+    `function_name: ${CONTRACT} doesn't have a public function inner; the filter can only match failed calls`,
   ],
 ])('warns about %s', async (_, filter, warning) => {
   expect(await warningsOf({ type: 'coinbase' }, filter)).toEqual([`filters.events.1.${warning}`]);

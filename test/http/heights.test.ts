@@ -140,7 +140,7 @@ describe('a request with a minimum height', () => {
       code: 'HEIGHT_NOT_REACHED',
       error: 'Service Unavailable',
       message:
-        'headers/stackside-min-height is 7, but the highest block here is 6: it did not come within 1 second; ask again, or ask another server',
+        'headers/stackside-min-height is 7, but the highest block here is 6: it did not arrive within 1 second; retry, or use another server',
     });
     expect(isWaiting()).toBe(false);
   });
@@ -190,7 +190,7 @@ describe('hostile clients', () => {
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]));
     expect(await refused[0]!.json()).toMatchObject({
       code: 'HEIGHT_NOT_REACHED',
-      message: expect.stringContaining(`${MAX_WAITING} requests wait for a higher block already`),
+      message: expect.stringContaining(`${MAX_WAITING} requests already wait for a higher block`),
     });
     // Who doesn't wait is served.
     expect((await ask(BLOCKS)).status).toBe(200);

@@ -316,7 +316,7 @@ describe('missing answers are not differences', () => {
   test('if the node sends JSON in another form', async () => {
     const other = on(/v2\/accounts/, () => Response.json({ balance: 5 }));
     const found = await compared(snapshots, rpcOf(node, other), 4);
-    expect(unanswered(found, 'accounts')).toEqual([['an answer of another form', 4]]);
+    expect(unanswered(found, 'accounts')).toEqual([['an unexpected response', 4]]);
   });
 });
 
@@ -330,7 +330,7 @@ test('a node of another chain is rejected by its chain ID, or if it lacks all th
   while (other.tip.height < 60)
     other.mine(other.tip.height === 0 ? null : other.tip.indexBlockHash, { newTenure: true });
   await expect(compared(snapshots, rpcOf(served(other)))).rejects.toThrow(OperatorError);
-  await expect(compared(snapshots, rpcOf(node, honest, { chainId: 1 }))).rejects.toThrow('chain ID 0x00000001');
+  await expect(compared(snapshots, rpcOf(node, honest, { chainId: 1 }))).rejects.toThrow('chain ID is 0x00000001');
 });
 
 test('a node that fails every block lookup is unreachable, not on another chain', async () => {

@@ -55,7 +55,7 @@ async function fill(open: OpenIngest, chain: SimulatedChain, id: string, lie: Li
   }
 }
 
-/** Receives events, and fills the gap below a block whose parent is not known. @returns the number of filled blocks */
+/** Receives events, and fills the gap below a block whose parent is unknown. @returns the number of filled blocks */
 async function receiveAll(open: OpenIngest, chain: SimulatedChain, events: readonly NodeEvent[]): Promise<number> {
   let filled = 0;
   for (const event of events) {
@@ -303,10 +303,10 @@ describe('a block that the node returns incompletely is named, and the blocks be
       lacking: /can't be read/,
       height: 24,
     },
-    'no sortition': { lie: on(/sortitions\/consensus/, gone), lacking: /its sortition is not known/, height: 20 },
+    'no sortition': { lie: on(/sortitions\/consensus/, gone), lacking: /its sortition is unknown/, height: 20 },
     'no interface of a contract': {
       lie: on(/contracts\/interface/, gone),
-      lacking: /the interface of .* is not known/,
+      lacking: /the interface of .* is unknown/,
       from: 5,
     },
     'a balance that is one too great': {

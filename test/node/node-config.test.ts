@@ -38,8 +38,8 @@ test('the printed section has no problem, nor does one with another host name', 
 const section = (keys: string) => `[[events_observer]]\nendpoint = "localhost:3700"\n${keys}\n`;
 
 test.each([
-  [NODE, "The node's configuration has no observer for 127.0.0.1:3700", ENDPOINT],
-  [observerToml('127.0.0.1:3701'), "The node's configuration has no observer for 127.0.0.1:3700", ENDPOINT],
+  [NODE, "The node's configuration lacks an observer for 127.0.0.1:3700", ENDPOINT],
+  [observerToml('127.0.0.1:3701'), "The node's configuration lacks an observer for 127.0.0.1:3700", ENDPOINT],
   [
     observerToml('http://127.0.0.1:3700'),
     "The observer's endpoint http://127.0.0.1:3700 has a scheme, and the node accepts none",

@@ -56,7 +56,9 @@ test('the response to a block above a gap contains the missing blocks and the re
 
 test('a block of another chain is rejected with the remedy, and the next accepted block clears the refusal', async () => {
   const refusals: unknown[] = [];
-  let error: Error | null = new ForeignChainError('the block is of chain 0x00000001, this data of chain 0x80000000');
+  let error: Error | null = new ForeignChainError(
+    'the block belongs to chain 0x00000001, but this data to chain 0x80000000',
+  );
   const intake = eventIntake({
     receive() {
       if (error !== null) throw error;

@@ -40,7 +40,7 @@ async function readyWhen(server: Serving, is: (readiness: Readiness) => boolean)
 for (const threads of ['0', '1']) {
   test(`with --threads ${threads}, a server in read mode is ready while an index exists, and switches to a new index`, async () => {
     using directory = dataDirectory();
-    const missing = `There is no index at ${indexPath(directory.path)}.`;
+    const missing = `No index found at ${indexPath(directory.path)}.`;
     await using reader = await serving({ mode: 'read', threads }, directory.path, {}, { clock });
     expect(await readyWhen(reader, () => true)).toMatchObject([503, { reason: missing, height: null }]);
     expect(await reader.get('/extended').then(({ status }) => status)).toBe(503);

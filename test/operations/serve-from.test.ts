@@ -108,7 +108,7 @@ test('restores nothing without a key, except with --archive-unsigned', async () 
   expect(await refusal(from(web.url, data, {}))).toContain('is public, and no key is given');
   const said = await from(web.url, data, { archiveUnsigned: 'true' });
   expect(names(said)).toEqual(['archive_unsigned', 'restore_begun', 'restored']);
-  expect(said[0]).toMatchObject({ place: web.url, problem: expect.stringContaining('Nobody vouches') });
+  expect(said[0]).toMatchObject({ place: web.url, problem: expect.stringContaining('is not verified') });
 });
 
 test('logs that the last entries are missing if the archive lacks its open part', async () => {
@@ -138,7 +138,7 @@ test('rejects data of another chain, and accepts other data of the same chain', 
   const identity = { ...head.archive, chain_id: 1, network: 'mainnet' as const };
   await directoryFiles(mainnet).write(HEAD, headBytes({ ...head, archive: identity }, signer));
   expect(await refusal(from(mainnet, later))).toBe(
-    `The archive at ${mainnet} is of mainnet (chain 0x00000001), and the data in ${later} are of chain 0x80000000.`,
+    `The archive at ${mainnet} belongs to mainnet (chain 0x00000001), but the data in ${later} to chain 0x80000000.`,
   );
   expect(journalRows(later)).toEqual(before);
 });

@@ -34,7 +34,7 @@ describeWith('Redis', hasRedis, () => {
     await until(async () => (await ready()).state === 'stale');
     expect(await ready()).toMatchObject({
       ready: false,
-      reason: `No events arrive: Redis at 127.0.0.1:${redis.port} can't be reached, or ends the connection.`,
+      reason: `No events arrive: Redis at 127.0.0.1:${redis.port} can't be reached, or closed the connection.`,
     });
     // What is indexed is served all the same.
     expect((await server.get('/extended/v2/blocks')).status).toBe(200);

@@ -122,8 +122,8 @@ test('a result contains its columns and values and shows if it was cut; formats 
 
 test.each([
   ['SELECT 1,\n  unknown', 'no such column: unknown (line 2, column 3).'],
-  ['SELECT * FROM hook_secrets', 'Only the views, whose names begin with v1_, can be read here.'],
-  ['SELECT ?1', 'The number of parameters of the query is 1, and that of the values is 0.'],
+  ['SELECT * FROM hook_secrets', 'Only the views can be queried; their names start with v1_.'],
+  ['SELECT ?1', 'The query has 1 parameters, but 0 values were given.'],
 ])('%s is refused in words', async (query, words) => {
   const answer = await ask(query);
   const { message } = (await answer.json()) as { message: string };

@@ -226,8 +226,8 @@ test('an inspection shows its progress, and can be cancelled', async () => {
 
 test.each([
   ['fails', 1, [], 'The index is not there.'],
-  ['prints what is not known', 0, ['{"found":{"name":5}}'], 'does not know'],
-  ['prints no JSON', 0, ['Segmentation fault'], 'does not know'],
+  ['prints what is not known', 0, ['{"found":{"name":5}}'], 'printed an unexpected line'],
+  ['prints no JSON', 0, ['Segmentation fault'], 'printed an unexpected line'],
 ])('an inspection whose process %s shows the problem', async (_, code, lines, problem) => {
   const { child, made } = inspecting();
   made.start('check');

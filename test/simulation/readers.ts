@@ -96,7 +96,7 @@ export class Readers {
       const body = await response.json();
       this.#world.note(`${path} ${response.status}`);
       // Before the first block there is no latest one, and the chain may be unknown.
-      const isUnknown = response.status === 503 && JSON.stringify(body).includes('know its chain');
+      const isUnknown = response.status === 503 && JSON.stringify(body).includes('chain is still unknown');
       if ((response.status === 404 || isUnknown) && seen === 0) return;
       require(response.status === 200, `it is answered with ${response.status}`);
       judge(body, seen);

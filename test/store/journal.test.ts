@@ -150,7 +150,7 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
   const path = journalPath(directory.path);
   const empty = () => writeFileSync(path, '');
   const cases: [replace: () => void, says: RegExp][] = [
-    [() => removeJournal(directory.path), /There is no journal in .* and the index holds \d+ events/],
+    [() => removeJournal(directory.path), /The journal in .* is missing, but the index contains \d+ events/],
     [empty, /its journal ends at event 0/],
     [() => replaceFile(path, older), new RegExp(`its journal ends at event ${entryOf(half)}`)],
     [() => replaceFile(path, journalPath(foreign.path)), /does not belong to the index|journal ends at event/],
@@ -163,9 +163,9 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
     else expect(directoryStatus(directory.path).journal?.fits ?? false).toBe(false);
     const refused = refusal(() => open(directory.path));
     expect(refused.message).toMatch(says);
-    expect(refused.remedy).toMatch(/Put back the journal\.db.*(stackside rebuild --force|restore a backup)/);
+    expect(refused.remedy).toMatch(/Restore the journal\.db.*(stackside rebuild --force|restore a backup)/);
     // A rebuild would lose what only the index has: it is not done unasked.
-    expect(refusal(() => rebuild(directory.path)).message).toMatch(/would be lost|another in each|no journal/);
+    expect(refusal(() => rebuild(directory.path)).message).toMatch(/would be lost|differs|contain a journal/);
     expect(wholeIndex(directory.path)).toEqual(index);
   }
 });

@@ -170,7 +170,7 @@ describe('a reader without an index', () => {
     using directory = dataDirectory();
     using whole = ingestOf(events);
     using snapshots = watchedSnapshots(directory.path);
-    const missing = `There is no index at ${indexPath(directory.path)}.`;
+    const missing = `No index found at ${indexPath(directory.path)}.`;
     expect(await whyNot(snapshots)).toBe(missing);
     snapshots.look();
     snapshots.look();

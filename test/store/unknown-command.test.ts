@@ -18,7 +18,7 @@ function unknownAfter(head: Head): Entry {
   return { ...event, ...headAfter(head, event) };
 }
 
-const NAMED = "The log has the command moon.land, which this program doesn't know.";
+const NAMED = "The log contains the command moon.land, which this version doesn't support.";
 
 test('a log that is followed stops before it', async () => {
   using directory = ingestOf(events);

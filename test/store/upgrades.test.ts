@@ -63,7 +63,7 @@ describe('an upgrade', () => {
     expect(db.query('SELECT count(*) AS rows FROM progress').get()).toEqual({ rows: progress!.length });
     db.close();
     expect(versionIn(directory.path)).toBe(SCHEMA_VERSION + 2);
-    expect(() => openAt(directory.path)).toThrow('was written by a newer Stackside');
+    expect(() => openAt(directory.path)).toThrow('A newer version of Stackside wrote');
   });
 
   test('that fails leaves the file unchanged', () => {

@@ -26,11 +26,11 @@ test('a refresh queues the tokens of a contract, and rejects an unknown contract
   const ofCoin = (...token_ids: string[]) => refresh(server, { contract_id: coin, token_ids });
   expect(await refresh(server, { contract_id: coin })).toEqual([200, { contract_id: coin, tokens: null }]);
   expect(await ofCoin('1')).toEqual([200, { contract_id: coin, tokens: 1 }]);
-  expect(await ofCoin('7', '1')).toMatchObject([404, message(`${coin} has no token 7`)]);
-  expect(await ofCoin('9'.repeat(39))).toMatchObject([404, message('has no token')]);
+  expect(await ofCoin('7', '1')).toMatchObject([404, message(`Tokens of ${coin} not found: 7`)]);
+  expect(await ofCoin('9'.repeat(39))).toMatchObject([404, message('not found: 9')]);
   expect(await refresh(server, { contract_id: `${coin}-not` })).toMatchObject([
     404,
-    message('is no contract of tokens'),
+    message('is not a deployed token contract'),
   ]);
   expect(await ofCoin('-1')).toMatchObject([400, message('a whole number')]);
   expect((await refresh(server, { contract_id: coin }, null))[0]).toBe(401);

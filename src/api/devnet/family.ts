@@ -15,7 +15,7 @@ export interface Steering {
 
 /** The access of every request to a server without a simulated node. */
 const absent = (): never => {
-  const message = 'This server has no simulated node; stackside demo starts one with it';
+  const message = "This server doesn't run a simulated node; stackside demo does";
   throw new ApiError(404, message, 'NOT_A_DEVNET');
 };
 
@@ -48,7 +48,7 @@ export function requirePrincipal(text: string, { chain }: SimulatedNode, field: 
 /** Checks that a body has at most one of two members. @throws ParameterError */
 export function requireAtMostOneOf(body: object, one: string, other: string): void {
   if (!Object.hasOwn(body, one) || !Object.hasOwn(body, other)) return;
-  throw new ParameterError({ location: 'body', path: [other] }, `must not be given beside ${one}`);
+  throw new ParameterError({ location: 'body', path: [other] }, `must not be given together with ${one}`);
 }
 
 /** The error for a body with neither of two members. */
@@ -91,7 +91,7 @@ export const familyOf = (steering: Steering | null) =>
     access: accessTo(steering),
     keyless: true,
     errors: steeringErrors,
-    notFound: 'Simulated node not found: the server is no demo (code `NOT_A_DEVNET`)',
+    notFound: "Simulated node not found: the server isn't a demo (code `NOT_A_DEVNET`)",
     refusals: {
       403: 'The client is on another machine, or a web page of another origin',
       421: 'The Host of the request is not a name of this server',

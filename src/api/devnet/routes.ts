@@ -74,9 +74,9 @@ const clocks = (family: DevnetFamily): Route[] => {
       ...post,
       path: '/stackside/v1/devnet/time',
       operationId: 'advanceDevnetTime',
-      summary: 'Move the time of the next block on',
+      summary: 'Advance the time of the next block',
       description:
-        'Moves the time of the next block on by `seconds`, or to `until_time`, and returns the state. Where contracts run for real, blocks move it there: Bitcoin blocks of ten minutes, then blocks of ten seconds, of which the last is up to nine seconds late.',
+        'Advances the time of the next block by `seconds`, or to `until_time`, and returns the state. If contracts run for real, the chain mines Bitcoin blocks and then ten-second blocks until that time; the last one is up to nine seconds late.',
       body: Time,
       handle: async ({ caller: node, body }) => {
         await node.advance(moveOf(body));

@@ -77,7 +77,7 @@ const DeploymentSent = Type.Object(
   {
     ...Sent.properties,
     error_line: nullable(
-      Type.Integer({ description: 'Line of the source, from 1 on, on which the definition with the error begins' }),
+      Type.Integer({ description: 'Line of the source with the definition that failed; the first line is 1' }),
     ),
   },
   { $id: 'DevnetDeployment' },
@@ -225,7 +225,7 @@ export const senders = (family: DevnetFamily): Route[] => {
       path: '/stackside/v1/devnet/call',
       operationId: 'callDevnetContract',
       summary: 'Call a function of a contract, in a separate block',
-      description: `Signs and mines a call of a public function ${FROM_SENDER}. Each argument is a Clarity literal, such as \`u1\`, \`none\`, \`"text"\`, \`'ST…\` or \`(list u1 u2)\`, or \`0x\` and a serialized value. Every \`repr\` in answers is such a literal. Digits after \`0x\` that are no serialized value are a buffer, and so are all digits for a buffer's parameter that are no serialized buffer. ${REFUSED}`,
+      description: `Signs and mines a call of a public function ${FROM_SENDER}. Each argument is a Clarity literal, such as \`u1\`, \`none\`, \`"text"\`, \`'ST…\` or \`(list u1 u2)\`, or \`0x\` and a serialized value. Every \`repr\` in answers is such a literal. Digits after \`0x\` that aren't a serialized value, or not a serialized buffer for a parameter of that type, are the buffer itself. ${REFUSED}`,
       refusals: sendingRefusals,
       body: Call,
       response: Sent,

@@ -140,7 +140,7 @@ function argument(
   const place = declared.findIndex((one) => one.name === first);
   if (place >= 0) return { ...filter, path: path(place) };
   const known = declared.map((one) => `arg.${one.name}`).join(', ');
-  throw refuse(`must name an argument of ${name}${known === '' ? ', which has none' : `: ${known}`}`);
+  throw refuse(`must name an argument of ${name}${known === '' ? ', a function without arguments' : `: ${known}`}`);
 }
 
 const common = { tag: 'Stackside', params: { contract_id: ContractParameter }, etag: chainTip, long: true };

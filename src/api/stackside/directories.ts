@@ -77,7 +77,7 @@ const [Contract, contract] = object<ListedContract, [isWhole: boolean]>()(
     contract_id: [Type.String(), ({ contractId }) => contractId],
     deployment: [
       Type.Union([Type.Object({ block_height: Height, time: IsoTime, tx_id: Hash }), Type.Null()], {
-        description: 'Null for a contract that no transaction of the known chain deployed',
+        description: 'Null if no transaction in this index deployed the contract',
       }),
       ({ deployment: of }) =>
         of === null ? null : { block_height: of.height, time: isoTime(of.time), tx_id: toHex(of.txId) },

@@ -10,7 +10,7 @@ import { HexHash } from '../shared/legacy-parameters.ts';
 import { describedHex, Hash, Height, UnixTime, words } from '../shared/values.ts';
 
 const wasCanonical = Type.Union([Type.Boolean(), Type.Null()], {
-  description: 'Whether it was on the canonical chain once; null if the server no longer knows',
+  description: 'Whether it was on the canonical chain at some time; null if unknown',
 });
 
 const fork = {

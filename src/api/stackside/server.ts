@@ -122,9 +122,9 @@ export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsSta
     ...family,
     path: '/stackside/v1/hosts',
     operationId: 'getHosts',
-    summary: 'Hosts that share a log',
+    summary: 'Hosts of a cluster',
     description:
-      'Returns the state of this host and of the others of its cluster, with the log that they share, as `stackside cluster status` does. `host` is null in a server that shares no log. It needs the admin key.',
+      'Returns the state of all hosts of the cluster and of their log, as `stackside cluster status` does. `host` is null in a server without a cluster. Requires the admin key.',
     response: HostsState,
     handle: hosts,
   });
@@ -257,7 +257,7 @@ export const serverStatus = (status: (() => Promise<ServerStatus>) | null) => [
     snapshot: false,
     mainThread: true,
     handle: async () => {
-      if (status === null) throw notFound('Status not found: this process has none of its own');
+      if (status === null) throw notFound("Status not found: this process doesn't have one");
       return status();
     },
   }),

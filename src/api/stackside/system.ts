@@ -31,8 +31,8 @@ const common = {
 
 export const CheckFinding = Type.Object(
   {
-    name: Type.String({ description: 'What was checked' }),
-    problems: Type.Array(Type.String(), { description: 'What is wrong; empty where nothing is' }),
+    name: Type.String({ description: 'Name of the check' }),
+    problems: Type.Array(Type.String(), { description: 'Problems that were found; empty if everything is right' }),
   },
   { $id: 'CheckFinding' },
 );
@@ -103,7 +103,7 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
       path,
       operationId: 'cancelInspection',
       summary: 'Cancel the inspection of the index',
-      description: 'Ends the inspection that is under way. Only the admin key may do so.',
+      description: 'Cancels the inspection that is under way. Requires the admin key.',
       response: InspectionsState,
       handle() {
         if (!inspections().cancel()) throw new ApiError(409, 'No inspection is running');
@@ -186,10 +186,10 @@ export const AlertsState = Type.Object(
         severity: words('critical', 'warning'),
         state: words('firing', 'pending', 'quiet', 'elsewhere'),
         since: nullable(UnixTime),
-        summaries: Type.Array(Type.String(), { description: 'What is wrong; empty where nothing is' }),
-        description: Type.String({ description: 'What to do' }),
+        summaries: Type.Array(Type.String(), { description: 'Problems that were found; empty if everything is right' }),
+        description: Type.String({ description: 'Remedy' }),
       }),
-      { description: 'Those that fire first; empty before the first evaluation' },
+      { description: 'Firing alerts first; empty before the first evaluation' },
     ),
   },
   { $id: 'AlertsState' },
@@ -244,11 +244,11 @@ export type RefreshTokens = (
 const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | null) =>
   route({
     ...family,
-    refusals: { ...family.refusals, 404: 'Contract or token not found', 409: 'The settings ask nobody about tokens' },
+    refusals: { ...family.refusals, 404: 'Contract or token not found', 409: 'Token metadata is turned off' },
     method: 'POST',
     path: '/stackside/v1/tokens/refresh',
     operationId: 'refreshTokens',
-    summary: 'Ask again about tokens',
+    summary: 'Refresh token metadata',
     description:
       'Queues tokens of a contract, so that the server fetches their metadata from the node again, also for frozen ones. The present metadata stays until the node answers. Requires the admin key.',
     body: Type.Object({
@@ -273,14 +273,12 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
     ),
     async handle({ body: { contract_id, token_ids } }) {
       const ask = refresh();
-      if (ask === null)
-        throw new ApiError(409, 'Nobody is asked about tokens: this server runs with --token-metadata off');
+      if (ask === null) throw new ApiError(409, 'Token metadata is turned off on this server (--token-metadata off)');
       const tokens = token_ids === undefined ? null : [...new Set(token_ids.map(BigInt))];
       const tooLarge = tokens?.filter((token) => token > UINT128) ?? [];
       const unknown = tooLarge.length > 0 ? tooLarge : await ask(contract_id, tokens);
-      if (unknown === 'contract')
-        throw new ApiError(404, `${contract_id} is no contract of tokens that is deployed here`);
-      if (unknown !== null) throw new ApiError(404, `${contract_id} has no token ${unknown.join(', ')}`);
+      if (unknown === 'contract') throw new ApiError(404, `${contract_id} is not a deployed token contract`);
+      if (unknown !== null) throw new ApiError(404, `Tokens of ${contract_id} not found: ${unknown.join(', ')}`);
       return { contract_id, tokens: tokens?.length ?? null };
     },
   });
@@ -292,7 +290,7 @@ export type RequestBase = () => ArchiveBase | string;
 const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
   route({
     ...family,
-    refusals: { ...family.refusals, 409: 'This server can make no base now' },
+    refusals: { ...family.refusals, 409: "This server can't make a base now" },
     method: 'POST',
     path: '/stackside/v1/archive/base',
     operationId: 'makeArchiveBase',
@@ -301,9 +299,9 @@ const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
     response: ArchiveBase,
     handle() {
       const ask = request();
-      if (ask === null) throw new ApiError(409, 'This server writes no archive; --archive names one');
+      if (ask === null) throw new ApiError(409, 'Archiving is off; start the server with --archive');
       const asked = ask();
-      if (typeof asked === 'string') throw new ApiError(409, `No base is made: ${asked}`);
+      if (typeof asked === 'string') throw new ApiError(409, `Can't make a base: ${asked}`);
       return asked;
     },
   });
@@ -333,8 +331,8 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
     tag: 'Stackside',
     access,
     refusals: {
-      403: 'The key is not the operator’s, or a page of another origin asks',
-      421: 'The Host header does not name this server',
+      403: 'The admin key is required, or a web page of another origin sent the request',
+      421: 'The `Host` header does not name this server',
       429: 'Too many requests with wrong keys came from the address',
       503: "The data can't be used now, or this process does not write",
     },
@@ -354,7 +352,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       operationId: 'getSystem',
       summary: 'Settings and files of this server',
       description:
-        'Returns the settings in force and where each comes from, the addresses that the server listens on, its files, and the state of its journal. Secrets are not shown. Requires the admin key.',
+        'Returns the current settings and the source of each, the addresses that the server listens on, its files, and the state of its journal. Secrets are not shown. Requires the admin key.',
       response: SystemState,
       handle: () => own().state(),
     }),
@@ -364,7 +362,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       operationId: 'getSystemLog',
       summary: 'Recent log events',
       description:
-        'Returns every kind of log event with its number since the start, and the last events, of the main thread and of those that answer the API. A thread that doesn’t answer within two seconds is left out. Requires the admin key.',
+        'Returns the number of log events of each kind since the start, and the last events, for the main thread and the API threads. A thread that doesn’t respond within two seconds is left out. Requires the admin key.',
       response: SystemLog,
       handle: () => own().log(),
     }),

@@ -158,7 +158,7 @@ const awaited = (of: PendingAwaits) =>
     ? { for: of.for, principal: of.principal, nonce: of.nonce, tx_id: of.txId === null ? null : toHex(of.txId) }
     : { for: of.for, principal: of.principal, needed: of.needed.toString(), available: of.available.toString() };
 
-const NOT_WAITING = 'Transaction not found among those that are pending or were dropped';
+const NOT_WAITING = 'Transaction not found: it is neither pending nor dropped';
 
 /** Number of transactions in each fee range. */
 function rangesOf(offered: readonly OfferedFee[]) {
@@ -222,7 +222,7 @@ export const mempoolState = [
     operationId: 'getMempoolPosition',
     summary: 'Position of a pending transaction',
     description:
-      'Returns the rank of a pending transaction by fee, among all and among those of its type, its place in the projected blocks, the reasons why it waits, and the fee for the next block; for a dropped one its status and replacement.',
+      'Returns the rank of a pending transaction by fee (among all transactions and within its type), its position in the projected blocks, the reasons why it waits, and the fee for the next block. A dropped transaction has its status and replacement.',
     tag: 'Stackside',
     params: { tx_id: TxId },
     response: Position,

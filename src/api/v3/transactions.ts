@@ -331,7 +331,7 @@ export const mempool = [
     operationId: 'getProjectedBlockTransactions',
     summary: 'Transactions of a projected block',
     description:
-      'Returns the first transactions of a block of `/stackside/v1/mempool/blocks`, in the order in which a miner would take them. There are no cursors, and no transactions of a block that is not filled, since each event may make other blocks.',
+      'Returns the first transactions of a block of `/stackside/v1/mempool/blocks`, in the order that a miner would choose. There are no cursors. A block with free space is empty here, because each event may change the projection.',
     tag: 'Stackside',
     params: {
       block: Type.Integer({

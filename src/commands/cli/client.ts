@@ -44,8 +44,8 @@ export function keyFor({
   const key = readAdminKey(data);
   if (key !== null || !isNamed) return key;
   throw new OperatorError(
-    `There is no admin key at ${adminKeyFile(data)}.`,
-    'Check --data; the first start of stackside serve creates the key, unless --admin-key names its file.',
+    `No admin key found at ${adminKeyFile(data)}.`,
+    'Check --data, or name the file with --admin-key. The first start of stackside serve creates the key.',
   );
 }
 
@@ -104,8 +104,8 @@ export function answerOf<Schema extends TSchema>(schema: Schema, { url }: Connec
   } catch (cause) {
     if (!(cause instanceof AssertError)) throw cause;
     throw new OperatorError(
-      `${url} sent an answer that this command does not know.`,
-      'Check --url: it is that of the API of a Stackside of the version of this command.',
+      `${url} sent an unexpected response.`,
+      'Check that --url is the API of a Stackside, and that both have the same version.',
       { cause },
     );
   }
@@ -128,9 +128,9 @@ function remedyFor(status: number): string {
     return `Give the data directory of that server with --data, the file of its admin key with --admin-key, or one of its keys in ${settings.hookKey.variables[0]}.`;
   }
   if (status === NOT_FOUND) {
-    return '`stackside hooks list` prints the ids of chainhooks, and `stackside hooks deliveries` those of deliveries.';
+    return '`stackside hooks list` prints the ids of chainhooks, and `stackside hooks deliveries` the ids of deliveries.';
   }
-  return 'Correct what the error names; nothing was changed.';
+  return 'Correct the value that the error names. Nothing was changed.';
 }
 
 /** Sends a chainhook request and reads its response, like {@link askServer}. @param path below `/chainhooks` */
@@ -153,7 +153,7 @@ export async function steerNode(url: string, action: string, given: object): Pro
   if (status === OK) return Object(body);
   const said = Value.Check(Refused, body) ? body.message : `${url} answers ${status}`;
   const remedy =
-    status === NOT_FOUND ? 'Give the URL of a stackside demo with --url.' : 'Correct what the error names.';
+    status === NOT_FOUND ? 'Give the URL of a stackside demo with --url.' : 'Correct the value that the error names.';
   throw new OperatorError(`${said.replace(/\.$/, '')}.`, remedy);
 }
 

@@ -132,7 +132,7 @@ export class OwnCommand extends Command {
   override error(message: string): never {
     const [, problem = message, similar] = COMMANDER_ERROR.exec(message) ?? [];
     const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replace(/\.$/, '')}.`;
-    const help = `Run ${calledBy(this)} --help for what is accepted.`;
+    const help = `Run ${calledBy(this)} --help to see the arguments and options.`;
     throw new OperatorError(sentence, similar === undefined ? help : `${similar} ${help}`);
   }
 }

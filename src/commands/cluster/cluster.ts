@@ -99,17 +99,17 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
   await onEngine(settings, async (access) => {
     const isNew = await makeTables(access);
     process.stdout.write(
-      isNew ? 'The tables of the shared log were made.\n' : 'The tables of the shared log are there.\n',
+      isNew ? 'Created the tables of the shared log.\n' : 'The tables of the shared log already exist.\n',
     );
     if (isNew) {
       const grants = grantsOf(access.tables).map((grant) => `  ${grant}\n`);
-      process.stdout.write(`A role of its own for hosts needs these rights:\n${grants.join('')}`);
+      process.stdout.write(`If the hosts use another role, grant it these rights:\n${grants.join('')}`);
     }
     await withJournal(data, async (journal) => {
       if (journal === null) {
-        process.stdout.write(`There is no journal in ${data}, so nothing was added to the log.\n`);
+        process.stdout.write(`No entries were added to the log, because ${data} doesn't contain a journal.\n`);
         process.stdout.write(
-          'All hosts need the same file with a key of signing secrets: (umask 077; openssl rand -hex 32 > secrets.key).\n',
+          'Create the key for signing secrets, and copy the file to all hosts: (umask 077; openssl rand -hex 32 > secrets.key).\n',
         );
         return;
       }
@@ -118,9 +118,9 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
       const key = sharedKey(settings);
       await mendLog(log, journal);
       const head = await fillLog(log, journal, filling(journal.lastId()));
-      process.stdout.write(`The log has ${head.id} entries, which are those of the journal in ${data}.\n`);
+      process.stdout.write(`The log now has the ${head.id} entries of the journal in ${data}.\n`);
       process.stdout.write(
-        `Signing secrets are sealed with the key in ${key}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
+        `Signing secrets are encrypted with the key in ${key}. Copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       );
     });
   });

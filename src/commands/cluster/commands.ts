@@ -20,7 +20,7 @@ const status = command({
   settingsOf: 'cluster',
   options: [
     formatOption('Output format; json prints one object'),
-    switchOption('--verify', 'Read every entry of the log, and name those that are missing or damaged'),
+    switchOption('--verify', 'Read every entry of the log, and list missing or damaged entries'),
   ],
   async run({ settings }, options: { format: OutputFormat; verify: boolean }) {
     const { reportCluster } = await import('./cluster.ts');

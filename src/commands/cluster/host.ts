@@ -104,7 +104,7 @@ function lagOf({ position, head, silentSeconds }: ClusterState): StateReadings['
     return { reason, isReachable: false };
   }
   if (head - position <= MAX_LAG_ENTRIES) return null;
-  const reason = `This host is at entry ${position} of the cluster's log, whose newest entry is ${head}.`;
+  const reason = `This host is at entry ${position} of the cluster's log; the newest entry is ${head}.`;
   return { reason, isReachable: true };
 }
 
@@ -129,7 +129,7 @@ function reporting({ report }: OpenedLog, clock: Clock, current: () => HostRepor
   function judge({ isNameShared, now }: HostAnswer, { name }: HostReport, asked: number): void {
     if (isNameShared && !said.name) {
       said.name = true;
-      say({ event: 'host_name_shared', name, remedy: 'Give each host a --host-name of its own.' });
+      say({ event: 'host_name_shared', name, remedy: 'Give each host a different --host-name.' });
     }
     // PostgreSQL read its clock between the request and now.
     const seconds = now < asked ? (now - asked) / 1_000 : Math.max(0, (now - clock.now()) / 1_000);
@@ -176,12 +176,13 @@ async function requireNothingWithheld(directory: string, log: SharedLog): Promis
     if (entry?.id === last && entry.path === WITHHELD_PATH) return;
   } catch (error) {
     if (!(error instanceof LogUnavailableError)) throw error;
-    const remedy = 'Start this host again once the log can be reached: its data are of a public backup.';
+    const remedy =
+      'Start this host again once the log can be reached. It must check the data, which come from a public backup.';
     throw new PassingError(error.message, remedy, { cause: error });
   }
   throw new OperatorError(
-    `The data in ${directory} are of a public backup: commands of the log, up to entry ${last}, are withheld in them.`,
-    'Restore a backup that was not made with --public, or begin with an empty directory.',
+    `The data in ${directory} come from a public backup, which lacks the private commands up to entry ${last}.`,
+    'Restore a backup that was not made with --public, or start with an empty directory.',
   );
 }
 

@@ -12,29 +12,26 @@ const GREATEST_SEED = 4_294_967_295;
 
 export const compareServers = command({
   name: 'compare',
-  summary: 'Ask this server and another API the same questions, and show where their answers differ',
+  summary: 'Send the same requests to this server and another API, and show the differences',
   example: 'stackside compare https://api.example.org --resume compare.json',
   settingsOf: 'compare',
-  arguments: [['<api>', 'URL of the other API, such as the one that clients leave']],
+  arguments: [['<api>', 'URL of the other API']],
   options: [
-    numberOption('--rate <requests>', 'Requests a second to the other API, at most', 1, DEFAULT_RATE, FASTEST),
+    numberOption('--rate <requests>', 'Maximum requests per second to the other API', 1, DEFAULT_RATE, FASTEST),
     numberOption(
       '--requests <number>',
-      'Requests to the other API, at most; with --resume, those of earlier runs count',
+      'Maximum requests to the other API, including resumed runs',
       1,
       DEFAULT_REQUESTS,
     ),
     numberOption(
       '--seed <number>',
-      'Draws the same rows and questions again (default: that of --resume, or a random one)',
+      'Seed of the random selection (default: from --resume, or random)',
       0,
       undefined,
       GREATEST_SEED,
     ),
-    new Option(
-      '--resume <file>',
-      'File that keeps what was asked and found; a run with it goes on where the last one ended',
-    ),
+    new Option('--resume <file>', 'File with the state of the comparison; the next run continues from it'),
     formatOption('Output format; json prints a line for each route, and one for all'),
   ],
   async run({ settings }, options: CompareCommandOptions, url: string) {

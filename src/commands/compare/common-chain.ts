@@ -40,14 +40,14 @@ async function statusOf(server: Server): Promise<Status> {
   const { server_version: version, chain_tip: tip, history_from: from = 1 } = Object(body);
   const { block_height: height, index_block_hash: hash, burn_block_height: burnHeight = 0 } = Object(tip);
   if (typeof version !== 'string') {
-    const said = answer instanceof NoAnswer ? answer.reason : `it answers ${answer.status}`;
+    const said = answer instanceof NoAnswer ? answer.reason : `it returned ${answer.status}`;
     throw new OperatorError(
-      `${server.url}${STATUS_PATH} is no status of a Stacks API: ${said}.`,
-      'Give the URL below which /extended is, such as https://api.example.org.',
+      `${server.url}${STATUS_PATH} isn't the status of a Stacks API: ${said}.`,
+      'Give the URL without /extended, such as https://api.example.org.',
     );
   }
   if (typeof height !== 'number' || typeof hash !== 'string') {
-    throw new PassingError(`${server.url} has no block yet.`, 'Run the command again once it has the chain.');
+    throw new PassingError(`${server.url} doesn't have a block yet.`, 'Run the command again once it has the chain.');
   }
   return { version, lowest: Number(from), tip: { height, hash, burnHeight: Number(burnHeight) } };
 }
@@ -75,7 +75,7 @@ export async function findCommonChain(ours: Server, theirs: Server): Promise<Com
   const highest = Math.min(here.tip.height, there.tip.height);
   if (highest < lowest) {
     throw new PassingError(
-      `The servers have no block in common: ${here.lowest} to ${here.tip.height} here, ${there.lowest} to ${there.tip.height} there.`,
+      `The servers don't share a block: ${here.lowest} to ${here.tip.height} here, ${there.lowest} to ${there.tip.height} there.`,
       'Run the command again once both have caught up.',
     );
   }
@@ -86,7 +86,7 @@ export async function findCommonChain(ours: Server, theirs: Server): Promise<Com
   const [first, other] = [await hashAt(ours, lowest), await hashAt(theirs, lowest)];
   if (first !== other || first === null) {
     throw new OperatorError(
-      `${theirs.url} is of another chain: its block ${lowest} is ${other ?? 'unknown'}, here it is ${first ?? 'unknown'}.`,
+      `${theirs.url} has another chain: its block ${lowest} is ${other ?? 'unknown'}, here it is ${first ?? 'unknown'}.`,
       'Give the URL of an API of the same network.',
     );
   }

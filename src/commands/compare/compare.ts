@@ -53,8 +53,8 @@ const BAD = 400;
 /** Why an answer can't be compared; null if it can. */
 function unansweredReason(answer: Answer | NoAnswer, whose: string): string | null {
   if (answer instanceof NoAnswer) return `${whose}: ${answer.reason}`;
-  if (answer.headers.has(HISTORY_HEADER)) return `${whose} begins at a block, and the answer may need older ones`;
-  return answer.status === GONE ? `${whose} has the route switched off` : null;
+  if (answer.headers.has(HISTORY_HEADER)) return `${whose} has only newer blocks`;
+  return answer.status === GONE ? `${whose} has switched the route off` : null;
 }
 
 /** Returns the differences of two answers in the compared parts. */

@@ -451,9 +451,9 @@ export const referenceReasons: readonly KnownReason[] = [
 
 /** Each node has a different mempool, so two Stacksides also have different pending transactions. */
 const mempoolReason: KnownReason = {
-  where: 'pending transactions and what is counted of them',
-  here: 'what this node has in its mempool',
-  there: 'what another node has',
+  where: 'pending transactions and their counts',
+  here: 'the mempool of this node',
+  there: 'the mempool of another node',
   routes: /mempool|\/nonces$|\/(stx|balances)$/,
   paths: [
     ...['results[*]', 'total', 'cursor.next', 'cursor.previous', 'cursor.current'],

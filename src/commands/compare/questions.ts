@@ -225,7 +225,7 @@ const SOURCES: readonly Source[] = [
   ),
   {
     names: ['trait_abi'],
-    without: 'a server reads every contract for it, which is too much to ask of a server of others',
+    without: 'the request reads every contract, which is too expensive for a foreign server',
     values: () => [],
   },
 ];

@@ -72,10 +72,10 @@ export function textReport(tally: Tally, standing: CommonChain): string[] {
   section('-      ', ({ moved, unanswered, notAsked }) => [
     ...(moved === 0 ? [] : [`        not settled ${times(moved)}: the tips moved, or are apart`]),
     ...Object.entries(unanswered).map(([reason, count]) => `        not compared ${times(count)}: ${reason}`),
-    ...(notAsked === null ? [] : [`        not asked: ${notAsked}`]),
+    ...(notAsked === null ? [] : [`        not requested: ${notAsked}`]),
   ]);
   lines.push(
-    `${totals.differing === 0 ? 'ok     ' : 'DIFFERS'} ${counted(totals.equal + totals.known + totals.differing, 'question')} on ${counted(totals.routes, 'route')}: ${totals.equal} with equal answers, ${totals.known} with known differences alone, ${totals.differing} with others; ${totals.moved} not settled, ${totals.unanswered} not compared`,
+    `${totals.differing === 0 ? 'ok     ' : 'DIFFERS'} ${counted(totals.equal + totals.known + totals.differing, 'request')} on ${counted(totals.routes, 'route')}: ${totals.equal} equal, ${totals.known} with known differences, ${totals.differing} with other differences; ${totals.moved} not settled, ${totals.unanswered} not compared`,
   );
   const apart = apartText(standing);
   return apart === null ? lines : [...lines, `        ${apart}`];

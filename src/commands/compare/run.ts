@@ -43,14 +43,14 @@ function requireUrl(text: string, api: string): string {
   const url = text.replace(/\/+$/, '');
   if (!API_URL.test(url) || URL.parse(url) === null) {
     throw new OperatorError(
-      'The URL to compare with is not one of an API.',
-      'Give the URL below which /extended is, such as https://api.example.org, without a password; STACKSIDE_COMPARE_KEY may have a key.',
+      'The URL of the other API is invalid.',
+      'Give the URL without /extended and without a password, such as https://api.example.org. STACKSIDE_COMPARE_KEY can contain a key.',
     );
   }
   if (url === api) {
     throw new OperatorError(
       `${url} is this server itself.`,
-      'Give the URL of another server, or that of this one with --url.',
+      'Give the URL of another server, or set --url to this one.',
     );
   }
   return url;
@@ -99,7 +99,7 @@ export async function runCompare(
           now = { standing, tally };
           keep();
           const apart = apartText(standing);
-          if (apart !== null) process.stderr.write(`${apart} What depends on the tip can't be settled.\n`);
+          if (apart !== null) process.stderr.write(`${apart} Responses that depend on the tip can't be compared.\n`);
         },
         asked() {
           const { tally } = now!;

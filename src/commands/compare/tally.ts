@@ -113,7 +113,7 @@ export function readTally(
   { url, api, seed }: { url: string; api: string; seed: number | null },
 ): Tally | null {
   if (!existsSync(file)) return null;
-  const another = 'Give another file with --resume, or remove this one to begin anew.';
+  const another = 'Name another file with --resume, or delete this one to start over.';
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -122,13 +122,13 @@ export function readTally(
   }
   const found = parsedJson(text);
   if (!Value.Check(Tally, found)) {
-    throw new OperatorError(`${file} is not the file of a comparison, or of another version.`, another);
+    throw new OperatorError(`${file} isn't the file of a comparison, or another version wrote it.`, another);
   }
   if (found.url !== url || found.api !== api) {
-    throw new OperatorError(`${file} is of a comparison of ${found.api} with ${found.url}.`, another);
+    throw new OperatorError(`${file} belongs to a comparison of ${found.api} with ${found.url}.`, another);
   }
   if (seed !== null && found.seed !== seed) {
-    throw new OperatorError(`${file} is of a comparison with --seed ${found.seed}.`, another);
+    throw new OperatorError(`${file} belongs to a comparison with --seed ${found.seed}.`, another);
   }
   return found;
 }

@@ -164,10 +164,10 @@ export class ThrottledClient {
   }
 
   #tooBusy(status: number, seconds: number): PassingError {
-    const asks = seconds === 0 ? '' : `, and asks to wait ${seconds} seconds`;
+    const asks = seconds === 0 ? '' : ` with Retry-After ${seconds} seconds`;
     return new PassingError(
-      `${this.url} has no time for the questions: it answers ${status}${asks}.`,
-      'Run the command again later, with a lower --rate; with --resume it goes on where it stopped.',
+      `${this.url} is too busy: it returned ${status}${asks}.`,
+      'Run the command again later with a lower --rate. With --resume, it continues.',
     );
   }
 
@@ -178,7 +178,7 @@ export class ThrottledClient {
     const what = cause === undefined ? 'gives no answers' : "can't be reached";
     throw new PassingError(
       `${this.url} ${what}: ${message}.`,
-      'Run the command again once the server answers; with --resume it goes on where it stopped.',
+      'Run the command again once the server answers. With --resume, it continues.',
       { cause },
     );
   }

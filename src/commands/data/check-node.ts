@@ -68,7 +68,10 @@ export async function checkAgainstNode(
   try {
     const found = await untilStill(() => compared(snapshots, node, options, watch.reading));
     if (found === null) {
-      throw new PassingError('The index has no block yet.', 'Repeat the command once the node has sent one.');
+      throw new PassingError(
+        "The index doesn't contain a block yet.",
+        'Run the command again once the node has sent one.',
+      );
     }
     const { at, reports } = found;
     for (const report of reports) watch.found({ name: nameOf(report), problems: problemsOf(report) });
@@ -77,7 +80,7 @@ export async function checkAgainstNode(
     if (!at.isBehind) return true;
     throw new PassingError(
       `The node is behind: it lacks the newest ${at.above} blocks of the index.`,
-      'Repeat the command once the node has caught up.',
+      'Run the command again once the node has caught up.',
     );
   } catch (error) {
     if (!(error instanceof NodeUnreachableError)) throw error;
@@ -93,7 +96,7 @@ export async function checkAgainstNode(
 
 const placeText = ({ height, hash, above, isBehind }: CommonBlock): string =>
   `compared at block ${height} (${toHex(hash)})${
-    above === 0 || isBehind ? '' : `; the ${above} blocks of the index above it are of a branch that the node left`
+    above === 0 || isBehind ? '' : `; the node abandoned the branch of the ${above} blocks above it`
   }`;
 
 /** Runs a comparison again for as long as forks take its block away. */

@@ -22,7 +22,7 @@ import type { ImportOptions } from './import.ts';
 
 export const importRecordings = command({
   name: 'import',
-  summary: 'Import event recordings into the index, from where the last import stopped',
+  summary: 'Import event recordings into the index, or continue an import',
   example: 'stackside import events.tsv.zst --data /srv/stacks',
   settingsOf: 'import',
   arguments: [['<file...>', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin']],
@@ -65,8 +65,8 @@ export const exportRecording = command({
       "Format of rows (default: by the end of the file's name, else csv)",
       exportFormats,
     ),
-    numberOption('--from-height <height>', 'Lowest block whose rows are exported (default: the first one)', 0),
-    numberOption('--to-height <height>', 'Highest block whose rows are exported (default: the tip)', 0),
+    numberOption('--from-height <height>', 'Lowest block to export (default: the first one)', 0),
+    numberOption('--to-height <height>', 'Highest block to export (default: the tip)', 0),
   ],
   async run({ settings }, options: ExportOptions) {
     if (options.table !== undefined || options.query !== undefined) {
@@ -147,7 +147,7 @@ interface RestoreChoice {
 
 export const restore = command({
   name: 'restore',
-  summary: 'Restore an archive into an empty data directory, from where the last restore stopped',
+  summary: 'Restore an archive into an empty data directory, or continue a restore',
   example: 'stackside restore s3://backups/stacks --data /srv/stacks',
   settingsOf: 'restore',
   arguments: [ARCHIVE],
@@ -184,7 +184,7 @@ export const restore = command({
 
 const archiveStatus = command({
   name: 'status',
-  summary: 'Show the chain of an archive, its newest base, its last entry, and what is missing',
+  summary: 'Show the chain, newest base and last entry of an archive, and missing objects',
   example: 'stackside archive status s3://backups/stacks',
   settingsOf: 'archive',
   arguments: [ARCHIVE],

@@ -38,8 +38,8 @@ function* rowsOf(journal: JournalReads): Generator<string> {
 
 const withoutHeights = (name: string): OperatorError =>
   new OperatorError(
-    `--from-height and --to-height don't apply to ${name}, whose rows belong to no block.`,
-    name === '--query' ? 'Put a condition into the query.' : 'Omit them.',
+    `--from-height and --to-height don't apply to ${name}: its rows don't belong to blocks.`,
+    name === '--query' ? 'Add a condition to the query.' : 'Omit them.',
   );
 
 /** @throws OperatorError if the options contradict each other */

@@ -102,7 +102,7 @@ async function importedOf(recording: Recording, imported: Imported, entry: numbe
 /** The error for another recording on stdin, which can't be read twice. */
 const otherRecording = (file: string, rows: number): OperatorError =>
   new OperatorError(
-    `${file} begins like a recording of which ${rows} rows were imported, but differs from it.`,
+    `${file} differs from the recording of which ${rows} rows were imported.`,
     'Add --restart to import the recording from its first row.',
   );
 
@@ -391,7 +391,7 @@ export async function runImport(
         );
         report.done();
         process.stdout.write(
-          `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} known already, ` +
+          `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} repeated, ` +
             `${counts.bad} bad; tip at height ${ingest.tipHeight()}\n`,
         );
       }

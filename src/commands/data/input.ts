@@ -207,7 +207,7 @@ function textOf(bytes: Uint8Array): string {
 
 /** The remedy if no row shows the format. */
 const REMEDY =
-  "Say how it is written: --format copy (with the escapes of PostgreSQL's COPY) or --format raw (as the columns stand).";
+  "Choose the format: --format copy (with the escapes of PostgreSQL's COPY) or --format raw (without them).";
 
 /** The format that a row shows, if any. A row that can't be read shows none, and is reported by the import. */
 function formatOf(bytes: Uint8Array): RecordingFormat | null {

@@ -45,6 +45,6 @@ export async function runRebuild(
   process.stdout.write(
     isInstalled
       ? `The index is at height ${tipHeight}.\n`
-      : `The new index is at height ${tipHeight}. The running server puts it in its place within seconds, and starts anew.\n`,
+      : `The new index is at height ${tipHeight}. The running server switches to it within seconds and restarts.\n`,
   );
 }

@@ -91,7 +91,7 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 function lines(status: DirectoryStatus): string[] {
   const { chain_id, tip, transactions, pending, orphaned_blocks, journal, index_bytes, missing_indexes } = status;
   return [
-    `chain          ${chain_id === null ? 'not known yet' : chainIdText(chain_id)}`,
+    `chain          ${chain_id === null ? 'unknown' : chainIdText(chain_id)}`,
     tip === null
       ? 'tip            no block yet'
       : `tip            ${tip.height} ${tip.index_block_hash}, ${new Date(tip.block_time * 1000).toISOString()}, bitcoin block ${tip.burn_block_height}`,
@@ -109,7 +109,7 @@ const lacking = (indexes: number): string =>
   indexes === 0 ? '' : `, without ${indexes} of its indexes until the import or the next start has made them`;
 
 function standing({ fits, behind }: NonNullable<DirectoryStatus['journal']>): string {
-  if (!fits) return 'not the journal of this index: stackside serve says what to do';
+  if (!fits) return 'not the journal of this index: stackside serve shows the remedy';
   return behind === 0 ? 'index up to date' : `index ${behind} behind`;
 }
 

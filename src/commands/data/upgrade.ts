@@ -37,9 +37,9 @@ function fateText(what: string, { version, known, fate }: FilePlan): string {
     case 'upgraded':
       return `${what} ${version} becomes ${known} at the first start, which takes some seconds for each GB`;
     case 'unreleased':
-      return `${what} ${version} was written by an unreleased program`;
+      return `${what} ${version} was written by an unreleased version`;
     case 'newer':
-      return `${what} ${version} was written by a newer program; this one supports ${known}`;
+      return `${what} ${version} was written by a newer version; this one supports ${known}`;
   }
 }
 

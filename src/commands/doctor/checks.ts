@@ -66,7 +66,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (own === null || own === node.chainId) return ok(`The node belongs to chain ${theirs}.`);
     return problem(
       `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${chainIdText(own)}.`,
-      `Name a node of chain ${chainIdText(own)} with --node-rpc, or give chain ${theirs} its own --data directory.`,
+      `Name a node of chain ${chainIdText(own)} with --node-rpc, or use another --data directory for chain ${theirs}.`,
     );
   },
 
@@ -88,7 +88,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (settings.snp !== null) return skipped('Events come from stacks-node-publisher.');
     const endpoint = endpointOf(facts);
     if (nodeConfig === null) {
-      return skipped("The node's configuration is not known: name it with --node-config.");
+      return skipped("The node's configuration wasn't checked: name it with --node-config.");
     }
     if (nodeConfig.error !== null) return problem(nodeConfig.error.message, nodeConfig.error.remedy);
     const wrong = observerProblem(nodeConfig.value, endpoint);
@@ -126,7 +126,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
 
   token({ token, tokenStatus, node }) {
     if (token === null) {
-      return skipped("The node's auth token is not known, so missing blocks are not filled: see --node-config.");
+      return skipped("Without the node's auth token, Stackside can't fill missing blocks: see --node-config.");
     }
     if (token.error !== null) return problem(token.error.message, token.error.remedy);
     if (node === null || tokenStatus === null) return skipped(NO_NODE);
@@ -158,7 +158,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
   },
 
   disk({ freeBytes, server }) {
-    if (freeBytes === null) return skipped('The free space is not known.');
+    if (freeBytes === null) return skipped("The free space can't be determined.");
     const free = `${sizeText(freeBytes)} are free`;
     const full = server?.disk.growth?.full_in_seconds ?? null;
     const left = full === null ? '' : `, and the disk is full in ${spanText(full)}`;
@@ -181,7 +181,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
   },
 
   format({ data, settings: { data: directory } }) {
-    if (data === null) return ok(`${directory} has no data yet.`);
+    if (data === null) return ok(`${directory} is still empty.`);
     if (data.error !== null) return problem(data.error.message, data.error.remedy);
     const { index, journal } = data.value.upgrade;
     if (index.fate === 'newer' || journal?.fate === 'newer') {

@@ -63,7 +63,7 @@ interface JsonChoice {
 
 const list = hookCommand({
   name: 'list',
-  summary: 'List chainhooks, newest first; with the admin key, those of every consumer',
+  summary: 'List chainhooks, newest first; the admin key lists all consumers',
   options: [json()],
   run: (actions, connection, options: JsonChoice) => actions.list(connection, options),
 });
@@ -86,9 +86,9 @@ const show = hookCommand({
 
 const enable = hookCommand({
   name: 'enable',
-  summary: 'Enable a chainhook, or let all go on that were paused because the log was restored to an earlier entry',
+  summary: 'Enable a chainhook, or resume all chainhooks that a restore paused',
   arguments: [['[uuid]', 'Id of the chainhook']],
-  options: [switchOption('--paused', 'All paused chainhooks; with the admin key, those of every consumer')],
+  options: [switchOption('--paused', 'All paused chainhooks; with the admin key, for every consumer')],
   run: (actions, connection, { paused }: { paused: boolean }, uuid: string | undefined) =>
     actions.enable(connection, uuid, paused),
 });
@@ -109,7 +109,7 @@ const remove = hookCommand({
 
 const tryDefinition = hookCommand({
   name: 'try',
-  summary: 'Count what a definition matches in past blocks; nothing is registered or sent',
+  summary: 'Count the matches of a definition in past blocks, without sending them',
   arguments: [['<file>', 'JSON with filters and options; - for stdin']],
   options: [
     firstBlock(),

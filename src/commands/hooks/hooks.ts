@@ -277,9 +277,9 @@ export async function redeliver(
   if (selects === (id !== undefined)) {
     throw new OperatorError(
       id === undefined
-        ? 'Nothing says which deliveries to send again.'
-        : 'Both the id of a delivery and options that select deliveries are given.',
-      `Give the id of one delivery, which \`stackside hooks deliveries ${uuid}\` prints, or else --state, --from-height or --to-height.`,
+        ? 'Choose the deliveries to send again.'
+        : "The id of a delivery can't be combined with options that select deliveries.",
+      `Give the id of one delivery, which \`stackside hooks deliveries ${uuid}\` prints, or --state, --from-height or --to-height.`,
     );
   }
   if (id !== undefined) {
@@ -321,8 +321,8 @@ async function enablePaused(connection: Connection): Promise<void> {
 export async function enable(connection: Connection, uuid: string | undefined, paused: boolean): Promise<void> {
   if (paused === (uuid !== undefined)) {
     throw new OperatorError(
-      paused ? 'Both the id of a chainhook and --paused are given.' : 'Nothing says which chainhook to enable.',
-      'Give the id that `stackside hooks list` prints, or else --paused.',
+      paused ? "The id of a chainhook can't be combined with --paused." : 'Choose the chainhook to enable.',
+      'Give the id that `stackside hooks list` prints, or --paused.',
     );
   }
   await (uuid === undefined ? enablePaused(connection) : setEnabled(connection, uuid, true));

@@ -271,14 +271,14 @@ const tags: Readonly<Record<string, string>> = {
   Status: 'The version of the server and how far it has indexed the chain.',
   Transactions: 'Transactions of the canonical chain, pending and dropped ones, and their events.',
   Blocks: 'Blocks of the canonical chain by height, hash, time, tenure or Bitcoin block, and their transactions.',
-  'Burn blocks': 'Bitcoin blocks to which blocks of the canonical chain are anchored, and what they paid to stackers.',
+  'Burn blocks': 'Bitcoin blocks that anchor blocks of the canonical chain, and their payments to stackers.',
   Mempool: 'Pending transactions and the fees they offer.',
   Principals:
-    'Standard addresses and contracts: their transactions, balances, transfers, nonces and stakes. An unknown principal has none of them; it is not an error.',
+    'Standard addresses and contracts: their transactions, balances, transfers, nonces and stakes. An unknown principal is not an error; its lists are empty.',
   'Smart contracts': 'Contracts, the status of their deployments, and the events they print.',
   Tokens: 'Supply, holders and history of STX, fungible tokens and non-fungible tokens.',
   'Token metadata':
-    'What contracts say of tokens (SIP-009, SIP-010, SIP-013), in the form of the separate service for it. Any contract may have any name and symbol. Each path also works without `v1`.',
+    'Metadata from token contracts (SIP-009, SIP-010, SIP-013), in the format of the separate metadata service. Any contract may have any name and symbol. Each path also works without `v1`.',
   Staking: 'Staking with pox-5: bonds, registrations and signers.',
   Stacking: 'Stacking with pox-2 to pox-4, and the reward cycles of every version.',
   'Burn rewards': 'Rewards that Bitcoin blocks paid to stackers.',
@@ -290,7 +290,7 @@ const tags: Readonly<Record<string, string>> = {
   Chainhooks:
     'A chainhook sends an HTTP POST to your URL whenever a block contains something your filters match. These routes register and manage chainhooks and their deliveries. They need a key unless the operator opened them.',
   Stackside:
-    'What only this server has: account histories, several subjects in one request, and its own state. Other servers of the API have no such routes.',
+    'Routes that only Stackside has: account histories, several subjects in one request, and the state of the server.',
   'Simulated node':
     'Steering of the chain of `stackside demo`: blocks, forks, time, funds and transactions, for programs on the same machine. Every other server answers 404 with the code `NOT_A_DEVNET`.',
   Addresses: 'Balances and transactions of addresses in v1 and v2. The routes of principals replace them.',
@@ -305,7 +305,7 @@ const tags: Readonly<Record<string, string>> = {
 const apiDescription: ApiDescription = {
   title: 'Stackside',
   description:
-    'Chain data of the Stacks blockchain: blocks, transactions, principals, tokens. The examples come from a simulated chain; their lists are cut to one item. Where the operator limits clients, answers have `RateLimit` and `RateLimit-Policy`, and requests beyond the limit get 429 with `Retry-After`.',
+    'Chain data of the Stacks blockchain: blocks, transactions, principals, tokens. The examples come from a simulated chain; their lists are cut to one item. If the operator limits clients, responses have `RateLimit` and `RateLimit-Policy`, and requests above the limit get 429 with `Retry-After`.',
   tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
   examples: answers,
 };

@@ -42,7 +42,7 @@ export const serve = command({
   options: [
     choiceOption(
       '--print-settings [format]',
-      'Print the settings that are used and where each comes from, as table (the default) or json, and end',
+      'Print the settings and their sources, and exit (default format: table)',
       ['table', 'json'],
     ).preset('table'),
   ],
@@ -186,7 +186,7 @@ const steering: readonly Steering[] = [
   },
   {
     ...{ name: 'snapshot', summary: 'Name the state after the tip', example: 'stackside devnet snapshot before' },
-    arguments: [['[name]', 'Name by which revert goes back to it (default: default)']],
+    arguments: [['[name]', 'Name for revert (default: default)']],
     body: (_, name) => ({ name }),
   },
   {
@@ -197,20 +197,20 @@ const steering: readonly Steering[] = [
   {
     ...{ name: 'bitcoin', summary: 'Make Bitcoin blocks in a running demo', example: 'stackside devnet bitcoin 2' },
     arguments: [['[blocks]', 'Number of Bitcoin blocks (default: 1)']],
-    until: untilOption('--until-height <height>', 'Height of the last Bitcoin block, in place of a number'),
+    until: untilOption('--until-height <height>', 'Height of the last Bitcoin block, instead of a number'),
     body: (until, count) => counted(count, ended('until_height', until)),
   },
   {
-    ...{ name: 'cycle', summary: 'Go on to another reward cycle', example: 'stackside devnet cycle' },
+    ...{ name: 'cycle', summary: 'Advance to another reward cycle', example: 'stackside devnet cycle' },
     arguments: [['[cycles]', 'Number of cycles (default: 1)']],
-    until: untilOption('--until-cycle <cycle>', 'Number of the last cycle, in place of a number of cycles'),
+    until: untilOption('--until-cycle <cycle>', 'Number of the last cycle, instead of a number of cycles'),
     body: (until, count) => counted(count, ended('until_cycle', until)),
   },
   {
-    ...{ name: 'time', summary: 'Move the time of the next block on', example: 'stackside devnet time 3600' },
+    ...{ name: 'time', summary: 'Advance the time of the next block', example: 'stackside devnet time 3600' },
     arguments: [['[seconds]', 'Seconds']],
     until: checked(
-      new Option('--until-time <time>', 'Time to which it moves, in place of seconds'),
+      new Option('--until-time <time>', 'Time of the next block, instead of seconds'),
       'a time such as 2027-01-31T12:00:00Z',
       secondsOf,
     ),

@@ -75,7 +75,7 @@ export async function startBelowTip({ ingest, filling, node, clock, log }: Start
     const from = await startHeight(askedAt(node, clock), info);
     const { height, indexBlockHash } = info;
     if (from === null || indexBlockHash === null) {
-      log({ event: 'history_starts_with_node', reason: 'the node does not tell its Nakamoto blocks' });
+      log({ event: 'history_starts_with_node', reason: 'the node does not return its Nakamoto blocks' });
       return;
     }
     log({ event: 'history_starting', from_height: from, to_height: height });

@@ -77,7 +77,7 @@ function accessOf(settings: Settings, refused: WrongKeys, sessions: Sessions, lo
     return access({ keys: { consumers, admin }, hosts, wrongKeys: refused, sessions });
   }
   if (hookKeys !== null) {
-    throw new OperatorError('--hook-keys is given, but --hook-access open needs no keys.', 'Give only one of them.');
+    throw new OperatorError("--hook-keys can't be combined with --hook-access open.", 'Set only one of them.');
   }
   log({ event: 'hook_access_open' });
   return access({ keys: null, hosts, wrongKeys: refused, sessions });

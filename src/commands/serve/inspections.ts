@@ -31,8 +31,7 @@ type Check = NonNullable<InspectionsState['check']>;
 type Tables = NonNullable<InspectionsState['tables']>;
 type Common = Omit<Check, 'findings'>;
 
-const UNKNOWN_LINE =
-  'The program printed what this server does not know. If its program was replaced, restart the server.';
+const UNKNOWN_LINE = 'The process printed an unexpected line. If the executable was replaced, restart the server.';
 const ENDED_EARLY = 'The process ended before its work was done.';
 /** Characters of a stored error text. */
 const MAX_PROBLEM = 1_000;

@@ -23,7 +23,7 @@ const FILES = {
   subdomainZonefiles: 'subdomain_zonefiles.txt',
 } as const;
 
-const REMEDY = 'Get the export again, with the .sha256 files beside its four files, or omit the setting.';
+const REMEDY = 'Download the export again, with the .sha256 file of each of its four files, or omit the setting.';
 
 const broken = (file: string, line: number, what: string): OperatorError =>
   new OperatorError(`${file}, line ${line}: ${what}.`, REMEDY);

@@ -53,8 +53,8 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
     const archive = await requireIdentity(await openSource(given, directory));
     if (chainId === null || chainId === archive.chain_id) return;
     throw new OperatorError(
-      `The archive at ${location} is of ${chainOfIdentity(archive)}, and the data in ${directory} are of chain ${chainIdText(chainId)}.`,
-      'Omit --from to serve the data that is there, or give an empty directory with --data.',
+      `The archive at ${location} belongs to ${chainOfIdentity(archive)}, but the data in ${directory} to chain ${chainIdText(chainId)}.`,
+      'Omit --from to serve the data, or use an empty --data directory.',
     );
   } catch (error) {
     // The data is served in any case. The server follows the archive once it can be read.

@@ -51,7 +51,7 @@ export async function requireLoopback(
     try {
       isOwn = await isLoopbackHost(host, resolve);
     } catch (cause) {
-      throw new OperatorError(`${flag} is ${host}, whose address can't be found.`, remedy, { cause });
+      throw new OperatorError(`${flag} is ${host}, which can't be resolved.`, remedy, { cause });
     }
     if (!isOwn) throw new OperatorError(`${flag} is ${host}, which other machines can reach.`, remedy);
   }
@@ -88,7 +88,7 @@ export function requireNodesChain(
   }
   throw new OperatorError(
     `The node belongs to chain ${theirs}, but the data in ${own.data} to chain ${wanted}.`,
-    `Check --node-rpc, or give chain ${theirs} a --data directory of its own.`,
+    `Check --node-rpc, or use another --data directory for chain ${theirs}.`,
   );
 }
 

@@ -84,7 +84,7 @@ function foreignNode(node: NodeInfo | null, chainId: number | null, nodeRpc: str
   const [theirs, own] = [chainIdText(node.chainId), chainIdText(chainId)];
   return {
     problem: `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${own}`,
-    remedy: `Name a node of chain ${own} with --node-rpc, or give chain ${theirs} its own --data directory`,
+    remedy: `Name a node of chain ${own} with --node-rpc, or use another --data directory for chain ${theirs}`,
   };
 }
 

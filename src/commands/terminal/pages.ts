@@ -54,7 +54,7 @@ export function servePage({ version, api, events, signInPath, chainId, nodeRpc, 
     ...(readiness.state === 'live' ? [['State', 'live'] as const] : []),
   ];
   const { state, reason, next, observer } = readiness;
-  const page = `${version}: Stacks chain data and chainhooks beside your node\n\n${rows(lines)}\n`;
+  const page = `${version}: Stacks chain data and chainhooks next to your node\n\n${rows(lines)}\n`;
   if (state === 'live') return page;
   const toml = observer === null ? '' : `\n${indented(observer.trimEnd().split('\n'))}\n`;
   return `${page}\n${stateText(stateWords(state), reason)}\n${next}\n${toml}`;
@@ -86,9 +86,9 @@ export function demoPage({ api, interval, accounts }: DemoPage): string {
   ]);
   const seconds = interval === 1 ? 'second' : `${interval} seconds`;
   const shown = accounts.map(({ name, address, secret }) => `${name}\n${indented([address, secret])}`);
-  const keys =
-    shown.length === 0 ? '' : `\nEverybody knows these accounts: use them here alone.\n\n${shown.join('\n')}\n`;
-  const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain whose contracts run for real,';
-  const blocks = interval === 0 ? 'whose blocks stackside devnet mine makes' : `with a new block every ${seconds}`;
-  return `Stackside serves a ${chain} ${blocks}. Ctrl-C ends it.\n\n${lines}\n${keys}`;
+  const keys = shown.length === 0 ? '' : `\nAnyone can know these keys: use them only here.\n\n${shown.join('\n')}\n`;
+  const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain with real contracts,';
+  const blocks =
+    interval === 0 ? 'that mines only on request (stackside devnet mine)' : `with a new block every ${seconds}`;
+  return `Stackside serves a ${chain} ${blocks}. Ctrl-C stops it.\n\n${lines}\n${keys}`;
 }

@@ -206,7 +206,7 @@ export function clarinetProject(from: string, seed: number, files: string[] = []
   const start = resolve(from);
   onFile(start, () => {
     if (!existsSync(start))
-      throw new OperatorError(`There is no directory ${start}.`, 'Give the directory of a project.');
+      throw new OperatorError(`The directory ${start} doesn't exist.`, 'Give the directory of a project.');
   });
   for (let directory = start; ; directory = dirname(directory)) {
     if (existsSync(join(directory, MANIFEST))) {

@@ -74,7 +74,10 @@ function* missingInContract(filter: Filter, interfaceOf: InterfaceOf): Iterable<
     if (contract === undefined || name === undefined) return;
     const { callable } = contractNames(interfaceOf(contract));
     if (callable !== null && !callable.has(name)) {
-      yield ['function_name', `${contract} has no public function ${name}; the filter can only match failed calls`];
+      yield [
+        'function_name',
+        `${contract} doesn't have a public function ${name}; the filter can only match failed calls`,
+      ];
     }
   } else if ('asset_identifier' in filter && filter.asset_identifier !== undefined) {
     const asset = filter.asset_identifier;
@@ -86,7 +89,7 @@ function* missingInContract(filter: Filter, interfaceOf: InterfaceOf): Iterable<
     const isOther = (isFt ? nft : ft).has(name);
     const problem = isOther
       ? `${asset} is ${isFt ? 'a non-fungible' : 'a fungible'} token`
-      : `${contract} has no ${isFt ? 'fungible' : 'non-fungible'} token ${name}`;
+      : `${contract} doesn't define ${isFt ? 'a fungible' : 'a non-fungible'} token ${name}`;
     yield ['asset_identifier', `${problem}; ${NEVER}`];
   }
 }

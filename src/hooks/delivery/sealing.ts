@@ -68,7 +68,7 @@ export function sealingWith(...texts: readonly string[]): Sealing {
       if (newest !== undefined) return sealedWith(newest, consumer, secret);
       throw new HookProblem(
         409,
-        "This server has no key to seal secrets with; the operator finds the reason in the server's log",
+        "This server can't encrypt secrets; the operator finds the reason in the server's log",
       );
     },
     open(consumer, sealed) {
@@ -150,8 +150,8 @@ function sealingOf(file: string, text: string): Sealing {
   const lines = text.split('\n').map((line) => line.trim());
   if (lines.every(({ length }) => length >= MIN_TEXT)) return sealingWith(...lines);
   throw new OperatorError(
-    `${file} holds a line of fewer than ${MIN_TEXT} characters, which is no key.`,
-    'Put back the file as it was. If it is lost: remove it, or make one with openssl rand -hex 32 that all hosts of a cluster get; secrets that another key sealed are then made anew.',
+    `${file} has a line with fewer than ${MIN_TEXT} characters, which can't be a key.`,
+    'Restore the file. If it is lost, delete it; in a cluster, create one with openssl rand -hex 32 and copy it to all hosts. Consumers then need new secrets.',
   );
 }
 
@@ -191,8 +191,8 @@ export function servedSealing(place: KeyLocation, isShared: boolean, log: HookLo
     const stored = storedSealing(place);
     if (stored !== null) return stored;
     throw new OperatorError(
-      `This host has no key for signing secrets: there is no ${secretsKeyFile(place.data)}.`,
-      'Copy the file of another host there, or name it with --cluster-key, and restart.',
+      `The key for signing secrets is missing: ${secretsKeyFile(place.data)} doesn't exist.`,
+      'Copy the file from another host, or name it with --cluster-key, and restart.',
     );
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;

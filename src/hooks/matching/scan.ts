@@ -208,7 +208,7 @@ export function chosenBlock(
   const found = canonicalHeight(history, bytes);
   if (found === undefined) throw unknownBlock();
   if (height !== undefined && height !== found) {
-    throw invalidField('block_height', `is not that of index_block_hash, which is ${found}`);
+    throw invalidField('block_height', `doesn't match index_block_hash, whose height is ${found}`);
   }
   return bytes;
 }

@@ -264,7 +264,7 @@ interface Serving extends Pick<ChangeRouteOptions, 'clock' | 'turns'> {
 }
 
 const tooManyReaders = (): ApiError =>
-  new ApiError(503, `${MAX_READERS} readers of changes are connected already; ask again, or ask another server`, null, {
+  new ApiError(503, `${MAX_READERS} readers of changes are already connected; retry, or use another server`, null, {
     headers: { 'retry-after': '1' },
   });
 
@@ -427,9 +427,9 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
     route({
       path: '/stackside/v1/changes',
       operationId: 'getChanges',
-      summary: 'Changes of the chain, from any place on',
+      summary: 'Changes of the chain, from any position',
       description:
-        'Returns the blocks that the chain applied and rolled back, in the order in which it did, from any place on: a reader that applies them has the canonical chain, whatever the forks. The change that follows a cursor is always the same. With `Accept: text/event-stream`, the changes come as server-sent events as they happen, and `Last-Event-ID` resumes after a cursor; with `wait`, a request waits for the next change.',
+        'Returns the blocks that the chain applied and rolled back, in order, from any position. A reader that applies them always has the canonical chain. The change that follows a cursor is always the same. With `Accept: text/event-stream`, the changes come as server-sent events as they happen, and `Last-Event-ID` resumes after a cursor; with `wait`, a request waits for the next change.',
       tag: 'Chainhooks',
       query,
       response: ChangePage,

@@ -92,8 +92,8 @@ export const operatorAccess =
 export const PREFIXES = ['/chainhooks', '/chainhooks/v1'] as const;
 
 const refusals = {
-  403: 'The key may not do this, or a page of another origin asks',
-  421: 'The Host header does not name this server',
+  403: 'The key may not do this, or a web page of another origin sent the request',
+  421: 'The `Host` header does not name this server',
   429: 'Too many requests with wrong keys came from the address, or too many of this kind wait',
   503: "The data can't be used now, or this process does not write",
 };

@@ -57,7 +57,7 @@ export const secretRoutes = ({ at, reads, commands }: HookFamily<{ secrets: Cons
     description:
       'Creates a new signing secret and returns it. For one day, deliveries are signed with the former secret as well.',
     response: SecretResponse,
-    refusals: { ...commands.refusals, 409: 'The server has no key to seal the secret with' },
+    refusals: { ...commands.refusals, 409: "The server can't encrypt the secret" },
     handle: ({ caller: { consumer, api } }) => api.secrets.rotate(consumer),
   }),
   route({

@@ -108,7 +108,7 @@ const nothingMatches = (searchedFrom: number | null): HookProblem =>
   new HookProblem(
     404,
     searchedFrom === null
-      ? 'There is no block to search for a match'
+      ? 'The chain has no block to search'
       : `No block from height ${searchedFrom} on matches the filters; set before_height to ${searchedFrom} to search older blocks`,
   );
 
@@ -124,9 +124,9 @@ function testDeliveries({ store, history, request, network, chance }: Tried, sea
     const definition = definitionOf(record);
     const scan = scanner({ history, candidates }, conditionsOfDefinition(definition));
     if (height !== undefined) {
-      if (before !== undefined) throw invalidField('before_height', 'is not allowed beside block_height');
+      if (before !== undefined) throw invalidField('before_height', 'is not allowed together with block_height');
       const matched = scan.at(chosenBlock(history, { block_height: height }));
-      if (matched === null) throw invalidField('block_height', `has nothing that ${record.uuid} matches`);
+      if (matched === null) throw invalidField('block_height', `doesn't match the chainhook ${record.uuid}`);
       return { matched, searchedFrom: null };
     }
     if (definition.filters.events.length === 0) throw new HookProblem(409, 'The chainhook has no filters');
@@ -223,7 +223,7 @@ export const trialRoutes = ({ at, commands }: HookFamily<{ trials: Trials }>): R
     handle: ({ params, body, caller: { consumer, api } }) => {
       for (const name of ['filters', 'options'] as const) {
         if (body[name] !== undefined)
-          throw invalidField(name, 'is not allowed; the preview uses those of the chainhook');
+          throw invalidField(name, `is not allowed; the preview uses the ${name} of the chainhook`);
       }
       return api.trials.previewOwn(consumer, params.uuid, rangeOf(body));
     },

@@ -39,7 +39,7 @@ function errorOf(error: unknown, where: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (!(error instanceof Error) || typeof code !== 'string' || !DRIVER.test(code)) return error;
   if (REFUSED.has(code)) return refusal(error.message);
-  const problem = `Redis at ${where} can't be reached, or ends the connection`;
+  const problem = `Redis at ${where} can't be reached, or closed the connection`;
   return new RedisError(problem, CONNECTION_REMEDY, null, { cause: error });
 }
 

@@ -167,7 +167,7 @@ function openedJournal(run: CheckRun, directory: string): JournalReader | null {
 export function checkJournal(run: CheckRun, directory: string, position: Head | null): void {
   const path = journalPath(directory);
   if (!existsSync(path)) {
-    run.add({ name: 'entries of the journal', problems: [`there is no journal in ${directory}`] });
+    run.add({ name: 'entries of the journal', problems: [`the journal in ${directory} is missing`] });
     return;
   }
   if (!checkPages(run, path, 'journal')) return;
@@ -176,7 +176,7 @@ export function checkJournal(run: CheckRun, directory: string, position: Head | 
   if (journal === null) return;
   try {
     checkEntries(run, journal);
-    run.examine('the journal is that of the index', () =>
+    run.examine('journal and index belong together', () =>
       position === null || fitOf(position, journal) === 'fits' ? [] : ['the last event of the index is not in it'],
     );
   } finally {

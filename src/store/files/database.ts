@@ -68,8 +68,8 @@ function bringUpToDate(
   if (fate === 'unreleased') throw unreleasedFile(path);
   if (fate === 'newer') {
     throw new OperatorError(
-      `${path} was written by a newer Stackside (schema ${version}; this program knows ${known}).`,
-      'Run the newer program, or rebuild the index from the journal with this one: stackside rebuild.',
+      `A newer version of Stackside wrote ${path} (schema ${version}; this version supports ${known}).`,
+      'Run the newer version, or rebuild the index with this one: stackside rebuild.',
     );
   }
   if (fate === 'used' && (!views || hasViews(db))) return;
@@ -159,7 +159,7 @@ function requireOneRows(db: Database, path: string): void {
   const table = oneRowTables.find((one) => db.query(`SELECT 1 FROM ${one}`).get() === null);
   if (table === undefined) return;
   throw new OperatorError(
-    `${path} is damaged: its table ${table} has no row.`,
+    `${path} is damaged: its table ${table} is empty.`,
     'Rebuild the index from its journal: stackside rebuild.',
   );
 }
@@ -170,8 +170,8 @@ export function requireIndex(directory: string): void {
   const path = indexPath(directory);
   if (existsSync(path)) return;
   throw new OperatorError(
-    `There is no index at ${path}.`,
-    'Check --data, or start with stackside serve or stackside import, which create it.',
+    `No index found at ${path}.`,
+    'Check --data. stackside serve and stackside import create an index.',
   );
 }
 

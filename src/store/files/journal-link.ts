@@ -58,7 +58,7 @@ export function positionOfFile(path: string): Head | null {
 }
 
 const WAY_OUT =
-  'If it is lost: stackside rebuild --force keeps the journal that is there, and loses what only the index holds.';
+  'If it is lost, stackside rebuild --force keeps the present journal; you lose the data that only the index has.';
 
 /** @throws OperatorError if the journal doesn't belong to the index */
 export function requireFit(directory: string, position: Head, journal: JournalReads): void {
@@ -66,13 +66,13 @@ export function requireFit(directory: string, position: Head, journal: JournalRe
   if (fit === 'behind') {
     throw new OperatorError(
       `The index in ${directory} holds ${position.id} events, and its journal ends at event ${journal.lastId()}.`,
-      `Put back the journal.db that belongs to this index.db. ${WAY_OUT}`,
+      `Restore the journal.db that belongs to this index.db. ${WAY_OUT}`,
     );
   }
   if (fit === 'other') {
     throw new OperatorError(
       `The journal in ${directory} does not belong to the index: event ${position.id} differs.`,
-      `Put back the journal.db or the index.db that belongs to the other. ${WAY_OUT}`,
+      `Restore the journal.db or the index.db that belongs to the other. ${WAY_OUT}`,
     );
   }
 }
@@ -106,8 +106,8 @@ export function openLinkedJournal(directory: string, db: Database, connect: Conn
     const { id } = positions.current();
     if (id > 0) {
       throw new OperatorError(
-        `There is no journal in ${directory}, and the index holds ${id} events.`,
-        'Put back the journal.db that belongs to this index.db, or restore a backup into another directory.',
+        `The journal in ${directory} is missing, but the index contains ${id} events.`,
+        'Restore the journal.db that belongs to this index.db, or restore a backup into another directory.',
       );
     }
   }

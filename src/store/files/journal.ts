@@ -212,11 +212,11 @@ function requireEnds(db: Database, file: string): void {
   if (found === null) throw new Error('an aggregate has a row');
   const { first, last, firstChain, lastChain } = found;
   if (last !== lastChain) {
-    const which = `its last event is ${orNone(last)}, and its last chain value is that of ${orNone(lastChain)}`;
+    const which = `its last event is ${orNone(last)}, but its last chain value belongs to ${orNone(lastChain)}`;
     throw new JournalDamagedError(file, which);
   }
   if (first !== firstChain) {
-    const which = `its first event is ${orNone(first)}, and its first chain value is that of ${orNone(firstChain)}`;
+    const which = `its first event is ${orNone(first)}, but its first chain value belongs to ${orNone(firstChain)}`;
     throw new JournalDamagedError(file, which);
   }
   if (first !== null && first !== 1) throw new JournalDamagedError(file, `it begins with event ${first}`);
@@ -320,7 +320,7 @@ export type JournalReads = ReturnType<typeof journalReads>;
 export function openJournalReader(directory: string) {
   const path = journalPath(directory);
   if (!existsSync(path)) {
-    throw new OperatorError(`There is no journal in ${directory}.`, 'Check --data, or put back its journal.db.');
+    throw new OperatorError(`No journal found in ${directory}.`, 'Check --data, or restore its journal.db.');
   }
   const db = prepared(openToRead(path), (opened) => {
     requirePresentVersion(opened, path);

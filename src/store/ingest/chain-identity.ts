@@ -40,8 +40,8 @@ export function chainIdentity(db: Database) {
       if (found === null) store(wanted);
       else if (found !== wanted) {
         throw new OperatorError(
-          `The data in ${directory} belongs to chain 0x${found.toString(16)}, but the setting names 0x${wanted.toString(16)}.`,
-          'Give each chain its own --data directory, and check which node posts to this port.',
+          `The data in ${directory} belongs to chain 0x${found.toString(16)}, but --network is 0x${wanted.toString(16)}.`,
+          'Use a separate --data directory for each chain, and check the node that posts to this port.',
         );
       }
     },
@@ -52,7 +52,7 @@ export function chainIdentity(db: Database) {
       if (found === null) store(id);
       else if (found !== id) {
         throw new ForeignChainError(
-          `The node is of chain 0x${id.toString(16)}, this data of chain 0x${found.toString(16)}`,
+          `The node belongs to chain 0x${id.toString(16)}, but this data to chain 0x${found.toString(16)}`,
         );
       }
     },

@@ -69,7 +69,7 @@ function checkChain(block: Block, network: Network): void {
     if (payload.type !== 'coinbase' && payload.type !== 'tenure_change') continue;
     if (chainId !== 0 && chainId !== network.chainId) {
       throw new ForeignChainError(
-        `Transaction ${toHex(txId)} is of chain ${chainIdText(chainId)}, this data of chain ${chainIdText(network.chainId)}; --network ${chainIdText(chainId)} takes it, with a --data directory of its own`,
+        `Transaction ${toHex(txId)} belongs to chain ${chainIdText(chainId)}, but this data to chain ${chainIdText(network.chainId)}; to store it, start with --network ${chainIdText(chainId)} and another --data directory`,
       );
     }
   }

@@ -77,8 +77,8 @@ export const commandsOf = <R extends CommandRegistry>({ run, runBatches }: Comma
 /** The error for a command that only a newer program applies. Without the command, all that follows would be another state. */
 const unknownCommand = (type: string): OperatorError =>
   new OperatorError(
-    `The log has the command ${type}, which this program doesn't know.`,
-    'Run the newer Stackside that wrote it, or restore an archive of the log up to an entry before it (stackside restore --until-entry).',
+    `The log contains the command ${type}, which this version doesn't support.`,
+    'Run the newer version of Stackside that wrote it, or restore an archive of the log up to an entry before it (stackside restore --until-entry).',
   );
 
 /** The commands of all registries. */

@@ -18,9 +18,9 @@ function wouldBeLost(position: Head, journal: JournalReads): string | null {
     case 'fits':
       return null;
     case 'behind':
-      return `The index holds ${position.id} events and its journal ${journal.lastId()}: the others would be lost.`;
+      return `The index contains ${position.id} events, but its journal only ${journal.lastId()}: the others would be lost.`;
     case 'other':
-      return `The journal is not that of the index: event ${position.id} is another in each.`;
+      return `The journal doesn't belong to the index: event ${position.id} differs.`;
   }
 }
 
@@ -104,7 +104,7 @@ export function beginRebuild(options: RebuildOptions): Rebuild {
   const { directory, force, beside = false, making = () => {} } = options;
   if (!existsSync(journalPath(directory))) {
     throw new OperatorError(
-      `There is no journal in ${directory} to rebuild the index from.`,
+      `Can't rebuild the index: ${directory} doesn't contain a journal.`,
       'Import a recording of the chain, or let a node that starts from an empty chainstate send its events.',
     );
   }

@@ -76,7 +76,7 @@ const EXPLAIN = /^\s*EXPLAIN(\s+QUERY\s+PLAN)?\s/i;
 const notOneQuery = (): OperatorError =>
   new OperatorError(
     'Only one query at a time is accepted, and only one that reads: SELECT, VALUES, WITH, or EXPLAIN before one of these.',
-    'Give a single query. Other statements need a program of your own and a copy of the file (stackside backup).',
+    'Give a single query. For other statements, use another program on a copy of the file (stackside backup).',
   );
 
 /** Whether a text is a single SELECT: SQLite's grammar accepts nothing else as a subquery. */
@@ -102,7 +102,7 @@ function preparedQuery(db: Connection, sql: string) {
 }
 
 const onlyViews = (cause?: unknown): OperatorError =>
-  new OperatorError('Only the views, whose names begin with v1_, can be read here.', REMEDY, { cause });
+  new OperatorError('Only the views can be queried; their names start with v1_.', REMEDY, { cause });
 
 /** An empty database that only has the views of this program, as tables. */
 function viewsWithoutRows(): Database {
@@ -148,7 +148,7 @@ const withUniqueNames = (sql: string, count: number): string =>
 function requireParameters(count: number, values: readonly SqlParameter[]): void {
   if (count === values.length) return;
   throw new OperatorError(
-    `The number of parameters of the query is ${count}, and that of the values is ${values.length}.`,
+    `The query has ${count} parameters, but ${values.length} values were given.`,
     'Give a value for each parameter, from ?1 on.',
   );
 }

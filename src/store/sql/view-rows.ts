@@ -26,7 +26,7 @@ export interface AskedHeights {
 export function viewNamed(name: string): View {
   const view = views.find((one) => one.name === name || one.name === `v1_${name}`);
   if (view !== undefined) return view;
-  throw new OperatorError(`There is no view ${name}.`, `Give one of ${views.map((one) => one.name).join(', ')}.`);
+  throw new OperatorError(`Unknown view ${name}.`, `Give one of ${views.map((one) => one.name).join(', ')}.`);
 }
 
 /**

@@ -99,7 +99,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     expect(await log.chain(null)).toBe(1);
     const refusal = {
       message: expect.stringMatching(
-        /^The cluster's log is of mainnet \(chain 0x00000001\), and this host of testnet \(chain 0x80000000\)\.$/,
+        /^The cluster's log belongs to mainnet \(chain 0x00000001\), but this host to testnet \(chain 0x80000000\)\.$/,
       ),
       remedy: expect.stringContaining('--network 0x00000001'),
     };

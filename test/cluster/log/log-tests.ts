@@ -239,12 +239,12 @@ export function logTests(fixture: () => EngineFixture): void {
 
   test('missing tables, or tables of another version, end the start with a remedy', async () => {
     await expect(fixture().openAt(fixture().server.url, 'none_')).rejects.toThrow(
-      'The database has no shared log under this prefix.',
+      "The database doesn't contain a shared log with this prefix.",
     );
     const prefix = await fixture().newTables();
     await fixture().server.run(`UPDATE ${prefix}stackside_meta SET format = 9`);
     await expect(fixture().openAt(fixture().server.url, prefix)).rejects.toThrow('The shared log has format 9');
-    await expect(fixture().openAt(fixture().server.url, 'A;')).rejects.toThrow('is no prefix of table names');
+    await expect(fixture().openAt(fixture().server.url, 'A;')).rejects.toThrow("can't be a prefix of table names");
     await expect(fixture().openAt('postgres://host', '')).rejects.toThrow('not one of PostgreSQL');
   });
 }

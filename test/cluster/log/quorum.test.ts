@@ -49,7 +49,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
       .join('');
     expect(await stackside('cluster', 'init', ...at)).toEqual({
       code: 0,
-      stdout: `The tables of the shared log were made.\nA role of its own for hosts needs these rights:\n${grants}The log has ${entryOf(events.length)} entries, which are those of the journal in ${directory.path}.\nSigning secrets are sealed with the key in ${secretsKeyFile(directory.path)}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
+      stdout: `Created the tables of the shared log.\nIf the hosts use another role, grant it these rights:\n${grants}The log now has the ${entryOf(events.length)} entries of the journal in ${directory.path}.\nSigning secrets are encrypted with the key in ${secretsKeyFile(directory.path)}. Copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       stderr: '',
     });
     const access = engineAccess(quorum.url, 'init_');
@@ -142,7 +142,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
   test('a log of another chain is refused, and one that is not there', async () => {
     const settings = { cluster: quorum.url, clusterPrefix: 'mainnet_', clusterKey: null, data: '/nowhere' };
     await expect(reportCluster(settings, { format: 'json', verify: false })).rejects.toThrow(
-      'no shared log under this prefix',
+      "doesn't contain a shared log with this prefix",
     );
     const access = engineAccess(quorum.url, 'mainnet_');
     await makeTables(access);
@@ -151,7 +151,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 1 })].map(received));
     using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
     await expect(initCluster({ ...settings, data: directory.path })).rejects.toThrow(
-      "The cluster's log is of mainnet (chain 0x00000001)",
+      "The cluster's log belongs to mainnet (chain 0x00000001)",
     );
     await expect(initCluster({ ...settings, cluster: null })).rejects.toThrow('No shared log is named.');
     const away = { ...settings, cluster: 'postgres://nobody@127.0.0.1:1,127.0.0.1:2/none' };
@@ -179,7 +179,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const log = await openPostgresLog(quorum.url, { prefix: 'hooks_' });
     expect((await log.head()).id).toBe(0);
     await initCluster({ ...settings, clusterKey: null });
-    expect(out.mock.calls.join('')).toContain(`sealed with the key in ${secretsKeyFile(data)}: copy this file to`);
+    expect(out.mock.calls.join('')).toContain(`encrypted with the key in ${secretsKeyFile(data)}. Copy this file to`);
     expect(err.mock.calls.join('')).not.toContain('Warning');
     const { id } = await log.head();
     await using host = openHost(log, data);

@@ -108,7 +108,7 @@ function mistakeIn(schema: Schema, value: unknown): string | null {
   if (value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY))
     return `has more than ${schema.maxLength} characters`;
   if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) {
-    return schema.description === undefined ? 'has the wrong form' : `must be of this form: ${schema.description}`;
+    return schema.description === undefined ? 'has the wrong form' : `must have this form: ${schema.description}`;
   }
   return schema.$id === AMOUNT && BigInt(value) > MAX_AMOUNT ? 'is larger than any amount' : null;
 }
