@@ -1,5 +1,5 @@
 /**
- * Whatever happens to the storage location and the writer, a restore returns the state at the archive's last entry. The archive
+ * A restore returns the state at the archive's last entry, whatever faults the storage and the writer had. The archive
  * contains every entry that its writer reported as archived.
  */
 import { afterAll, expect, test } from 'bun:test';
@@ -36,7 +36,7 @@ const life = fc.record({
   requests: fc.integer({ min: 1, max: 30 }),
   isDone: fc.boolean(),
   host: fc.constantFrom('one', 'two'),
-  /** Requests after which a base beside it ends; none is made with 0. */
+  /** Requests after which a simultaneous snapshot run stops. 0 starts none. */
   base: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 160 }) }),
 });
 
@@ -67,7 +67,10 @@ function stateAt(entry: number): ReturnType<typeof everything> {
 /** Tries of a restore while the server cuts bodies; then it cuts no more. */
 const TRIES = 4;
 
-/** Restores while the server fails, again and again as an operator would. @returns the last entry; 0 where nothing is archived */
+/**
+ * Restores while the server fails, and retries as an operator would.
+ * @returns the last entry, or 0 if nothing is archived
+ */
 async function restoredAtLast(path: string): Promise<number> {
   for (let tries = 1; ; tries++) {
     if (tries === TRIES) server.fail = () => null;
@@ -144,7 +147,8 @@ test(
         const last = await restoredAtLast(path);
         expect(last).toBeGreaterThanOrEqual(Math.max(0, ...known));
         if (last === 0) return seen.add('nothing archived');
-        // After a base, the journal begins with what the index may still read: here, in this short chain, all of it.
+        // After a restore from a snapshot, the journal starts with the entries that the index may still read. In this
+        // short chain, these are all entries.
         if ((await basesOf(place())).length > 0) seen.add('from a base');
         expect(everything(path)).toEqual(stateAt(last));
       }),

@@ -18,7 +18,7 @@ import { journalRows } from '../support/data/tables.ts';
 const events = [...devnetEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 })].map(received);
 const source = ingestOf(events);
 const all = journalRows(source.path).length;
-/** What tests make, removed at the end. */
+/** Directories that tests create. They are deleted at the end. */
 const made: DataDirectory[] = [source];
 afterAll(() => {
   for (const directory of made) directory[Symbol.dispose]();
@@ -150,7 +150,10 @@ test('an outdated list changes nothing in the archive', async () => {
 });
 
 describe('the archiver writes nothing and reports the reason if', () => {
-  /** Archives what it must not, and sees that nothing came of it. @returns what it says */
+  /**
+   * Archives data that the archiver must reject, and requires that the archive stays unchanged.
+   * @returns the error's text
+   */
   async function refusedIn(directory: string, chainId = DEVNET): Promise<string> {
     const before = objects();
     using archiver = archiverOf(directory, place);

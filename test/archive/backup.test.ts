@@ -36,7 +36,7 @@ afterAll(() => {
   for (const one of [source, all, places]) one[Symbol.dispose]();
 });
 let made = 0;
-/** A path at which nothing is. */
+/** Returns a path that doesn't exist yet. */
 const fresh = (): string => {
   made += 1;
   return join(places.path, String(made));

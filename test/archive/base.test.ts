@@ -1,4 +1,4 @@
-/** Bases: what is restored from one, what the next one takes over, and what is refused. */
+/** Snapshots: restoring from one, reusing parts in the next one, and rejecting damaged ones. */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -119,7 +119,7 @@ test(
           isMade = true;
           if (base !== null && base.takenParts > 0) {
             seen.add('taken over');
-            // Another host, which knows no earlier base, makes the same parts.
+            // Another host, which has no earlier snapshot, makes the same parts.
             const other = directoryFiles(folder());
             await archive(source, other);
             expect((await baseIn(source, other))?.manifest.tables).toEqual(base.manifest.tables);
@@ -333,7 +333,7 @@ async function faults(place: Place): Promise<string[]> {
 }
 
 describe('refused by name:', () => {
-  /** Restores an archive whose manifest was changed. */
+  /** Restores a copy of the archive after changing its manifest. */
   async function changed(change: (manifest: BaseManifest) => void): Promise<string> {
     const { path, place } = copy();
     const manifest = structuredClone(first.manifest);
@@ -569,7 +569,7 @@ test('a growing table sends few parts again, and a long one has few parts', () =
     const known = new Set(before.map(({ sha256 }) => sha256));
     const sent = after.filter(({ sha256 }) => !known.has(sha256));
     expect(bytesOf(sent) / bytesOf(after)).toBeLessThan(0.04);
-    // What is taken over counts as what was read: the rest is divided alike.
+    // Reused parts count as rows that were read. The remaining rows are divided the same way.
     const taken = before.slice(0, -1);
     const rest = [...partsOfRows(rows(count, taken.at(-1)!.to! + 1), bytesOf(taken), size)];
     expect([...taken, ...rest]).toEqual(before);

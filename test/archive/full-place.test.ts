@@ -1,4 +1,4 @@
-/** A place that is full: nothing that is there is damaged or replaced, and what was begun goes on once there is room. */
+/** Full storage: no existing object is damaged or replaced, and archiving continues once there is space. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -63,7 +63,7 @@ async function faults(of: Place): Promise<string[]> {
   return found;
 }
 
-/** Requires that a log writes nothing to the archive, and names a place of its own. */
+/** Requires that the archiver rejects the journal, changes nothing, and suggests a separate location. */
 async function expectRefused(
   directory: string,
   message = /belongs to the log [0-9a-f]{32}, but this server has the log/,

@@ -89,7 +89,7 @@ async function restored(
   return restoredFrom(place, into);
 }
 
-/** The error with which work ends, of a class. */
+/** Returns the error that work fails with, and requires its class. */
 async function failure<T extends OperatorError>(
   work: Promise<unknown>,
   of: abstract new (...given: never[]) => T,
@@ -287,7 +287,7 @@ describe('a mirror that is older:', () => {
         if (b < a && segments.some((name) => !existsSync(join(path, name)))) {
           const error = await failure(restored(path, { into }), ArchiveDamagedError);
           expect(error.message).toMatch(/segment-.* is missing\.$/);
-          // The mirror catches up, and the same command goes on.
+          // Once the mirror catches up, the same command continues.
           cpSync(heads, path, { recursive: true });
           expect(await restored(path, { into })).toBe(entry);
         } else {
@@ -383,7 +383,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     const error = await failure(restored(at.web.url, { into }), ArchiveDamagedError);
     expect(error.message).toMatch(fault);
     expect(error.message).toContain(at.web.url);
-    // Another mirror has it, and the same restore goes on there.
+    // Another mirror has the segment, and the same restore continues there.
     expect(await restored(mirror().web.url, { into })).toBe(entries());
   });
 
@@ -406,7 +406,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
       expect(await restored(web.url, { lacked })).toBe(sealed(segments));
       expect(lacked).toEqual([entries()]);
     }
-    // With unproven entries after those that are proven, these alone count.
+    // If unproven entries follow the proven ones, only the proven ones count.
     const extra = { ...found.at(-1)!, id: found.at(-1)!.id + 1 };
     extra.chain = nextChain(found.at(-1)!.chain, extra);
     writeFileSync(file, await packedSegment(segmentContent(before, [...found, extra])));
@@ -466,7 +466,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
 
 const webFilesWith = (url: string, clock: Clock) => webSource(new URL(url), clock);
 
-/** Waits before another try are over at once; the bound of a request ends when the test says so. */
+/** Waits before a retry end at once. The time limit of a request ends when the test calls `pass`. */
 function impatient(): { clock: Clock; pass(): void; bounds(): number } {
   const bounds = new Set<() => void>();
   return {
@@ -547,7 +547,7 @@ test('a mirror that sends a byte now and then is given up, and one that sends en
     for (let seen = 0; !isDone; seen = sent) {
       const isWaiting = () => sent > seen && arrived === sent && sent < body.length;
       await until(() => isDone || isWaiting(), 'the server waits, and the client has all that was sent');
-      // What arrived is counted.
+      // The bytes that arrived are counted.
       await systemClock.turn();
       pass();
       // The server continues only the answer that the client still reads.

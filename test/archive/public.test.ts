@@ -1,4 +1,6 @@
-/** Public archives: what they withhold, what their head says, and who may write to them. */
+/**
+ * Public archives: the private commands they omit, the contents of their head, and the hosts that may write to them.
+ */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +47,7 @@ beforeAll(async () => {
   await archive(source, place, 'one', { signer });
 });
 
-/** What the objects say: those of zstd decompressed, and payloads out of their base64. */
+/** The objects' contents: zstd is decompressed, and payloads are decoded from base64. */
 const contents = (of: string): Buffer =>
   Buffer.concat(
     readdirSync(of).map((name) => {
@@ -215,7 +217,7 @@ test('a base has no private commands, is signed, and starts a new server', async
     expect([text, forms.some((form) => published.includes(form))]).toEqual([text, false]);
   }
   expect(PRIVATE.filter((text) => all.includes(text) || all.includes(text.toUpperCase())).length).toBeGreaterThan(2);
-  // The one who wrote the head first doesn't know of the base; the next writer does.
+  // The first head's writer hasn't seen the snapshot. The next writer has.
   await archive(source, own, 'one', { signer });
   const head = (await headIn(own, signer.publicKey))!;
   expect(head.base).toEqual({ name: base.name, sha256: hashOfPart(readFileSync(join(at, base.name))) });
@@ -230,7 +232,7 @@ test('a base has no private commands, is signed, and starts a new server', async
   expect(tables(into)).toEqual(tables(source));
   const left = wholeIndex(into);
   expect([left.hooks, left.hook_secrets, left.faucet_requests]).toEqual([[], [], []]);
-  // It equals what the entries make, so that nobody can tell with what a server began.
+  // The result equals a replay of the entries, so nobody can tell how a server started.
   const replayed = folder();
   await restoredFrom(signed, replayed, { base: 'none' });
   expect(wholeIndex(into)).toEqual(wholeIndex(replayed));

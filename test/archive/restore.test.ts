@@ -233,7 +233,7 @@ test('a restore rejects a directory that contains data', async () => {
 });
 
 describe('restore and verify report the same damage if', () => {
-  /** @returns what restore says, after a check that verify says it, too */
+  /** Requires that verify reports the same fault as restore. @returns the fault */
   async function said(place: Place): Promise<string> {
     const into = folder();
     const message = await refusal(restoredFrom(place, into));

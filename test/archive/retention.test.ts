@@ -76,7 +76,7 @@ test('old bases are deleted except the newest, and parts are deleted after two r
   expect(retained?.bases).toBe(1);
   expect(retained?.parts).toBeGreaterThan(0);
   expect(await names(place)).toEqual([three.name]);
-  // What only the second base needed was needed at the last look.
+  // The parts that only the second snapshot needs were still in use at the last look.
   const [ofOne, ofTwo, ofThree] = [one, two, three].map(
     ({ manifest }) => new Set(manifest.tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256)))),
   ) as [Set<string>, Set<string>, Set<string>];
@@ -120,7 +120,7 @@ test('parts that another host sends stay, and a base with deleted parts is not w
   await baseAgo(half, place, 60);
   await kept30(place);
   await archive(whole, place);
-  // While a host without a lease makes a base, another one removes what it relies on.
+  // While a host without a lease makes a snapshot, another host deletes parts that the snapshot refers to.
   let isRemoved = false;
   const beside: Place = {
     ...place,

@@ -47,7 +47,7 @@ const rangeOf = (entries: readonly Entry[]) => ({
   chain: entries.at(-1)!.chain,
 });
 
-/** Why bytes are no segment; null where they are one. */
+/** Returns the reason why bytes aren't a valid segment, or null if they are. */
 const refusal = (bytes: Uint8Array, named: Parameters<typeof readSegment>[1] = null): Promise<string | null> =>
   readSegment(bytes, named).then(
     () => null,
@@ -81,7 +81,7 @@ test('a segment with any changed byte is rejected, or returns the same entries',
       seen.add(at <= content.indexOf('\n') ? 'its header' : 'its entries');
       content[at] = content[at]! ^ change;
       const found = await readSegment(await packedSegment(content), rangeOf(entries)).catch((error: unknown) => error);
-      // A header may say the same in other bytes.
+      // A header may hold the same values in different bytes.
       if (!(found instanceof SegmentError)) expect(found).toMatchObject({ entries });
       else expect(found.message).not.toBe('');
     }),
@@ -98,7 +98,7 @@ const three = entriesOf([
 describe('a segment is rejected with the reason if it has', () => {
   const content = segmentContent(CHAIN_START, three).toString();
   const [header = '', ...body] = content.split('\n');
-  /** The segment with other lines after the header, whose checksum is theirs. */
+  /** Returns the segment with other lines after the header and a checksum that matches them. */
   const withBody = (lines: readonly string[]) => {
     const text = lines.join('\n');
     const sha256 = new Bun.CryptoHasher('sha256').update(text).digest('hex');

@@ -7,7 +7,7 @@ export class ClusterHost {
   readonly #flags: readonly string[];
   #server: Server | null = null;
 
-  /** @param directory its data @param flags what names the log */
+  /** @param directory the host's data @param flags the settings of the shared log */
   constructor(
     readonly name: string,
     readonly directory: string,

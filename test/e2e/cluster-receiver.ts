@@ -22,7 +22,7 @@ export class ClusterReceiver {
 
   constructor() {
     this.#receiver.answer = ({ headers, payload }) => {
-      // A registration whose answer was lost may have made a second hook.
+      // A registration whose response was lost may have created a second hook.
       if (headers['x-chainhook-uuid'] !== this.#uuid) return new Response('ok');
       for (const { block_identifier } of payload.event.apply) {
         if (!this.#arrivedAt.has(block_identifier.hash)) this.#arrivedAt.set(block_identifier.hash, measuredAt());
@@ -51,7 +51,7 @@ export class ClusterReceiver {
   /** Whether a host has noted that all is delivered. */
   async isDone(api: string): Promise<boolean> {
     const response = await fetch(`${api}/chainhooks/me/${this.#uuid}`);
-    // A host that just started may not know the hook yet.
+    // A host that just started may not have the hook yet.
     if (!response.ok) return false;
     const { status } = (await response.json()) as { status: { pending_deliveries: number; lag_blocks: number } };
     return status.pending_deliveries === 0 && status.lag_blocks === 0;

@@ -1,6 +1,6 @@
 /**
- * Three hosts over three PostgreSQL servers: whatever is killed under load, all hosts end equal, nothing is lost, and a
- * chainhook has each occurrence in order.
+ * Three hosts with three PostgreSQL servers. Under load, processes are killed. All hosts still end with equal data,
+ * nothing is lost, and a chainhook receives every occurrence in order.
  */
 
 import { expect, test } from 'bun:test';

@@ -51,7 +51,7 @@ test('stackside import FILE brings the chain to its tip, and check finds nothing
     .split('\n')
     .map((line) => JSON.parse(line));
   const names = (member: 'at' | 'found') => new Set(lines.flatMap((line) => line[member]?.name ?? []));
-  // Each step is named when it begins, and what it found when it ends.
+  // Each step is logged when it starts, and its result when it ends.
   expect(names('at').size).toBe(7);
   expect(names('found')).toEqual(names('at'));
 });
@@ -308,7 +308,7 @@ test('every command has help with an example', async () => {
     declared.configureOutput({ writeOut: (text) => (written += text) }).outputHelp();
     expect(written).toContain(`Example:\n  stackside ${declared.name()}`);
   }
-  // A command that is run has no other one beside it, and the same help.
+  // Only the command that runs is declared, and it has the same help.
   for (const declared of createProgram().commands) {
     const alone = createProgram(declared.name()).commands;
     expect(alone.map((one) => one.helpInformation())).toEqual([declared.helpInformation()]);

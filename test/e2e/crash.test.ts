@@ -1,7 +1,7 @@
 /**
- * Nothing is lost and nothing counted twice, whenever the process dies: it is killed at moments drawn from a seed, and in
- * the end its files must hold what those of a process hold that nobody disturbed. STACKSIDE_SEED draws other moments,
- * STACKSIDE_RUNS is their number, and STACKSIDE_BINARY names an executable to kill.
+ * Nothing is lost or counted twice, whenever the process dies. The test kills it at moments drawn from a seed. In the
+ * end its files must equal those of an undisturbed process. STACKSIDE_SEED draws other moments, STACKSIDE_RUNS is their
+ * number, and STACKSIDE_BINARY is an executable to kill.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
@@ -84,7 +84,10 @@ async function importHere(directory: string): Promise<string> {
   return said;
 }
 
-/** An import from stdin that is killed once it has been given so many rows of a recording that goes on, and something holds. */
+/**
+ * Kills an import from stdin after it received this number of rows of an unfinished recording, and the condition is
+ * true.
+ */
 async function killAfter(rows: number, directory: string, holds = () => true): Promise<void> {
   const child = Bun.spawn([...command, ...importArguments('-', directory)], {
     stdin: 'pipe',
@@ -121,7 +124,8 @@ test.each(seeds)(
     const prng = new Prng(`crash/import/${seed}`);
     using undisturbed = ingestOf(recorded.map(received));
     using directory = dataDirectory();
-    // One must leave batches on the disk, for the next to go on from; what others leave is up to what a pipe holds.
+    // The second run must leave batches on disk for the next run to continue from. For the other runs, that depends on
+    // the size of the pipe.
     const hasBatch = () => storedEntries(directory.path) > 0;
     const kept: number[] = [];
     for (let kill = 0; kill < KILLS_OF_AN_IMPORT; kill++) {
@@ -151,7 +155,7 @@ test(
       using crashed = image;
       const said = await importHere(crashed.path);
       expect({ place, files: withoutIdentity(crashed.path) }).toEqual({ place, files: wanted });
-      // Of what it had, nothing is taken once more: whatever it knows already stands twice in the recording.
+      // The import stores no row twice. Every row it skips as a duplicate occurs twice in the recording.
       expect(Number(/(\d+) repeated/.exec(said)?.[1])).toBeLessThanOrEqual(repeatedRows);
     }
   },
@@ -159,7 +163,7 @@ test(
 );
 
 /**
- * Of a process that receives, `received_at` and the mempool's version are the clock's, so they differ from run to run.
+ * A receiving process takes `received_at` and the mempool's version from the clock, so they differ between runs.
  * Positions of chainhooks exist only after a server ran.
  */
 const differing = [
@@ -196,7 +200,7 @@ async function startServer(directory: string, prng: Prng, kills: Kills) {
   }
 }
 
-/** An event whose second half is never sent. */
+/** An event whose second half never arrives. */
 const cut = ({ path, body }: NodeEvent) => ({
   path,
   body: new ReadableStream({ start: (stream) => stream.enqueue(body.slice(0, body.length / 2)) }),

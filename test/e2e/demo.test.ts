@@ -26,7 +26,7 @@ test('stackside demo refuses to listen on an address that other machines reach',
   ]);
 });
 
-/** Runs a demo whose temporary files are in a directory of the test. */
+/** Runs a demo with its temporary files in a directory of the test. */
 async function demoIn(
   temporary: string,
   args: readonly string[],
@@ -96,7 +96,7 @@ test('stackside demo that is only steered mines nothing by itself', async () => 
   expect(await server.stop()).toBe(0);
 });
 
-/** How many messages of clients the log says that the server refused. */
+/** Number of client messages that the server logged as rejected. */
 async function refusedMessages(api: string): Promise<number | undefined> {
   const { kinds } = (await (await fetch(`${api}/stackside/v1/log`)).json()) as SystemLog;
   return kinds.find(({ event }) => event === 'client_message_refused')?.count;

@@ -1,4 +1,4 @@
-/** A proxy in the environment gets no requests between threads, to nodes or to receivers. */
+/** A proxy in the environment receives no requests between threads, to nodes or to receivers. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { receiver } from '../hooks/server.ts';
@@ -73,7 +73,7 @@ async function everything(): Promise<void> {
   const posted = await stacksideIn(environment, 'simulate', '--blocks', '3', '--post', server.events);
   expect(posted.code).toBe(0);
 
-  // The requests that the thread forwards to the main thread, and those that this sends.
+  // Requests that the thread forwards to the main thread, and requests that the main thread sends itself.
   expect(await status('GET', '/metrics')).toBe(200);
   await fetch(`${server.api}/extended/v1/faucets/stx?address=${ADDRESS}`, { method: 'POST' });
   await fetch(`${server.api}/extended/v1/faucets/btc/mqkhEMH6NCeYjFybv7pvFC22MFeaNT9AQC`);

@@ -62,7 +62,7 @@ const height = async ({ api }: Server): Promise<number> => {
   return tip.block_height;
 };
 
-/** Posts a block whose parent is missing, so that the server looks at the archive without waiting for a silent node. */
+/** Posts a block whose parent is missing. The server then reads the archive without waiting for a silent node. */
 async function postRefused({ events: url }: Server): Promise<void> {
   const last = events.findLast((event) => heightOf(event) === TIP)!;
   expect((await fetch(`${url}/new_block`, { method: 'POST', body: last.body })).status).toBe(500);

@@ -68,13 +68,13 @@ test('serve on a port that is in use, or an address of another machine, ends wit
   await taken.stop(true);
 });
 
-// As root, rights are no obstacle: there it is run as nobody, where nobody may run it.
+// Permissions don't restrict root, so as root the command runs as the user nobody, if that user can run it.
 const other = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 const otherCanRun = ((): boolean => {
   try {
     return Bun.spawnSync([...command, '--version'], { ...other, stdout: 'ignore', stderr: 'ignore' }).success;
   } catch (error) {
-    // The executable itself stands where nobody else may enter, such as in root's home.
+    // The executable is in a directory that other users can't enter, such as root's home.
     if (hasCode(error, 'EACCES')) return false;
     throw error;
   }

@@ -1,7 +1,8 @@
 /**
- * Mistakes of operators, generated: any command over any state of its data directory, with any input and output. It does its
- * work, or ends with two lines that say what is wrong and what to do: never with a stack trace, never with a code that
- * has a service manager start it again and again, and with nothing half-written. STACKSIDE_RUNS says how many are tried.
+ * Generated operator mistakes: any command, in any state of its data directory, with any input and output. The command
+ * succeeds, or exits with two lines that name the problem and the remedy. It never prints a stack trace, never exits
+ * with a code that makes a service manager restart it in a loop, and never leaves half-written files. STACKSIDE_RUNS
+ * sets the number of runs.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import {
@@ -129,7 +130,7 @@ const outputs: Readonly<Record<string, Put>> = {
   'a link to itself': itself,
 };
 
-/** Names that say one compression, none, or a directory that isn't there. */
+/** Names with one of the compressions, with none, and with a directory that doesn't exist. */
 const inputNames = ['in.tsv', 'in.tsv.gz', 'in.tsv.zst', 'in'];
 const outputNames = ['out', 'out.gz', 'out.zst', 'gone/out'];
 const oddFlags = [['--network', 'moon'], ['--no-such-flag'], ['--log-level', '']];

@@ -1,6 +1,6 @@
 /**
- * A public archive as its operator and its readers have it: one server archives into the directory of a static web server, and
- * another one begins with that and follows its own node. STACKSIDE_BINARY names an executable.
+ * A public archive from the operator to its readers: one server archives into the directory of a static web server, and
+ * another server restores from there and follows a separate node. STACKSIDE_BINARY names an executable.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * A machine is lost, and another is restored from its archive: the simulated node that fed it makes up for what was not archived
- * yet. And one that is restored to an earlier entry, which goes on in the same archive.
+ * A machine is lost and restored from its archive on another. The simulated node then resends the events that weren't
+ * archived yet. A second restore stops at an earlier entry and continues in the same archive.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
@@ -174,8 +174,8 @@ test(
     await server.stop();
     expect(faultsOf(data)).toEqual([]);
 
-    // So does the server with the whole archive. The machine that was lost comes back with what it had in its last seconds, which
-    // contradicts what that server archived, and writes nothing.
+    // The server with the whole archive delivers the same. The lost machine then returns. Its last seconds contradict
+    // that server's archive, so it writes nothing.
     const whole = await serve(at('restored'));
     await whole.stop();
     const back = await serve(at('lost'));

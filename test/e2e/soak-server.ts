@@ -1,4 +1,7 @@
-/** A server on free ports that soon tries failed deliveries again, as a process of its own. The argument is its data directory. */
+/**
+ * A server on free ports that retries failed deliveries soon, in a separate process. The argument is its data
+ * directory.
+ */
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import { startServing } from '../../src/commands/serve/serve.ts';
 import { readSettings } from '../../src/settings/config.ts';

@@ -9,8 +9,8 @@ const named = process.env.STACKSIDE_BINARY;
 export const executable: string | null = named === undefined ? null : resolve(named);
 
 /**
- * What starts the program, without the compiler for code that runs often, which takes a sixth of the processor time of a
- * process as short as those of tests.
+ * Command line of the program. It disables the compiler for frequently run code, which uses a sixth of the processor
+ * time in processes as short as these.
  */
 export const command: readonly string[] = [
   ...['/usr/bin/env', 'BUN_JSC_useDFGJIT=0'],
@@ -26,7 +26,10 @@ export interface Finished {
 /** Additional environment variables of a command. */
 export type Environment = Record<string, string>;
 
-/** What a command that failed wrote to stderr; null if it succeeded. On a busy machine, one that succeeds writes its progress. */
+/**
+ * Text that a failed command wrote to stderr, or null if it succeeded. On a busy machine, successful commands write
+ * their progress to stderr.
+ */
 export const failureOf = ({ code, stderr }: Finished): string | null =>
   code === 0 ? null : `exit code ${code}: ${stderr}`;
 

@@ -113,10 +113,10 @@ async function refused(...args: string[]) {
 
 const problems = (problem: string, remedy: string) => ({ code: EXIT.operator, lines: [problem, remedy] });
 
-/** Flags of the server whose archive starts other servers. */
+/** Flags of the server whose archive other servers restore. */
 const archived = (): string[] => ['--archive', at('archive')];
 
-/** Balances of the newest senders, read like a wallet, after the server knows these accounts. */
+/** Returns balances of the newest senders as a wallet would read them, once the server has these accounts. */
 async function balances({ api }: Server): Promise<Record<string, string>> {
   const list = await (await fetch(`${node.api}/extended/v1/tx?limit=20`)).json();
   const found: Record<string, string> = {};

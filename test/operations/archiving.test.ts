@@ -26,7 +26,7 @@ const LOG = '0123456789abcdef0123456789abcdef';
 
 const EVERY = 5_000;
 
-/** An archive that does as a test says, under a clock that it holds. */
+/** Starts an archiver whose results and clock the test controls. */
 function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = {}) {
   const clock = heldClock([EVERY, 10_000, 20_000, 40_000, 60_000, 2_000]);
   const log: LogEvent[] = [];

@@ -21,7 +21,7 @@ import { until } from '../support/time/until.ts';
 
 const textOf = (path: string): string => readFileSync(join(import.meta.dir, '../..', path), 'utf8');
 
-/** Waits for a height that no chain has end when the test says so. */
+/** Waits for a height that no chain has end when the test passes them. */
 const clock = heldClock([MAX_WAIT_MS]);
 const stream = [...devnetEvents({ seed: 3, blocks: 6, transactionsPerBlock: 1, accounts: 4 })];
 const HOSTS = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
@@ -45,7 +45,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** A printed text with the addresses of this test in place of those of an example. */
+/** Replaces the addresses of a printed example with those of this test. */
 const withHosts = (text: string): string =>
   HOSTS.reduce(
     (changed, host, index) =>
@@ -57,7 +57,8 @@ const withHosts = (text: string): string =>
 
 /**
  * Starts a balancer.
- * @param command starts it with a file @param ports where it listens, of which the first is that of readers
+ * @param command starts the balancer with a file
+ * @param ports ports where it listens; the first is for readers
  */
 async function started(configuration: string, command: (file: string) => string[], port: number) {
   const directory = serverDirectory();
@@ -75,7 +76,10 @@ async function started(configuration: string, command: (file: string) => string[
   };
 }
 
-/** What a reader gets while another one does what it can to have the hosts left out. */
+/**
+ * Returns the status codes that a reader receives while another client tries to get the hosts removed from the
+ * balancer.
+ */
 async function answersBeside(api: string, attacks: () => Promise<unknown>): Promise<Set<number>> {
   let isOver = false;
   const end = () => {
@@ -106,7 +110,7 @@ async function unreachable(api: string): Promise<void> {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => fetch(`${api}/extended/v3/transactions`, { headers })),
     );
-    // A host that is down may be asked last.
+    // A balancer may try a host that is down last.
     for (const { status } of answers) expect([502, 503]).toContain(status);
     await Promise.all(answers.map((answer) => answer.arrayBuffer()));
   }

@@ -23,7 +23,7 @@ const LOOK = 5_000;
 const HOUR = 3_600_000;
 const NOW = 1_760_000_000_000;
 
-/** Bases that are made as a test says, under a clock that it holds. */
+/** Runs the snapshot loop with results and a clock that the test controls. */
 function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: ArchiveLease } = {}) {
   let time = NOW;
   const clock = heldClock([LOOK, 10_000, 20_000, 40_000], () => time);
@@ -34,7 +34,7 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
     newest: options.newest ?? null,
     lease: options.lease ?? ((): ReturnType<ArchiveLease> => ({ epoch: null })),
     archive: { entry: 9, behind_seconds: 0, failing: false } as ReturnType<Parameters<typeof startBases>[0]['archive']>,
-    /** What reading the journal ends with, as on a full disk. */
+    /** Error that reading the journal ends with, as on a full disk. */
     fault: null as Error | null,
     run: (async (make, tell) => {
       tell({ kind: 'newest', base: world.newest });
@@ -70,11 +70,11 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
   return {
     ...started,
     ...{ log, runs, world },
-    /** Moves the clock; nothing that waits goes on. */
+    /** Moves the clock without resuming any wait. */
     advance(milliseconds: number): void {
       time += milliseconds;
     },
-    /** Lets a wait pass, and what follows, until it waits again. */
+    /** Ends a wait, and returns at the next one. */
     async pass(wait = LOOK, next = LOOK): Promise<void> {
       clock.pass(wait);
       await until(() => clock.waiting(next) === 1, `a wait of ${next} ms`);

@@ -23,7 +23,7 @@ while (chain.tip.height < 30) {
   blocks.push(...mined.events.filter(({ path }) => path === '/new_block'));
 }
 
-/** A server's intake that fills gaps, with what it logs. */
+/** Starts a server's intake that fills gaps, and records its log events. */
 function server(open: OpenIngest, { lie = honest, claim = async () => noLease as typeof noLease | null } = {}) {
   const said: (FillEvent | IntakeEvent)[] = [];
   const log = (event: FillEvent | IntakeEvent) => void said.push(event);

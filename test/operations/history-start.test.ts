@@ -33,7 +33,7 @@ function mine(blocks: number): NodeEvent[] {
 }
 mine(12);
 
-/** Answers of the node that are away, and what it says in place of others. */
+/** Paths that the node doesn't answer, and false answers that replace the real ones. */
 let isAway = (_path: string): boolean => false;
 let lie = (_path: string): unknown => undefined;
 const node = Bun.serve({
@@ -128,7 +128,7 @@ test('without a token, a history starts at the first posted block, and accounts 
   const first = chain.tip.height + 1;
   {
     await using server = await start(directory.path);
-    // Accounts that blocks touch are asked for from the first block on.
+    // Starting with the first block, the server looks up the accounts that blocks touch.
     await server.post([chain.restart(), ...mine(3)]);
     await until(async () => (await server.metric('stackside_account_lookups_total')) > 5);
     await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { DiskSpace, LastHour, RequestCounts } from '../../src/metrics/last-hour.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 
-/** A system clock whose time and repeated calls a test controls. */
+/** Returns a system clock whose time and repeated calls a test controls. */
 function controlled() {
   const manual = manualClock();
   return { manual, clock: { ...systemClock, ...manual } };

@@ -62,7 +62,7 @@ test('stackside status --alive and --ready query /health and /ready, and fail wi
     exitCode: 1,
   };
   expect(await askHealth(server.api, 'ready').catch((error: unknown) => error)).toMatchObject(refused);
-  // Whoever else listens there.
+  // Another program that listens on the port.
   using other = standInNode();
   other.answer('/health', () => new Response('Not found', { status: 404 }));
   await expect(askHealth(other.url, 'alive')).rejects.toThrow(`${other.url} is not alive. /health answers 404.`);

@@ -21,7 +21,7 @@ const LIMIT = 12;
 const WEBSOCKET = '/extended/v1/ws';
 const IO = '/socket.io/?EIO=4&transport=websocket';
 
-/** Asks until the answer is 429, as time passes while it asks. */
+/** Sends requests until the response is 429. Time passes between them. */
 async function untilRefused(ask: () => Promise<Response>): Promise<{ allowed: number; last: Response }> {
   for (let allowed = 0; allowed < 1_000; allowed++) {
     const last = await ask();
@@ -42,9 +42,9 @@ async function opened(url: string, headers: Record<string, string>): Promise<Web
 }
 
 /**
- * Opens a WebSocket, and sends frames above the limit. They are sent at once: the server doesn't read what comes after it closed
- * the connection, and then the system of the client may drop the code.
- * @returns the code with which the server closed the connection
+ * Opens a WebSocket, and sends frames above the limit. It sends them all at once: the server stops reading after it
+ * closes the connection, and then the client's system may drop the close code.
+ * @returns the close code from the server
  */
 async function closeCodeBeyondLimit(
   path: string,
@@ -54,7 +54,7 @@ async function closeCodeBeyondLimit(
 ): Promise<number | null> {
   const socket = await rawWebSocket(path, to, headers);
   const first = path === IO ? [rawFrame('TEXT', '40')] : [];
-  // On a busy machine, the client may get some requests back meanwhile.
+  // On a busy machine, the client may regain some requests during this time.
   socket.send(...first, ...Array<Buffer>(5 * LIMIT).fill(frame));
   return await socket.closed;
 }

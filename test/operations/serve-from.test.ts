@@ -41,7 +41,7 @@ afterAll(() => {
   for (const one of [web, ...made]) one[Symbol.dispose]();
 });
 
-/** Starts from a location. @returns what the log said */
+/** Starts a server that restores from a location. @returns the logged events */
 async function from(
   location: string,
   data: string,

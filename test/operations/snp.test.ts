@@ -36,7 +36,7 @@ describeWith('Redis', hasRedis, () => {
       ready: false,
       reason: `No events arrive: Redis at 127.0.0.1:${redis.port} can't be reached, or closed the connection.`,
     });
-    // What is indexed is served all the same.
+    // The server still answers from its index.
     expect((await server.get('/extended/v2/blocks')).status).toBe(200);
   });
 

@@ -1,4 +1,4 @@
-/** SQL over HTTP: access, rejected queries and limits. Each query runs in its own process. */
+/** SQL over HTTP: access, rejected queries and limits. A separate process runs each query. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type AskedQuery, SQL_LIMITS } from '../../src/api/stackside/sql.ts';
@@ -51,7 +51,7 @@ const ask = (query: string, others: object = {}, signal?: AbortSignal): Promise<
     ...(signal === undefined ? {} : { signal }),
   });
 
-/** The session cookie of a browser in which the operator signed in. */
+/** Signs the operator in as a browser would. @returns the session cookie */
 async function signedIn(): Promise<string> {
   const answer = await server.get('/stackside/v1/session', { method: 'POST', headers: { 'x-api-key': admin } });
   return (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? '';

@@ -24,7 +24,7 @@ const WITH_PASSWORDS = {
   STACKSIDE_BTC_RPC: `http://user:${PASSWORD}@127.0.0.1:1`,
   STACKSIDE_HOOK_ALERT: `https://user:${PASSWORD}@127.0.0.1/`,
 };
-/** Contracts whose decoded values are indexed, one of which doesn't exist. */
+/** Contracts whose decoded values are indexed. One of them doesn't exist. */
 const INDEXED = 'ST000000000000000000002AMW42H.bns ST000000000000000000002AMW42H.later:name';
 let server: Serving;
 let admin: string;
@@ -86,7 +86,7 @@ test('indexes of decoded values are shown with their progress, and the log conta
 test('the log contains the count of every kind of event, and the latest events', async () => {
   const { kinds, recent } = await asked<SystemLog>('/stackside/v1/log');
   expect(kinds.find(({ event }) => event === 'block_applied')?.count).toBe(12);
-  // The log of this server prints nothing, and debug events are kept where they are printed alone.
+  // This server's log prints nothing, and the server keeps debug events only if it prints them.
   expect(recent.find(({ event }) => event === 'block_applied')).toMatchObject({ level: 'info' });
   expect(recent.find(({ level }) => level === 'debug')).toBeUndefined();
 });
@@ -174,7 +174,7 @@ test('the index is checked in another process, with one inspection at a time', a
   expect(check?.findings.flatMap(({ problems }) => problems)).toEqual([]);
 });
 
-/** A process that does as a test says. */
+/** A process whose output and end the test controls. */
 function scripted() {
   const lines: string[] = [];
   let wake = () => {};
