@@ -142,6 +142,7 @@ test('one host at a time delivers the chainhooks of all hosts, and another conti
   expect(await (await two.get('/metrics')).text()).toContain('stackside_delivery_lease_info{holder="one"} 1');
 
   await one[Symbol.asyncDispose]();
+  await until(() => clock.waiting(ASK_MS) > 0, 'the wait for the next question');
   clock.pass(ASK_MS);
   await until(() => isHeld(two));
   await two.post(events.slice(half));
@@ -362,6 +363,7 @@ test("a host without the key follows like the others, and keeps back deliveries 
   const before = sent.length;
 
   await one[Symbol.asyncDispose]();
+  await until(() => clock.waiting(ASK_MS) > 0, 'the wait for the next question');
   clock.pass(ASK_MS);
   await until(() => isHeld(two), 'the lease');
   await two.post(events.slice(third));

@@ -143,6 +143,7 @@ test('a follower that is killed while it takes events loses and doubles none, fo
   web.answer = () => null;
   const last = await started();
   const pushed: { height: number; hash: string }[] = [];
+  const subscribed = Promise.withResolvers<void>();
   const socket = new WebSocket(`${last.api.replace('http', 'ws')}/extended/v1/ws`);
   socket.addEventListener('open', () =>
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'block' } })),
@@ -150,7 +151,10 @@ test('a follower that is killed while it takes events loses and doubles none, fo
   socket.addEventListener('message', ({ data }) => {
     const { method, params } = JSON.parse(String(data));
     if (method === 'block') pushed.push(params);
+    else subscribed.resolve();
   });
+  // Blocks before the answer to the subscription are not pushed.
+  await subscribed.promise;
   const begun = await height(last);
   await until(async () => (await height(last)) === TIP, 'the end of the archive');
   await until(() => pushed.some((block) => block.height === TIP), 'the push of the last block');
