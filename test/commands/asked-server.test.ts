@@ -12,7 +12,7 @@ import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
-/** A clock on which a wait takes no time but moves the time on, and on which no answer is late. */
+/** Returns a clock whose waits end at once and move the time, and on which no response is late. */
 function quickClock(): Clock & { waits: number[] } {
   let time = 0;
   const waits: number[] = [];
@@ -92,7 +92,7 @@ test('waits as long as 429 and 503 responses require, but a long wait stops the 
   const always = serverOf(() => new Response('', { status: 429 }));
   expect((await refusal(asked(always.url, quickClock()).ask('/'))).message).toContain('it answers 429.');
   expect(always.requests.length).toBe(4);
-  // One question for which a server never has time is left out.
+  // The client gives up on a single request that the server never has time for.
   const never = serverOf(() => new Response('', { status: 503 }));
   expect(await asked(never.url, quickClock()).ask('/')).toEqual(new NoAnswer('503, again and again'));
   expect(never.requests.length).toBe(4);

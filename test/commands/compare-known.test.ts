@@ -1,4 +1,4 @@
-/** Comparison of two servers: every parameter has values, and known reasons hide no other difference. */
+/** Comparison of two servers: every parameter gets values, and the known differences hide no others. */
 import { expect, test } from 'bun:test';
 import { type Difference, differencesOf } from '../../src/commands/compare/differences.ts';
 import {
@@ -17,7 +17,7 @@ import { migrationPage, pageWithKnownDifferences } from '../support/generate/kno
 
 const plans = plansOf(resources('stackside v0', () => 0, noFaucets).flat());
 
-/** Subjects of which there is one of each kind. */
+/** Subjects with one of each kind. */
 const one = new Proxy(
   {},
   {
@@ -68,7 +68,7 @@ test('each difference has the path of its field, and equal parts are not reporte
   expect(paths({ results: rows }, { results: rows.with(1, { tx_id: 'y', fee: 9 }) })).toEqual(['results[1].fee']);
   const [turned] = differencesOf(rows, [rows[1], rows[0], rows[2]]);
   expect(turned).toMatchObject({ path: '[*]', isOrder: true, ours: rows[0], theirs: rows[1] });
-  // Others by their places, without what both lists begin and end with.
+  // Other items are compared by position, without the common start and end of both lists.
   expect(paths([1, 2, 3, 4], [1, 3, 4])).toEqual(['[1]']);
   expect(paths([1, 2, 3], [1, 5, 3])).toEqual(['[1]']);
   expect(
@@ -80,7 +80,7 @@ test('each difference has the path of its field, and equal parts are not reporte
       [{ tx_id: 'x', e: 1 }],
     ),
   ).toEqual(['[1]']);
-  // Keys that are data are no names of fields.
+  // Keys that are data aren't field names.
   expect(
     differencesOf({ [`0x${'1'.repeat(64)}`]: { found: true } }, { [`0x${'1'.repeat(64)}`]: { found: false } })[0]?.path,
   ).toBe('[*].found');
@@ -108,7 +108,7 @@ test('cursors, versions and receipt times are compared only by presence and type
   expect(counts('tx_ages.contract_call.p25', 1, null, '/extended/v1/tx/mempool/stats')).toBe(false);
 });
 
-/** A difference of a route, with what it is in. */
+/** A difference in a route's responses, with its context. */
 type Case = [
   route: string,
   path: string,
@@ -130,7 +130,7 @@ const cycleSigners = '/extended/v2/pox/cycles/{cycle_number}/signers';
 const bond = '/extended/v3/staking/bonds/{bond_index}';
 const rows = (count: number) => Array.from({ length: count }, (_, index) => ({ tx_id: String(index) }));
 
-/** For each reason, in their order: what it is for, and what is near it and another difference. */
+/** For each known difference, in order: a case that it covers, and a similar case that it doesn't. */
 const cases: [known: Case, other: Case][] = [
   [
     [v3, 'total', 5, 0, { ours: { results: [] } }],
@@ -366,7 +366,7 @@ test('each known reason matches its difference and not a similar one', () => {
     const [known, other] = cases[index]!;
     expect([reason.where, reason.here, reasonOf(known)?.here]).toEqual([reason.where, reason.here, reason.here]);
     expect([reason.where, reason.here, reasonOf(other)?.here ?? null]).toEqual([reason.where, reason.here, null]);
-    // A field that no reason names is never known.
+    // A field that no reason covers is never a known difference.
     expect(reasonOf([known[0], 'results[*].whatever', 1, 2])).toBeNull();
   }
 });

@@ -209,7 +209,7 @@ test('a server without a chain API is rejected, and a server without blocks may 
 
 const isBurnBlocks = (target: string): boolean => /^\/extended\/v2\/burn-blocks(\?|$)/.test(target);
 
-/** What an API that isn't a Stackside answers in place of a body; null for the same. */
+/** Returns the body of an API that isn't Stackside, or null if its body is the same. */
 const asReference = (target: string, body: unknown): object | null => {
   const answer = Object(body);
   if (target === '/extended') return { ...answer, server_version: 'stacks-api v9' };
@@ -326,13 +326,13 @@ test('a killed run resumes from its file and finds the same differences as a ful
     asked() {
       questions += 1;
       if (questions === 50) writeTally(file, running!);
-      // What came after the last write is lost.
+      // Results after the last write are lost.
       if (questions === 60) throw new Error('killed');
     },
   });
   expect(await killed.catch((error: Error) => error.message)).toBe('killed');
   const earlier = readTally(file, at);
-  // A second look at how the servers stand took requests of its own.
+  // Finding the common chain a second time takes extra requests.
   const theirs = asked(twin.api);
   await findCommonChain(asked(server.api), theirs);
   const resumed = await compared(twin.api, { ...options, requests: 100 + theirs.requests, earlier });

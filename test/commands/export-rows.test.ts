@@ -38,7 +38,7 @@ afterAll(() => {
 
 const at = (name: string): string => join(directory.path, name);
 
-/** Exports to a file. @returns what it holds, and what was said */
+/** Exports to a file. @returns the file's content, and the printed text */
 async function exported(name: string, options: Omit<ExportOptions, 'overwrite' | 'output'>) {
   said.length = 0;
   await exportRows(directory.path, { ...options, output: at(name), overwrite: false });

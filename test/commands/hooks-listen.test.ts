@@ -18,7 +18,7 @@ const BODY = JSON.stringify({
   chainhook: { uuid: 'u', name: 'mine\u001b[2J' },
 });
 
-/** Starts a receiver, sends it one request, and returns what it printed and answered. */
+/** Starts a receiver, sends it one request, and returns its output and its response. */
 async function delivered(given: Partial<ReceiverOptions>, init: RequestInit) {
   const lines: string[] = [];
   const clock = { ...systemClock, now: () => NOW };

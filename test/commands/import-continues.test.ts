@@ -147,7 +147,7 @@ test('an interrupted import continues, but not if the journal received other eve
     using open = openAt(another.path);
     open.ingest.receive(events[HALF]!);
   }
-  // What was imported as a whole stays so, and is no reason to refuse anything.
+  // The complete import stays valid, so importing the same rows again succeeds.
   const again = await importRows(another.path, rows.slice(0, HALF), { skipBad: true });
   expect([again.error, again.said.includes(' 0 applied, ')]).toEqual([null, true]);
   await expectRefused(another, rows, new RegExp(`: row ${HALF + 1} differs from entry \\d+ `), { skipBad: true });

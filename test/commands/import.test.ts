@@ -54,7 +54,7 @@ const errorOf = (importing: Promise<void>): Promise<unknown> =>
 
 test('a recording of a chain other than --network is rejected in two lines, and nothing is stored', async () => {
   using directory = dataDirectory();
-  // The rows before its first block are rolled back, too, however many.
+  // The import also rolls back the rows before the recording's first block, however many there are.
   const [blocks, others] = [
     events.filter(({ path }) => path === '/new_block'),
     events.filter(({ path }) => path === '/new_burn_block'),

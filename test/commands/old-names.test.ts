@@ -58,7 +58,7 @@ afterEach(() => {
   from[Symbol.dispose]();
 });
 
-/** A file of the export, with its hash beside it. */
+/** Writes a file of the export, with a file that holds its hash. */
 function write(name: string, text: string): void {
   writeFileSync(join(from.path, name), text);
   const hash = new Bun.CryptoHasher('sha256').update(text).digest('hex');

@@ -99,7 +99,7 @@ test.skipIf(process.getuid?.() === 0)('an error names a directory without write 
   chmodSync(directory.path, 0o700);
 });
 
-/** A pipe that takes three bytes at a time, and has no room before every second time. */
+/** Returns a pipe that accepts three bytes at a time, and is full before every second write. */
 function narrowPipe() {
   const written: number[] = [];
   let [tries, waits] = [0, 0];

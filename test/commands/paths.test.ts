@@ -32,7 +32,7 @@ test('backup and restore reject a location inside the data directory, however th
     relative('.', data.path),
     join(around.path, 'link'),
     `${around.path}/missing/../link/journal.db`,
-    // Commands take these for directories of their own, and remove them.
+    // Commands use these as their work directories, and delete them.
     ...['restore', 'rebuild', 'check'].map((name) => join(link, name)),
   ];
   const before = files();

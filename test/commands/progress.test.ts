@@ -65,7 +65,7 @@ test('shows a number of bytes in its largest unit', () => {
 });
 
 describe('on a terminal, a restore', () => {
-  /** What a restore of an archive writes to stderr while each look at the clock finds another second passed. */
+  /** Returns the text that a restore writes to stderr if a second passes between two reads of the clock. */
   async function restoring(archive: string, into: string) {
     let [written, now] = ['', 0];
     const { stderr } = process;

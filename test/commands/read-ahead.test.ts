@@ -32,7 +32,7 @@ function recording(name: string, lines: readonly string[]): string {
   return file;
 }
 
-/** Runs a command whose output isn't looked at. */
+/** Runs a command, and discards its output. */
 async function quietly(work: () => Promise<void>): Promise<void> {
   using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
   await work();
@@ -65,7 +65,7 @@ const problemOf = (work: Promise<unknown>): Promise<unknown> =>
 const whole = recording('whole.tsv', rows);
 const alone = await importOf(whole, 0);
 afterAll(() => alone[Symbol.dispose]());
-/** A directory whose import goes on. */
+/** A directory with an unfinished import. */
 const begun = await importOf(recording('begun.tsv', rows.slice(0, 200)), 0);
 afterAll(() => begun[Symbol.dispose]());
 

@@ -105,7 +105,7 @@ async function imported(data: string, file: string, how: Partial<Parameters<type
   return { error, said } satisfies Imported;
 }
 
-/** What an import of the rows in order makes. */
+/** Returns the state after an import of the rows in order. */
 async function expectedState(): Promise<ReturnType<typeof everything>> {
   using directory = dataDirectory();
   expect((await imported(directory.path, written(directory, inOrder))).error).toBeNull();
@@ -128,7 +128,7 @@ test.each<[string, string[]]>([
       /recording\.tsv: row \d+ has id \d+, after id \d+; importing the rows in the order of their ids/,
     );
     expect(everything(directory.path)).toEqual(expected);
-    // A second import finds what was imported.
+    // A second import finds the rows already imported.
     expect((await imported(directory.path, file, { skipBad })).error).toBeNull();
     expect(everything(directory.path)).toEqual(expected);
   }

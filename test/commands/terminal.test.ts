@@ -17,7 +17,7 @@ import { manualClock } from '../support/time/manual-clock.ts';
 
 const ERASE = '\r\u001b[K';
 
-/** An output that keeps what is written. */
+/** Returns an output that records the text written to it. */
 function output(isTTY: boolean) {
   const written: string[] = [];
   return { isTTY, written, write: (text: string) => written.push(text) };

@@ -1,7 +1,7 @@
 /**
- * Makes a picture of every page of the console in every look, for a reader to look through:
- * `bun test/console/all-pages.ts [directory]`. One set is of a demo, with a node that answers; the other is of a server whose node is
- * away, with forks, data of long ago, and chainhooks that fail.
+ * Takes a screenshot of every console page in every theme and width, for a person to look through: `bun
+ * test/console/all-pages.ts [directory]`. One set shows a demo whose node responds. The other shows a server whose node
+ * is down, with forks, old data and failing chainhooks.
  */
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

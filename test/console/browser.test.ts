@@ -88,7 +88,7 @@ afterAll(async () => {
   await hostile?.[Symbol.asyncDispose]();
 });
 
-/** Tables that pages show, by name: each is what a wrong guess at the kind of the token would leave out. */
+/** Tables that pages show, by name. A page that guesses the wrong kind of token would omit its table. */
 const TABLES: Readonly<Record<string, string>> = {
   token: 'Holders',
   'transfers of a token': 'Transfers',
@@ -853,7 +853,7 @@ browserTest('hostile texts from the chain are shown as plain text', async () => 
   expect(complaints).toEqual([]);
 });
 
-/** What only hostile contracts have: many functions with odd names and deep types, and results of 1 MB. */
+/** Data that only hostile contracts have: many functions with odd names and deep types, and results of 1 MB. */
 const ODD = {
   functions: Array.from({ length: 200 }, (_, nth) => ({
     name: `<b>get-${nth}?/${'y'.repeat(100)}`,

@@ -156,7 +156,10 @@ export async function follow(page: Page, path: string): Promise<void> {
   }`);
 }
 
-/** Rules whose outcome depends on the theme and the width, and those of WCAG 2.2, level AA, with what is good practice. */
+/**
+ * `look`: rules whose result depends on the theme and the width. `all`: rules of WCAG 2.2, level AA, and best
+ * practices.
+ */
 const RULES = {
   look: ['color-contrast', 'target-size'],
   all: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
@@ -181,7 +184,7 @@ export async function expectAccessible(page: Page, rules: keyof typeof RULES = '
   expect([page.url(), ...found]).toEqual([page.url()]);
 }
 
-/** Pixels by which a page exceeds the window, or a table its container: 0 if nothing is cut off. */
+/** Pixels by which a page exceeds the window, or a table exceeds its container. 0 if nothing is cut off. */
 export const overflow = (page: Page): Promise<number> =>
   page.evaluate(`Math.max(...[document.documentElement, ...document.querySelectorAll('.table-frame')]
     .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))`);

@@ -53,11 +53,14 @@ const FOUND_BY_SEARCH: readonly string[] = [
 ];
 
 /**
- * How many clicks each thing is away from where its row begins; infinite where no link leads to it.
+ * Returns the number of clicks from a row's starting page to each thing, or infinity if no link leads there.
  * @param links the links of each visited page, by path
  */
 export function clicksTo(things: readonly Thing[], links: ReadonlyMap<string, readonly string[]>): number[] {
-  /** A page is that of another path if both show the same: links to objects are followed where one of the kind was looked at. */
+  /**
+   * Two paths are the same page if both show the same. Links to an object count if the visits include an object of its
+   * kind.
+   */
   const kindOf = (path: string) => {
     const { pathname, searchParams } = new URL(path, 'http://console');
     return `${patternOf(pathname)} ${searchParams.get('tab') ?? ''}`;

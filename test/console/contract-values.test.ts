@@ -20,7 +20,9 @@ import { printableText } from '../../src/console/app/chain/format.ts';
 import { address, contractName } from '../codec/arbitraries.ts';
 import { assertProperty, character } from '../support/property.ts';
 
-/** A type, a value of it as another implementation has it, and what is typed for it by path below the argument's. */
+/**
+ * A type, a value of the type in another implementation, and the texts to type for it, by path below the argument's.
+ */
 interface Filled {
   type: AbiType;
   value: LibraryValue;
@@ -129,7 +131,7 @@ describe("an argument's form", () => {
         const typed = new Set(draftOf('a', one).keys());
         expect(typed.difference(new Set(paths)).size).toBe(0);
         const left = new Set(paths).difference(typed);
-        // What is not typed is a choice of none.
+        // A field without typed text is a choice, and its first option is none.
         for (const path of left) expect(fields.find((field) => field.path === path)?.choices[0]).toBe('none');
       }),
       { always: 'each value is checked' },

@@ -3,7 +3,7 @@ import { expect } from 'bun:test';
 import { serving } from '../support/servers/serving.ts';
 import { browserTest, endBrowser, visitAfresh } from './browser.ts';
 
-/** Notes violations of the Content-Security-Policy. The console doesn't show those of compiled code. */
+/** Records violations of the Content-Security-Policy. The console doesn't print violations by compiled code. */
 const WATCH = `
   globalThis.violations = [];
   document.addEventListener('securitypolicyviolation', ({ effectiveDirective, blockedURI, sourceFile, lineNumber }) =>

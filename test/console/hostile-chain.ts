@@ -1,4 +1,4 @@
-/** A small chain in which every text that users can choose is an attack on its readers. */
+/** A small chain in which every user-chosen text is an attack on its readers. */
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
@@ -43,7 +43,7 @@ const utf8Value = (text: string): string => {
   return `0x0e${bytes.length.toString(16).padStart(8, '0')}${bytes.toString('hex')}`;
 };
 
-/** A tuple whose names and values are attacks, of which one is long, and one that nests deep. */
+/** A tuple whose names and values are attacks. One value is long, and one is deeply nested. */
 const LOG = clarity.tuple({
   event: clarity.utf8(`${SCRIPT}${OVERRIDE}`),
   [`<b onclick="attacked=1">${'long-name-'.repeat(9)}${OVERRIDE.slice(0, 1)}`]: clarity.uint(2n ** 128n - 1n),

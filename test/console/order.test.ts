@@ -34,7 +34,7 @@ test('events faster than answers cause no concurrent requests and lose no answer
   }
   expect(seen).toEqual(['answer 0', 'answer 1', 'answer 2', 'answer 3', 'answer 4']);
   expect(requests.length).toBe(6);
-  // One request after the last event has what it changed, and then there is none.
+  // One request after the last event returns the changes. No other request follows.
   await answer(5, 'answer 5');
   await answer(6, 'the newest');
   expect([seen.at(-1), requests.length]).toEqual(['the newest', 7]);

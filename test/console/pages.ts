@@ -1,6 +1,6 @@
 /** The pages of the console, each with something on it, for the tests in the browser and for pictures of all of them. */
 
-/** The server whose API is called. */
+/** Server whose API the helpers call. */
 interface Asked {
   get(path: string, init?: RequestInit): Promise<Response>;
 }
@@ -14,7 +14,7 @@ export interface Listed {
   contract_call?: { contract_id: string; function_name: string };
 }
 
-/** @template T what the caller expects of the answer */
+/** @template T the type that the caller expects */
 const answerOf = async <T>(server: Asked, path: string): Promise<T> => (await (await server.get(path)).json()) as T;
 
 /** The first page of a list of transactions. */
@@ -135,8 +135,7 @@ export async function pathsOfPages(
 }
 
 /**
- * Paths of pages that only some servers have something on, by name: a fork with what became of its transactions, and a delivery
- * that failed.
+ * Paths of pages with data that only some servers have, by name: a fork with its transactions, and a failed delivery.
  */
 export async function pathsOfOddities(server: Asked, hook: string): Promise<Record<string, string>> {
   const paths: Record<string, string> = {};

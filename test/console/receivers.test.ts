@@ -138,7 +138,7 @@ describe('the highlighted source', () => {
     expect(['comment', 'string', 'keyword', 'space', 'name'].filter((kind) => !kinds.has(kind as 'name'))).toEqual([]);
     const comments = tokens.filter(({ kind }) => kind === 'comment').map(({ text }) => text);
     expect(comments.filter((text) => !/^(\/\/|\/\*\*|#) ?\S/.test(text))).toEqual([]);
-    // What is no comment begins none: a `#` or `//` would be in a string or an expansion.
+    // A `#` or `//` in a string or an expansion doesn't start a comment.
     expect(tokens.filter(({ kind, text }) => kind === 'name' && text === '//')).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /** The links that the console follows by itself. Stand-ins replace the browser's globals for this test only. */
 import { expect, test } from 'bun:test';
 
-/** Not named in the import: its types are those of a browser, which tests don't have. */
+/** A constant, so that the compiler doesn't follow the import: the router's types need a browser, which tests lack. */
 const ROUTER = new URL('../../src/console/app/ui/router.ts', import.meta.url).pathname;
 
 const HERE = 'http://127.0.0.1/transactions/0x1?offset=50';

@@ -132,7 +132,7 @@ test('the pages and the style sheets use the same classes', async () => {
   const words = new Set(pages.match(/[a-z][\w-]*/g));
   expect(styled.size).toBeGreaterThan(50);
   expect(written.filter((name) => !styled.has(name))).toEqual([]);
-  // The library that draws charts has classes of its own.
+  // The chart library brings classes that start with `u-`.
   expect([...styled].filter((name) => !words.has(name) && !name.startsWith('u-'))).toEqual([]);
 });
 
@@ -146,7 +146,7 @@ test('no code turns text into HTML', async () => {
   }
 });
 
-/** The routes of the name system and of Bitcoin rewards, which have no successor in the API. */
+/** Routes of the name system and of Bitcoin rewards, which have no successor in the API. */
 const WITHOUT_OTHERS = [
   '/extended/v1/burnchain/rewards/{address}',
   '/extended/v1/burnchain/rewards/{address}/total',

@@ -112,7 +112,7 @@ test('a solo stacker stacks, increases and extends, and has its STX back at the 
   const status = await client.getStatus();
   expect(status).toMatchObject({ stacked: true, details: { first_reward_cycle: reward_cycle_id + 1, lock_period: 1 } });
   expect(await client.getAccountBalanceLocked()).toBe(100_000n * STX);
-  // Stackers by Bitcoin operations have slots, too; the newest is the last.
+  // Accounts that stack by Bitcoin operations also have slots. The newest slot is the last.
   const { value } = (await fetchCallReadOnlyFunction({
     ...{ contractAddress: boot, contractName: 'pox-4', functionName: 'get-reward-set-size', senderAddress: stacker },
     functionArgs: [Cl.uint(reward_cycle_id + 1)],

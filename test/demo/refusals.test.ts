@@ -173,7 +173,7 @@ test('accounts of several keys sign, and so do sponsors', async () => {
     signer.signOrigin(keys[0]!);
     signer.signOrigin(keys[1]!);
     signer.appendOrigin(publicKeys[2]!);
-    // The account has no funds, which the node checks after the signatures.
+    // The account has no funds. The node checks that after the signatures.
     const answer = await server.post('/v2/transactions', { tx: unsigned.serialize() });
     expect(answer).toMatchObject({ status: 400, body: { reason: 'NotEnoughFunds' } });
     unsigned.auth.spendingCondition.nonce = 1n;

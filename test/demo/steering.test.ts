@@ -244,7 +244,7 @@ test('mines blocks, Bitcoin blocks and cycles up to a given height or number', a
   const { tip, cycle } = await state();
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { until_height: tip.height + 3 });
   expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((more) => tip.height + more));
-  // Bitcoin blocks without a tenure count, too.
+  // Bitcoin blocks without a tenure count as well.
   const [unseen] = (await server.steer('/stackside/v1/devnet/bitcoin', { tenures: false })).bitcoin_blocks;
   const { bitcoin_blocks } = await server.steer('/stackside/v1/devnet/bitcoin', { until_height: unseen!.height + 2 });
   expect(bitcoin_blocks.map(({ height }) => height)).toEqual([unseen!.height + 1, unseen!.height + 2]);

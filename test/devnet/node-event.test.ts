@@ -36,7 +36,7 @@ test('an event is posted again with growing waits until the status is 200', asyn
   const clock = heldClock([100, 200]);
   const onRetry = (_event: unknown, _cause: unknown, waitMs: number) => {
     waits.push(waitMs);
-    // It begins to wait once it has said so.
+    // The wait starts just after this call.
     queueMicrotask(() => clock.pass(waitMs));
   };
   await postEvents([event], url, { onRetry, clock });

@@ -59,7 +59,7 @@ test('equal seeds and calls produce equal events', async () => {
 /** The wait for a block is shared out among the events before it, and so may be any part of the interval. */
 const waits = Array.from({ length: 60 }, (_, events) => 10_000 / (events + 1));
 
-/** A node that mines every ten seconds, whose waits only the test ends. */
+/** Starts a node that mines every ten seconds. Only the test ends its waits. */
 async function liveNode(): Promise<{ node: SimulatedNode; received: Received[]; clock: HeldClock }> {
   const { received, url } = observer();
   const clock = heldClock(waits, () => now);

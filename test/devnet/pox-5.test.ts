@@ -28,7 +28,7 @@ function printsOf(world: World, burnHeight: number, isWanted: (call: ContractCal
   });
 }
 
-/** Does what {@link printsOf} does. @returns the fields of the last print */
+/** Works like {@link printsOf}. @returns the fields of the last print */
 const run = (...args: Parameters<typeof printsOf>) => printsOf(...args).at(-1)!;
 
 const isCalculation = ({ functionName }: ContractCall): boolean => functionName === 'calculate-rewards';

@@ -1,4 +1,4 @@
-/** A Clarinet project's files: what is outside its directory is not read. */
+/** A Clarinet project's files: Stackside reads nothing outside its directory. */
 import { expect, test } from 'bun:test';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,10 @@ import { OperatorError } from '../../src/base/errors.ts';
 import { clarinetProject } from '../../src/devnet/clarity/project.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 
-/** A project in a folder, beside a file that is none of its business. @param path of its only contract */
+/**
+ * Creates a project in a directory that also contains a file outside the project.
+ * @param path path of the project's only contract
+ */
 async function projectWith(path: string): Promise<DataDirectory> {
   const directory = dataDirectory();
   const project = join(directory.path, 'project');

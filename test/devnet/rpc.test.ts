@@ -13,7 +13,7 @@ for (let height = 1; height <= 60; height++) {
   const mined = chain.mine(height === 1 ? null : chain.tip.indexBlockHash, { newTenure: height % 3 === 1 });
   events.push(...mined.events);
 }
-/** Of the block before the tip; it loses. */
+/** A sibling of the tip. It is orphaned. */
 const orphan = chain.mine(chain.tip.parent);
 const node = { chain, tip: chain.tip, submit: () => Promise.reject(new Error('no transaction is sent')) };
 

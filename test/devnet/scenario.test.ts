@@ -246,7 +246,7 @@ test('balances counted from events, fees and rewards are never negative', () => 
   expect(balances.size).toBeGreaterThan(100);
 });
 
-/** What a node's event says of names. */
+/** Returns the name change in a node's event, or null if there is none. */
 function namePrint(event: BlockBody['events'][number]) {
   const { contract_event: print } = event as { contract_event?: { contract_identifier: string; raw_value: string } };
   if (print === undefined) return null;
@@ -254,7 +254,7 @@ function namePrint(event: BlockBody['events'][number]) {
   return nameChangeOf({ kind: 'contract_log', contractId, topic: 'print', value });
 }
 
-/** What a call did to names without a print. */
+/** Returns the change that a call made to names without a print. */
 function unprinted(raw: string) {
   const decoded = decodeTransaction(fromHex(raw));
   if (!decoded.ok || decoded.value.payload.type !== 'contract_call') return null;

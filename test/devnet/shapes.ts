@@ -1,6 +1,6 @@
 /**
- * The keys and types of events: those of the simulated node against those of a recording.
- * `bun run shapes RECORDING` prints what either of them has alone; a recording that has more than the demo is exit code 2.
+ * Compares the keys and types of the simulated node's events with those of a recording. `bun run shapes RECORDING`
+ * prints the differences. If the recording has more than the demo, the exit code is 2.
  */
 import { parseArgs } from 'node:util';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
@@ -10,10 +10,10 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 /** Types by the path of a value: `/new_block transactions[].vm_error`. */
 export type Shapes = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Parts whose keys are data of contracts, and no part of an event's form. */
+/** Parts whose keys are contract data and don't belong to an event's format. */
 const OPAQUE = new Set(['contract_interface']);
 
-/** Adds the shapes of a value. Items of a list that have a `type` are told apart by it. */
+/** Adds the shapes of a value. The `type` of a list's items, if present, distinguishes their shapes. */
 function add(shapes: Map<string, Set<string>>, path: string, value: unknown): void {
   const type = value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value;
   const known = shapes.get(path) ?? new Set();
@@ -38,7 +38,10 @@ export function shapesOf(events: Iterable<{ path: string; body: string }>): Shap
   return shapes;
 }
 
-/** What some shapes have and others lack: paths, and types of a path that both have. What is inside of a missing path has no line. */
+/**
+ * Returns the paths that only the first shapes have, and types of common paths that only they have. A missing path is
+ * listed without the paths inside it.
+ */
 export function lacking(shapes: Shapes, others: Shapes): string[] {
   return [...shapes]
     .flatMap(([path, types]) => {
@@ -50,7 +53,7 @@ export function lacking(shapes: Shapes, others: Shapes): string[] {
     .sort();
 }
 
-/** The path of what a value is in; empty for a whole event. */
+/** Returns the path of the value's container, or an empty text for a whole event. */
 const parentOf = (path: string): string => path.match(/^(.*)(?:\.[^.[\]]+|\[[^\]]*\]| [^ .[\]]+)$/)?.[1] ?? '';
 
 /** The events of a recording. @throws OperatorError */

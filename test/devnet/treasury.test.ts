@@ -21,7 +21,10 @@ const argumentsFor: Readonly<Record<string, (amount: bigint) => Uint8Array[]>> =
   withdraw: (amount) => [clarity.uint(amount), clarity.buffer(Uint8Array.of(1))],
 };
 
-/** Calls a function while the sender and the contract have the balance. @returns the outcome, and what they have after it */
+/**
+ * Calls a function while the sender and the contract have the balance.
+ * @returns the outcome and both balances afterwards
+ */
 function called(name: string, args: readonly Uint8Array[]) {
   const world = new World();
   world.credit(sender, BALANCE);

@@ -155,7 +155,7 @@ test(
       using crashed = image;
       const said = await importHere(crashed.path);
       expect({ place, files: withoutIdentity(crashed.path) }).toEqual({ place, files: wanted });
-      // The import stores no row twice. Every row it skips as a duplicate occurs twice in the recording.
+      // The import reads no stored row again: it skips only rows that occur twice in the recording.
       expect(Number(/(\d+) repeated/.exec(said)?.[1])).toBeLessThanOrEqual(repeatedRows);
     }
   },

@@ -127,7 +127,7 @@ const overSocketIo =
     client.subscribeNftEvent(hear('nft-event'));
     client.subscribeNftAssetEvent(asset, value, (_asset, _value, event) => heard['nft-asset-event']?.push(event));
     client.subscribeNftCollectionEvent(asset, (_asset, event) => heard['nft-collection-event']?.push(event));
-    // What was sent before this is answered was done.
+    // The server answers this after it has processed the earlier messages.
     await client.socket.emitWithAck('subscribe', 'block');
     return {
       heard,
@@ -144,7 +144,9 @@ const clients: [name: string, listen: Listen][] = [
 ];
 
 let nonce = 0;
-/** Announces a transaction, and waits until it was pushed to all: then whatever came before was pushed, too. */
+/**
+ * Announces a transaction, and waits until all clients receive it. By then they have received every earlier message.
+ */
 async function allNotified(listeners: readonly Heard[]): Promise<void> {
   const marker = transfer(alice, nonce++, 400);
   const { path, text } = announcement([marker]);
@@ -175,7 +177,7 @@ const unreadable: string[] = [];
 const get = async (path: string): Promise<Json> => (await server.get(path)).json();
 const connect = () => connectWebSocketClient(server.api.replace('http', 'ws'));
 
-/** Posts what was there before the clients came: none of it is pushed to who comes after this. */
+/** Posts the blocks from before the clients connect. Clients that connect after this receive none of them. */
 async function postHistory(): Promise<void> {
   const first = await connect();
   const heard = nothing();
@@ -239,7 +241,7 @@ test('the chain forks while the clients are connected', async () => {
   expect(chain.length).toBeLessThan(blocksToCome.length - 3);
 });
 
-/** What the package declares that its callbacks are given, by topic, and for Socket.IO where that is another type. */
+/** Callback types that the package declares, by topic. The second type is for Socket.IO, if it differs. */
 const declaredTypes: Record<string, [rpc: string, socketIo?: string]> = {
   block: ['api.Block'],
   mempool: ['api.MempoolTransaction'],
@@ -317,7 +319,7 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
       // One that only an orphaned block held never waited; one of an older block is not new.
       if (now.canonical === false || (now.block_hash !== undefined && !fresh.has(now.block_hash))) continue;
       checked++;
-      // Where one stays replaced, another rival isn't pushed.
+      // If a transaction stays replaced, the server doesn't push it again when another rival replaces it.
       if ('replaced_by_tx_id' in now) last.replaced_by_tx_id = now.replaced_by_tx_id;
       expect(last).toEqual('events' in now ? { ...now, events: [] } : now);
     }

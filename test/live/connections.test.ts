@@ -357,7 +357,7 @@ test('a client that stops polling is disconnected at the backlog limit', async (
 });
 
 test("a stopping server notifies its clients, and doesn't wait for them", async () => {
-  // What it would wait for its clients never passes.
+  // The time that it would give its clients never passes.
   const stopping = await serving({}, undefined, {}, { clock: heldClock([GRACE_MS]) });
   const socket = new WebSocket(`${stopping.api.replace('http', 'ws')}/extended/v1/ws`);
   await new Promise((resolve) => {

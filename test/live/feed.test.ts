@@ -99,7 +99,7 @@ test('nothing is read without subscribers, and the first subscriber gets only la
     },
   };
   subscribed.add(subscriber, plainTopic('block'), 'block');
-  // Before anything else can happen: what comes next is pushed.
+  // The read happens before anything else, so later events are pushed.
   expect(reads).toBe(1);
   for (const event of events.slice(newest)) open.ingest.receive(event);
   await delivered.promise;
@@ -176,7 +176,7 @@ test('other tasks get their turn between the messages of one block', async () =>
 
 const broken = new Error("this one can't be read");
 
-/** Changes 1 to 3 come once the feed has begun; what the first is of can't be read. */
+/** Returns changes 1 to 3, which come after the feed started. The first one's block can't be read. */
 function threeChanges(): { snapshots: Snapshots; asked: number[] } {
   const asked: number[] = [];
   const change = (id: number): Change => ({ id, kind: 'block', subject: new Uint8Array([id]) });

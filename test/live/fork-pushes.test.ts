@@ -71,7 +71,7 @@ class Known {
     this.#seen = seen;
   }
 
-  /** Reads the answers about block 0, which has no messages. */
+  /** Reads the responses at block 0, which has no messages. */
   async begin(read: Reader, { addresses, txIds }: Subjects): Promise<void> {
     for (const address of addresses) this.balances.set(address, balanceOf(read, address));
     for (const txId of txIds) {

@@ -1,4 +1,4 @@
-/** Connections whose handler fails, and silent connections. */
+/** Connections that fail in their handler, and silent connections. */
 import { describe, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { MessageError, PING, PONG } from '../../src/live/client-message.ts';
@@ -61,7 +61,7 @@ describe('a handler', () => {
   });
 });
 
-/** A connection over a socket of the test's own, and what was done to that socket. */
+/** Returns a connection over a fake socket, and the calls to that socket. */
 function connection(send: () => number = () => 1, count?: () => void) {
   const { counted, metrics, guard } = guarded();
   const all = subscriptions();

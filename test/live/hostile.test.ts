@@ -1,4 +1,4 @@
-/** Clients that send invalid messages: each loses at most its own connection. */
+/** Clients that send invalid messages: each one can lose only its connection. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -21,9 +21,9 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 /**
- * Opens a WebSocket, sends frames, then one whose answer is known.
- * @param last is sent at the end, and `answer` found in what answers it
- * @returns the code with which the server closed it; null where it answered the last
+ * Opens a WebSocket, sends frames, and then a frame with a fixed response.
+ * @param last the last frame, whose response includes `answer`
+ * @returns the server's close code, or null if it answered the last frame
  */
 async function closeCodeAfter(
   path: string,

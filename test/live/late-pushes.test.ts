@@ -32,8 +32,8 @@ function listener(snapshots: Snapshots) {
 }
 
 /**
- * Without what later events add to a block, the microblocks that were built on it, and without the transactions of
- * block 1: the chain shows those of block 0 with them, which the payload of a block that left the chain doesn't have.
+ * Removes the microblocks, which later events add to a block, and the transactions of block 1. On the chain, block 1
+ * also contains the transactions of block 0, but an orphaned block's payload doesn't.
  */
 const blocksIn = (pushes: readonly Push[]) =>
   pushes
@@ -44,8 +44,9 @@ const blocksIn = (pushes: readonly Push[]) =>
 const stateOf = (status = ''): string => status.replace(/^dropped_.*/, 'dropped');
 
 /**
- * Transactions as they were pushed, without the reason of a drop and the replacement, which may change: the index has those of the
- * last drop. A late client is notified of undone blocks whose canonical messages it never got, so those messages are left out.
+ * Returns transactions as pushed, without the drop reason and the replacement, which may change: the index has those of
+ * the last drop. A late client is notified of undone blocks whose canonical messages it never received, so those
+ * messages are left out.
  */
 const statesIn = (pushes: readonly Push[], methods: readonly string[]): string[] =>
   pushes

@@ -84,7 +84,7 @@ test('a subscriber of a shared topic takes less than 100 bytes', () => {
     const one = topic(`transaction:${hash(1)}`);
     all.add(client, one, one.key);
   }
-  // An entry of a map takes some 67 bytes; with a second one it took 135, and with a topic, a key and a map of its own 530.
+  // A map entry takes about 67 bytes. A second entry made it 135, and a separate topic, key and map made it 530.
   expect((fullGC() - before) / many).toBeLessThan(100);
   expect(Object.values(all.counts()).reduce((total, count) => total + count, 0)).toBe(many);
 });

@@ -5,7 +5,7 @@ import { type Perform, rpcAnswer } from '../../src/live/websocket.ts';
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
 const ID = 'AB'.repeat(32);
 
-/** The answer, and what was to be done. */
+/** Returns the response, and the requested operations. */
 function ask(message: unknown, refuse: string | null = null) {
   const done: unknown[] = [];
   const perform: Perform = (method, { topic }) => {

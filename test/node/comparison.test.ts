@@ -125,7 +125,7 @@ test('a lock that ended with a Bitcoin block of an extended tenure is not a diff
   }
 });
 
-/** What lies are told of. */
+/** Response fields that tests falsify. */
 interface Answered {
   balance: string;
   locked: string;
@@ -140,7 +140,7 @@ const changed = async (answer: Response, change: (body: Answered) => void): Prom
   return Response.json(body, { status: answer.status });
 };
 
-/** The height of the block that a request is about; of none where it names no tip. */
+/** Returns the height of the block that the request's `tip` names, or -1 if there is no such block. */
 const heightOf = (url: URL): number => chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? -1;
 
 const on =
@@ -254,7 +254,7 @@ describe('a wrong answer is reported with its subject and first block', () => {
     const found = differences(await compared(snapshots, rpcOf(node, lie)));
     const lied = found.filter((one) => one.kind === kind && one.values.some((value) => value.name === name));
     expect(lied.length).toBeGreaterThan(0);
-    // A block's bytes tell its id, too, and so the sortition's consensus hash.
+    // A block's bytes also determine its id, and so the sortition's consensus hash.
     expect(found.filter((one) => one.kind !== kind)).toEqual([]);
     if (first !== undefined) expect(lied[0]).toMatchObject({ subject: somebody, first: { height: first } });
   });

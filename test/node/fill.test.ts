@@ -1,4 +1,4 @@
-/** Gaps that are filled from the node's RPC interface: the index equals that of an unbroken run. */
+/** Fills gaps from the node's RPC interface: the index equals that of an unbroken run. */
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -27,7 +27,7 @@ import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simu
 
 const NOW = 1_700_000_000_000;
 
-/** Chains without what no RPC interface tells of a block: operations on Bitcoin. */
+/** Chains without the data that no RPC interface returns for a block: operations on Bitcoin. */
 const OPTIONS = { operations: false, mempool: false } as const;
 
 interface BlockBody {
@@ -114,9 +114,9 @@ function filledBurnBlock(event: NodeEvent): NodeEvent {
 }
 
 /**
- * The events that a filled index is to equal: those around the gap, and of the gap the blocks that are ancestors of later blocks,
- * without what no RPC interface has.
- * @param miners the miners' transactions on Bitcoin by the blocks that they made, if other than in the events
+ * Returns the events that the filled index must match: all events around the gap, and the gap's blocks that are
+ * ancestors of later blocks. They lack the data that no RPC interface returns.
+ * @param miners the miners' transactions on Bitcoin by their blocks, if they differ from the events
  */
 function unbroken({ chain, events, from, to }: Broken, miners = new Map<string, string>()): NodeEvent[] {
   const needed = new Set<string>();
@@ -162,9 +162,10 @@ test('a filled index equals one without a gap, whatever forks came before, in an
       const { chain, events: posted } = grown(drawn, OPTIONS);
       const events = posted.filter(ofTheChain);
       const ends = events.filter((event) => isBlock(event) && bodyOf(event).block_height === chain.tip.height);
-      // Of two blocks of equal height the first to arrive is canonical, and a gap may change which that is.
+      // At equal height, the first block to arrive is canonical, and a gap may change the order.
       if (new Set(ends.map((event) => bodyOf(event).index_block_hash)).size > 1) return;
-      // Rivals of block 1 are known by the Bitcoin forks that are announced; on no network is it a Nakamoto block.
+      // The gap starts above block 1. Only announced Bitcoin forks reveal rivals of block 1, and it isn't a Nakamoto
+      // block on any network.
       const lowest = 1 + events.findLastIndex((event) => isBlock(event) && bodyOf(event).block_height <= 1);
       const from = lowest + Math.floor((first / 100) * (events.length - lowest));
       const to = Math.min(events.length, from + Math.ceil((length / 100) * events.length));
@@ -390,7 +391,7 @@ test('a node that is away, fails or rejects the token ends the fill, and the nex
 
 test('an index that begins at a block is filled from there, with the rewards of tenures below it', async () => {
   const { chain, events } = straight;
-  // In the middle of a tenure, at the first block of one, and where an epoch begins.
+  // In the middle of a tenure, at a tenure's first block, and at the start of an epoch.
   for (const height of [8, 21, 30]) {
     const lost = { chain, events, from: placeOf(height - 1) + 1, to: events.length };
     const below = bodyOf(events[placeOf(height - 1)]!).index_block_hash;

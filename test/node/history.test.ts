@@ -1,4 +1,4 @@
-/** An index that begins at a block, and what its node says of the accounts there. */
+/** An index that starts at a block, and the node's account data at that block. */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { BOOT_ADDRESS } from '../../src/codec/address.ts';

@@ -42,7 +42,10 @@ afterAll(async () => {
   for (const used of [node, other, directory]) used[Symbol.dispose]();
 });
 
-/** What the further endpoint was sent of one broadcast: another, made before, may read the list of endpoints only now. */
+/**
+ * Copies of one broadcast that the additional endpoint received. An earlier broadcast may read the list of endpoints
+ * only now.
+ */
 const broadcastOf = (sent: Uint8Array) => other.asked.filter(({ body }) => Buffer.compare(body, sent) === 0);
 
 const transfer = () =>

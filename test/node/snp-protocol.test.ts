@@ -10,7 +10,7 @@ test.each([
   ['1700000000123', 1_700_000_000_123_000],
   ['1700000000123456', 1_700_000_000_123_456],
   ['2023-11-14T22:13:20.250Z', 1_700_000_000_250_000],
-  // A time that is still to come, and what is none.
+  // A time in the future, and values that aren't times.
   ['1900000000000', NOW * 1_000],
   ['yesterday', NOW * 1_000],
   ['17000000001234567890', NOW * 1_000],

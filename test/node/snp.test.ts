@@ -79,7 +79,7 @@ describeWith('Redis', hasRedis, () => {
     host?: Pick<ClusterHost, 'receive' | 'caughtUp'>;
   }
 
-  /** A broker with keys of its own, and what subscribes to it. */
+  /** Starts a broker with a unique key prefix. @returns the broker, and a function that subscribes to it */
   async function publisher() {
     prefixes += 1;
     const prefix = `test-${prefixes}:`;
@@ -379,7 +379,7 @@ describeWith('Redis', hasRedis, () => {
     await killed.stop();
   });
 
-  /** Events of which only the journal shows that they repeat, between those of the chain. */
+  /** The chain's events, mixed with events whose repetition only the journal shows. */
   const withChunks = events.flatMap((event, index) =>
     index % 4 === 0
       ? [event, { path: '/stackerdb_chunks', text: `{"chunk":${index}}`, receivedAt: event.receivedAt }]
@@ -400,10 +400,11 @@ describeWith('Redis', hasRedis, () => {
     for (const subscriber of [first, second]) await reached(subscriber, withChunks.length);
     for (const each of [one, two]) await until(() => each.position() === log.head.id);
     expect(everything(two.directory)).toEqual(everything(one.directory));
-    // What a host reads late of the mempool may be news again; of the chain, and of what only the journal holds, it is not.
+    // A mempool event that a host reads late may be appended again. Chain events, and events that only the journal
+    // holds, are appended once.
     const once = log.entries.filter(({ path }) => !path.includes('mempool')).map(({ path, text }) => `${path} ${text}`);
     expect(new Set(once).size).toBe(once.length);
-    // How far each read is kept, and both go on from there.
+    // The position of each host is stored, and both continue there.
     await second.stop();
     const late = { path: '/stackerdb_chunks', text: '"late"', receivedAt: 0 };
     await broker.publish(late);
@@ -481,7 +482,7 @@ describeWith('Redis', hasRedis, () => {
     broker.keep(events.slice(half, -1));
     clock.pass(2_000);
     await until(() => subscriber.failing() === null);
-    // The stream outlived the server; what the broker did not send is a gap.
+    // The stream outlived the server. Events that the broker didn't send leave a gap.
     await broker.publish(events.at(-1)!);
     await reached(subscriber, events.length);
     await isComplete(open, broker);
@@ -531,7 +532,7 @@ describeWith('Redis', hasRedis, () => {
       };
     await using subscriber = subscribe(open, { around });
     await reached(subscriber, 8);
-    // The first is read alone. The others have three megabytes each, so no more than two fit into a read.
+    // The first read contains one event. The others have three megabytes each, so at most two fit into a read.
     expect([...readOf.values()]).toEqual([1, 2, 1, 2, 1, 2, 1, 1]);
   });
 
@@ -550,7 +551,7 @@ describeWith('Redis', hasRedis, () => {
       const kept = await sql<{ content: string }[]>`SELECT content::text FROM events ORDER BY number`;
       const unread = kept.filter(({ content }, at) => !canBeRead(whole[at]!.path, content));
       expect(unread).toHaveLength(1);
-      // The authorization comes rounded, and the amount is again what it was.
+      // The database rounds the authorization's amount, so the text gets the original amount back.
       using direct = openNew();
       for (const [index, event] of whole.entries()) {
         const text = kept[index]!.content.replace(/("max_amount": )3402823\d+/, `$1${2n ** 128n - 1n}`);

@@ -1,4 +1,4 @@
-/** Requests to the node for accounts that a partial history has no blocks of. */
+/** Requests to the node for accounts without blocks in a partial history. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { ApiError } from '../../src/http/errors.ts';
@@ -24,7 +24,7 @@ test('several requests for one account at one tip query the node once', async ()
   node.answer(`/v2/accounts/${alice.address}`, account('0x64'));
   const answers = await Promise.all([ask(alice.address, tip), ask(alice.address, tip)]);
   answers.push(await ask(alice.address, tip));
-  // The balance includes what is locked.
+  // The balance includes the locked amount.
   for (const answer of answers) expect(answer).toEqual({ balance: 105n, locked: 5n, unlockHeight: 900, nonce: 3n });
   expect(node.asked.map(({ path }) => path)).toEqual([`/v2/accounts/${alice.address}?proof=0&tip=${tip.toHex()}`]);
 
