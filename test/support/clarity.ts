@@ -1,5 +1,5 @@
 /**
- * Projects for the Clarity engine. Its licence is GPL-3.0, so it is no dependency of this project: tests use the one that stands in
+ * Projects for the Clarity engine. Its licence is GPL-3.0, so this project doesn't depend on it: tests use the engine in
  * the directory of STACKSIDE_TEST_CLARITY, where .ci/run installs it.
  */
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';

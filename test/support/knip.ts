@@ -1,4 +1,4 @@
-/** Leaves out of the unused exports what `store/plans.test.ts` finds by its name: the statements of queries. */
+/** Removes query statements from the unused exports: `store/plans.test.ts` finds them by name. */
 import type { Preprocessor } from 'knip';
 
 const preprocess: Preprocessor = (options) => {

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 
-/** Cases of a property that doesn't say how many. */
+/** Number of cases if a property doesn't give one. */
 const DEFAULT_CASES = 100;
 
 /**
- * Per cent of the cases that properties ask for. One whose cases take more than a second asks for a tenth of what it needs:
+ * Percentage of each property's number of cases to run. A property whose cases take over a second requests a tenth of its cases:
  * STACKSIDE_RUNS=1000 is the full run, nightly and before a release.
  */
 const PER_CENT = Number(process.env.STACKSIDE_RUNS ?? 100);
@@ -37,26 +37,26 @@ export const character = fc.nat(CODE_POINTS - SURROGATES.count - 1).map(
   },
 );
 
-/** A counterexample is shrunk for so long: most of what shrinking gains comes early. Milliseconds. */
+/** Time to shrink a counterexample, in milliseconds: early steps shrink it most. */
 const SHRINK_FOR = 5_000;
 
 interface Shrinking {
-  /** False where a case takes so long that even a few more to shrink it are too many. */
+  /** False if a case is too slow to run more cases for shrinking. */
   shrink?: boolean;
   /** Milliseconds of shrinking. */
   shrinkFor?: number;
 }
 
 /**
- * What the cases of a property showed it, counted by name. A property whose generator makes nothing of what it speaks of
- * holds, and says nothing: where cases may leave something out, it counts what it saw. Where that is too little more cases are
+ * Counts, by name, the situations that the cases of a property reached. A property whose generator never reaches its
+ * situation holds without testing anything. So the property counts the situations. If there are too few, more cases are
  * tried, and in the end it fails.
  */
 export class Seen {
   readonly #least: Readonly<Record<string, number>>;
   readonly #counts = new Map<string, number>();
 
-  /** @param least how often the usual number of cases must show each thing, whatever chance draws; more cases show more, and 0 asks for nothing */
+  /** @param least how often the default number of cases must reach each situation, in proportion for other numbers; 0 requires nothing */
   constructor(least: Readonly<Record<string, number>>) {
     this.#least = Object.fromEntries(
       Object.entries(least).map(([what, count]) => [what, count === 0 ? 0 : casesOf(count)]),
@@ -71,7 +71,7 @@ export class Seen {
     this.#counts.set(what, before + count);
   }
 
-  /** The names of what is counted. */
+  /** The names of the counts. */
   get names(): string[] {
     return [...this.#counts.keys()];
   }
@@ -80,7 +80,7 @@ export class Seen {
     return [...this.#counts].every(([what, count]) => count >= this.#least[what]!);
   }
 
-  /** @throws Error that names what was seen too seldom */
+  /** @throws Error that names the situations that were too rare */
   require(): void {
     const missing = [...this.#counts].filter(([what, count]) => count < this.#least[what]!);
     if (missing.length === 0) return;
@@ -89,13 +89,13 @@ export class Seen {
   }
 }
 
-/** How a property knows that its cases show something: it counts, or says why each of them does. */
+/** Proof that the cases of a property test something: counts, or the reason why every case does. */
 type Showing = { seen: Seen; always?: never } | { always: string; seen?: never };
 
 interface Tried<Ts> extends Shrinking {
-  /** How many chance draws where STACKSIDE_RUNS says nothing. */
+  /** Number of random cases if STACKSIDE_RUNS isn't set. */
   cases?: number;
-  /** Tried before those of chance, and besides. */
+  /** Cases to try before the random ones, in addition to them. */
   examples?: Ts[];
   /** The first seed, in place of {@link firstSeed}. */
   seed?: number;
@@ -108,12 +108,12 @@ function requireSeen({ seen }: Showing): void {
   if (PER_CENT >= 100) seen?.require();
 }
 
-/** So many times as many cases are tried where chance showed too little: a generator that shows nothing shows nothing then. */
+/** Rounds of cases to try if the counts are too low. A generator that can't reach a situation still fails. */
 const MAX_ROUNDS = 10;
 
 const showsTooLittle = ({ seen }: Showing): boolean => PER_CENT >= 100 && seen?.isEnough === false;
 
-/** The number of cases, by what STACKSIDE_RUNS says; at least one. */
+/** Returns the number of cases, scaled by STACKSIDE_RUNS; at least one. */
 export const casesOf = (usual: number): number => Math.max(1, Math.ceil((usual * PER_CENT) / 100));
 
 /** Whether everything is tried, as nightly and before a release. */
@@ -158,7 +158,7 @@ function assertRuns<Ts>(
   { shrink = true, shrinkFor = SHRINK_FOR }: Shrinking,
 ): Promise<void> | void {
   const parameters = { ...runs, includeErrorInReport: true };
-  /** The failure once more from its seed, to shrink it. What doesn't fail again is reported as it was. */
+  /** Repeats a failure from its seed, to shrink it. If it doesn't fail again, the original failure is reported. */
   const replay = ({ seed, counterexamplePath }: fc.RunDetails<Ts>) =>
     fc.check(property as fc.IProperty<Ts>, {
       ...parameters,
@@ -180,7 +180,7 @@ function assertRuns<Ts>(
 }
 
 /**
- * Asserts a property. Time bounds the shrinking alone, so that a slow machine tries as many cases as a quick one.
+ * Asserts a property. Time limits only the shrinking, so that a slow machine tries as many cases as a fast one.
  * @throws Error that shows the smallest counterexample, its seed and its path
  */
 export function assertProperty<Ts>(property: fc.IAsyncProperty<Ts>, options: Options<Ts>): Promise<void>;
@@ -202,7 +202,7 @@ export function assertProperty<Ts>(
 
 /**
  * Asserts a property whose cases have a seed each, counted up from the first: processes share a long run by ranges of
- * seeds, and a seed alone brings a failure back.
+ * seeds, and one seed reproduces a failure.
  * @throws Error as {@link assertProperty} does
  */
 export async function assertSeeds<Ts>(property: fc.IAsyncProperty<Ts>, options: Options<Ts>): Promise<void> {

@@ -5,7 +5,7 @@ import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { type DataDirectory, dataDirectory } from './data/data-directory.ts';
 
-/** What its stacking contract says of itself. */
+/** The `get-pox-info` answer of its stacking contract. */
 const POX_INFO = clarity.ok(
   clarity.tuple({
     'min-amount-ustx': clarity.uint(0),
@@ -61,7 +61,7 @@ class CallFnArgs {
 module.exports = { SDK, SDKOptions, CallFnArgs };
 `;
 
-/** A directory with the stand-in, as a project installs the engine. @param version what the package says it is */
+/** Creates a directory with the stand-in, as a project installs the engine. @param version version in its package.json */
 export async function standInEngine(version = '3.21.0'): Promise<DataDirectory> {
   const directory = dataDirectory();
   for (const [name, main] of [

@@ -1,4 +1,4 @@
-/** URLs of the API's own GET routes, drawn at random, about what a stream of events speaks of. */
+/** Random URLs of the API's GET routes, about the blocks, transactions and accounts in a stream of events. */
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import type { Prng } from '../../../src/devnet/prng.ts';
 
@@ -6,7 +6,7 @@ import type { Prng } from '../../../src/devnet/prng.ts';
 export const isOfOperator = ({ path }: GetRoute): boolean =>
   /^\/stackside\/v1\/(system|log|inspections|hosts|alerts|sql)\b/.test(path);
 
-/** What is used of a JSON schema. */
+/** The part of a JSON schema that tests use. */
 export interface Schema {
   type?: string;
   anyOf?: Schema[];
@@ -38,7 +38,7 @@ interface Document {
   components: Record<string, Record<string, unknown>>;
 }
 
-/** What a reference of an OpenAPI document stands for; whatever else is given, itself. */
+/** Resolves a reference of an OpenAPI document; returns any other value unchanged. */
 export function resolved<T extends object>(document: Pick<Document, 'components'>, part: T | { $ref: string }): T {
   if (!('$ref' in part)) return part;
   const [kind = '', name = ''] = part.$ref.split('/').slice(2);
@@ -60,21 +60,21 @@ export function routesOf(described: unknown): Route[] {
   );
 }
 
-/** Those of GET alone. */
+/** Returns only the GET routes. */
 export const getRoutes = (document: unknown): GetRoute[] => routesOf(document).filter(({ method }) => method === 'GET');
 
 const HASH = /\b0x[0-9a-f]{64}\b/g;
 const BITCOIN_RECIPIENT = /"recipient":\s*"([^"]+)"/g;
 const NAMED = /\bS[TPMN][0-9A-Z]{28,41}(\.[a-zA-Z][\w-]*(::[a-zA-Z][\w-]*)?)?/g;
 
-/** What routes can be asked about: things the stream names, grouped by the form of their identifier. */
+/** Values for the parameters of routes: identifiers in the stream, grouped by their format. */
 export class Subjects {
   readonly hashes = new Set<string>();
   readonly principals = new Set<string>();
   readonly contracts = new Set<string>();
   readonly assets = new Set<string>();
   readonly bitcoinAddresses = new Set<string>();
-  /** Names and namespaces are in no event as text: whoever knows some adds them. */
+  /** Names and namespaces. Events don't contain them as text, so tests add them. */
   readonly names = new Set<string>();
   readonly namespaces = new Set<string>();
   readonly heights = new Set(['1']);
@@ -182,7 +182,7 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
     case 'burnchain_address':
       return some(of.bitcoinAddresses, BITCOIN_ADDRESS);
     case 'q': {
-      // What somebody has typed of an identifier, from any of its characters on.
+      // Part of an identifier, as somebody typed it, from any of its characters.
       const text = prng.pick([hash(), anyPrincipal(), contract(), height(), some(of.names, 'nobody.btc'), 'token']);
       const from = prng.chance(0.5) ? 0 : prng.below(text.length);
       return text.slice(from, from + 1 + prng.below(text.length));
@@ -198,7 +198,7 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
   return 'x';
 }
 
-/** Optional parameters, one of which a route requires. */
+/** Optional parameters of routes that require at least one of them. */
 export const oneOf: Readonly<Record<string, readonly string[]>> = {
   '/extended/v1/tx/events': ['address', 'tx_id'],
   '/stackside/v1/logs': ['contract_id', 'deployer'],

@@ -1,4 +1,4 @@
-/** Every list of the API that is walked by cursor, from the table of its routes, over a simulated chain that goes on. */
+/** Every list of the API that has cursors, from the table of its routes, over a simulated chain that grows. */
 
 import { Database } from 'bun:sqlite';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -51,7 +51,7 @@ const HOOK = 1;
 const CONSUMER = 'default';
 const HOOK_UUID = '01234567-89ab-cdef-0123-456789abcdef';
 
-/** What is asked where a short chain has nothing of a kind: a list without rows. */
+/** Parameter values for things that a short chain lacks: their lists have no rows. */
 const none: Readonly<Record<string, string>> = {
   asset_identifier: 'ST000000000000000000002AMW42H.none::none',
   value: '0x00',
@@ -63,7 +63,7 @@ const none: Readonly<Record<string, string>> = {
   signer_key: `0x02${'00'.repeat(32)}`,
 };
 
-/** A page in the order of its list, whatever its envelope. */
+/** A page in the order of its list, without its envelope. */
 export interface WalkedPage {
   items: string[];
   total: number | null;
@@ -72,31 +72,31 @@ export interface WalkedPage {
   previous: string | null;
 }
 
-/** A row of a list: what it shows, and its key in the list's order, which it keeps while it stays in its place. */
+/** A row of a list: its content, and its sort key, which stays the same while the row keeps its position. */
 export interface WalkedRow {
   key: string;
   text: string;
 }
 
-/** The list that a route is of, with values for its parameters. */
+/** The list that a route returns, with values for its parameters. */
 export interface WalkedList {
   route: string;
   /** Path and query without `limit`, `cursor` and `offset`. */
   target: string;
 }
 
-/** What a list by offset is asked with besides what its route requires: a word that may be any of several, or a subject. */
+/** An optional parameter of a list with offsets: one word of several, or null if it takes a subject. */
 type Asked = readonly [name: string, word: string | null];
 
 /** A list that is read by offset. */
 export interface OffsetList extends WalkedList {
-  /** The route, with the optional parameters that it is asked with. */
+  /** The route, with the optional parameters of the request. */
   name: string;
   limit: { name: string; minimum: number; maximum: number; usual: number };
   offset: { name: string; maximum: number };
 }
 
-/** A list that may be asked for in either order. */
+/** A list that has an ascending and a descending order. */
 export interface OrderedList extends WalkedList {
   /** Null for a list that is walked by cursor. */
   byOffset: OffsetList | null;
@@ -104,7 +104,7 @@ export interface OrderedList extends WalkedList {
   takesWindow: boolean;
 }
 
-/** Some rows of a list by offset, with what the answer says of the page where it does. */
+/** Some rows of a list with offsets, with the page's totals if the answer has them. */
 export interface OffsetPage {
   items: string[];
   limit?: number;
@@ -130,7 +130,7 @@ interface Parameter {
 
 const parametersOf = ({ detail }: Route): readonly Parameter[] => detail.parameters as readonly Parameter[];
 
-/** All routes, those of chainhooks too. */
+/** Returns all routes, including the routes of chainhooks. */
 const routeTable = (): readonly Route[] => [
   ...resources(VERSION, systemClock.now, {} as Faucets).flat(),
   ...hookRoutes(VERSION, null),
@@ -152,7 +152,7 @@ const OFFSET = /offset$/;
 const wordsOf = ({ type, anyOf }: Schema): (string | null)[] =>
   type === 'boolean' ? ['true'] : (anyOf?.map((one) => one.const ?? null) ?? [null]);
 
-/** Whether a list may be asked for in either order. */
+/** Reports whether a list has both orders. */
 function takesOrder(route: Route): boolean {
   const order = parametersOf(route).find(({ name }) => name === 'order');
   const words = order === undefined ? [] : wordsOf(order.schema);
@@ -162,7 +162,7 @@ function takesOrder(route: Route): boolean {
 /** Names of the parameters by which a list that has several orders is sorted. */
 const SORTED_BY = /^(sort|order)_by$/;
 
-/** Routes whose lists may be asked for in either order. */
+/** Returns the routes whose lists have both orders. */
 export const orderedRoutes = (): readonly Route[] => routeTable().filter(takesOrder);
 
 interface OffsetKind {
@@ -198,7 +198,7 @@ export function offsetKinds(): OffsetKind[] {
 export const pageRoutes = (): readonly Route[] =>
   routeTable().filter((route) => route.path.startsWith('/extended/v3/') && 'results' in propertiesOf(route));
 
-/** What lists are of: each is chosen for the length of its list. */
+/** Chooses the subjects of lists by the length of their lists. */
 function subjectsOf(directory: string): (path: string, name: string) => string {
   using db = new Database(indexPath(directory), { readonly: true });
   const most = (sql: string): string => String(db.query<{ it: unknown }, []>(`${sql} LIMIT 1`).get()?.it ?? '');
@@ -334,7 +334,7 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
 
 type SubjectOf = ReturnType<typeof subjectsOf>;
 
-/** The list of a route, with what its parameters require. */
+/** Returns the list of a route, with values for its parameters. */
 function listOf(route: Route, subjectOf: SubjectOf): WalkedList {
   const { path } = route;
   const query = new URLSearchParams();
@@ -354,7 +354,7 @@ function rowsIn(body: Record<string, unknown>): unknown[] {
   return rowsIn(one!.result);
 }
 
-/** The lists of hooks, read from an index of their own, to which deliveries come and go. */
+/** The lists of hooks, read from a separate index, whose deliveries come and go. */
 class HookLists implements Disposable {
   readonly #open = openNew();
   readonly #db = new Database(indexPath(this.#open.directory));
@@ -371,7 +371,7 @@ class HookLists implements Disposable {
     height: () => 0,
   } as unknown as HookReader;
 
-  /** What the routes ask of chainhooks. */
+  /** The chainhooks interface that the routes call. */
   readonly api = {
     access: { callerOf: () => ({ isOperator: true }), consumerOf: () => CONSUMER },
     ownerOf: () => CONSUMER,
@@ -451,7 +451,7 @@ const keyIn = (cursor: string | null): string =>
     .subarray(5)
     .toString();
 
-/** A cursor with another key of as many bytes, whose check sum anybody can make right: CRC is no signature. */
+/** Returns the cursor with another key of the same length and a correct checksum: a CRC isn't a signature. */
 export function forged(cursor: string, key: string): string {
   const bytes = Buffer.from(cursor, 'base64url');
   const json = bytes.subarray(5);
@@ -465,7 +465,7 @@ export function forged(cursor: string, key: string): string {
 
 /** A chain that grows block by block. */
 export interface GrowingChain {
-  /** What comes first, and the index block hash on which block 1 is mined. */
+  /** The first events, and the index block hash of the parent of block 1. */
   readonly begin: { events: readonly ReceivedEvent[]; hash: string };
   /** One more block on another. */
   mine(parent: string): { events: readonly ReceivedEvent[]; hash: string };
@@ -496,7 +496,7 @@ const lock = (amount: number) => ({
 });
 const cycle = (n: number) => ({ 'start-cycle-id': u(n), 'end-cycle-id': clarity.some(u(n + 1)) });
 
-/** Stackers of pox-4, all in one pool, which commits what they lock to one signer. */
+/** Returns events of pox-4 stackers, all in one pool, which commits their locked STX to one signer. */
 function stacking(n: number): PoxEvent[] {
   const pool = alice.address;
   return [
@@ -508,7 +508,7 @@ function stacking(n: number): PoxEvent[] {
       }),
       stacked('pox-4', 'delegate-stack-stx', address, { ...lock(at), delegator: p(pool), ...cycle(n) }),
     ]),
-    // One of them stacks alone as well, in all cycles so far.
+    // One of them also stacks solo, in all cycles so far.
     stacked('pox-4', 'stack-stx', users[0]!.address, {
       ...lock(1),
       'start-cycle-id': u(0),
@@ -524,11 +524,11 @@ function stacking(n: number): PoxEvent[] {
   ];
 }
 
-/** What a Bitcoin block paid to some addresses, one of them several times. */
+/** Returns the payouts of a Bitcoin block to some addresses, several of them to the same address. */
 const paid = (n: number) =>
   [BITCOIN, OTHER_BITCOIN, BITCOIN, BITCOIN].map((address, at) => [address, 10 * n + at] as const);
 
-/** What one block of a crowded chain does, as the events of its transactions. @param n counts blocks, of all forks */
+/** Returns the events of each transaction in a block of a crowded chain. @param n counts the blocks of all forks */
 function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
   const [holder, other] = [alice.address, bob.address];
   const contract = `${holder}.crowd`;
@@ -576,7 +576,7 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
         ],
       ),
     ],
-    // A bond for each block, in which several register; signers, through one of which all stake.
+    // A bond for each block, in which several register; and signers, one of which everybody stakes through.
     [
       bonds.setup(n),
       ...users.map(({ address }) => bonds.allow(n, address)),
@@ -601,7 +601,7 @@ function call(from: Account, nonce: number, fee: number): Transaction {
   return { id: toHex(transactionId(raw)), raw: toHex(raw) };
 }
 
-/** A chain put together by hand, in which every block adds to the lists that a simulated one leaves almost empty. */
+/** Builds a chain by hand in which every block adds to the lists that a simulated chain leaves almost empty. */
 export function crowdedChain(): GrowingChain {
   const blocks = new Map<string, MadeBlock>();
   let made = 0;
@@ -664,7 +664,7 @@ export class WalkedWorld implements Disposable {
     for (const event of events) this.#open.ingest.receive(event);
     this.#hashes = [hash];
     for (let i = 0; i < blocks; i++) this.mine(0);
-    // A fork at each height: a block beside the one that stands there.
+    // A fork at each height: a sibling of the block there.
     for (const parent of this.#hashes.slice(0, -1)) {
       for (const event of chain.mine(parent).events) this.#open.ingest.apply(event);
     }
@@ -726,7 +726,7 @@ export class WalkedWorld implements Disposable {
     });
   }
 
-  /** The lists of each route that has two orders, in each way in which they may be sorted, without an order. */
+  /** Returns the lists of each route that has two orders, once per sort key, without an order. */
   orderedLists(): OrderedList[] {
     const routes = new Map(orderedRoutes().map((route) => [route.path, parametersOf(route)]));
     const byCursor = this.lists().flatMap((list): OrderedList[] => {
@@ -767,7 +767,7 @@ export class WalkedWorld implements Disposable {
     }
   }
 
-  /** A page of a list by offset; null where there is none. */
+  /** Returns a page of a list with offsets, or null if there is none. */
   async offsetPage(list: OffsetList, limit: number, offset: number): Promise<OffsetPage | null> {
     const target = `${list.target}&${list.limit.name}=${limit}&${list.offset.name}=${offset}`;
     const { status, body } = await this.get(target);
@@ -785,7 +785,7 @@ export class WalkedWorld implements Disposable {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
 
-  /** A page; null where there is no such list, as when a fork took what it is of. */
+  /** Returns a page, or null if there is no such list, for example because a fork orphaned its subject. */
   async page({ target }: WalkedList, limit: number, cursor: string | null): Promise<WalkedPage | null> {
     const { status, body } = await this.get(`${target}&limit=${limit}${cursor === null ? '' : `&cursor=${cursor}`}`);
     if (status === 404) return null;
@@ -800,7 +800,7 @@ export class WalkedWorld implements Disposable {
     } as WalkedPage;
   }
 
-  /** The whole list, by pages of one row, whose cursors hold its key; null where there is no such list. */
+  /** Reads the whole list in pages of one row, whose cursors contain its key. Returns null if there is no such list. */
   async rows(list: WalkedList): Promise<WalkedRow[] | null> {
     const rows: WalkedRow[] = [];
     for (let cursor: string | null = null; ; ) {

@@ -69,7 +69,7 @@ export async function restoredFrom(
   return position.id;
 }
 
-/** The message of the OperatorError with which work ends. */
+/** Returns the message of the OperatorError that the work fails with. */
 export async function refusal(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
     () => null,
@@ -82,7 +82,7 @@ export async function refusal(work: Promise<unknown>): Promise<string> {
 /** Small parts, so that a short chain has several. */
 const SMALL = { least: 2_000, usual: 4_000, most: 20_000, share: 1 / 50 };
 
-/** Makes a base of what a directory has in an archive that has its entries. @returns null where the archive had it */
+/** Adds a snapshot of a directory to the archive that has its entries. @returns null if the archive already had it */
 export async function baseIn(
   directory: string,
   place: Place,

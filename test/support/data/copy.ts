@@ -1,4 +1,4 @@
-/** Copies of the files of a data directory, and of what is withheld in one. */
+/** Copies the files of a data directory, and redacts entries in a copy. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { openToRead, openToWrite } from '../../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../../src/store/files/database.ts';
@@ -18,7 +18,7 @@ export function copyData(directory: string, into: string): void {
   for (const path of [indexPath, journalPath]) if (existsSync(path(directory))) copyFile(path(directory), path(into));
 }
 
-/** Withholds entries of a path in the journal of a directory that nobody writes. @throws OperatorError where one is damaged */
+/** Redacts a path's entries in the journal of a directory that no server has open. @throws OperatorError if one is damaged */
 export function withholdEntries(directory: string, path: string, isWithheld = (_text: string): boolean => true): void {
   const journal = openJournalReader(directory);
   using db = openToWrite(journalPath(directory), 'FULL');

@@ -1,10 +1,10 @@
-/** What a crash leaves, at every moment that matters: the files as they are before and after each commit. */
+/** Images of a crash at every moment that matters: copies of the files before and after each commit. */
 import { Database } from 'bun:sqlite';
 import { copyFileSync, existsSync } from 'node:fs';
 import { indexPath, journalPath } from '../../../src/store/files/database.ts';
 import { type DataDirectory, dataDirectory } from './data-directory.ts';
 
-/** The files as a crash would leave them now, in a directory of their own. */
+/** Copies the files, as a crash would leave them now, to a new directory. */
 export function image(directory: string): DataDirectory {
   const copy = dataDirectory();
   for (const path of [indexPath, journalPath]) {

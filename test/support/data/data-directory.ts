@@ -11,10 +11,10 @@ export interface DataDirectory extends Disposable {
 
 /** The file system in memory that Linux has: a commit there waits for no disk. */
 const MEMORY = '/dev/shm';
-/** Bytes of it that must be free, so that whatever tests run at a time have room. */
+/** Free space that it needs, in bytes, so that tests that run at the same time have room. */
 const ROOM = 1024 ** 3;
 
-/** In memory where there is room, unless TMPDIR names another directory. */
+/** In memory if there is room, unless TMPDIR names another directory. */
 const parent = process.env.TMPDIR === undefined && (freeBytes(MEMORY) ?? 0) >= ROOM ? MEMORY : tmpdir();
 
 /** For `using`: removed at the end of the block that made it. */

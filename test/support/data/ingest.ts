@@ -34,11 +34,11 @@ export const OTHER_IDENTITY = { uuid: () => '07e400e4-0000-4000-8000-00000000000
 export interface OpenIngest extends Disposable {
   readonly directory: string;
   readonly ingest: Ingest;
-  /** What ingest said, in order. */
+  /** The events that ingest emitted, in order. */
   readonly said: IngestEvent[];
 }
 
-/** Opens a directory for writing, whose index gets no views unless it is asked to; `using` closes it, and leaves the directory. */
+/** Opens a directory for writing. Its index has views only if the options request them. `using` closes it and keeps the directory. */
 export function openAt(directory: string, options: Partial<IngestOptions> = {}): OpenIngest {
   const said: IngestEvent[] = [];
   const opened = openIngest({
@@ -62,7 +62,7 @@ function emptyIndex(views: boolean): Buffer {
 }
 const [emptyWithViews, emptyWithoutViews] = [lazy(() => emptyIndex(true)), lazy(() => emptyIndex(false))];
 
-/** A new directory, with an index of no block. @param views whether the index has views, as what the program opens itself has */
+/** Creates a directory with an empty index. @param views whether the index has views, as in an index that the program opens */
 export function emptyDirectory(views = false): DataDirectory {
   const directory = dataDirectory();
   writeFileSync(indexPath(directory.path), views ? emptyWithViews() : emptyWithoutViews(), { mode: 0o600 });

@@ -1,4 +1,4 @@
-/** A log with commands between the events of a node, among them what nobody else may know. */
+/** A log with commands between the events of a node, some of them private. */
 import { systemClock } from '../../../src/base/clock.ts';
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import { readDefinition } from '../../../src/hooks/definition/definition.ts';
@@ -13,7 +13,7 @@ import { sealing } from './sealing.ts';
 const CONSUMER = 'a-consumer-of-nobody-else';
 const SECRET = Buffer.from(sealing.seal(CONSUMER, Buffer.from('a signing secret'))).toString('hex');
 
-/** Texts of the commands and of what they make, none of which may be published. */
+/** Texts in the commands and their results that must not be published. */
 export const PRIVATE = ['receiver-of-nobody-else', 'a secret name', CONSUMER, SECRET, '203.0.113.77 asked'];
 
 /** A new directory, closed, with a chainhook, a secret and a request to a faucet amid the events. */

@@ -20,7 +20,7 @@ export class MemoryLeases {
     this.#isAway = isAway;
   }
 
-  /** Who has a lease by the engine's clock; null where nobody has. */
+  /** Returns the holder of a lease by the engine's clock, or null if nobody holds it. */
   holder(name: string): string | null {
     const row = this.rows.get(name);
     return row !== undefined && row.until > this.#now() ? row.holder : null;
@@ -35,7 +35,7 @@ export class MemoryLeases {
     return { given: epoch };
   }
 
-  /** What a host holds of it. @param isAlive whether its process lives: of one that has ended nothing arrives */
+  /** Returns a host's client. @param isAlive whether the host's process runs: calls of an ended process never arrive */
   client(way: Way, isAlive = (): boolean => true): LeaseEngine {
     const isCutOff = () => this.#isAway() || !isAlive();
     const run = async <T>(call: () => T): Promise<T> => {

@@ -12,25 +12,25 @@ import { MemoryLeases } from './memory-leases.ts';
 export type Call = 'append' | 'read' | 'head' | 'wait' | 'lease';
 
 /**
- * What becomes of a call. `unavailable`: it never arrives. `lost`: its answer gets lost. `late`: it arrives when nobody
- * waits for its answer any more. `never`: neither arrives nor is known not to. `refused`: an append that fails with a
+ * Outcome of a call. `unavailable`: it never arrives. `lost`: its answer gets lost. `late`: it arrives when nobody
+ * waits for its answer any more. `never`: it doesn't arrive, and the caller can't tell. `refused`: an append that fails with a
  * conflict though there is none. `cut`: a read that stops after one entry. A waiter that is `lost` is notified of no entry.
  */
 export type Fate = 'done' | 'unavailable' | 'lost' | 'late' | 'never' | 'refused' | 'cut';
 
 /** How a host reaches the log. */
 export interface Way {
-  /** Draws what becomes of a call. */
+  /** Draws the outcome of a call. */
   fate(call: Call): Fate;
   /** Time that a call takes to arrive, or its answer. */
   travel(): Promise<void>;
   /** Time after which a late call arrives. */
   late(): Promise<void>;
-  /** Time after which whoever waits for entries looks by itself. */
+  /** Waits until a waiter for entries polls without a notification. */
   look(): Promise<void>;
 }
 
-/** A way on which nothing is lost, and which takes no time. */
+/** A connection that loses nothing and takes no time. */
 export const directWay: Way = {
   fate: () => 'done',
   travel: async () => {},
@@ -45,7 +45,7 @@ export class MemoryLog {
   chainId: number | null = null;
   readonly leases: MemoryLeases;
   readonly #waiting = new Set<() => void>();
-  /** Grows with each fail-over, with which late calls are gone. */
+  /** Grows with each failover, which drops late calls. */
   #life = 0;
 
   get head(): Head {
@@ -62,7 +62,7 @@ export class MemoryLog {
     return this.addTogether([entry], head);
   }
 
-  /** Accepts entries as the engine does: where their predecessor stands, and their numbers are free. */
+  /** Accepts entries as the engine does: only if their predecessor matches and their numbers are free. */
   addTogether(entries: readonly Entry[], { id, chain }: Head): Appended {
     const at = this.entries.findLastIndex((entry) => entry.id === id);
     const previous = at < 0 ? LOG_START : this.entries[at]!;
@@ -86,7 +86,7 @@ export class MemoryLog {
     this.#waiting.clear();
   }
 
-  /** What a host holds of it. */
+  /** Returns a host's client. */
   client(way: Way = directWay): SharedLog {
     const aborts = new AbortController();
     const requireReach = (): void => {
@@ -157,7 +157,7 @@ export class MemoryLog {
   }
 }
 
-/** A client of which a process that has ended sends nothing more. */
+/** Wraps a client so that it sends nothing after its process has ended. */
 export function whileAlive({ append, read, head, chain, wait, close }: SharedLog, isAlive: () => boolean): SharedLog {
   const guarded =
     <A extends unknown[], T>(call: (...values: A) => Promise<T>) =>

@@ -6,10 +6,10 @@ export const places = ['beginning', 'middle', 'end'] as const;
 export type Place = (typeof places)[number];
 
 export interface Loss {
-  /** What is lost, in words. */
+  /** Description of the loss. */
   what: string;
   table: string;
-  /** Damages a file, which nobody has open and which has no write-ahead log. */
+  /** Damages a file that nobody has open and that doesn't have a WAL. */
   act(path: string): void;
 }
 
@@ -39,7 +39,7 @@ export const byStatement = (table: string, place: Place): Loss => ({
 const INTERIOR_TABLE = 0x05;
 const INTERIOR_INDEX = 0x02;
 const FILE_HEADER_BYTES = 100;
-/** Where a page's header has the count of its cells, and the page after the last one. */
+/** Offsets in a page's header of its cell count and of its right-most child page. */
 const [COUNT_AT, RIGHT_AT] = [3, 8];
 const INTERIOR_HEADER_BYTES = 12;
 
@@ -63,7 +63,7 @@ function pagesOf(bytes: Buffer, page: number): number[] {
 const isLeaf = (bytes: Buffer, page: number): boolean =>
   ![INTERIOR_TABLE, INTERIOR_INDEX].includes(bytes[headerOf(bytes, page)]!);
 
-/** Each bit whose turn takes cells from the count of a page at one end of a table, or in its middle. */
+/** Returns a loss for each bit flip that lowers the cell count of a page at one end of a table, or in its middle. */
 export function byBits(path: string, table: string): Loss[] {
   const bytes = readFileSync(path);
   using db = new Database(path, { readonly: true });

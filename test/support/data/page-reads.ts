@@ -10,7 +10,7 @@ import type { Snapshots } from '../../../src/store/read/snapshots.ts';
 /** The smallest pages that SQLite has: each row more that a request looks at is likely to be on another page. */
 export const PAGE_BYTES = 512;
 
-/** Whether this machine says how much a thread has read. */
+/** Whether this machine can report how much a thread has read. */
 export const canCountReads = process.platform === 'linux';
 
 /** Bytes that this thread has read so far, from disk or from the system's memory. Sockets and mapped files don't count. */

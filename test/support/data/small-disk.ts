@@ -18,7 +18,7 @@ export interface SmallDisk extends Disposable {
 
 const run = (...[program = '', ...given]: string[]): boolean => spawnSync(program, given).status === 0;
 
-/** @returns null where none can be mounted */
+/** @returns null if none can be mounted */
 export function smallDisk(bytes: number): SmallDisk | null {
   const directory = dataDirectory();
   const { path } = directory;

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { type ApplyEffects, effectsWriter } from '../../../src/store/effects/apply.ts';
 import { dictionaries } from '../../../src/store/effects/dictionary.ts';
 
-/** What applies effects through this connection, and writes their rows before it returns. */
+/** Returns a function that applies effects through this connection and writes their rows before it returns. */
 export function storedEffects(db: Database, options?: Parameters<typeof effectsWriter>[2]): ApplyEffects {
   const { apply, store } = effectsWriter(db, dictionaries(db), options);
   return (effects) => {

@@ -9,7 +9,7 @@ import { DAILY, NAME_PART } from '../../../src/store/rows/enums.ts';
 /** Rows of each table by its name. */
 export type Tables = Record<string, string[]>;
 
-/** Tables of the index that are no function of the winning chain, each with the reason. */
+/** Tables of the index that don't depend only on the winning chain, each with the reason. */
 export const besideTheChain: Readonly<Record<string, string>> = {
   principals: 'numbered in the order of arrival, and ids that an orphaned block brought in stay; rows hold the texts',
   assets: 'as principals',
@@ -46,7 +46,7 @@ export const besideTheChain: Readonly<Record<string, string>> = {
 
 type Value = string | number | bigint | boolean | Uint8Array | null;
 
-/** @param names texts in place of numbers, where the column has them */
+/** @param names texts that replace numbers, if the column has them */
 function shown(value: Value, names: ReadonlyMap<bigint, string> | null): string {
   if (value instanceof Uint8Array) return `0x${value.toHex()}`;
   const isNumber = typeof value === 'bigint' || typeof value === 'number';
@@ -129,7 +129,7 @@ export interface JournalRow {
   text: string;
 }
 
-/** What the journal holds, oldest first; nothing where there is none. */
+/** Returns the rows of the journal, oldest first; an empty list if there is no journal. */
 export function journalRows(directory: string): JournalRow[] {
   if (!existsSync(journalPath(directory))) return [];
   using db = new Database(journalPath(directory), { readonly: true });
@@ -141,5 +141,5 @@ export function journalRows(directory: string): JournalRow[] {
     .map(({ id, received_at, path, payload }) => ({ id, receivedAt: received_at, path, text: decompressed(payload) }));
 }
 
-/** Index and journal: equal before and after what changes nothing. */
+/** Returns the index and the journal, which an operation without effect leaves equal. */
 export const everything = (directory: string) => ({ index: wholeIndex(directory), journal: journalRows(directory) });

@@ -1,4 +1,4 @@
-/** Snapshots that look at their files when a test says so. */
+/** Snapshots that check their files when a test tells them to. */
 import { openSnapshots, type SnapshotEvent, type Snapshots } from '../../../src/store/read/snapshots.ts';
 import { manualClock } from '../time/manual-clock.ts';
 

@@ -1,4 +1,4 @@
-/** An index that begins at a block, with what its node says of the accounts there. */
+/** An index that starts at a block, with the node's answers about the accounts there. */
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { STARTING_ACCOUNT_PATH } from '../../../src/chain/payload-reader.ts';
@@ -21,7 +21,7 @@ export async function answerOf(chain: SimulatedChain, below: Uint8Array, princip
   return { path: STARTING_ACCOUNT_PATH, body: JSON.stringify(account), time: 0 };
 }
 
-/** The accounts that the node is to be asked about, and the block after which. */
+/** Returns the accounts that still need a lookup, each with the block whose state to request. */
 export const unaskedIn = (index: Database): { below: Uint8Array; principal: string }[] =>
   index
     .query<{ below: Uint8Array; principal: string }, []>(

@@ -1,4 +1,4 @@
-/** Blocks of every shape the store can be given, consistent or not: what is undone must not depend on sense. */
+/** Blocks of every shape that the store can receive, consistent or not: undoing must not depend on consistent data. */
 import fc from 'fast-check';
 import type { Block, ChainEvent, ChainTransaction, MinerReward } from '../../../src/chain/block.ts';
 import { SEND_MANY } from '../../../src/chain/memo-transfers.ts';
@@ -235,7 +235,7 @@ const block: fc.Arbitrary<Omit<Block, 'height'>> = fc.record({
   rewardSet: rewardSets,
 });
 
-/** Blocks 1, 2, 3 …; their hashes say nothing of each other. */
+/** Generates blocks 1, 2, 3 …, with unrelated hashes. */
 export const blocks = (): fc.Arbitrary<Block[]> =>
   fc
     .array(block, { minLength: 1, maxLength: 4 })

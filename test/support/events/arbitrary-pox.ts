@@ -129,10 +129,10 @@ const staking = (principal: fc.Arbitrary<Uint8Array>): Record<string, Values> =>
   };
 };
 
-/** Some of them are no whole sats. */
+/** Some of the rates aren't whole sats. */
 const rate = fc.constantFrom(0n, 3n * 10n ** 17n, 2n * 10n ** 18n).map((value) => clarity.uint(value));
 
-/** @param principals those that it is said of */
+/** @param principals the principals that the prints name */
 export function poxPrints(principals: readonly string[]): fc.Arbitrary<ChainEvent> {
   const principal = fc.constantFrom(...principals).map((address) => clarity.principal(address));
   const stackingPrints = Object.entries(stacking(principal)).map(([name, data]) =>

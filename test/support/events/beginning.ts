@@ -18,7 +18,7 @@ export function isOneBitcoin(events: readonly NodeEvent[]): boolean {
   return roots.length <= 1;
 }
 
-/** Every beginning of a stream below which its chain doesn't fork, lowest first. */
+/** Returns every start block of a stream below which its chain doesn't fork, lowest first. */
 export function beginnings(events: readonly NodeEvent[]): Beginning[] {
   const tree = new BlockTree();
   const blocks = events.filter(({ path }) => path === '/new_block');
@@ -31,7 +31,7 @@ export function beginnings(events: readonly NodeEvent[]): Beginning[] {
   };
   return tree.chain().flatMap(({ head, event }): Beginning[] => {
     const at = events.indexOf(event);
-    // Bitcoin blocks of before would be new, and so would lower blocks, at which the history would start.
+    // Earlier Bitcoin blocks would be new, and so would lower blocks, at which the history would start.
     const before = new Set(events.slice(0, at + 1));
     const isLower = ({ path, body }: NodeEvent) =>
       path === '/new_block' && JSON.parse(body).block_height <= head.block_height;

@@ -9,13 +9,13 @@ type Tenure = 'same' | 'new' | 'extended' | 'burn_fork';
 export type Step =
   /** Mines on the tip's ancestor that many blocks back; 0 is the tip. */
   | { mine: 'back'; blocks: number; tenure: Tenure; transactions: number }
-  /** Mines on a block that has no child, wherever it stands. */
+  /** Mines on a block that has no child, at any height. */
   | { mine: 'on_end'; end: number; tenure: Tenure; transactions: number }
   /** Mines on the block that was mined last, on whichever branch. */
   | { mine: 'on_newest'; tenure: Tenure; transactions: number }
   /** Mines on a block without a child until it is the tip: a branch that lost wins again. */
   | { mine: 'overtake'; end: number; tenure: Tenure; transactions: number }
-  /** Sends an event once more, counted from the newest. */
+  /** Sends an event again, counted from the newest. */
   | { repeat: number }
   /** The node starts again, and announces an empty block 0. */
   | { restart: true };
@@ -63,10 +63,10 @@ export const forks = (): fc.Arbitrary<Forks> =>
     steps: fc.array(step, { minLength: 1, maxLength: MAX_STEPS, size: 'max' }),
   });
 
-/** A chain, and beside its end branches that grow while the tip stays, now and then with a block on the tip between. */
+/** Generates a chain whose side branches grow while the tip stays, sometimes with a block on the tip between. */
 export const besides = (): fc.Arbitrary<Forks> => {
   const some = { transactions: fc.integer({ min: 1, max: MAX_TRANSACTIONS }) };
-  // On one Bitcoin block, so that branches reach heights of Bitcoin that the chain has no block at.
+  // On one Bitcoin block, so that branches reach Bitcoin heights at which the chain lacks a block.
   const tenure = fc.constant<Tenure>('same');
   const trunk = fc.record({ mine: fc.constant('back' as const), blocks: fc.constant(0), tenure, ...some });
   const branch = fc.record({

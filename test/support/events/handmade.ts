@@ -1,4 +1,4 @@
-/** Blocks, microblocks and transactions put together by hand, for what a simulated node doesn't send. */
+/** Hand-made blocks, microblocks and transactions, for cases that a simulated node doesn't send. */
 import { toHex } from '../../../src/codec/hex.ts';
 import { transactionId } from '../../../src/codec/transaction.ts';
 import { networks } from '../../../src/devnet/network.ts';
@@ -29,7 +29,7 @@ export interface Transaction {
   raw: string;
 }
 
-/** A transfer of micro-STX; where `payer` is given it pays the fee with its nonce. */
+/** Returns a transfer of micro-STX. If there is a `payer`, it pays the fee with its nonce. */
 export function transfer(
   from: Account,
   nonce: number | bigint,
@@ -55,7 +55,7 @@ export function deployment(from: Account, nonce: number, fee: number, name = 'po
   return { id: toHex(transactionId(raw)), raw: toHex(raw) };
 }
 
-/** A transaction as a block lists it; what is given replaces the field. */
+/** Returns a transaction as a block lists it. `fields` replace its fields. */
 export const receipt = ({ id, raw }: Transaction, index: number, fields: object = {}) => ({
   txid: id,
   tx_index: index,
@@ -136,7 +136,7 @@ export interface Microblock {
 
 export const microblockHash = (label: string): string => hashOf(`microblock ${label}`);
 
-/** What a transaction of a microblock says of it. */
+/** Returns the fields by which a transaction refers to its microblock. */
 export const inMicroblock = ({ label, after, sequence }: Microblock) => ({
   microblock_hash: microblockHash(label),
   microblock_parent_hash: after === null ? hashOf('the anchor block') : microblockHash(after),

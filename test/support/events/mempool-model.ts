@@ -1,4 +1,4 @@
-/** What a stream says of each transaction that waits or waited, from the payloads alone. */
+/** The state of each mempool transaction of a stream, now or in the past, computed only from the payloads. */
 import type { TransactionContent } from '../../../src/chain/block.ts';
 import { transactionContent } from '../../../src/chain/normalise.ts';
 import { fromHex } from '../../../src/codec/hex.ts';
@@ -44,7 +44,7 @@ export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
   const inBlocks: TransactionContent[] = [];
   let mined = new Map<string, TransactionContent>();
 
-  /** Drops of what didn't wait: they hold once it would begin to. */
+  /** Dropped transactions that weren't in the mempool: the drop applies when they would enter it. */
   const early = new Set<string>();
 
   const stand = (content: TransactionContent) => {
@@ -98,12 +98,12 @@ export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
   return { known, inBlocks, minedIds: new Set(mined.keys()) };
 }
 
-/** What a transaction spends as its origin, and as who pays its fee. Two of the mempool that share one are rivals. */
+/** Returns the nonces that a transaction spends, as origin and as fee payer. Two mempool transactions that share one are rivals. */
 export function spendsOf({ sender, sponsor }: TransactionContent): string[] {
   const payer = sponsor ?? sender;
   return [`origin ${sender.address} ${sender.nonce}`, `payer ${payer.address} ${payer.nonce}`];
 }
 
-/** Every nonce it uses, whatever for. */
+/** Returns every nonce that a transaction uses. */
 export const noncesOf = ({ sender, sponsor }: TransactionContent): string[] =>
   [sender, ...(sponsor === null ? [] : [sponsor])].map(({ address, nonce }) => `${address} ${nonce}`);

@@ -1,4 +1,4 @@
-/** Blocks whose transactions are operations of the name system, put together by hand. */
+/** Hand-made blocks whose transactions are operations of the name system. */
 import { NAME_CONTRACTS, nameToken } from '../../../src/chain/name-system.ts';
 import { clarity } from '../../../src/codec/clarity-encode.ts';
 import { toHex } from '../../../src/codec/hex.ts';
@@ -13,14 +13,14 @@ import { jsonOf } from './payload-text.ts';
 
 const CONTRACT = NAME_CONTRACTS[1];
 
-/** What is done to a name of the namespace `btc`. */
+/** An operation on a name of the namespace `btc`. */
 export interface Operation {
   /** As the contract prints it: `name-register`. */
   op: string;
   zonefile?: string;
   /** Without its namespace; `alice` if not given. */
   name?: string;
-  /** Who gets the token, and from whom: see {@link mintTo} and {@link moveTo}. */
+  /** Event that mints or moves the token: see {@link mintTo} and {@link moveTo}. */
   token?: object;
 }
 

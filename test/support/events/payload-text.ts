@@ -5,7 +5,7 @@ import { parseJson } from '../../../src/chain/payload-reader.ts';
 
 export { jsonOf };
 
-/** The text with `change` made to its value, which the caller knows to be a T. */
+/** Returns the text after `change` has edited its value, which must be a T. */
 export function changed<T>(text: string, change: (value: T) => void): string {
   const value = parseJson(text);
   change(value as T);

@@ -1,4 +1,4 @@
-/** Blocks whose transactions are prints of the stacking contracts, put together by hand. */
+/** Hand-made blocks whose transactions are prints of the stacking contracts. */
 import { clarity } from '../../../src/codec/clarity-encode.ts';
 import { toHex } from '../../../src/codec/hex.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
@@ -13,7 +13,7 @@ export interface PoxEvent {
   value: Uint8Array;
 }
 
-/** The node's event of what pox-5 locks. */
+/** Returns the node's lock event for pox-5. */
 export const locked = (address: string, amount: bigint, until: number, contract = 'pox-5') => ({
   type: 'stx_lock_event',
   stx_lock_event: {
@@ -30,13 +30,13 @@ export const minted = (recipient: string, amount: bigint) => ({
 });
 type NodeEvent = ReturnType<typeof locked> | ReturnType<typeof minted>;
 
-/** What pox-5 prints. */
+/** Returns a print of pox-5. */
 export const printed = (topic: string, fields: Fields = {}): PoxEvent => ({
   contract: `${BOOT}.pox-5`,
   value: clarity.tuple({ topic: clarity.ascii(topic), ...fields }),
 });
 
-/** What the node prints of pox-2 to pox-4. */
+/** Returns a print that the node emits for pox-2 to pox-4. */
 export const stacked = (
   contract: string,
   name: string,
@@ -213,7 +213,7 @@ export const rewardSet = (
   },
 });
 
-/** What a Bitcoin block is announced with. */
+/** Returns the payload that announces a Bitcoin block. */
 export const burnBlock = (
   height: number,
   label: string,

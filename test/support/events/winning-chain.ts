@@ -1,4 +1,4 @@
-/** Which of a stream's events are those of the chain that won, from the payloads alone. */
+/** Selects a stream's events on the winning chain, only from the payloads. */
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 
 export interface BlockHead {
@@ -20,7 +20,7 @@ export interface Seen<Head> {
   event: NodeEvent;
 }
 
-/** The blocks of the stream by their hash, as first announced, and the tip: of the highest the first. Block 0 is one, too. */
+/** The blocks of the stream by hash, as first announced, including block 0. The tip is the first of the highest blocks. */
 export class BlockTree {
   readonly blocks = new Map<string, Seen<BlockHead>>();
   tip: BlockHead | undefined;
@@ -83,7 +83,7 @@ export function treesOf(events: readonly NodeEvent[]): { blocks: BlockTree; burn
 }
 
 /**
- * What a node would have sent had nothing but the winning chain ever been: block 0, the Bitcoin blocks from the lowest
+ * Returns the events that a node would have sent if only the winning chain had existed: block 0, the Bitcoin blocks from the lowest
  * to Bitcoin's tip, and the blocks from 1 to the tip, each once.
  */
 export function winningChain(events: readonly NodeEvent[]): NodeEvent[] {

@@ -1,6 +1,6 @@
 /**
- * The types of the routes that the console and the tour of a client call, generated from our own OpenAPI document.
- * `bun test/support/generate/api-types.ts` writes them anew after a route or a call has changed; a test checks that they are up to
+ * The types of the routes that the console and the tour of a client call, generated from our OpenAPI document.
+ * `bun test/support/generate/api-types.ts` rewrites them after a route or a call has changed; a test checks that they are up to
  * date, and the type check that console and tour compile with them.
  */
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ export async function calledPaths(): Promise<Set<string>> {
   return called;
 }
 
-/** What published clients have types for already, or no client of another server asks. */
+/** Paths that published clients already have types for, or that clients of another server don't call. */
 const NOT_TOURED = ['/extended/v1', '/chainhooks', '/stackside'];
 
 /** Whether the tour of a client calls a path: v3, the current routes of v2, and names. */
@@ -49,10 +49,10 @@ function isToured(path: string, item: object): boolean {
   return !isDeprecated && !NOT_TOURED.some((start) => path.startsWith(start));
 }
 
-/** What the types don't need, which is most of the document. */
+/** Keys that the types don't need: most of the document. */
 const WORDS = new Set(['description', 'summary', 'example', 'examples', 'pattern', 'minimum', 'maximum', 'default']);
 
-/** The document without what is said in words: a property of a schema with one of these names is an object, and stays. */
+/** Removes these keys from the document. A schema property with one of these names is an object, and stays. */
 const withoutWords = (document: OpenAPI3): OpenAPI3 =>
   JSON.parse(
     JSON.stringify(document, (key, value: unknown) =>

@@ -1,17 +1,17 @@
 /** Values of a simulated chain that parameters of the API may have. */
 
-/** Asks the API over a chain; GET if no method is given. */
+/** Calls the API over a chain; the default method is GET. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into
 export type Ask = (target: string, method?: string, sent?: unknown) => Promise<{ status: number; body: any }>;
 
 export interface Candidates {
-  /** What a parameter of an operation may be, the best first; undefined where its schema's example does. */
+  /** Returns values for a parameter of an operation, best first; undefined if its schema's example is good enough. */
   of(operationId: string, name: string): readonly unknown[] | undefined;
   /** Whether an optional parameter is part of the operation's example. */
   also(operationId: string, name: string): boolean;
 }
 
-/** Optional parameters without which an operation says too little. */
+/** Optional parameters that an operation needs for a useful example. */
 const ALSO = new Set(['getFilteredEvents tx_id', 'searchLogs contract_id']);
 
 /** A name that nobody has. */
@@ -42,7 +42,7 @@ async function namesOf(get: Ask) {
   return infos.sort((a, b) => Number(b.zonefile !== '') - Number(a.zonefile !== ''));
 }
 
-/** Those who do most come first: whose lists are least often empty. */
+/** Sorts the most active principals first: their lists are rarely empty. */
 async function bySize(get: Ask, principals: readonly string[]): Promise<string[]> {
   const sizes = await Promise.all(
     principals.map(async (principal) => {
@@ -55,7 +55,7 @@ async function bySize(get: Ask, principals: readonly string[]): Promise<string[]
   return sizes.sort((a, b) => b.size - a.size).map(({ principal }) => principal);
 }
 
-/** What the chain has that a parameter may name. */
+/** Finds things on the chain that a parameter can name. */
 async function lookThrough(get: Ask) {
   const results = async (target: string) => (await get(target)).body.results;
   const holders: string[] = (await results('/extended/v3/tokens/stx/holders?limit=50')).map(
@@ -170,7 +170,7 @@ const valuesOf = ({
 });
 type Values = ReturnType<typeof valuesOf>;
 
-/** What the parameters of a name may be. */
+/** Returns values for parameters, by parameter name. */
 const byNameOf = (found: Found, values: Values): Record<string, readonly unknown[]> => {
   const { everybody, fts, txIds, prints, tip, contracts, names, pools, signers, bitcoin } = found;
   return {
@@ -202,7 +202,7 @@ const byNameOf = (found: Found, values: Values): Record<string, readonly unknown
   };
 };
 
-/** What parameters of single operations may be. */
+/** Returns values for parameters of single operations. */
 function byOperationOf(
   { nfts, txIds, pendingIds, contracts, deployed, managers, stakers, bitcoin }: Found,
   values: Values,
@@ -239,7 +239,7 @@ function byOperationOf(
   };
 }
 
-/** Looks through the chain for what parameters may name. */
+/** Searches the chain for values of parameters. */
 export async function candidatesOf(get: Ask): Promise<Candidates & { values: Record<string, string | number> }> {
   const found = await lookThrough(get);
   const values = valuesOf(found);

@@ -1,4 +1,4 @@
-/** What the routes of the simulated node answer. */
+/** Records the answers of the simulated node's routes. */
 import { createApp } from '../../../src/commands/serve/app.ts';
 import { SimulatedNode } from '../../../src/devnet/node.ts';
 import { templates } from '../../../src/devnet/traffic.ts';
@@ -11,10 +11,10 @@ import { recorder } from './example-hooks.ts';
 
 const BASE = '/stackside/v1/devnet';
 const RECIPIENT = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
-/** What an application takes for this machine's address, since no connection has one. */
+/** Stands for this machine's address, because the requests have no connection. */
 const TOKEN = 'examples';
 
-/** Marks requests as those of this machine. */
+/** Marks requests as coming from this machine. */
 function fromHere(app: ReturnType<typeof createApp>): Pick<typeof app, 'handle'> {
   return {
     handle(request: Request) {

@@ -1,4 +1,4 @@
-/** What the routes of chainhooks answer, in the order of a chainhook's life, and those of the operator. */
+/** Records the answers of the chainhook routes, in the order of a chainhook's life, and of the operator's routes. */
 import { Registry } from 'prom-client';
 import { createApp } from '../../../src/commands/serve/app.ts';
 import { realEnvironment } from '../../../src/commands/serve/environment.ts';
@@ -33,7 +33,7 @@ const SECRETS = { secret: '0'.repeat(64), signing_secret: `whsec_${'A'.repeat(43
 
 interface Recorder {
   answers: Record<string, RecordedExample>;
-  /** Asks, and records the answer. */
+  /** Sends a request, and records the answer. */
   record(
     operationId: string,
     method: string,
@@ -42,7 +42,7 @@ interface Recorder {
   ): Promise<Awaited<ReturnType<Ask>>>;
 }
 
-/** Records what is answered. @param cut makes answers small enough for the document */
+/** Records answers. @param cut makes answers small enough for the document */
 export function recorder(ask: Ask, cut: (body: unknown) => unknown): Recorder {
   const answers: Recorder['answers'] = {};
   return {

@@ -1,4 +1,4 @@
-/** What the operator sees of a server that has run for an hour: this process would show something else each time. */
+/** Example state of a server that has run for an hour: the state of this process would differ each time. */
 import type { HostsState } from '../../../src/api/stackside/server.ts';
 import type { InspectionsState, SystemApi } from '../../../src/api/stackside/system.ts';
 
@@ -15,7 +15,7 @@ const INSPECTED: InspectionsState = {
 };
 const HASH = `0x${'01'.repeat(32)}`;
 
-/** Where a host of a cluster stands. */
+/** State of a cluster host. */
 const exampleHost: NonNullable<HostsState['host']> = {
   name: 'a',
   entry: 1_204_515,
@@ -27,7 +27,7 @@ const exampleHost: NonNullable<HostsState['host']> = {
   deliveries: { held: true, holder: 'a', epoch: 7 },
 };
 
-/** A cluster of which one host is behind, and PostgreSQL replicates to one standby only. */
+/** A cluster with one host that is behind. Its PostgreSQL replicates to only one standby. */
 export const exampleHosts: HostsState = {
   host: exampleHost,
   log: {
@@ -59,7 +59,7 @@ export const exampleHosts: HostsState = {
   problem: null,
 };
 
-/** What the operator sees of such a server. */
+/** The operator's view of this server. */
 export const exampleSystem: SystemApi = {
   refreshTokens: async () => null,
   requestBase: () => ({

@@ -1,5 +1,5 @@
 /**
- * The examples of the OpenAPI document: what a simulated chain answers to each operation. `bun test/support/generate/examples.ts`
+ * The examples of the OpenAPI document: an answer to each operation over a simulated chain. `bun test/support/generate/examples.ts`
  * writes them.
  */
 import { Database } from 'bun:sqlite';
@@ -30,7 +30,7 @@ const ANSWERS = join(folder, 'answers.json');
 
 const VERSION = 'stackside v1.0.0 (main:abc1234)';
 
-/** So many events of the chain have what the example of a chainhook matches. */
+/** Number of the chain's events to search for a match of the example chainhook. */
 const EVENTS_OF_HOOKS = 200;
 
 const chainOptions = { seed: 2, blocks: 140, accounts: 12, transactionsPerBlock: 6, staking: 30, forkEvery: 0 };
@@ -53,7 +53,7 @@ export function targetOf({ path, detail }: Route, parameters: Parameters): strin
   return query.size === 0 ? filled : `${filled}?${query}`;
 }
 
-/** Whether an answer shows what the operation is for: it isn't empty, and its balance isn't zero. */
+/** Reports whether an answer is a useful example: it isn't empty, and its balance isn't zero. */
 function isTelling(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return body !== '';
   const lists = Object.values(body).filter(Array.isArray);
@@ -62,7 +62,7 @@ function isTelling(body: unknown): boolean {
   return lists.every((list) => list.length > 0) && balance !== '0' && total !== '0' && bonds?.count !== 0;
 }
 
-/** A body small enough for the document: each list with its first item alone. */
+/** Shortens a body for the document: each list keeps only its first item. */
 function cut(body: unknown): unknown {
   if (Array.isArray(body)) return body.slice(0, 1).map(cut);
   if (typeof body !== 'object' || body === null) return body;
@@ -84,7 +84,7 @@ function* combinations(
   }
 }
 
-/** The first request whose answer tells something, else the first that is answered at all. */
+/** Returns the first request with a useful answer, or else the first with any answer. */
 export async function firstTelling(route: Route, candidates: Candidates, ask: Ask) {
   const { operationId, parameters } = route.detail;
   const asked = parameters.filter(({ name, required }) => required || candidates.also(operationId, name));
@@ -101,7 +101,7 @@ export async function firstTelling(route: Route, candidates: Candidates, ask: As
   return fallback;
 }
 
-/** What is recorded of a route: parameters only where they differ from the example that their schemas have. */
+/** Records the example of a route, with only the parameters that differ from the examples in their schemas. */
 async function exampleOf(route: Route, candidates: Candidates, ask: Ask): Promise<RecordedExample> {
   const { parameters, body } = await firstTelling(route, candidates, ask);
   const own = route.detail.parameters
@@ -115,7 +115,7 @@ async function exampleOf(route: Route, candidates: Candidates, ask: Ask): Promis
   };
 }
 
-/** Asks an application. */
+/** Sends requests to an application. */
 const asking =
   (app: Pick<AnyElysia, 'handle'>): Ask =>
   async (target, method = 'GET', sent) => {
@@ -130,7 +130,7 @@ const asking =
 /** A transaction that a faucet would have sent. */
 const given = transfer(alice, 0, 180);
 const stacksFaucet = () => ({ send: async () => ({ txId: given.id, txRaw: given.raw.slice(2) }) });
-/** They give what was made by hand: a simulated chain has no node that takes transactions. */
+/** Faucets with hand-made answers: a simulated chain lacks a node that accepts transactions. */
 const faucets: Faucets = {
   stx: stacksFaucet,
   sbtc: stacksFaucet,
@@ -139,7 +139,7 @@ const faucets: Faucets = {
     balance: async () => 0.0101,
   }),
 };
-/** Figures of a server that has run for an hour: those of this process would differ each time. */
+/** Status of a server that has run for an hour: this process's values would differ each time. */
 const status: ServerReadings['status'] = async () => ({
   server_version: VERSION,
   mode: 'full',
@@ -190,7 +190,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   getManyTransactions: { tx_ids: example('tx_id') },
 };
 
-/** Has a token of each kind, as if a node had been asked about it. */
+/** Stores metadata for a token of each kind, as if the node had returned it. */
 async function sayOfTokens(directory: string, now: () => number): Promise<void> {
   using open = openAt(directory);
   const { run } = commandsOf<TokenCommands>(open.ingest.commander({ ...systemClock, now }));
@@ -218,7 +218,7 @@ async function sayOfTokens(directory: string, now: () => number): Promise<void> 
   }
 }
 
-/** Hands a way to ask the API over a chain; the clock is at its last event. */
+/** Calls `use` with a function that calls the API over a chain. The clock is at the chain's last event. */
 async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) => Promise<T>): Promise<T> {
   const now = () => (events.at(-1)?.receivedAt ?? 0) / MICROSECONDS_PER_MILLISECOND;
   using directory = ingestOf(events);
@@ -249,7 +249,7 @@ async function recorded(routes: readonly Route[], ask: Ask, candidates: Candidat
 
 const SEMI_FUNGIBLE = 'getSftMetadata';
 
-/** The example of a token that most chains have no contract of. */
+/** Records the example of a semi-fungible token, which most chains lack. */
 async function semiFungibleExample(routes: readonly Route[]): Promise<RecordedExample> {
   const simulated = devnetEvents({ seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 6, semiFungible: true });
   return overChain([...simulated].map(received), async (get) => {
@@ -277,7 +277,7 @@ async function forkExamples(routes: readonly Route[]): Promise<Examples['answers
   });
 }
 
-/** What a chain answers to each operation that isn't deprecated, and values of it for parameters. */
+/** Records a chain's answer to each operation that isn't deprecated, and values for parameters. */
 export async function recordExamples(): Promise<Examples> {
   const routes = resources(VERSION, () => 0, faucets, server)
     .flat()
@@ -301,6 +301,6 @@ if (import.meta.main) {
   const lines = Object.entries(answers).map(([id, recorded]) => `${JSON.stringify(id)}: ${JSON.stringify(recorded)}`);
   await Bun.write(VALUES, `${JSON.stringify(values, null, 2)}\n`);
   await Bun.write(ANSWERS, `{\n${lines.join(',\n')}\n}\n`);
-  // Parameters are recorded where they differ from the values, which are those that were there when this began.
+  // Parameters are recorded if they differ from the values, which were read before this run.
   if (!Bun.deepEquals(before, values)) process.stdout.write('The values have changed: run this once more.\n');
 }

@@ -1,5 +1,5 @@
 /**
- * What the schemas of filters say elsewhere: the type that `stackside/test` has of a filter, and the table of
+ * Writes two texts from the schemas of filters: the filter type of `stackside/test`, and the table of
  * docs/chainhooks.md. `bun test/support/generate/filter-types.ts` writes both; a test checks that they are up to date.
  */
 import { join } from 'node:path';

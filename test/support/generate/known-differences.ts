@@ -1,6 +1,6 @@
 /**
- * The table of docs/migration.md that says where a Stackside answers otherwise than the API it takes the place of, made of the
- * declarations by which `stackside compare` tells differences apart: `bun test/support/generate/known-differences.ts` writes it.
+ * The table in docs/migration.md of answers that differ from the API that Stackside replaces, generated from the
+ * declarations that `stackside compare` uses to classify differences: `bun test/support/generate/known-differences.ts` writes it.
  */
 import { join } from 'node:path';
 import { referenceReasons } from '../../../src/commands/compare/known-differences.ts';

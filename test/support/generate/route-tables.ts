@@ -32,7 +32,7 @@ function rowOf({ method, path, detail }: ReturnType<typeof presentRoutes>[number
   return `| \`${method === 'GET' ? '' : `${method} `}${path}\` | ${detail.summary}${needsKey} |\n`;
 }
 
-/** Beginnings of paths, in the order of the tables. A route is in the first table whose beginning it has. */
+/** Path prefixes, in the order of the tables. A route belongs to the first table with a matching prefix. */
 const PREFIXES = ['/extended/v3', '/extended/v2', '/extended', '/stackside/v1/devnet', '/stackside/v1', '/metadata/v1'];
 
 const prefixOf = (path: string): string => PREFIXES.find((prefix) => path.startsWith(prefix)) ?? path;

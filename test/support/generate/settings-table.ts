@@ -19,7 +19,7 @@ function defaultText(declared: Grouped, command: CommandName): string {
   return value === null ? inCell(declared.absent ?? '') : code(value);
 }
 
-/** The default, and after it those of the commands that have others. */
+/** Returns the default, followed by the defaults of commands that differ. */
 function defaultsText(declared: Grouped): string {
   const [first = 'serve', ...others] = declared.commands;
   const usual = defaultText(declared, first);

@@ -1,6 +1,6 @@
 /**
  * The tables of schema.sql as the source names them: columns, types, nullability and keys.
- * `bun test/support/generate/table-shapes.ts` writes them anew after the schema has changed; a test checks that they are up to date.
+ * `bun test/support/generate/table-shapes.ts` rewrites them after the schema has changed; a test checks that they are up to date.
  */
 import { Database } from 'bun:sqlite';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ interface Column {
   name: string;
   type: string;
   isRequired: number;
-  /** Its place in the primary key, from 1; 0 where it is no part of it. */
+  /** Position in the primary key, from 1; 0 if the column isn't part of the key. */
   inKey: number;
 }
 
@@ -43,7 +43,7 @@ export function tableShapes(): string {
     const typeOf = ({ name, type, isRequired, inKey }: Column): string => {
       // SQLite gives the number.
       if (name === 'id' && type === 'INTEGER' && primary.length === 1 && inKey === 1) return 'id';
-      // A primary key is never null, whether or not the schema says so.
+      // A primary key is never null, even without NOT NULL in the schema.
       return `${type.toLowerCase()}${isRequired === 1 || inKey > 0 ? '' : '?'}`;
     };
     return [

@@ -18,7 +18,7 @@ interface TransferRow extends Stored<'events', 'position' | 'event_index'> {
   address: string;
   memo: Uint8Array | null;
   printer: string | null;
-  /** `printed` of the stored row; null where none is stored. */
+  /** `printed` of the stored row; null if there is none. */
   stored: number | null;
 }
 

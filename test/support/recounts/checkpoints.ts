@@ -10,7 +10,7 @@ import type { Recount } from './recount.ts';
 
 interface HistoryRow extends Stored<'principal_transactions', 'events'> {
   height: number;
-  /** Null for a row that is no transaction of the account. */
+  /** Null for a row that isn't a transaction of the account. */
   affected: number | null;
   /** Items that the row adds to the count of the next checkpoint: 1 for a transaction or a reward, else 0. */
   counts: number;
@@ -19,7 +19,7 @@ interface HistoryRow extends Stored<'principal_transactions', 'events'> {
   sent: string;
   received: string;
   fee: string;
-  /** Decimal; -1 where no nonce was spent. */
+  /** Decimal; -1 if no nonce was spent. */
   nonce: string;
   mined: string;
 }

@@ -103,7 +103,7 @@ const anchorCounts: readonly Recount[] = [
   equal('total of anchors', 'SELECT coalesce(max(ordinal), 0) AS stored, count(*) AS counted FROM anchor_burn_blocks'),
 ];
 
-/** The day of a position. The block's row has the time of its transactions, those of block 0 too. */
+/** Returns the day of a position. The block's row has the time of its transactions, even for block 0. */
 const dayOf = (position: string): string =>
   `((SELECT block_time FROM blocks b WHERE b.height = ${heightIn(position)}) / ${SECONDS_OF_A_DAY})`;
 
@@ -308,7 +308,7 @@ const supplyOfBlocks: Recount = {
   },
 };
 
-/** Accounts of an index that begins at a block: each that a block touched is asked of the node, or waits for that. */
+/** Accounts of an index that starts at a block: each account that a block touched has been looked up, or waits for its lookup. */
 const asked: Recount = {
   name: 'accounts that the node was asked about',
   *find(db) {

@@ -1,4 +1,4 @@
-/** Recounts what contracts and tokens are found by. */
+/** Recounts the name parts that searches find contracts and tokens by. */
 import type { Database } from 'bun:sqlite';
 import { NAME_PART, type NamePartKind, STATUS } from '../../../src/store/rows/enums.ts';
 import { assetNameOf, contractNameOf, type NamePartRow, nameParts } from '../../../src/store/rows/name-parts.ts';
@@ -9,7 +9,7 @@ interface Named {
   name: string;
 }
 
-/** What has a name of each kind. */
+/** The things with a name, by kind. */
 const named: Readonly<Record<NamePartKind, string>> = {
   contract: `SELECT DISTINCT p.id, p.address AS name FROM contracts c JOIN transactions t ON t.position = c.position
                JOIN principals p ON p.id = c.contract_id WHERE t.status = ${STATUS.success}`,

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 
 /** Compares derived rows of an index with the rows that they were made from. */
 export interface Recount {
-  /** What is compared. */
+  /** Name of the comparison. */
   name: string;
   /** Yields a sentence for each problem. */
   find(db: Database): Iterable<string>;

@@ -279,7 +279,7 @@ const bondsAndRewards: Recount = {
   },
 };
 
-/** Locked STX must not exceed the balance, where it is known: an index that begins at a block asks its node about accounts. */
+/** Locked STX must not exceed a known balance. An index that starts at a block fetches balances from its node. */
 const locks: Recount = {
   name: 'locked STX against balances',
   *find(db) {

@@ -1,7 +1,7 @@
 /** A TCP proxy on the loopback that cuts connections after a number of bytes, or carries nothing at all. */
 import type { Socket, TCPSocketListener } from 'bun';
 
-/** Where the next connection to be cut ends: after so many bytes of what the client sends, or of what the server does. */
+/** Point at which the next connection is cut: after a number of bytes from the client, or from the server. */
 export interface Cut {
   of: 'client' | 'server';
   after: number;
@@ -9,7 +9,7 @@ export interface Cut {
 
 export interface CutProxy extends Disposable {
   readonly port: number;
-  /** Cuts whatever is open once so many more bytes were carried; those before the cut arrive. Null cuts no more. */
+  /** Cuts each open connection after this many more bytes. Bytes before the cut arrive. Null stops cutting. */
   cutAfter(cut: Cut | null): void;
   /** Bytes carried since {@link CutProxy.count} was called last. */
   count(): Record<Cut['of'], number>;
@@ -22,7 +22,7 @@ export interface CutProxy extends Disposable {
 type Side = Cut['of'];
 interface Pair {
   sockets: Partial<Record<Side, Socket<Pair>>>;
-  /** What waits for a side to take it. */
+  /** Bytes that each side has yet to accept. */
   waiting: Record<Side, Uint8Array[]>;
 }
 
@@ -38,12 +38,12 @@ export function cutProxy(target: number): CutProxy {
   function end(pair: Pair): void {
     pairs.delete(pair);
     for (const side of ['client', 'server'] as const) {
-      // What was carried before the cut arrives, and then the end.
+      // The bytes before the cut arrive, then the end.
       pair.sockets[side]?.end();
     }
   }
 
-  /** Hands on what waits for a side, as far as it takes it. */
+  /** Sends a side its waiting bytes, as many as it accepts. */
   function flush(pair: Pair, side: Side): void {
     const socket = pair.sockets[side];
     if (socket === undefined || isHeld) return;

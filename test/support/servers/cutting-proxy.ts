@@ -1,6 +1,6 @@
-/** A TCP proxy that cuts connections when a test says so: before or after what is on its way arrives. */
+/** A TCP proxy that cuts connections for tests, before or after the bytes in flight arrive. */
 
-/** What becomes of bytes on their way. `lost`: the connection ends before they arrive; `last`: it ends after. */
+/** Outcome of bytes in flight. `lost`: the connection ends before they arrive; `last`: it ends after. */
 export type Fate = 'passed' | 'lost' | 'last' | 'held';
 
 export interface CuttingProxy extends Disposable {

@@ -4,7 +4,7 @@ import type { Place } from '../../../src/places/files.ts';
 import type { Seen } from '../property.ts';
 import type { S3Server } from './s3-server.ts';
 
-/** A place whose caller ends at one of its requests, which is done or not, and never answered. */
+/** Returns a store whose caller dies during one of its requests. The request may take effect, but is never answered. */
 export function mortal(
   whole: Place,
   lives: { requests: number; isDone: boolean },

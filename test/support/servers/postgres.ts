@@ -1,4 +1,4 @@
-/** PostgreSQL servers of a test: one, or several of which each commit waits for a standby. */
+/** PostgreSQL servers of a test: one, or several with commits that wait for a standby. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SQL } from 'bun';
@@ -25,7 +25,7 @@ export interface PostgresServer extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-/** What tests need of a server: real syncs, little memory, no other address than the loopback. */
+/** Returns the settings for tests: real syncs, little memory, and only a loopback address. */
 const configuration = (port: number, directory: string): string[] => [
   `port = ${port}`,
   "listen_addresses = '127.0.0.1'",
@@ -35,7 +35,7 @@ const configuration = (port: number, directory: string): string[] => [
   'autovacuum = off',
 ];
 
-/** Whether the server that uses a data directory takes connections: a line of this file says so. */
+/** Reports whether the server of a data directory accepts connections, as its PID file shows. */
 function isReady(data: string): boolean {
   const file = join(data, 'postmaster.pid');
   return existsSync(file) && readFileSync(file, 'utf8').split('\n')[7]?.trim() === 'ready';
@@ -43,7 +43,7 @@ function isReady(data: string): boolean {
 
 /**
  * Starts a server.
- * @param make makes its data directory @param port where it listens @param settings more of its configuration
+ * @param make makes its data directory @param port its TCP port @param settings additional configuration
  */
 async function serverOf(
   make: (data: string) => Promise<void>,
@@ -88,7 +88,7 @@ const initialise = (data: string): Promise<void> =>
 /** Starts one server. */
 export const startPostgres = (): Promise<PostgresServer> => serverOf(initialise);
 
-/** Servers of which one is written and the others copy it: a commit waits until one of the others has it on its disk. */
+/** A primary and its standbys: a commit waits until a standby has it on disk. */
 export interface PostgresQuorum extends AsyncDisposable {
   /** The addresses of all servers; they stay the same. */
   readonly url: string;
@@ -96,13 +96,13 @@ export interface PostgresQuorum extends AsyncDisposable {
   standbys(): readonly PostgresServer[];
   /** Kills the primary, unless it is dead. The standby that has most becomes the primary, and the others copy that one. */
   failOver(): Promise<void>;
-  /** The same, but the primary lives on, cut off from the others. @returns it, for whoever ends it */
+  /** Does the same, but leaves the primary running, cut off from the others. @returns the old primary, which the caller must stop */
   cutOff(): Promise<PostgresServer>;
   /** Puts a new standby on the port of a primary that was killed. */
   replace(): Promise<void>;
 }
 
-/** How a standby is called among those that commits wait for. */
+/** Returns the name of a standby that commits wait for. */
 const nameOf = (port: number): string => `s${port}`;
 
 const connectionTo = (primary: PostgresServer, standby: number): string =>
@@ -150,7 +150,7 @@ export async function startQuorum(standbys = 2): Promise<PostgresQuorum> {
   }
 
   async function promote(): Promise<void> {
-    // Whoever got more of the old primary than the new one has could not follow that.
+    // A standby that is ahead of the new primary couldn't follow it.
     await Promise.all(others.map((one) => follow(one, '')));
     const isReceiving = async (one: PostgresServer) => (await one.run('SELECT 1 FROM pg_stat_wal_receiver')).length > 0;
     await until(async () => !(await Promise.all(others.map(isReceiving))).includes(true), 'standbys that copy nothing');

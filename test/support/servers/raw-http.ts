@@ -1,7 +1,7 @@
 /** Requests byte by byte, as no client library would make them. */
 
 export interface RawAnswer {
-  /** Of the status line; 0 where the connection was closed without one. */
+  /** Status code; 0 if the connection was closed without a status line. */
   status: number;
   /** The status line and the headers, in lower case. */
   head: string;

@@ -10,7 +10,7 @@ export const hasRedis = program !== null;
 export interface RedisServer extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  /** Ends the server as a crash does; what it wrote to its file stays. */
+  /** Kills the server, as a crash does; its file stays. */
   kill(): Promise<void>;
   /** Starts it again on the same port. */
   restart(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * A small S3 for tests: keeps objects in memory, and answers signed requests alone. It checks the signature as the protocol
- * has it (AWS Signature Version 4, in the query), and fails as a test says.
+ * A small S3 for tests: keeps objects in memory, and answers only signed requests. It checks the signature as the protocol
+ * defines (AWS Signature Version 4, in the query), and fails when a test tells it to.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 export const S3_KEYS = { accessKeyId: 'AKEXAMPLE', secretAccessKey: 'secret/of+example', region: 'eu-test-1' };
 
 /**
- * What happens to a request in place of its answer. `torn`: half of the body arrives. `unanswered`: it is done, and the answer is
+ * Fault that replaces a request's answer. `torn`: half of the body arrives. `unanswered`: it is done, and the answer is
  * lost. `late`: it is done after other work of the process.
  */
 type S3Fault = { status: number; code: string } | 'cut' | 'stalled' | 'torn' | 'unanswered' | 'late';
@@ -32,7 +32,7 @@ export interface S3Server extends Disposable {
   clear(): void;
   /** Number of the newest changes of objects that lists don't show yet. */
   listsLack: number;
-  /** Decides what becomes of the next requests. */
+  /** Chooses the fault of each following request, or null for none. */
   fail: (request: S3Request) => S3Fault | null;
 }
 
@@ -64,7 +64,7 @@ function signatureOf(method: string, url: URL, host: string): string {
 const refusal = (status: number, code: string): Response =>
   new Response(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>as a test says</Message></Error>`, { status });
 
-/** Why a request is refused; null where it is signed as it should be. */
+/** Returns the error for a request with a bad signature, or null if the signature is correct. */
 function unsigned(request: Request, url: URL): Response | null {
   const [key, , region] = (url.searchParams.get('X-Amz-Credential') ?? '').split('/');
   if (key === undefined || key === '') return refusal(403, 'AccessDenied');
@@ -95,7 +95,7 @@ const LATE_TURNS = 20;
 /** Names of a page of a list; few, so that tests meet several pages. */
 const PAGE = 10;
 
-/** A page of a list, whose keys are encoded as clients ask for it. */
+/** Returns a page of a list, with its keys in the encoding that the client requested. */
 function listed(paths: readonly string[], bucket: string, query: URLSearchParams): Response {
   const [prefix, after] = [query.get('prefix') ?? '', query.get('start-after') ?? ''];
   const keys = paths

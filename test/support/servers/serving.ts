@@ -13,11 +13,11 @@ export interface Serving extends AsyncDisposable {
   readonly events: string;
   /** Posts to it as a node does. */
   post(events: Iterable<NodeEvent>): Promise<void>;
-  /** Asks the API. */
+  /** Sends a request to the API. */
   get(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** Starts commands of the program for a server: those of the executable, where tests run one, cost half of the source's. */
+/** Starts commands of the program for a server. If tests run the executable, a command costs half as much as from source. */
 export const startOwnProcess = processesOf(command);
 
 /** Nobody listens there. */
@@ -25,9 +25,9 @@ export const NO_NODE = 'http://127.0.0.1:1';
 
 /**
  * @param given settings by name, as text
- * @param directory its data, which then stays; else a directory of its own that goes with it
- * @param variables of the process, of which it sees no others
- * @param environment what of the world is another than the real one
+ * @param directory its data, which then stays; by default, a new directory that is deleted with it
+ * @param variables all environment variables of the process
+ * @param environment replacements for parts of the real environment
  */
 export async function serving(
   given: Record<string, string> = {},

@@ -1,11 +1,11 @@
-/** A simulated node's RPC interface without a socket, whose answers a test may change. */
+/** A simulated node's RPC interface without a socket. Tests can change its answers. */
 import { fromHex } from '../../../src/codec/hex.ts';
 import type { SimulatedChain } from '../../../src/devnet/chain.ts';
 import { answerRpc, type ServedNode } from '../../../src/devnet/rpc.ts';
 import type { NodeRpc } from '../../../src/node/rpc.ts';
 import { impatientClock } from '../time/impatient-clock.ts';
 
-/** What a node that lies makes of an answer; the answer itself where it says the truth. */
+/** Changes an answer, as a faulty node would; returns the answer itself if it stays correct. */
 export type Lie = (url: URL, answer: Response) => Response | Promise<Response>;
 
 export const honest: Lie = (_, answer) => answer;

@@ -2,7 +2,7 @@
 import { RedisClient } from 'bun';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 
-/** What a client says of itself. */
+/** The handshake fields that a client sends. */
 export type Handshake = Readonly<Record<string, string>>;
 
 interface Kept {
@@ -70,7 +70,7 @@ export class SnpBroker {
     for (const event of events) this.#kept.push({ sequence: (this.#kept.at(-1)?.sequence ?? 0) + 1, event });
   }
 
-  /** Sends the clients a message once more. */
+  /** Sends the clients a message again. */
   repeat(sequence: number): Promise<void> {
     const found = this.#kept.find((one) => one.sequence === sequence)!;
     const again = { ...found, sequence: (this.#kept.at(-1)?.sequence ?? 0) + 1 };
@@ -125,7 +125,7 @@ export class SnpBroker {
     await this.#run('XADD', ...values);
   }
 
-  /** Where a client's stream begins, by what it says. */
+  /** Returns the position at which a client's stream starts, from its handshake. */
   #startOf({ last_message_id: id, last_index_block_hash: hash }: Handshake): number {
     const byMessage = this.#kept.findIndex(({ sequence }) => `${sequence}-0` === id);
     const byBlock = hash === '' ? -1 : this.#kept.findIndex(({ event }) => indexHashOf(event) === hash);

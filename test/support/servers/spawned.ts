@@ -1,6 +1,6 @@
 /**
- * Programs whose output goes to a file. Bun sometimes stops reading a child's pipe for good, once it has had much: whoever waits for
- * the end of the output then waits for ever.
+ * Programs whose output goes to a file. After much output, Bun sometimes stops reading a child's pipe: a test that waits for
+ * the end of the output then never ends.
  */
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,6 +32,6 @@ function withFile<Child extends { exited: Promise<number> }>(use: (output: numbe
 export const spawned = (command: string[], options: SpawnOptions) =>
   withFile((output) => Bun.spawn(command, { ...options, stdin: 'ignore', stdout: output, stderr: output }));
 
-/** Starts a program whose stdout is read while it runs. `printed` is what it wrote to stderr, once it has ended. */
+/** Starts a program whose stdout is read while it runs. `printed` resolves to its stderr after it has ended. */
 export const spawnedWithStdout = (command: string[], options: SpawnOptions) =>
   withFile((output) => Bun.spawn(command, { ...options, stdin: 'ignore', stdout: 'pipe', stderr: output }));

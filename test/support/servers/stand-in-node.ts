@@ -1,20 +1,20 @@
 /** A small server in the place of a node's RPC interface. */
 
-/** What it was asked. */
+/** A request that the node received. */
 export interface Asked {
   method: string;
   /** With the query. */
   path: string;
   headers: Headers;
   body: Uint8Array;
-  /** Aborted once who asked has left. */
+  /** Aborted when the client has disconnected. */
   signal: AbortSignal;
 }
 
 export interface StandInNode extends Disposable {
   readonly url: string;
   readonly asked: Asked[];
-  /** Changes what it answers for a path without query; undefined for 404. */
+  /** Changes the answer for a path without query; undefined for 404. */
   answer(path: string, response: ((asked: Asked) => Response | Promise<Response>) | undefined): void;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Servers of the system's packages (PostgreSQL, Redis, nginx, HAProxy) for tests that need a real one. A test starts its own, in a directory
- * of its own, on the loopback. The system's own servers and their data are never touched.
+ * of its own, on the loopback. Tests never touch the servers that the system runs, or their data.
  */
 import { afterAll, describe } from 'bun:test';
 import { randomInt } from 'node:crypto';
@@ -30,7 +30,7 @@ const debianFolders = (): string[] =>
         .map((version) => join(DEBIAN, version, 'bin'))
     : [];
 
-/** The path of an installed program; null where there is none. */
+/** Returns the path of an installed program, or null if it isn't installed. */
 export function programNamed(name: string): string | null {
   // Debian's path of a user who isn't root lacks the last.
   return Bun.which(name, { PATH: [...debianFolders(), process.env.PATH ?? '', '/usr/sbin'].join(':') });
@@ -49,7 +49,7 @@ export function describeWith(
 /** Starts a program as the user that servers run as. */
 const spawnAsServer = (command: string[]) => spawned(command, { ...user, cwd: '/' });
 
-/** Runs a program of a server to its end. @throws Error with what it printed, where it fails */
+/** Runs a program of a server to its end. @throws Error with its output if it fails */
 export async function runAsServer(...command: string[]): Promise<void> {
   const { child, printed } = spawnAsServer(command);
   const text = await printed;
@@ -64,7 +64,7 @@ export interface ServerProcess {
 
 /**
  * Starts a server in the foreground, and waits until it is ready.
- * @throws Error with what it printed, where it ends before
+ * @throws Error with its output if it ends before that
  */
 export async function startAsServer(
   command: string[],
@@ -84,7 +84,7 @@ export async function startAsServer(
   };
 }
 
-/** Systems choose ports above these for connections and for servers that ask for any port. */
+/** Port range below the ports that systems assign to connections and to servers without a fixed port. */
 const PORTS = { first: 21_000, end: 32_000 };
 
 /** Returns a port of the loopback that nobody uses. No other process gets it by chance before its server is started, or while it is down. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export interface WebServer extends Disposable {
   /** The URL of the directory. */
   readonly url: string;
-  /** Names that were asked for. */
+  /** Names of the requested files. */
   readonly asked: string[];
   /** Answers in place of the file of a name; null for the file. */
   answer: (name: string, request: Request) => Response | null | Promise<Response | null>;

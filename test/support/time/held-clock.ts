@@ -1,4 +1,4 @@
-/** The system's clock, but for what waits exactly as long as a test says: that waits until the test lets it go on. */
+/** The system's clock, except that waits of the lengths that a test gives last until the test ends them. */
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 
 export interface HeldClock extends Clock {
@@ -15,7 +15,7 @@ interface Held {
 
 /**
  * @param lengths the waits that are held, in milliseconds
- * @param now what it says the time is, in Unix milliseconds
+ * @param now returns the time, in Unix milliseconds
  */
 export function heldClock(lengths: readonly number[], now: () => number = systemClock.now): HeldClock {
   const held = new Map(lengths.map((length) => [length, new Set<Held>()]));
@@ -24,7 +24,7 @@ export function heldClock(lengths: readonly number[], now: () => number = system
     if (waiting === undefined) throw new Error(`waits of ${milliseconds} ms are not held`);
     return waiting;
   };
-  /** What only {@link HeldClock.pass} moves, so that nothing is late because the machine is. */
+  /** Only {@link HeldClock.pass} moves this time, so that a slow machine makes nothing late. */
   let monotonic = 0;
   const hold = (milliseconds: number, one: Held): (() => void) => {
     heldFor(milliseconds).add(one);

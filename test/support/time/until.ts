@@ -1,4 +1,4 @@
-/** Waiting for what comes at a time of its own. */
+/** Waits for conditions that become true at an unknown time. */
 
 /** Looks between which a moment passes. Only ends a hang: on a busy machine a look takes as much longer as all else. */
 const MAX_LOOKS = 10_000;
@@ -7,7 +7,7 @@ const FIRST_MS = 1;
 const MAX_PAUSE_MS = 30;
 const LONGER = 1.25;
 
-/** Waits until something holds. @throws Error that names what did not come */
+/** Waits until a condition holds. @throws Error that names the condition that didn't come true */
 export async function until(holds: () => boolean | Promise<boolean>, what = 'what was waited for'): Promise<void> {
   let moment = FIRST_MS;
   for (let look = 0; look < MAX_LOOKS; look++) {
