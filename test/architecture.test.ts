@@ -8,7 +8,10 @@ import ts from 'typescript';
 const ROOT = new URL('..', import.meta.url).pathname;
 const sources = [...new Glob('src/**/*.{ts,tsx}').scanSync(ROOT)].filter((file) => !file.endsWith('.d.ts')).sort();
 
-/** The parts, from the bottom up. Those of one line don't import each other. A file is of the part with the longest name. */
+/**
+ * The parts of the source, from the bottom up. Parts on one line don't import each other. A file belongs to the part
+ * with the longest matching name.
+ */
 const LAYERS: readonly (readonly string[])[] = [
   ['src/base/'],
   ['src/codec/'],
@@ -47,7 +50,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/console/app/'],
   ['src/log.ts'],
   ['src/settings/', 'src/metrics/'],
-  // The addresses of threads' files are beside main.ts, since the compiled executable finds them there.
+  // The addresses of the threads' files are next to main.ts, because the compiled executable looks for them there.
   ['src/thread-urls.ts'],
   ['src/commands/', 'src/testing/'],
   [
@@ -66,7 +69,7 @@ interface Edge {
   to: string;
 }
 
-/** Every import of a file: static, dynamic, and of types alone. */
+/** Returns every import of a file: static, dynamic and type-only. */
 async function importsOf(file: string): Promise<Edge[]> {
   const { importedFiles } = ts.preProcessFile(await Bun.file(join(ROOT, file)).text(), true, true);
   return importedFiles

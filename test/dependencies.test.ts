@@ -1,4 +1,7 @@
-/** What package.json installs is what the code imports: no more for those who run it, nothing unknown for those who build it. */
+/**
+ * package.json installs the packages that the code imports: users install nothing unused, and every import of the build
+ * is declared.
+ */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Glob } from 'bun';

@@ -1,6 +1,6 @@
 /**
- * The pages hold together, and their examples work. A code block with the info word `sh` runs as printed, against a demo; one
- * with `sh not-run` or `http not-run` has placeholders, or needs what isn't here.
+ * The pages' links are valid, and their examples work. A code block with the info string `sh` runs as printed, against
+ * a demo. One with `sh not-run` or `http not-run` has placeholders, or needs something that the test lacks.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const pages = ['*.md', '{docs,bench,packaging}/**/*.md', 'examples/*/*.md', 'tes
   .sort();
 
 interface CodeBlock {
-  /** What follows the fence, such as `sh not-run`; empty for an indented block. */
+  /** Text after the fence, such as `sh not-run`. Empty for an indented block. */
   info: string;
   code: string;
 }
@@ -29,7 +29,7 @@ function blocksOf(page: string): CodeBlock[] {
   return [...page.matchAll(FENCED)].map(([, info = '', code = '']) => ({ info, code }));
 }
 
-/** What GitHub makes of headings. */
+/** Returns the anchors that GitHub creates for headings. */
 function anchorsOf(page: string): Set<string> {
   const headings = [...page.replace(FENCED, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
   return new Set(
@@ -71,7 +71,7 @@ test('every script that a page runs is in package.json', () => {
   expect(named.map(([, name = '']) => name).filter((name) => !(name in manifest.scripts))).toEqual([]);
 });
 
-/** Pages without an example that runs here, or whose first one doesn't, each with the reason. */
+/** Pages without an example that runs here, or whose first example doesn't, each with the reason. */
 const notRun: Record<string, string> = {
   'docs/architecture.md': 'has no example: it explains the source',
   'docs/sizing.md': 'has no example: it has figures',
@@ -118,7 +118,7 @@ describeWith('curl', Bun.which('curl') !== null, () => {
   beforeAll(async () => {
     directory = dataDirectory();
     server = await demo({ data: join(directory.path, 'stackside-data'), pastBlocks: '25' });
-    // `stackside` is what STACKSIDE_BINARY names, or the source; curl fails where the status says so.
+    // `stackside` is the program in STACKSIDE_BINARY, or the source. curl fails on an error status.
     const program = command.map((word) => `'${word}'`).join(' ');
     writeFileSync(join(directory.path, 'stackside'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });
     writeFileSync(join(directory.path, '.curlrc'), 'fail-with-body\n');
@@ -141,7 +141,7 @@ describeWith('curl', Bun.which('curl') !== null, () => {
   /** Runs a block; one that starts a server has run once the server is ready. */
   async function run(code: string): Promise<void> {
     const script = code.replaceAll('127.0.0.1:3999', new URL(server.api).host);
-    // A group of its own, which ends with the server that it started.
+    // The block runs in a separate process group, which ends with the server that the block started.
     const child = Bun.spawn(['bash', '-euo', 'pipefail', '-c', script], {
       cwd: directory.path,
       env: environment,

@@ -1,9 +1,9 @@
-/** Tests wait for what happens and never for time to pass, and none has a limit that a busy machine could exceed. */
+/** Tests wait for events and never for time to pass. None has a time limit that a busy machine could exceed. */
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What reads the clock, waits for it or limits by it. Comments and programs in strings count too. */
+/** Code that reads the clock, waits for it or sets a time limit. Comments and programs in strings count as well. */
 const clocks = new RegExp(
   [
     /\bsleep(Sync)?\b/,
@@ -29,7 +29,7 @@ const clocks = new RegExp(
   'g',
 );
 
-/** What a file may use of these, with the reason. */
+/** The uses that a file may have, with the reason. */
 const allowed: Readonly<Record<string, { use: readonly string[]; because: string }>> = {
   'support/time/until.ts': {
     use: ['sleep'],
@@ -77,7 +77,7 @@ const allowed: Readonly<Record<string, { use: readonly string[]; because: string
   },
   'codec/malformed.test.ts': { use: ['cpuUsage'], because: 'this time stands still while other processes run' },
 };
-/** Names what is refused. */
+/** This file, which contains the rejected words. */
 const OWN = 'no-clock.test.ts';
 
 /** The words of a text that speak of the clock. */
@@ -91,7 +91,7 @@ test('tests and their helpers read no clock', () => {
     const words = new Set(found(readFileSync(join(import.meta.dir, file), 'utf8')));
     return words.size === 0 ? [] : [[file, [...words].sort()] as const];
   });
-  // What is allowed and no longer used is allowed no longer.
+  // A permission that is no longer used must be removed.
   expect(Object.fromEntries(used)).toEqual(
     Object.fromEntries(Object.entries(allowed).map(([file, { use }]) => [file, [...use].sort()])),
   );

@@ -4,7 +4,7 @@ import { setDefaultTimeout } from 'bun:test';
 /** Time limit of a test, in milliseconds: a busy machine may be slow for long. Only a test that hangs takes so much. */
 const TEST_TIMEOUT = 24 * 3_600_000;
 
-// Bun sets its own limit of five seconds again at each file. No file is resolved here.
+// Bun resets its limit of five seconds at each file, so this sets it again. It doesn't change how files are resolved.
 Bun.plugin({
   name: 'time limit of tests',
   setup(build) {
@@ -16,8 +16,8 @@ Bun.plugin({
 });
 
 /**
- * Elysia collects garbage whenever it has made an application, which a server does once,
- * and the suite thousands of times. What a test or Stackside asks for is collected.
+ * Elysia collects garbage each time it creates an application. A server does that once, but the suite does it thousands
+ * of times. Collections that a test or Stackside requests still run.
  */
 const collect = Bun.gc;
 Bun.gc = (force) => (force === true ? collect(true) : 0);

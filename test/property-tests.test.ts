@@ -1,4 +1,4 @@
-/** Property tests run in one way, which bounds how long a broken one is shrunk and says how to replay it. */
+/** All property tests run the same way. It limits how long a failing one shrinks, and prints how to replay it. */
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,7 +7,7 @@ import { assertProperty, assertSeeds, casesOf, Seen } from './support/property.t
 
 const long = fc.array(fc.nat(), { minLength: 30, maxLength: 60 });
 
-/** A property that fails for every case. @returns how often it ran, and what was reported */
+/** Runs a property that fails for every case. @returns the number of runs, and the report */
 async function broken(options: { shrink?: boolean; shrinkFor?: number }, how: 'sync' | 'async') {
   let runs = 0;
   const fails = (list: readonly number[]) => {

@@ -1,6 +1,7 @@
 /**
- * Runs the whole suite, with the arguments of `bun test`, and prints its slowest files at the end. Files that take long, by
- * test/timings.json, begin first, so that no processor waits for the last; `bun test/run.ts --update-timings` measures anew.
+ * Runs the whole suite, with the arguments of `bun test`, and prints its slowest files at the end. The slowest files,
+ * by test/timings.json, start first, so that no processor waits for the last one. `bun test/run.ts --update-timings`
+ * measures them again.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +18,7 @@ const ENGINE = { BUN_JSC_useFTLJIT: '0', MIMALLOC_PURGE_DELAY: '-1' };
 /** The files of a JUnit report by the seconds of their tests, slowest first. */
 function slowestFiles(report: string): { file: string; seconds: number }[] {
   const suites = report.matchAll(/<testsuite name="([^"]*)" file="([^"]*)"[^>]* time="([\d.]+)"/g);
-  // A file is a suite whose name is its path; the groups inside it are suites, too.
+  // A file is a suite whose name is its path. The groups inside it are suites as well.
   return [...suites]
     .filter(([, name, file]) => name === file)
     .map(([, , file = '', seconds]) => ({ file, seconds: Number(seconds) }))

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { LossyOutput } from '../../src/base/lossy-output.ts';
 import { createLog, reportingDropped } from '../../src/log.ts';
 
-/** A file whose writes fail one after the other as planned: with an error code, or after some bytes. */
+/** Returns a file whose writes fail in turn as planned: with an error code, or after a number of bytes. */
 function failing(plan: (string | number)[]) {
   let [text, waits] = ['', 0];
   const output = new LossyOutput({
@@ -43,7 +43,7 @@ test('a full pipe is waited for, but not for every line while nobody reads it', 
   expect(stuck.waits()).toBeLessThan(100);
 });
 
-/** Log lines of a server that writes to a file whose writes fail as planned. */
+/** Returns the log lines of a server that writes to a file whose writes fail as planned. */
 function said(signals: string[], plan: (string | number)[]): string[] {
   const { output, text } = failing(plan);
   const quiet = new LossyOutput({ write: ({ length }) => length, wait: () => {} });

@@ -25,7 +25,7 @@ beforeAll(() => {
 });
 afterAll(() => directory[Symbol.dispose]());
 
-/** What a call fails with, as a command would say it. */
+/** Returns the error that a command would print for a failing call. */
 function said(run: () => unknown, data = 'DATA'): OperatorError {
   try {
     run();

@@ -30,8 +30,8 @@ class TurnClock {
   }
 
   /**
-   * Lets everything run that waits for the next turn of the event loop.
-   * @throws Error where nothing does: whoever goes on until something has happened would do so for ever
+   * Runs everything that waits for the next turn of the event loop.
+   * @throws Error if nothing waits: a loop until an event happens would never end
    */
   async turn(): Promise<void> {
     if (!this.isAwaited()) throw new Error('Nobody waits for a turn.');
@@ -42,7 +42,10 @@ class TurnClock {
   }
 }
 
-/** Clients whose messages each take a given part of a turn. @returns the order in which they were handled */
+/**
+ * Runs clients whose messages each take a given part of a turn.
+ * @returns the order in which their messages were handled
+ */
 function clients(part: number) {
   const time = new TurnClock();
   const turns = new Turns(time.clock);

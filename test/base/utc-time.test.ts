@@ -1,4 +1,4 @@
-/** Times as texts: the machine's time zone has no effect, and invalid days are rejected. */
+/** Times as texts: the machine's time zone has no effect, and the parser rejects invalid days. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { utcMicroseconds } from '../../src/base/utc-time.ts';
 import { retryAfter } from '../../src/http/outgoing.ts';

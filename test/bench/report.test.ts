@@ -1,4 +1,4 @@
-/** The documentation's figures and pictures are those of the results that are kept. */
+/** The documentation's numbers and charts match the stored results. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { ROOT } from '../../bench/harness.ts';

@@ -7,7 +7,7 @@ const fields = fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: tru
 const elements = fc.array(fc.jsonValue(), { minLength: 1 });
 const blanks = fc.constantFrom(undefined, 1, '\t');
 
-/** What the elements and the rest of a text come to; undefined where one of them is no JSON. */
+/** Joins the elements and the rest of a text into one value, or returns null if the text can't be split. */
 function putTogether(text: string): unknown {
   const cut = elementsOf(text, 'events');
   if (cut === null) return null;

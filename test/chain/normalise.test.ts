@@ -197,7 +197,7 @@ test('a block parsed event by event equals the block parsed at once', () => {
   ).toBeGreaterThan(5);
 });
 
-/** What texts are damaged with: what a reader of JSON by its characters could take for something else. */
+/** Texts to damage JSON with. A reader that goes by single characters could mistake them for other JSON. */
 const PIECES = [
   ...[
     '',

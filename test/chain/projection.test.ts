@@ -121,7 +121,7 @@ test('blocks respect nonces and limits, have each transaction once, and equal a 
         if (!isWithin) seen.add('one larger than a block');
       }
       expect(ids(projection)).toEqual(plainly(candidates, next));
-      // The order in which they are read says nothing.
+      // The order of the candidates has no effect.
       expect(ids(await project(candidates.toReversed(), next))).toEqual(ids(projection));
       if (projection.blocks.length > 1) seen.add('a second block');
       if (placed.some(({ spends }) => spends.length > 1)) seen.add('a sponsored one');

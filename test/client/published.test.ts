@@ -1,6 +1,6 @@
 /**
- * The client package of wallets and explorers calls every route that it knows, over a simulated chain. The compiler checks the
- * answers against the package's types.
+ * The client package of wallets and explorers calls each of its routes on a simulated chain. The compiler checks the
+ * responses against the package's types.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createClient } from '@stacks/blockchain-api-client';

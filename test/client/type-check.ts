@@ -2,7 +2,7 @@
 import ts from 'typescript';
 
 export interface Typed {
-  /** A type expression, with what `imports` brings in. */
+  /** A type expression. It can use the names from `imports`. */
   type: string;
   body: unknown;
 }
@@ -21,8 +21,8 @@ const usual: ts.CompilerOptions = {
 const libraries = new Map<string, ts.SourceFile | undefined>();
 
 /**
- * A program of files, given by path with their text, and of all that they import.
- * @param more other compiler options than the usual; those by which files are parsed stay
+ * Creates a program from files, given by path with their text, and everything that they import.
+ * @param more compiler options that differ from the default; the options for parsing stay
  */
 export function programOf(texts: Readonly<Record<string, string>>, more: ts.CompilerOptions = {}): ts.Program {
   const options = { ...usual, ...more };
@@ -41,7 +41,10 @@ export function programOf(texts: Readonly<Record<string, string>>, more: ts.Comp
 
 const FILE = 'bodies-of-a-tour.ts';
 
-/** What a type can tell of a value: the names of members, the kinds of values, and words, which may be those of a union. */
+/**
+ * Returns the parts of a value that a type can describe: the names of members, the kinds of values, and words, which
+ * may belong to a union.
+ */
 const formOf = (value: unknown): string =>
   JSON.stringify(value, (_, one: unknown) => {
     if (typeof one === 'number') return 0;
@@ -49,7 +52,7 @@ const formOf = (value: unknown): string =>
     return one;
   });
 
-/** Leaves out of each list what has the form of an item before it: the compiler would say the same of it. */
+/** Removes list items with the same form as an earlier item: the compiler would report the same for them. */
 function varied(value: unknown): unknown {
   if (Array.isArray(value)) return [...new Map(value.map(varied).map((item) => [formOf(item), item])).values()];
   if (typeof value !== 'object' || value === null) return value;
@@ -57,8 +60,8 @@ function varied(value: unknown): unknown {
 }
 
 /**
- * What the compiler says of `const body: type = <the body as a literal>`, for each; empty where all are right. What is
- * imported is checked as far as that needs it.
+ * Returns the compiler's errors for `const body: type = <the body as a literal>`, or an empty list if all bodies are
+ * valid. The compiler checks imported files only as far as it needs.
  */
 export function typeErrors(imports: string, bodies: readonly Typed[]): string[] {
   const different = [

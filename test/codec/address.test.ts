@@ -22,7 +22,7 @@ const oracle = (version: number, hash160: Uint8Array) =>
 const hash = fromHex('a46ff88886c2ef9762d970b4d2c63678835bd39d');
 const canonical = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 
-/** Hashes as they come, and with up to 20 leading zero bytes, where the length of the text changes. */
+/** Random hashes, with up to 20 leading zero bytes, which change the length of the text. */
 const anyHash = () =>
   fc.tuple(fc.nat({ max: 20 }), fc.uint8Array({ minLength: 20, maxLength: 20 })).map(([zeros, bytes]) => {
     const copy = Uint8Array.from(bytes);

@@ -167,7 +167,7 @@ describe('no decoder throws for', () => {
     decodeTransaction(bytes);
     decodePostConditions(bytes);
     decodeArguments(bytes);
-    // What can be walked can be decoded and shown, or both refuse.
+    // If a value can be walked, it can also be decoded. Otherwise both fail.
     const value = decodeClarity(bytes);
     expect(decodeArguments(encodeArguments([bytes])).ok).toBe(value.ok);
     if (!value.ok) expect(clarityRepr(bytes)).toBe(toHex(bytes));

@@ -51,7 +51,7 @@ describe('compared to stacks.js', () => {
       conditions: fc.array(postCondition(), { maxLength: 4 }),
       mode: fc.constantFrom('allow' as const, 'deny' as const, 'originator' as const),
     });
-  /** A key as the library takes it: 01 at the end asks for a compressed public key. */
+  /** A key in the library's format: 01 at the end requests a compressed public key. */
   const key = () =>
     fc
       .tuple(fc.constantFrom(...keys), fc.boolean())

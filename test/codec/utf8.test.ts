@@ -69,7 +69,7 @@ test('invalid UTF-8 in a memo becomes a blank', () => {
 });
 
 test('an ASCII memo gives the same text on the fast path as on the general path', () => {
-  // A lone invalid byte takes the memo off the short way; alone at the end it adds nothing.
+  // A single invalid byte takes the memo off the fast path. At the end, the byte adds no text.
   assertProperty(
     fc.property(fc.array(fc.nat({ max: 127 }), { maxLength: 34 }), (codes) => {
       expect(memoText(Uint8Array.from(codes))).toBe(memoText(Uint8Array.of(...codes, 0xff)));

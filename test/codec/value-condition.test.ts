@@ -163,7 +163,7 @@ test("every matching value has a key in the condition's range, and integer keys 
     }),
     { seen, cases: 300 },
   );
-  // Of one text in a kind of its own each, long ones as well.
+  // The same text has a different key per kind of value, even if it is long.
   const long = 'x'.repeat(100_000);
   const keys = [clarity.ascii(long), clarity.ascii(`${long}y`), clarity.buffer(utf8Bytes(long))].map((value) =>
     valueKey(fieldOf(value)),

@@ -26,7 +26,7 @@ let node: StandInNode;
 let bitcoin: StandInNode;
 let directory: DataDirectory;
 let server: Serving;
-/** What the Bitcoin node has: outputs of the faucet, and what was sent. */
+/** State of the Bitcoin node: outputs of the faucet, and sent transactions. */
 let outputs: { txid: string; vout: number; amount: number; confirmations: number; coinbase: boolean; spent?: true }[];
 let sentBitcoin: string[];
 
@@ -188,7 +188,7 @@ describe('sBTC', () => {
 });
 
 describe('BTC', () => {
-  /** Outputs of what was sent, by address. */
+  /** Returns the outputs of the last sent transaction, by address. */
   const paid = () => {
     const transaction = Transaction.fromRaw(new Uint8Array(fromHex(sentBitcoin.at(-1) ?? '')), {
       allowUnknownOutputs: true,
@@ -323,7 +323,7 @@ describe('faucets return 403', () => {
     ['', { body: `{"address":"${RECIPIENT}"}`, headers: json }],
     ['', { body: 'x'.repeat(20_000) }],
   ];
-  /** What each faucet says to every request, right or wrong. */
+  /** Returns the responses of each faucet to every request, valid or invalid. */
   const all = async (to: Serving) => {
     const said: (string | undefined)[] = [];
     for (const [name, address] of Object.entries({ stx: RECIPIENT, sbtc: RECIPIENT, btc: BTC_RECIPIENT })) {

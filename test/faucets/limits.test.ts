@@ -16,9 +16,9 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
-/** What a test asks and sees. */
+/** Requests that a test sends, and counts that it checks. */
 interface Around {
-  /** Asks for STX after so many milliseconds. @returns the error, null where it was given */
+  /** Requests STX after this number of milliseconds. @returns the error, or null if the faucet paid */
   ask: (after: number, stacking: boolean) => Promise<string | null>;
   /** Commands fail from now on, as without the log that hosts share. */
   goAway: () => void;
@@ -49,7 +49,7 @@ async function withFaucets(test: (around: Around) => Promise<void>): Promise<voi
     requests: open.ingest.faucetRequests,
     commands: commandsOf({
       ...commander,
-      // One that changes nothing needs no log.
+      // A command that changes nothing needs no journal.
       run: (command) =>
         isAway && command.type !== 'faucet.forget' ? Promise.reject(new Error('away')) : commander.run(command),
     }),

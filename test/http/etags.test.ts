@@ -242,7 +242,10 @@ const routes = resources('stackside v0.0.0 (test:test)', systemClock.now, noFauc
   .flat()
   .filter(({ method, path, snapshot }) => method === 'GET' && snapshot && !path.includes('*'));
 
-/** Requests of each route for things of a chain: with what it requires, and with one more of its parameters. */
+/**
+ * Returns two requests per route with values from a chain: one with the required parameters, and one with an additional
+ * optional parameter.
+ */
 async function targetsOf(events: readonly NodeEvent[], prng: Prng): Promise<string[]> {
   using directory = ingestOf(events.map(received));
   using api = openApi(directory.path);
@@ -265,7 +268,7 @@ async function targetsOf(events: readonly NodeEvent[], prng: Prng): Promise<stri
   });
 }
 
-/** Number of last events, after each of which every target is requested. */
+/** Number of events at the end of the chain. After each one, the test requests every target. */
 const LOOKS = 15;
 
 test(

@@ -59,7 +59,10 @@ async function answerOf(method: string, url: string, headers: Readonly<Record<st
 
 const policyOf = ({ headers }: Response) => headers.get('content-security-policy')?.replace(/'nonce-.*?'/, "'nonce'");
 
-/** What HEAD has no length of: a history, and an answer of so many bytes, which are sent in parts. */
+/**
+ * Returns true if the response has no length for HEAD, because the server sends the body in parts: histories and long
+ * responses.
+ */
 const isInParts = (url: string, bytes: number): boolean => /\/principals\/.*\/history\b/.test(url) || bytes > 250_000;
 
 /** Sends HEAD and GET. @returns the status, and whether GET sends the body in chunks */
@@ -67,7 +70,7 @@ async function asGet(url: string, headers: Readonly<Record<string, string>> = {}
   const [get, head] = [await answerOf('GET', url, headers), await answerOf('HEAD', url, headers)];
   expect(head.head).toEqual(get.head);
   expect(head.body.length).toBe(0);
-  // A body whose parts are made before the head is sent has a length of the runtime's.
+  // If the body is complete before the server sends the head, the runtime sets its length.
   if (head.isChunked) expect([url, isInParts(url, get.body.length)]).toEqual([url, true]);
   else expect([url, head.length]).toEqual([url, get.length]);
   if (get.isChunked) expect([url, head.isChunked]).toEqual([url, true]);

@@ -4,7 +4,10 @@ import { jsonOf, jsonText, serializedLazily } from '../../src/http/json.ts';
 
 const value = { name: 'a "name"', none: undefined, big: 1 };
 
-/** Bodies that contain a value in places where the writer looks for parts, and in places where it finds them by chance. */
+/**
+ * Bodies that contain a value at positions where the writer looks for parts, and at positions where it finds them by
+ * chance.
+ */
 const places = (item: unknown) => [
   item,
   [item],

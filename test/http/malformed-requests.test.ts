@@ -137,7 +137,7 @@ const requests: [name: string, request: (path: string) => string][] = [
   ],
 ];
 
-/** The runtime's own answer to another version of HTTP, or to what it takes for one. */
+/** Status of the runtime's response to an unsupported HTTP version, or to text that looks like one. */
 const OTHER_VERSION = 505;
 
 describe.each(listeners)('%s', (_, origin) => {
@@ -167,7 +167,7 @@ const encoded = (text: string): string =>
     return `%${at % 2 === 0 ? hex : hex.toUpperCase()}`;
   });
 
-/** Paths whose answers change from one moment to the next. */
+/** Paths whose responses can change at any time. */
 const FIGURES = new Set(['/metrics', '/stackside/v1/status']);
 
 describe('a percent-encoded path', () => {

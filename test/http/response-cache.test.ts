@@ -76,7 +76,7 @@ test('other tasks get their turn while a long list is serialized', async () => {
 
 test('the compiler rejects access to a lazily serialized item', () => {
   const [item] = serializedLazily([{ id: 1 }], (of) => of);
-  // @ts-expect-error: the item is no value yet, and the compiler says so.
+  // @ts-expect-error: the item isn't a value yet, so the compiler rejects this.
   expect(item?.id).toBeUndefined();
   expect(jsonOf(item)).toBe('{"id":1}');
 });

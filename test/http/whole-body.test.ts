@@ -8,7 +8,7 @@ import { responder } from '../../src/http/respond.ts';
 
 const respond = responder('test');
 const here = targetHere();
-/** Whether the kernel can be asked through the library that has this name. */
+/** True if the C library has this name, so that the test can query the kernel through it. */
 const hasGlibc = here !== null && targets[here].libc === 'glibc';
 
 /** A server that answers with a text, in a later turn of the event loop. */
@@ -48,7 +48,7 @@ describe('a delayed answer', () => {
     }
   });
 
-  // The runtime sends what is written at once, so that each write is a segment of TCP. A long write is a few of them.
+  // The runtime sends each write at once, so that each write is a TCP segment. A long write takes a few segments.
   test.skipIf(!hasGlibc).each([1_000, 15_360, 40_000])('of %d bytes is sent in one piece', async (bytes) => {
     const server = answeringLater('x'.repeat(bytes));
     const { promise: answered, resolve } = Promise.withResolvers<void>();

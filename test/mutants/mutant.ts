@@ -1,11 +1,11 @@
-/** A mutant: one change of the source that chance took, which is found again in a tree that went on. */
+/** A mutant: one random change of the source, which can be found again after the tree has changed. */
 import { Prng } from '../../src/devnet/prng.ts';
 import type { Mutation } from './mutations.ts';
 
 export interface Mutant {
   file: string;
   kind: Mutation['kind'];
-  /** The line where the change begins, its number from 1, and where in it. */
+  /** The line where the change starts, its number, counted from 1, and the column in it. */
   text: string;
   line: number;
   column: number;
@@ -22,7 +22,10 @@ function mutantOf(file: string, text: string, { kind, start, end, after }: Mutat
   return { file, kind, text: line, line: lineOf(text, start), column: start - begin, before, after };
 }
 
-/** Where a text has a mutant's change now: at the line of its text that is nearest to its number; null where it is gone. */
+/**
+ * Returns the current position of a mutant's change in a text: on the line with the same text that is nearest to its
+ * number. Null if the line is gone.
+ */
 export function placeOf(mutant: Mutant, text: string): { start: number; end: number; after: string } | null {
   const { line, column, before, after } = mutant;
   let nearest: { start: number; away: number } | null = null;
@@ -58,7 +61,7 @@ export class Mutants {
     return this.#lines.length;
   }
 
-  /** One more mutant of a seed. @param drawn those that it gave already, in order */
+  /** Draws the next mutant of a seed. @param drawn the mutants drawn so far, in order */
   draw(seed: number, drawn: readonly Mutant[]): Mutant {
     const chance = new Prng(`mutant ${seed} ${drawn.length}`);
     for (;;) {

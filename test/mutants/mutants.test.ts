@@ -1,4 +1,4 @@
-/** The machine that changes lines at random: what it changes, and that a seed draws the same again. */
+/** The tool that changes lines at random: the changes it makes, and that a seed draws the same ones again. */
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { isSame, type Mutant, Mutants, placeOf } from './mutant.ts';
 import { mutationsOf } from './mutations.ts';
 import { groupsOf, withChange } from './project.ts';
 
-/** The types that the machine asks for, without the compiler's library. */
+/** The types that the tool needs, without the compiler's library. */
 const LIBRARY = `
 interface Array<T> { length: number; [n: number]: T; push(one: T): number }
 interface Boolean {} interface Function {} interface CallableFunction {} interface NewableFunction {}
@@ -151,7 +151,7 @@ test('every equivalent mutant is in the source, in one line, with a reason', () 
       ...one,
       found: true,
     });
-    // A line of signs alone, such as a closing brace, could be any.
+    // A line without words, such as a closing brace, matches many lines.
     expect([one.text, text.split('\n').filter((line) => line === one.text)]).toEqual([
       expect.stringMatching(/\w/),
       [one.text],

@@ -1,4 +1,4 @@
-/** What `bun run mutants` may change in a line: one small thing, which some test should notice. */
+/** Changes that `bun run mutants` can make in a line. Each is small, and some test should notice it. */
 import ts from 'typescript';
 
 /** A change of a file's text. */
@@ -10,7 +10,7 @@ export interface Mutation {
   after: string;
 }
 
-/** Operators and what each becomes. Sums are changed where both sides are numbers. */
+/** Operators and their replacements. A sum is changed if both sides are numbers. */
 const OPERATORS = new Map<ts.SyntaxKind, string>([
   [ts.SyntaxKind.LessThanToken, '<='],
   [ts.SyntaxKind.LessThanEqualsToken, '<'],
@@ -24,7 +24,7 @@ const OPERATORS = new Map<ts.SyntaxKind, string>([
   [ts.SyntaxKind.MinusToken, '+'],
 ]);
 
-/** Words of SQL and what each becomes. */
+/** Words of SQL and their replacements. */
 const SQL_WORDS: Readonly<Record<string, string>> = {
   ' = ': ' <> ',
   ' <> ': ' = ',
@@ -58,7 +58,7 @@ function isGuard({ thenStatement, elseStatement }: ts.IfStatement): boolean {
 
 const isLoop = (node: ts.Node): node is ts.IterationStatement => ts.isIterationStatement(node, false);
 
-/** Every change that a file offers. @param checker knows the types of its expressions */
+/** Returns every possible change of a file. @param checker provides the types of its expressions */
 export function mutationsOf(source: ts.SourceFile, checker: ts.TypeChecker): Mutation[] {
   const found: Mutation[] = [];
   const text = source.text;
@@ -67,7 +67,7 @@ export function mutationsOf(source: ts.SourceFile, checker: ts.TypeChecker): Mut
   const replace = (kind: Mutation['kind'], node: ts.Node, after: string) =>
     add(kind, node.getStart(source), node.end, after);
 
-  /** What a function gives, without its promise; null for what isn't known. */
+  /** Returns a function's return type, without its promise, or null if it is unknown. */
   function resultOf(node: ts.SignatureDeclaration): ts.Type | null {
     const signature = checker.getSignatureFromDeclaration(node);
     if (signature === undefined) return null;

@@ -9,7 +9,9 @@ import { type Mutation, mutationsOf } from './mutations.ts';
 const isMutated = (file: string): boolean =>
   file.startsWith('src/') && !file.startsWith('src/console/app/') && file.endsWith('.ts') && !file.endsWith('.d.ts');
 
-/** End-to-end tests run the program in processes of its own, whatever they import: they come last. */
+/**
+ * End-to-end tests run the program in separate processes, so their imports don't show what they test. They come last.
+ */
 const isEndToEnd = (test: string): boolean => test.startsWith('test/e2e/');
 
 /** The text of a file with a change in it. */
@@ -43,7 +45,7 @@ export function groupsOf(files: readonly string[], cost: (file: string) => numbe
 export class Project {
   readonly #types: ts.LanguageService;
   readonly #files: readonly string[];
-  /** What is in a file in place of its text, with a number that grows. */
+  /** Replaced texts of files, each with a number that grows. */
   readonly #changed = new Map<string, string>();
   #changes = 0;
   /** Who imports a file. */
@@ -88,7 +90,7 @@ export class Project {
     return this.#files.filter(isMutated).sort();
   }
 
-  /** All tests but those of this tool, which meets any change of a line that it names. */
+  /** Returns all tests except those of this tool, which notice any change of a line that they quote. */
   tests(): string[] {
     const all = [...new Glob('test/**/*.test.ts').scanSync(this.root)];
     return all.filter((file) => !file.startsWith('test/mutants/')).sort();
@@ -100,8 +102,8 @@ export class Project {
   }
 
   /**
-   * What the compiler says of a file with another text; null where it has no objection.
-   * @param everywhere whether the files that import it are looked at, too
+   * Returns the compiler's error for a file with another text, or null if it finds none.
+   * @param everywhere true to also check the files that import it
    */
   typeError(file: string, text: string, everywhere: boolean): string | null {
     const path = join(this.root, file);
@@ -119,7 +121,7 @@ export class Project {
     }
   }
 
-  /** The tests in the order in which they are run for a change of a file. @param cost of a test, in any unit */
+  /** Returns the tests in the order in which they run for a change of a file. @param cost of a test, in any unit */
   testsFor(file: string, cost: (test: string) => number): string[] {
     const distances = new Map([[file, 0]]);
     for (const [near, distance] of distances) {

@@ -1,12 +1,12 @@
 /**
  * `bun run mutants`: changes lines of the source at random, one at a time, and lists the changes that no test notices.
  *
- *     bun run mutants --count 200 --seed 7    tries 200; with a seed that was stopped, it goes on where it was
- *     bun run mutants --seed 7 --survivors    tries those again that nothing noticed
- *     bun run mutants --seed 7 --list         prints what is known, and tries nothing
+ *     bun run mutants --count 200 --seed 7    tries 200, or continues a seed that was stopped
+ *     bun run mutants --seed 7 --survivors    tries the survivors again
+ *     bun run mutants --seed 7 --list         prints the results so far, and tries nothing
  *
- * Tests run in copies of the tree, one for each of `--jobs`. `.mutants/SEED.json` has what is known. equivalent.json names
- * changes that change nothing which a test could see, with the reason; they don't count.
+ * Tests run in copies of the tree, one for each of `--jobs`. `.mutants/SEED.json` stores the results. equivalent.json lists
+ * changes with no effect that a test could see, each with the reason. They don't count.
  */
 import {
   chmodSync,
@@ -30,7 +30,10 @@ import { groupsOf, Project, withChange } from './project.ts';
 const ROOT = join(import.meta.dir, '../..');
 
 interface Outcome {
-  /** Who noticed it: nobody where it survived. `gone` is what stands nowhere in the tree any longer. */
+  /**
+   * The check that noticed the mutant, or `nobody` if it survived. `gone` means that the tree no longer contains its
+   * line.
+   */
   by: 'types' | 'test' | 'hang' | 'nobody' | 'gone';
   /** The error, or the test that failed. */
   what: string;
@@ -46,7 +49,7 @@ interface Tried extends Mutant {
 
 interface State {
   tried: Tried[];
-  /** Of the tree whose tests these are. */
+  /** Hash of the tree that these tests belong to. */
   digest: string;
   /** Milliseconds of each test file of the tree as it is, and the files that fail there. */
   durations: Record<string, number>;
@@ -57,20 +60,20 @@ interface State {
 const NEAR = 3;
 /** Milliseconds of a file that was not measured. */
 const UNMEASURED = 1_000;
-/** A run that takes so many times as long as without the change, and three minutes more, hangs. */
+/** A run hangs if it takes longer than this factor times its duration without the change, plus this number of milliseconds. */
 const [PATIENCE, PATIENCE_MS] = [10, 180_000];
-/** Memory that no run needs: it is endless, too. Bytes. */
+/** Memory limit in bytes. A run that exceeds it counts as endless. */
 const MAX_MEMORY = 6 * 1024 ** 3;
 const PAGE = 4096;
-/** Of a millisecond. */
+/** Nanoseconds per millisecond. */
 const NANOSECONDS = 1_000_000;
 /** Milliseconds between two looks at a run. */
 const LOOK_EVERY = 2_000;
 
-/** One copy of the tree, in which tests run. */
+/** A copy of the tree in which tests run. */
 class Copy {
   readonly root: string;
-  /** Where its tests put their files: what runs here is known by it. */
+  /** Directory for the tests' files. It identifies the processes of this copy. */
   readonly #temporary: string;
 
   constructor(parent: string, files: readonly string[]) {
@@ -83,7 +86,7 @@ class Copy {
     symlinkSync(join(ROOT, 'node_modules'), join(this.root, 'node_modules'));
   }
 
-  /** Processes that this copy's tests started, other than this one. Known on Linux alone. */
+  /** Returns the processes that this copy's tests started, except this one. Works only on Linux. */
   #processes(): number[] {
     if (!existsSync('/proc/self/environ')) return [];
     return readdirSync('/proc').flatMap((name) => {
@@ -97,7 +100,9 @@ class Copy {
     });
   }
 
-  /** Of what runs here: the bytes of memory, and the milliseconds for which it waited for a processor. */
+  /**
+   * Returns the memory of this copy's processes in bytes, and the milliseconds for which they waited for a processor.
+   */
   #used(): { memory: number; waited: number } {
     const numberIn = (pid: number, file: string, place: number): number => {
       try {
@@ -113,7 +118,7 @@ class Copy {
     };
   }
 
-  /** Ends what runs here. */
+  /** Kills this copy's processes. */
   end(): void {
     for (const pid of this.#processes()) {
       try {
@@ -124,8 +129,8 @@ class Copy {
 
   /**
    * Runs test files, up to the first failure or all of them.
-   * @param most milliseconds after which it hangs, without those for which it waits for a processor
-   * @returns what was printed, and whether each file's tests ran and passed
+   * @param most milliseconds after which a run hangs, without those for which it waits for a processor
+   * @returns the output, and whether each file's tests ran and passed
    */
   async test(
     files: readonly string[],
@@ -147,7 +152,7 @@ class Copy {
     const watch = setInterval(() => {
       const { memory, waited } = this.#used();
       const now = performance.now();
-      // Of a busy machine's time only what was there for these processes counts.
+      // On a busy machine, only the time that these processes had a processor counts.
       time += Math.max(0, now - looked - Math.max(0, waited - before));
       [before, looked] = [waited, now];
       if (time < most && memory < MAX_MEMORY) return;
@@ -167,7 +172,7 @@ class Copy {
   }
 }
 
-/** What the files of a tree are, to know whether tests must be measured again. */
+/** Returns a hash of the tree's files. If it changes, the tests must be measured again. */
 function digestOf(files: readonly string[]): string {
   const hash = new Bun.CryptoHasher('sha256');
   for (const file of files) hash.update(file).update(readFileSync(join(ROOT, file)));
@@ -184,7 +189,7 @@ function filesOfTree(): string[] {
     .sort();
 }
 
-/** Test files with failures, of what a run printed. */
+/** Returns the test files with failures in a run's output. */
 function failingFiles(printed: string): string[] {
   let file = '';
   const failing = new Set<string>();
@@ -205,7 +210,7 @@ function described({ file, line, kind, before, after, text, outcome }: Tried): s
   return `${file}:${line} ${kind}: ${change}${outcome ? ` · ${outcome.by}: ${short(outcome.what)} · ${outcome.seconds} s` : ''}`;
 }
 
-/** What came of all. */
+/** Summarizes the outcomes of all mutants. */
 function summary(tried: readonly Tried[]): string {
   const known = tried.filter(({ outcome }) => outcome !== undefined && outcome.by !== 'gone');
   const of = (...by: Outcome['by'][]) => known.filter(({ outcome }) => by.includes(outcome!.by));
@@ -254,7 +259,7 @@ async function main(): Promise<void> {
     { length: Number(values.jobs) },
     (_, n) => new Copy(join(directory.path, String(n)), files),
   );
-  // The machine itself reads a copy in which nothing is changed.
+  // The tool itself reads an unchanged copy.
   const project = new Project(new Copy(join(directory.path, 'source'), files).root);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -304,7 +309,7 @@ async function main(): Promise<void> {
   const due = state.tried.filter(({ outcome }) => outcome === undefined);
   say(`${due.length} mutants of ${source.size} lines; seed ${seed}`);
 
-  /** Has tests look at a mutant. @returns what came of it; null where others are left to look */
+  /** Runs tests on a mutant. @returns the outcome, or null if other tests remain */
   async function outcomeOf(
     copy: Copy,
     mutant: Tried,

@@ -56,7 +56,7 @@ const unpackers = [
   ['zip', 'unzip', ['-q'], zip],
 ] as const;
 for (const [name, tool, flags, archive] of unpackers) {
-  // Without its tool, a format is tried where a release is made.
+  // If a format's tool is missing here, the release tests the format.
   test.skipIf(Bun.which(tool) === null)(`${tool} unpacks a ${name} with times and modes`, async () => {
     using folder = dataDirectory();
     writeFileSync(join(folder.path, 'archive'), await archive(files, TIME));
@@ -78,7 +78,7 @@ describe('a release', () => {
     beside = await accompaniment(manifest.version, TIME);
   });
 
-  /** What is in each archive besides the executable. */
+  /** Files in each archive besides the executable. */
   const companions = [
     'CHANGELOG.md',
     'LICENSE',
@@ -114,7 +114,7 @@ describe('a release', () => {
 
     test('for bundled packages: dependencies, packages of the console and their dependencies', () => {
       const names = packages.map(({ name }) => name);
-      // hyparquet reads what tests check, and hyparquet-writer brings it.
+      // Tests read files with hyparquet, which is also a dependency of hyparquet-writer.
       const tools = Object.keys(manifest.devDependencies).filter((name) => name !== 'hyparquet');
       expect(names).toEqual(expect.arrayContaining(['elysia', 'commander', 'preact', 'uplot', 'pino-std-serializers']));
       expect(names.filter((name) => tools.includes(name))).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * The examples work for whoever copies them: installed as npm installs them, type-checked, and run in Bun and in Node. A Node that
- * can't read TypeScript gets the example compiled.
+ * The examples work if you copy them: installed as npm installs them, type-checked, and run in Bun and in Node. A Node
+ * that can't read TypeScript gets a compiled example.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ describeWith('Clarity', hasClarity, () => {
   });
   afterAll(() => directory?.[Symbol.dispose]());
 
-  /** Runs a program in the example, which finds a shell and nothing else. @returns what it printed */
+  /** Runs a program in the example. Its PATH contains a shell and nothing else. @returns the output */
   async function run(program: string, args: string[], more: Record<string, string> = {}): Promise<string> {
     const child = Bun.spawn([program, ...args], {
       cwd: directory.path,

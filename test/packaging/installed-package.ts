@@ -1,4 +1,4 @@
-/** The packages for npm in a directory, as npm installs them. The executable is what the end-to-end tests run. */
+/** The npm packages in a directory, as npm installs them. Their executable is the one that the end-to-end tests run. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };

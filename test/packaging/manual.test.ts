@@ -17,7 +17,7 @@ const entries = withAllBelow(commandTree());
 const page = manualPage('1.2.3', new Date('2026-11-22T00:00:00Z'));
 const nameOf = ({ words }: CommandEntry): string => words.join(' ');
 
-/** Runs a tool on a text. @returns its exit code and what it printed */
+/** Runs a tool on a text. @returns its exit code and its output */
 function run(tool: string[], text: string): { code: number; printed: string } {
   using folder = dataDirectory();
   const file = join(folder.path, 'file');
@@ -81,7 +81,7 @@ describe('completions', () => {
     }
   });
 
-  /** What bash offers for the last of the words. */
+  /** Returns bash's completions for the last word. */
   function offered(...words: string[]): string[] {
     const script = `${bash}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}
       compopt() { :; }; _stackside; printf '%s\\n' "\${COMPREPLY[@]}"`;

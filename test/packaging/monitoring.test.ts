@@ -25,7 +25,7 @@ const alerts = yaml<{ groups: { rules: Alert[] }[] }>('alerts.yml').groups.flatM
 /** The labels of each metric that a server declares, by the names under which it serves them. */
 const declared = new Map<string, readonly string[]>();
 
-/** What prom-client keeps of a metric besides what its type names. */
+/** Fields that prom-client stores for a metric but doesn't declare in its type. */
 interface Declared {
   name: string;
   labelNames: readonly string[];
@@ -70,7 +70,9 @@ interface Asked {
   groups: string[];
 }
 
-/** What an expression asks for. Enough of PromQL for the expressions that stand here. */
+/**
+ * Returns the metrics and labels that an expression uses. It parses enough PromQL for the expressions in these files.
+ */
 function askedBy(expr: string): Asked {
   const groups = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/));
   const rest = expr.replace(/\bby \([^)]*\)/g, '').replace(/\[[^\]]*\]/g, '');
@@ -84,7 +86,7 @@ function askedBy(expr: string): Asked {
   };
 }
 
-/** What an expression asks for that no server has. */
+/** Returns the metrics and labels in an expression that no server has. */
 function unknownIn(expr: string, shown: readonly string[] = []): string[] {
   const { metrics, groups } = askedBy(expr);
   const labelsOf = (name: string): readonly string[] => [...ADDED, ...(declared.get(name) ?? [])];
@@ -188,7 +190,7 @@ test.each(yaml<{ tests: Case[] }>('alerts.test.yml').tests.map((one) => [one.nam
     const evaluated = new Alerts();
     let found: ServerAlert[] = [];
     for (let minute = 0; minute <= 45; minute++) {
-      // Each host reads its own metrics alone.
+      // Each host reads only its metrics.
       const own = input_series.filter(({ series }) => series.includes('instance="a"'));
       const text = own.map(({ series, values }) => `${series} ${valueAt(values, minute)}`).join('\n');
       found = evaluated.add(minute * 60, seriesIn(text));

@@ -13,7 +13,7 @@ const TIME = new Date('2026-11-22T10:20:30Z');
 const licence = textFile('LICENSE', 'MIT\n');
 const here = targetHere() ?? 'linux-x64';
 
-/** Serves what a demo serves of its state, until a signal ends it. */
+/** Serves the state that a demo would serve, until a signal stops it. */
 const standIn = `#!/usr/bin/env node
 const state = JSON.stringify({ chain_tip: { block_height: 7 } });
 const server = require('node:http').createServer((request, answer) => answer.end(state));
@@ -50,7 +50,7 @@ describe('the launcher', () => {
   let launcher = '';
   const program = (): string => join(directory.path, 'node_modules', platformPackage(here), 'bin/stackside');
 
-  /** Installs the launcher beside a program of this platform. */
+  /** Installs the launcher next to a program for this platform. */
   beforeAll(() => {
     const folder = join(directory.path, 'node_modules/stackside');
     launcher = join(folder, 'bin/stackside.cjs');

@@ -1,4 +1,4 @@
-/** The same source gives the same executable, byte for byte, whatever folder it is built in. */
+/** The same source gives the same executable, byte for byte, in any build folder. */
 import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { $ } from 'bun';
 import { executable } from '../e2e/stackside.ts';
 
 const root = join(import.meta.dir, '../..');
-/** What a build reads. */
+/** Files that a build reads. */
 const SOURCES = [
   'src',
   'packaging',
@@ -24,7 +24,7 @@ const digestOf = (path: string): string => createHash('sha256').update(readFileS
 test.skipIf(executable === null || process.platform === 'win32')(
   'a build in another folder has the same bytes',
   async () => {
-    // Beside the other one, so that packages can be linked in place of being copied.
+    // The folder is inside the tree, so that the test can link packages and needn't copy them.
     const folder = join(root, 'dist', `again-${process.pid}`);
     try {
       mkdirSync(folder, { recursive: true });

@@ -86,7 +86,7 @@ test('the property list has matching tags', () => {
   expect(plist).toStartWith('<?xml version="1.0" encoding="UTF-8"?>\n');
 });
 
-/** Runs a tool. @returns its exit code with what it printed */
+/** Runs a tool. @returns its exit code and its output */
 function run(...command: string[]): [code: number, printed: string] {
   const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: root });
   return [exitCode, stdout.toString() + stderr.toString()];

@@ -1,4 +1,4 @@
-/** `stackside/test`, as the package for npm has it: the page's code in Bun and in Node, and what goes wrong. */
+/** `stackside/test` from the npm package: the example page's code in Bun and in Node, and failures. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ test.each(runtimes)('the code of the page runs with %s', async (runtime) => {
   expect(codeOfPage).toHaveLength(1);
   const file = join(directory.path, 'hook.test.mjs');
   writeFileSync(file, codeOfPage.join('\n'));
-  // Nothing but what finds a shell: no Bun.
+  // The PATH contains a shell but not Bun.
   const env = { PATH: '/usr/bin:/bin', TMPDIR: process.env.TMPDIR ?? '/tmp' };
   const child = Bun.spawn([runtime, file], {
     cwd: directory.path,
@@ -51,13 +51,13 @@ test('the types of the package hold for a program that uses them', async () => {
     const delivery: Delivery = await chain.hooks.next({ limitMs: 5 });
     const height: number = delivery.payload.event.apply[0]!.block_identifier.index;
     declare global { interface Request { readonly url: string } }
-    // @ts-expect-error there is no such problem
+    // @ts-expect-error the type has no such problem
     if (new DevnetError('ended', '').problem === 'none') await chain.mine(height);
     const hook = await chain.hooks.add({ filters: { events: [{ type: 'stx_transfer', sender: 'ST1' }] } });
     const [transaction] = (await hook.next()).payload.event.apply[0]!.transactions;
     for (const operation of transaction!.operations) {
       if (operation.type === 'contract_log') operation.metadata.value.repr satisfies string;
-      // @ts-expect-error there is no such operation
+      // @ts-expect-error the type has no such operation
       if (operation.type === 'nothing') chain.hooks.answer({ status: 503, times: 1 });
     }
     const plain = await chain.hooks.add({
@@ -68,13 +68,13 @@ test('the types of the package hold for a program that uses them', async () => {
     const asked = { decode_clarity_values: true as boolean | null };
     const either = await chain.hooks.add({ filters: { events: [] }, options: asked });
     const result = (await either.next()).payload.event.apply[0]!.transactions[0]!.metadata.result;
-    // @ts-expect-error it may be the hex alone
+    // @ts-expect-error the result may be only the hex
     result.repr;
     // @ts-expect-error it may be decoded
     result satisfies string;
     const usual = await chain.hooks.add({ filters: { events: [] }, options: { decode_clarity_values: null } });
     (await usual.next()).payload.event.apply[0]!.transactions[0]!.metadata.result.repr satisfies string;
-    // @ts-expect-error a filter has no such parameter
+    // @ts-expect-error a filter doesn't have this parameter
     await chain.hooks.add({ filters: { events: [{ type: 'coinbase', sender: 'ST1' }] } });`,
   );
   const program = ts.createProgram([file], {
@@ -140,7 +140,7 @@ describe('a chain that runs', () => {
   test('rejects wrong arguments, and waits end', async () => {
     expect(await problemOf(chain.hooks.next())).toEqual(['refused', expect.stringContaining('chain.hooks.add()')]);
     expect(await problemOf(chain.fork(200))).toEqual(['refused', expect.stringContaining('body/depth')]);
-    // What isn't said is as usual.
+    // Options that are null have their defaults.
     const options = { decode_clarity_values: null, enable_on_registration: null };
     const hook = await chain.hooks.add({ filters: { events: [{ type: 'contract_deploy' }] }, options });
     expect(await problemOf(hook.next({ limitMs: 0 }))).toEqual([
@@ -226,7 +226,7 @@ describe('a chain that runs', () => {
   });
 
   test('has a receiver that fails, answers late, or never', async () => {
-    // It has its funds before, whose transfer would match.
+    // The account receives its funds before the hook exists, because that transfer would match.
     const { address } = await chain.account('paid');
     const hook = await chain.hooks.add({ filters: { events: [{ type: 'stx_transfer' }] } });
     chain.hooks.answer({ status: 503, times: 1 });
@@ -291,7 +291,7 @@ describeWith('Clarity', hasClarity, () => {
     const start = () => startDevnet({ executable, clarity: project.path, limitMs: LONG_MS });
     await using first = await start();
     await using second = await start();
-    // An account of the project has what the project gives it, and no faucet is asked.
+    // An account of the project has the project's balance, and no faucet pays it.
     const { height } = await first.tip();
     expect(await first.account('wallet_1')).toEqual({
       name: 'wallet_1',
@@ -310,7 +310,7 @@ describeWith('Clarity', hasClarity, () => {
     expect(await increment(second, 'u40')).toBe('0x070100000000000000000000000000000028');
     expect((await first.fork(1)).orphaned).toHaveLength(1);
     expect((await hook.next()).payload.event.rollback).toHaveLength(1);
-    // What the fork took back is mined again, before the next call.
+    // The transaction that the fork undid is mined again, before the next call.
     expect(await increment(first, 'u3')).toBe('0x070100000000000000000000000000000005');
   });
 });

@@ -1,4 +1,4 @@
-/** What the forge runs: actions of fixed commits, few rights, and commands that exist. */
+/** The CI workflows: actions pinned to commits, few permissions, and commands that exist. */
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -55,7 +55,7 @@ describe.each(workflows)('$name', ({ text, workflow }) => {
 
   test('runs existing scripts of the project, without text that others can write', () => {
     for (const script of scripts) {
-      // An expression would be part of the script, whatever it holds.
+      // Any expression would become part of the script.
       expect(script).not.toContain('${{');
       for (const [file] of script.matchAll(/(?<=^|\s)(?:packaging\/[\w-]+\.ts|build\.ts|\.ci\/\w+)(?=\s|$)/g)) {
         expect([file, existsSync(join(root, file))]).toEqual([file, true]);

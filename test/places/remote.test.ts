@@ -8,7 +8,10 @@ import { until } from '../support/time/until.ts';
 
 const STALL = 60_000;
 
-/** Waits before another try are over at once; what bounds a server that sends nothing ends when the test says so. */
+/**
+ * Returns a clock whose waits before a retry end at once. The time limit for a silent server ends when the test calls
+ * `stall`.
+ */
 function impatientClock(): Clock & { stall(): void; waits: number[] } {
   const guards = new Set<() => void>();
   const waits: number[] = [];
@@ -50,7 +53,7 @@ async function failing<T>(fail: S3Server['fail'], work: () => Promise<T>): Promi
   }
 }
 
-/** What it is refused with. */
+/** Returns the error that the work fails with. */
 async function refusal(work: Promise<unknown>): Promise<OperatorError> {
   const error = await work.then(
     () => null,

@@ -25,7 +25,10 @@ function commandsNamed(name: string): readonly Command[] {
   return found.commands.length === 0 ? [found] : found.commands;
 }
 
-/** Those of them that take the settings of the name: `archive key` takes others than the commands beside it. */
+/**
+ * Returns the commands with the settings of that name: `archive key` has different settings than the other `archive`
+ * commands.
+ */
 const takingSettingsOf = (name: string): readonly Command[] =>
   commandsNamed(name).filter((one) => (one as OwnCommand).settingsOf === name);
 

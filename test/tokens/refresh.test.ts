@@ -6,7 +6,7 @@ import { type Serving, serving } from '../support/servers/serving.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 20, accounts: 6, transactionsPerBlock: 4, forkEvery: 0 })];
 
-/** Asks a server again about tokens of a contract. @returns the status and the answer */
+/** Requests a refresh of a contract's tokens. @returns the status and the response */
 async function refresh(server: Serving, body: object, key = readAdminKey(server.directory)): Promise<[number, object]> {
   const answer = await fetch(`${server.api}/stackside/v1/tokens/refresh`, {
     method: 'POST',

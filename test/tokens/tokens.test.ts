@@ -33,7 +33,7 @@ const CARDS = `${alice.address}.cards`;
 const GEMS = `${alice.address}.gems`;
 const MAX_UINT = 2n ** 128n - 1n;
 
-/** A clock whose time jumps to the next timer whenever nothing else is left to do. */
+/** Returns a clock that jumps to the next timer whenever no other work is left. */
 function eagerClock(): Clock {
   let time = 1_800_000_000_000;
   const timers = new Map<symbol, { at: number; call: () => void }>();
@@ -63,7 +63,7 @@ function eagerClock(): Clock {
   };
 }
 
-/** What a read-only function gives: a serialized value, or the body of an answer. */
+/** Result of a read-only function: a serialized value, or a response body. */
 type Said = Uint8Array | object | 'hangs' | 'away';
 type Says = (contract: string, name: string, argument: string | undefined) => Said;
 
@@ -93,7 +93,7 @@ const saying =
   (contract, name, argument) =>
     said[name] ?? rest(contract, name, argument);
 
-/** A node that answers calls as a test says, and counts them. */
+/** Returns a node that answers calls with the test's results, and records them. */
 function stubNode(says: Says) {
   const node = { says, calls: [] as string[], isAway: false };
   const answer = (said: Said): Response => {
@@ -170,7 +170,7 @@ const notice = (contract: string, more: Record<string, Uint8Array> = {}, kind = 
 const ids = (...numbers: number[]) => ({ 'token-ids': clarity.list(numbers.map((one) => clarity.uint(one))) });
 
 let serial = 0;
-/** A block whose only transaction is a deployment by an account, with events of others in it. */
+/** Returns a block whose only transaction is a deployment by an account, with events of other contracts in it. */
 function next(
   parent: MadeBlock | null,
   deployed: { name: string; abi: object; status?: string; from?: typeof alice } | null,
@@ -226,7 +226,7 @@ function opened(says: Says = plain) {
     token: (contract: string, id: bigint | number) =>
       snapshots.read((read) => read.tokenMetadata.token(contract, BigInt(id))),
     jobs: () => snapshots.read((read) => read.tokenMetadata.counts().jobs),
-    /** Starts to ask, and waits until no work is pending and untried, or waits for a place in the list. */
+    /** Starts the lookups, and waits until no pending job is untried and no token waits for a place in the list. */
     async settled(): Promise<void> {
       asker ??= start();
       await until(
@@ -263,7 +263,7 @@ test('a contract belongs to the first token family whose functions it has, by na
     const { family } = of(template.abi) ?? { family: '' };
     for (const { name } of template.abi.functions.filter((one) => !['mint', 'burn', 'get-owner'].includes(one.name))) {
       const made = of(without(template.abi, name));
-      // A function that another account's token has, too, may be missing; what is required may not.
+      // Functions that other accounts' tokens also have may be missing. Required functions may not.
       expect([family, name, made?.family === family && name !== 'get-balance']).toEqual([family, name, false]);
     }
   }
@@ -315,7 +315,7 @@ test('facts of every token family are requested once and stored as the contract 
   const b = next(a, cards, (tx) => [nftMint(CARDS, tx, 0, MAX_UINT), nftMint(`${bob.address}.unknown`, tx, 1, 1)]);
   const c = next(b, jewels, (tx) => [
     ...[0, 1].map((index) => print(GEMS, tx, index, sftMint(4))),
-    // Of another family than the contract's.
+    // This event's token family differs from the contract's.
     print(CARDS, tx, 2, sftMint(9)),
     nftMint(GEMS, tx, 3, 9),
   ]);
@@ -376,7 +376,7 @@ test('an answer about an earlier block includes later mints, and answers from a 
   made.add(c);
   expect(await answer(b.hash)).toBe(0);
   expect(await answer(c.hash, { ...facts, name: 'C' })).toBe(1);
-  // What was asked at a block that goes is asked again, and the old values stay.
+  // Lookups at a block that is orphaned run again, and the old values stay until then.
   const fork = next(b, null);
   made.add(fork, next(fork, null));
   expect(made.token(COIN, 1)).toMatchObject({ name: 'C', facts: 'pending' });
@@ -430,7 +430,7 @@ test('notifications queue the tokens they name, frozen tokens stay unchanged, an
   expect(await asked(f)).toEqual([4]);
   const g = says(f, {});
   expect(await asked(g)).toEqual([4]);
-  // The operator may ask all the same.
+  // The operator can still request a refresh.
   made.node.calls.length = 0;
   expect(await made.commands.run('tokens.refresh', { contract: CARDS, tokens: ['2', '4'] })).toBeNull();
   expect(await made.commands.run('tokens.refresh', { contract: CARDS, tokens: ['2', '77'] })).toEqual(['77']);
