@@ -17,7 +17,7 @@ import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { checkpointProblems } from '../support/recounts/checkpoints.ts';
 
 const CASES = 6;
-/** Blocks whose nonces a row can hold. */
+/** Blocks whose nonces fit into a row. */
 const blocks = anyBlocks().map((list) =>
   list.map((block) => ({
     ...block,
@@ -36,7 +36,7 @@ interface Account extends AccountState {
   tokens: Map<string, TokenSums>;
 }
 
-/** An account by the blocks alone. */
+/** Computes an account only from the blocks. */
 function accountAfter(chain: readonly Block[], principal: string): Account {
   const account: Account = {
     transactions: 0,
@@ -94,7 +94,7 @@ function accountAfter(chain: readonly Block[], principal: string): Account {
   return account;
 }
 
-/** The lists of an account, whose totals have queries of their own. */
+/** The lists of an account whose totals have separate queries. */
 const totals = ['transactions', 'moreThanSponsored', 'eventsAndLocks', 'inbound'] as const;
 
 function accountsOf(db: Database, height: number): Record<string, Account> {

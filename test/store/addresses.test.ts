@@ -378,7 +378,7 @@ describe('of tokens', () => {
     );
   });
 
-  /** What an event is found by, of those that name a principal or that it logged. */
+  /** Conditions that select the events that name a principal or that it logged. */
   const eventKinds = {
     contract_log: '= 1',
     stx_lock: '= 2',

@@ -26,7 +26,7 @@ let directory: DataDirectory;
 let snapshots: Snapshots;
 /** Highest first. */
 let blocks: BlockRow[];
-/** Of the contract that logged most, newest first. */
+/** The logs of the contract with most logs, newest first. */
 let logs: { contract: string; txId: Uint8Array; place: EventLocation }[];
 
 beforeAll(() => {
@@ -74,7 +74,7 @@ const read = <T>(ask: (reader: Reader) => T | Promise<T>): Promise<T> =>
 type Found<Item> = Page<Item> | undefined;
 type Ask<Item, Name> = (limit: number, start: OffsetStart<Name>) => Found<Item> | Promise<Found<Item>>;
 
-/** Keys of the items of a page's neighbour; null where it has none. */
+/** Returns the keys of the items of a neighbouring page, or null if there is none. */
 async function neighbour<Item, Key>(
   cursor: Cursor | null,
   limit: number,
@@ -226,7 +226,7 @@ describe('the logs of a contract', () => {
   const ask: Ask<ContractLog, EventLocation> = (...at) =>
     read((reader) => reader.contracts.logs(logs[0]!.contract, ...at));
   const from = (item: EventLocation | null, offset = 0, limit = 1) => ask(limit, { cursor: null, item, offset });
-  /** Where the logs of a page stand. */
+  /** Returns the position of a log. */
   const placeOf = ({ txId, eventIndex }: ContractLog): EventLocation =>
     logs.find((log) => Buffer.compare(log.txId, txId) === 0 && log.place.eventIndex === eventIndex)!.place;
   const firstOf = (page: Page<ContractLog> | undefined) => page?.items.map(placeOf)[0];

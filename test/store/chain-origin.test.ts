@@ -1,4 +1,4 @@
-/** Blocks of other chains, beside forks of the data's own. */
+/** Blocks of other chains, and forks of the data's chain. */
 import { expect, test } from 'bun:test';
 import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
@@ -7,7 +7,7 @@ import { everything } from '../support/data/tables.ts';
 import { block, hashOf, type MadeBlock } from '../support/events/handmade.ts';
 import { burnBlock } from '../support/events/pox.ts';
 
-/** A chain of so many blocks, each anchored to a Bitcoin block of its own. */
+/** Returns a chain of the given length, each block anchored to a different Bitcoin block. */
 function chainOf(length: number): MadeBlock[] {
   const chain: MadeBlock[] = [];
   for (let height = 1; height <= length; height++) chain.push(block(chain.at(-1) ?? null, `ours ${height}`));

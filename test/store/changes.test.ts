@@ -113,7 +113,7 @@ describe('changes', () => {
         const page = read.transactions.ofBlock({ height }, 50, null);
         expect(txIds.map((id) => id.toHex())).toEqual((page?.items ?? []).map(({ txId }) => txId.toHex()).reverse());
         expect(new Set(principals).size).toBe(principals.length);
-        // Each has the block among its own transactions, or a reward that matured in it.
+        // Each principal has a transaction in the block, or a reward that matured in it.
         for (const principal of principals) {
           if (rewarded.all(height).some(({ address }) => address === principal)) continue;
           const own = read.transactions.ofPrincipal(principal, 50, null);

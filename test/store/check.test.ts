@@ -1,4 +1,4 @@
-/** What `stackside check` reads and finds. */
+/** The reads and findings of `stackside check`. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';

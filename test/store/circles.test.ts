@@ -12,7 +12,7 @@ test('Bitcoin blocks that are each other’s parents make no branch', () => {
     burnBlock(9, 'below', 'root', []),
     burnBlock(10, 'left', 'right', []),
     burnBlock(11, 'right', 'left', []),
-    // Both are orphaned; what follows builds on one of them.
+    // Both are orphaned; the next block builds on one of them.
     burnBlock(10, 'other', 'below', []),
     burnBlock(12, 'next', 'right', []),
   ];
@@ -25,7 +25,7 @@ test("a Bitcoin block whose parent isn't at the height below has no branch", () 
   const events = [
     burnBlock(10, 'orphan', 'root', []),
     burnBlock(10, 'other', 'root', []),
-    // Its parent's height is its own: to bring that one back would put two blocks in one place.
+    // Its parent has the same height: restoring the parent would put two blocks at one height.
     burnBlock(10, 'same', 'orphan', []),
     burnBlock(0, 'far', 'other', []),
   ];

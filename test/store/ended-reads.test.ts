@@ -18,7 +18,7 @@ import { casesOf, firstSeed, timeout } from '../support/property.ts';
 
 const events = [...devnetEvents({ seed: 7, blocks: 44, accounts: 8, transactionsPerBlock: 6, staking: 30 })];
 
-/** Every list ends before its end, and every search before what it looks for. */
+/** Limits that cut every list before its end, and every search before its target. */
 const limits = {
   historyBatch: 3,
   activity: { transfers: 3, points: 3 },
@@ -26,7 +26,7 @@ const limits = {
   values: { unindexed: 5, few: 5, quick: 5, sorted: 10, rows: 10, bytes: 10_000 },
 };
 
-/** Calls of SQLite, and rows that it is asked for one by one. */
+/** Number of SQLite calls and of rows that are read one by one. */
 let steps = 0;
 /** The step that fails; none if it is 0. */
 let failing = 0;
@@ -68,7 +68,7 @@ afterAll(() => {
 
 type Group = Readonly<Record<string, unknown>>;
 
-/** The names of the functions of a reader, with those of their groups. */
+/** Returns the names of a reader's functions, with their groups. */
 const functionsOf = (group: Group, at = ''): string[] =>
   Object.entries(group).flatMap(([name, member]) => {
     if (typeof member === 'function') return [at + name];
@@ -86,7 +86,7 @@ const noting = <T extends object>(group: T, called: Set<string>, at = ''): T =>
     },
   });
 
-/** An index that is read and written, and what says whether anybody reads an old snapshot of it. */
+/** Opens an index for reads and writes, with a check that nobody still reads an old snapshot. */
 function readIndex(open: OpenIngest) {
   const snapshots = openSnapshots(open.directory, { limits });
   const called = new Set<string>();
@@ -105,7 +105,7 @@ function readIndex(open: OpenIngest) {
       version: 'stackside v0 (test:test)',
       log: () => {},
     }),
-    /** Reads while the log holds what the snapshot needs of it. @returns whether the log can be emptied afterwards */
+    /** Reads while the WAL holds pages that the snapshot needs. @returns whether the WAL can be truncated afterwards */
     async endsAfter(request: () => Promise<unknown>): Promise<boolean> {
       write.run();
       await request();
@@ -121,10 +121,10 @@ function readIndex(open: OpenIngest) {
 /** A call of a reader. */
 type Call = (read: Reader) => unknown;
 
-/** What reads chainhooks takes ids, counts and heights: any number is one. */
+/** The functions that read chainhooks take ids, counts and heights: any number is valid. */
 type HookCalls = Readonly<Record<string, Readonly<Record<string, (...values: number[]) => unknown>>>>;
 
-/** Calls of all that reads chainhooks, whose routes nobody without a key reaches. */
+/** Returns calls of all functions that read chainhooks, because their routes require a key. */
 const hookCalls = ({ hooks }: Reader): [string, Call][] =>
   Object.entries(hooks as unknown as HookCalls).flatMap(([group, functions]) =>
     Object.keys(functions).map((name): [string, Call] => [
@@ -136,7 +136,7 @@ const hookCalls = ({ hooks }: Reader): [string, Call][] =>
     ]),
   );
 
-/** Calls of what random URLs hardly reach, or no route calls, by what the index holds. */
+/** Returns calls of functions that random URLs rarely reach or that no route calls, with values from the index. */
 async function directCalls(read: Reader, principals: Iterable<string>): Promise<Record<string, Call>> {
   const tip = read.chain.tip();
   const { items: pending } = read.mempool.page(1, null);
@@ -272,13 +272,13 @@ test(
 
     const document: unknown = await (await index.app.handle(new Request('http://localhost/docs/json'))).json();
     for (const route of getRoutes(document).filter((one) => !isOfOperator(one))) {
-      // One with what the route requires alone, which it doesn't refuse.
+      // A URL with only the required parameters, which the route accepts.
       const plain = { ...route, parameters: route.parameters.filter(({ required }) => required) };
       for (let made = 0; made <= casesOf(1); made++) {
         const url = randomUrl(made === 0 ? plain : route, subjects, prng);
         await tryEnds(url, async () => {
           const response = await index.app.handle(new Request(`http://localhost${url}`));
-          // Of those that are streamed, every other one is left by its client.
+          // The client abandons every other response.
           if (made % 2 === 0) await response.arrayBuffer();
           else await response.body?.cancel();
         });

@@ -1,4 +1,4 @@
-/** Facts about principals, tokens and contracts that the index doesn't know are empty. */
+/** Principals, tokens and contracts that aren't in the index have empty answers. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

@@ -1,4 +1,4 @@
-/** Answers of a server that has cached values, compared with those of a server that has seen nothing else. */
+/** Compares the answers of a server with cached values to the answers of a fresh server. */
 import { expect, test } from 'bun:test';
 import { createApp } from '../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

@@ -12,7 +12,7 @@ function openAndClose(directory: string): void {
   using _ = openAt(directory);
 }
 
-/** A database of another program, at some version of its own. */
+/** Creates a database of another program, with a given version. */
 function foreign(path: string, version: number): void {
   rmSync(path);
   using db = new Database(path);

@@ -57,7 +57,7 @@ const afterAll = (events: readonly ReceivedEvent[]): Tables => {
   return tables(directory.path);
 };
 
-/** Bitcoin blocks before, in and after a gap, of which a fill sends any while the node posts those after the gap. */
+/** Bitcoin blocks before, in and after a gap. A fill sends any of them while the node posts the blocks after the gap. */
 const gaps = fc
   .record({
     before: fc.nat(3),
@@ -76,7 +76,7 @@ const gaps = fc
     const others = at(before + 1, stale).map((height) =>
       burnBlock(height, 'stale', height === first ? burnHash(height - 1, 'main') : undefined),
     );
-    // Every lost block is filled once, and some others beside.
+    // Every lost block is filled once, and some others too.
     const fills = [...inGap, ...next.slice(0, picks[0]! % (after + 1))].map(filledBurnBlock);
     const mixed: ReceivedEvent[] = [];
     const [left, own] = [[...fills], [...next]];

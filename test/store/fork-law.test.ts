@@ -32,7 +32,7 @@ import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 /** Shrunk cases of failures that were mended; each law tries them first. */
 const casesThatOnceFailed: Forks[] = [
-  // Block 0 alone: the chain ends in it, and so does what is known of Bitcoin.
+  // Only block 0: the chain and the known Bitcoin blocks end in it.
   { seed: 0, steps: [{ repeat: 0 }] },
   // A transaction that lost its nonce took another with it, which shared no nonce with the winner.
   {
@@ -53,7 +53,7 @@ const casesThatOnceFailed: Forks[] = [
   },
 ];
 const grow = { mine: 'back', blocks: 0, tenure: 'same', transactions: 4 } as const;
-/** A fork whose reverted blocks emptied balances of STX, of fungible tokens and of owners of instances. */
+/** A fork whose reverted blocks emptied balances of STX, fungible tokens and NFTs. */
 const revertedEmptying: Forks = {
   seed: 334,
   emptying: 60,
@@ -64,7 +64,7 @@ const revertedEmptying: Forks = {
     grow,
   ],
 };
-/** The laws look at the same streams, each of which is made once. */
+/** All laws use the same streams, and each stream is generated once. */
 const settings = {
   cases: 2,
   examples: [...casesThatOnceFailed, revertedEmptying].map((once): [Forks] => [once]),
@@ -129,7 +129,7 @@ test(
   timeout,
 );
 
-/** The assets of which a block empties a balance. */
+/** Returns the kinds of assets whose balance a block empties. */
 function emptiedBy(chain: SimulatedChain, indexBlockHash: string): Set<'stx' | 'ft' | 'nft'> {
   const { parent, receipts, world } = chain.block(indexBlockHash)!;
   const before = chain.world(parent ?? chain.genesisHash);
@@ -267,7 +267,7 @@ test(
     const all = Object.keys(before).filter((table) => !ofBitcoin.includes(table));
     expect(chainTables.toSorted()).toEqual(all);
     const seen = new Seen({ blocks: 3, 'changed tables': 3 });
-    /** The tables after the blocks, each of which is reverted before the next comes. */
+    /** Returns the tables after the blocks, if each block is reverted before the next. */
     const afterEach = (blocks: readonly Block[], isStored: boolean): Tables => {
       db.run('BEGIN');
       try {
@@ -378,12 +378,12 @@ test(
         const spenders = new Map<string, string[]>();
         for (const [id, { content, stands, mined }] of known) {
           const rivals = [...rivalsOf(id, noncesOf(content))];
-          // Of two that share the payer's nonce alone the later stays, which `mempool.test.ts` looks at.
+          // If two share only the payer's nonce, the later one stays; `mempool.test.ts` tests this.
           const isBest = rivals.every(
             (rival) =>
               !minedIds.has(rival) && originOf(rival) === originOf(id) && contents.get(rival)!.fee < content.fee,
           );
-          // What the node dropped, or a block holds, does not wait, whoever its rivals are.
+          // A transaction that the node dropped or that a block contains isn't pending, whatever its rivals are.
           if (!stands || mined) expect({ id, pending: pending(id) }).toEqual({ id, pending: false });
           else if (isBest) expect({ id, pending: pending(id) }).toEqual({ id, pending: true });
           for (const spent of spendsOf(content)) spenders.set(spent, [...(spenders.get(spent) ?? []), id]);
@@ -458,7 +458,7 @@ test(
           if (event.path === '/new_burn_block') burnBlocks.add(event);
           if (blocks.tip !== tip || burnBlocks.tip !== burnTip) seen.add('heights');
           if (blocks.tip !== tip) height = blocks.tip?.burn_block_height ?? 0;
-          // A Bitcoin block that is on the chain already says nothing new.
+          // A Bitcoin block that is already on the chain changes nothing.
           if (burnBlocks.tip !== burnTip) {
             height = Math.max(height, burnBlocks.blocks.get(burnBlocks.tip ?? '')?.head.burn_block_height ?? 0);
           }

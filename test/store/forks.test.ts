@@ -1,4 +1,4 @@
-/** Forks over generated chains: the branches of orphaned blocks, and what became of their transactions, against a plain model. */
+/** Forks over generated chains: compares orphaned branches and the outcome of their transactions to a plain model. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -39,7 +39,7 @@ function grown(drawn: readonly { parent: number; takes: readonly number[] }[]): 
   const nodes: Node[] = [];
   let highest = 0;
   for (const [index, { parent: chosen, takes }] of drawn.entries()) {
-    // Mostly the newest ones go on.
+    // Most blocks build on the newest ones.
     const parent = nodes[Math.max(0, nodes.length - 1 - (chosen % 5))] ?? null;
     const before = new Set(lineOf(parent).flatMap(({ holds }) => holds));
     const holds = takes.map((at) => pool[at]!).filter((one) => !before.has(one));
@@ -130,7 +130,7 @@ test('whether a fork was ever on the chain is unknown if it has more blocks than
   };
   using open = openNew();
   const [won, lost] = [branch('won', 103), branch('lost', 102)];
-  // The lost one overtakes with its last block alone.
+  // The losing branch overtakes only with its last block.
   for (const { event } of [...won.slice(0, 101), ...lost, ...won.slice(101)]) open.ingest.receive(event);
   const snapshots = openSnapshots(open.directory);
   try {

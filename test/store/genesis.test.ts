@@ -34,7 +34,7 @@ const transfer = zero.transactions.at(-1)!.txid;
 const supply = minted.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 const inStx = (amount: bigint): string => `${amount / 1_000_000n}.${String(amount % 1_000_000n).padStart(6, '0')}`;
 
-/** What the routes answer about genesis, whatever block shows it. */
+/** Returns the routes' answers about genesis, whichever block contains it. */
 async function answers(directory: string): Promise<Record<string, unknown>> {
   using api = openApi(directory);
   const get = async (path: string): Promise<unknown> => await (await api.get(path)).json();
@@ -57,7 +57,7 @@ async function answers(directory: string): Promise<Record<string, unknown>> {
   };
 }
 
-/** Where the chain stands, by the routes. */
+/** Returns the tip of the chain, as the routes report it. */
 async function standing(directory: string): Promise<Record<string, unknown>> {
   using api = openApi(directory);
   const get = async (path: string): Promise<unknown> => await (await api.get(path)).json();
@@ -74,7 +74,7 @@ const problemsOf = (directory: string): string[] =>
 const rebuild = (directory: string) =>
   rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force: false });
 
-/** What genesis made, as every route says it. */
+/** The counts of genesis, which every route returns. */
 const counted = {
   v1: { stx: { balance: rich!.amount, total_received: rich!.amount } },
   v1Stx: { balance: rich!.amount },

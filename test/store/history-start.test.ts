@@ -1,4 +1,4 @@
-/** Indexes that begin at a block, above which they have what an index of the whole chain has. */
+/** Indexes that start at a block. Above it, they equal an index of the whole chain. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ function after(events: readonly NodeEvent[]) {
   return { tables: tables(directory.path), problems: problemsIn(directory.path) };
 }
 
-/** Tables whose rows are made of their own block alone, with columns that are not. */
+/** Tables whose rows depend only on their block, with the columns that are exceptions. */
 const ofOneBlock: Readonly<Record<string, string[]>> = {
   blocks: ['preceding_transactions', 'stx_supply', 'stx_balances', 'stx_holders', 'stx_accounts'],
   transactions: [],
@@ -80,7 +80,7 @@ function rowsFrom(all: Tables, height: number): Tables {
   );
 }
 
-/** A chain of so many blocks, each anchored to a Bitcoin block of its own, without forks. */
+/** Returns a chain of the given length without forks, each block anchored to a different Bitcoin block. */
 const straightChain = (blocks: number): NodeEvent[] => [
   ...devnetEvents({ seed: 3, blocks, accounts: 10, transactionsPerBlock: 2, forkEvery: 0, mempool: false }),
 ];
@@ -137,7 +137,7 @@ function winningFrom(events: readonly NodeEvent[], height: number): NodeEvent[] 
 
 const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
 
-/** Returns the tables of the chain, without the tables of Bitcoin if its chain isn't known. */
+/** Returns the tables of the chain, without the Bitcoin tables if Bitcoin's chain is incomplete. */
 const chainOf = (all: Tables, isBitcoinKnown: boolean): Tables =>
   Object.fromEntries(Object.entries(all).filter(([table]) => isBitcoinKnown || !ofBitcoin.includes(table)));
 
@@ -209,7 +209,7 @@ test(
         seen.add(before === null ? 'whole' : 'starts');
         open.ingest.publish();
         const winning = winningFrom(accepted, before?.height ?? 1);
-        // Without block 0, whose transactions are the first balances, accounts spend what they don't have.
+        // Block 0 contains the first balances. Without it, accounts spend STX that they don't have.
         const isFunded = before !== null || winning[0] === events[0];
         if (isFunded) expect(problemsIn(open.directory)).toEqual([]);
         using straight = openNew();
@@ -218,7 +218,7 @@ test(
         await answerAll(straight, straightIndex, chain);
         straight.ingest.publish();
         expect(startOf(straightIndex)).toEqual(before);
-        // If Bitcoin forked below the first of its blocks that came, its chain isn't known.
+        // If Bitcoin forked below the first block received, its chain is incomplete.
         const isKnown = isOneBitcoin(accepted);
         expect(chainOf(tables(open.directory), isKnown)).toEqual(chainOf(tables(straight.directory), isKnown));
       }),
@@ -382,7 +382,7 @@ test("answers about the mempool change when the node sends an account's state", 
     open.ingest.receive(answer);
     const known = (await look()).tag;
     expect(known).not.toBe(tag);
-    // What it says again changes nothing.
+    // Repeated answers change nothing.
     open.ingest.receive(answer);
     expect((await look()).tag).toBe(known);
   } finally {

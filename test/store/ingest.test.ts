@@ -37,7 +37,7 @@ import { checkAndRecount } from '../support/recounts/recounts.ts';
 const devnet = (seed: number, blocks = 30): ReceivedEvent[] =>
   [...devnetEvents({ seed, blocks, accounts: 15, transactionsPerBlock: 4, forkEvery: 8 })].map(received);
 
-/** What the event throws, having changed nothing. */
+/** Returns the error that an event throws, after checking that nothing changed. */
 function refusal(open: OpenIngest, event: ReceivedEvent): Error {
   const before = everything(open.directory);
   let thrown: unknown;
@@ -182,7 +182,7 @@ const needed = {
     'tx_fees_streamed_produced',
     'from_index_consensus_hash',
   ],
-  /** Of the body of every type of event, all but these. */
+  /** The optional fields of events: all other fields of every event type are required. */
   optionalInEvent: ['memo', 'contract_identifier of stx_lock_event', 'value'],
 };
 
@@ -326,7 +326,7 @@ test("data with another chain id can't be opened, and the error has both ids and
   expect((error as OperatorError).message).toContain('0x80000000');
   expect((error as OperatorError).message).toContain('0x1');
   expect((error as OperatorError).remedy).toContain('--data');
-  // What was refused lets go of the directory.
+  // The failed open released the directory.
   using again = openAt(open.directory, { chainId: 0x8000_0000 });
   expect(again.ingest.chainId()).toBe(0x8000_0000);
 });
@@ -378,7 +378,7 @@ test('a journal of a newer version is refused with a remedy', () => {
   expect((error as OperatorError).message).toContain(`version ${JOURNAL_VERSION + 1}`);
 });
 
-/** The index as it is, without the journal: what a crash between the two commits leaves. */
+/** Copies the index without the journal, as a crash between the two commits leaves it. */
 function copyIndex(from: string, to: string): void {
   for (const suffix of ['', '-wal']) {
     rmSync(indexPath(to) + suffix, { force: true });
@@ -477,7 +477,7 @@ test('an event that was rolled back leaves nothing, and the next event is accept
   expect(everything(open.directory)).toEqual(everything(whole.path));
 });
 
-/** A block whose parent no log has. */
+/** Returns a block whose parent isn't in any log. */
 const orphanBlock = (): ReceivedEvent =>
   block({ hash: hashOf('nowhere'), height: 9, event: { path: '', text: '', receivedAt: 0 } }, 'lost').event;
 

@@ -32,7 +32,7 @@ const declared = (name: string, type: string): Declared => ({
   outputs: { type: 'bool' },
 });
 
-/** What each contract declares, oldest first: all of one kind of token, few with the rare function. */
+/** The declarations of each contract, oldest first: all of one kind of token, few with the rare function. */
 const contracts: Declared[][] = Array.from({ length: 60 }, (_, i) =>
   names.flatMap((name, place) =>
     name === 'rare'
@@ -115,7 +115,7 @@ test('no more interfaces are looked at than may be', () => {
   expect(() => search(10).withInterface(['transfer'], never, 1, 0)).toThrow(TooMuchWorkError);
   expect(() => search(10).withInterface([], never, 1, 0)).toThrow(TooMuchWorkError);
   expect(looked).toBe(20);
-  // What is rare is looked at alone, and what lacks one of the functions isn't.
+  // The search reads only the contracts with the rare function, and none that lacks one of the functions.
   looked = 0;
   expect(search(10).withInterface(['transfer', 'rare'], never, 1, 0)).toEqual([]);
   expect(looked).toBe(

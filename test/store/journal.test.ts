@@ -164,7 +164,7 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
     const refused = refusal(() => open(directory.path));
     expect(refused.message).toMatch(says);
     expect(refused.remedy).toMatch(/Restore the journal\.db.*(stackside rebuild --force|restore a backup)/);
-    // A rebuild would lose what only the index has: it is not done unasked.
+    // A rebuild would lose data that only the index has: it needs an explicit option.
     expect(refusal(() => rebuild(directory.path)).message).toMatch(/would be lost|differs|contain a journal/);
     expect(wholeIndex(directory.path)).toEqual(index);
   }
@@ -196,7 +196,7 @@ test('an index from an older backup is brought up to its journal', () => {
 test('a fork ends at the payload of a wrong block', () => {
   using directory = copyOf(whole);
   using db = new Database(indexPath(directory.path));
-  // The payload of the tip is said to be where that of the block below it is.
+  // Points the tip to the payload of the block below it.
   const two = 'SELECT index_block_hash FROM blocks ORDER BY height DESC LIMIT 1';
   db.run(`UPDATE block_payloads SET journal_id = (SELECT journal_id FROM block_payloads ORDER BY rowid LIMIT 1)
            WHERE index_block_hash = (${two})`);

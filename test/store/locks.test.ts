@@ -14,7 +14,7 @@ const END = 150;
 const FAR = 10_000;
 const AROUND = [END - 1, END, END + 1];
 
-/** What is locked at Bitcoin heights around the end: when each block is the tip, and looked back at from the last. */
+/** Returns the locked STX at Bitcoin heights around the end: with each block as the tip, and later as of that block. */
 async function lockedAround(until: number, fields: object): Promise<{ atTip: bigint[]; since: bigint[] }> {
   using open = openNew();
   let block: MadeBlock = poxBlock(null, 'lock', [[locked(bob.address, 7n, until, 'pox-4')]], {
@@ -60,7 +60,7 @@ test('a lock names its transaction and the heights of its block and its Bitcoin 
   snapshots.close();
 });
 
-/** What is locked around the end, of a lock that the node had where the index begins. @param begins Bitcoin height there */
+/** Returns the locked STX around the end of a lock that is older than the index. @param begins Bitcoin height at the index's start */
 async function lockedFromBelow(until: number, begins: number, fields: object) {
   using open = openNew();
   const below = block(null, 'below', [], { burn_block_height: begins });
@@ -122,7 +122,7 @@ test.each([
     ...fields,
   });
   open.ingest.receive(first.event);
-  // The fee takes bob's balance below what was locked.
+  // The fee takes bob's balance below the locked amount.
   const spent = block(first, 'spent', [transfer(bob, 0, 10)], { burn_block_height: END });
   open.ingest.receive(spent.event);
   const problems = () => checkAndRecount(open.directory).flatMap((check) => check.problems);

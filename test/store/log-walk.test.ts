@@ -1,5 +1,5 @@
 /**
- * Logs of several contracts: every list is what a filter over all logs of the chain finds, whatever forks the chain took, and
+ * Logs of several contracts: every list equals a filter over all logs of the chain, whatever forks the chain had, and
  * whichever way its pages are read.
  */
 import { Database } from 'bun:sqlite';
@@ -111,7 +111,7 @@ const shown = (one: Plain): Listed => ({
 
 type Read = (limit: number, cursor: Cursor | null) => Promise<Page<Listed, number | null>>;
 
-/** All items of a list, walked page by page to its end and back. @returns whether a page was short besides */
+/** Reads all items of a list, page by page to its end and back. @returns the items, and whether a page was short */
 async function walked(read: Read, limit: number): Promise<{ items: Listed[]; isShort: boolean }> {
   let page = await read(limit, null);
   expect(page.previous).toBeNull();
@@ -134,7 +134,7 @@ async function walked(read: Read, limit: number): Promise<{ items: Listed[]; isS
 
 const NOBODY = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
 
-/** Limits by which each way is taken, and pages end before their limit. */
+/** Limits that select each access path, and that end pages before their limit. */
 const limits: Partial<LogWalkLimits>[] = [
   {},
   { rows: 3 },
@@ -190,7 +190,7 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
   }
 }
 
-/** One batch of the indexes of values; null where they are complete. */
+/** Runs one batch of the value indexes. Returns null if they are complete. */
 function batchOf({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.batch> {
   let made: ReturnType<typeof ingest.valueIndexes.batch> = null;
   void ingest.local(() => {
@@ -278,10 +278,10 @@ test(
   timeout,
 );
 
-/** A log of a handmade transaction: the name of its contract, of alice, and what it prints. */
+/** A log of a handmade transaction: the name of alice's contract, and the printed value. */
 type Printed = readonly [name: string, value: Uint8Array];
 
-/** A chain whose blocks have a transaction each, of alice unless the list says bob, with these logs. */
+/** Returns a chain with one transaction per block and these logs. Alice sends it unless the list names bob. */
 function chainOf(
   blocks: readonly { by?: typeof bob; logs: readonly Printed[] }[],
   valueIndexes: ValueIndexChoice[] = [],
@@ -367,13 +367,13 @@ test('a page reads as many logs as its limit, and the next one continues after t
     [0, 9],
     [0, undefined],
   ]);
-  // One whose field is compared counts as five.
+  // A log with a compared field counts as five.
   const byField = { ...EVERYTHING, fields: [fieldOf('', '37')] };
   const first = await walkLogs(byField, 5, null);
   const second = await walkLogs(byField, 5, first.next);
   expect([first.items, first.next?.key[1]]).toEqual([[], 37]);
   expect([second.items.map(({ eventIndex }) => eventIndex), second.next?.key[1]]).toEqual([[37], 35]);
-  // A long value counts as more; where no field is compared, it isn't read.
+  // A long value counts as more. If no field is compared, it isn't read.
   using other = chainOf([{ logs: logs.map(([name]) => [name, clarity.buffer(new Uint8Array(9 * 1_024))]) }]);
   using long = new Database(indexPath(other.directory), { readonly: true });
   const few = readerOf(long, noEntries, 1, { logs: { rows: 28 } }).contracts;
@@ -409,7 +409,7 @@ test('rare logs are on the first page by the index of their field, and by their 
     found: both.slice(1),
     isAll: true,
   });
-  // An index of another field, or of one contract alone, leaves the logs of the other to be read.
+  // With an index of another field, or of only one contract, the other logs must still be read.
   expect(await firstOf({ fields: [fieldOf('m', '3')] })).toEqual({ found: [], isAll: false });
   expect(await firstOf({ of: { contracts: [idOf('pool')] }, fields: [fieldOf('m', '3')] })).toEqual({
     found: both.slice(1),

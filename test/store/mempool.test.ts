@@ -34,7 +34,7 @@ const pending: Standing = { state: 0, by: null };
 /** The chain has it, and the mempool no more. */
 const mined = undefined;
 const replacedBy = (one: Transaction): Standing => ({ state: -10, by: one.id });
-/** The node dropped it, too. */
+/** The standing after the node also dropped the transaction, in favour of another. */
 const droppedFor = (one: Transaction): Standing => ({ state: -16, by: one.id });
 
 const standings = ({ directory }: OpenIngest): Map<string, Standing> => {
@@ -49,7 +49,7 @@ const standings = ({ directory }: OpenIngest): Map<string, Standing> => {
   return new Map(rows.map(({ id, state, by }) => [id, { state, by }]));
 };
 
-/** What became of each; undefined for what the mempool never knew. */
+/** Returns the standing of each transaction; undefined if it never was in the mempool. */
 const standing = (open: OpenIngest, ...transactions: Transaction[]): (Standing | undefined)[] => {
   expect(checkAndRecount(open.directory).filter(({ problems }) => problems.length > 0)).toEqual([]);
   const all = standings(open);
@@ -156,7 +156,7 @@ test('a drop after the announcement of a replacement makes the replacement pendi
   expect(standing(open, high, low)).toEqual([{ state: -11, by: low.id }, pending]);
 });
 
-/** A chain whose second block holds a transaction, with two blocks of another branch that take the chain from it. */
+/** Returns a chain whose second block contains a transaction, and two blocks of a branch that overtakes it. */
 function forkOver(one: Transaction) {
   const root = block(null, 'root');
   const holder = block(root, 'holder', [one]);
@@ -555,7 +555,7 @@ test('a transaction announced and expired before the index commits is expired, a
   expect(standing(again, one)).toEqual([pending]);
 });
 
-/** A transaction of few accounts and nonces, identified by what it spends. */
+/** A transaction of few accounts and nonces, identified by the nonces that it spends. */
 interface Spending {
   origin: string;
   payer: string;
@@ -584,7 +584,7 @@ type Step =
   | { do: 'announce'; which: number }
   | { do: 'drop'; which: number; by: number | null }
   | { do: 'mine'; which: number[] }
-  /** Two blocks beside the tip. */
+  /** Two blocks on a branch next to the tip. */
   | { do: 'fork'; which: number[] };
 
 const which = fc.nat(5);
@@ -603,7 +603,7 @@ const share = (a: Spending, b: Spending): boolean =>
 
 type Fate = 'waits' | 'replaced' | 'dropped';
 
-/** What a node would have in its mempool, by its rule and all that was announced, one thing after another. */
+/** Computes a node's mempool by the node's rule, from all announcements in order. */
 class NodeModel {
   readonly fates = new Map<number, Fate>();
   readonly #arrivals = new Map<number, number>();
@@ -621,7 +621,7 @@ class NodeModel {
     return this.chain.flatMap(({ held }) => held);
   }
 
-  /** Those of these that a block can hold after others. */
+  /** Returns the transactions that a block can contain after others. */
   fitting(which: readonly number[], after: readonly number[]): number[] {
     const held: number[] = [];
     for (const one of which) {

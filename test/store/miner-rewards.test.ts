@@ -1,4 +1,4 @@
-/** The parts of a miner's reward, each in its column: their sum alone is served, and would not tell two apart. */
+/** The parts of a miner's reward, each in its column. The API returns only their sum, which can't show a swap. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { indexPath } from '../../src/store/files/database.ts';

@@ -30,10 +30,10 @@ const events = [...devnetEvents({ seed: 6, blocks: 8, accounts: 4, transactionsP
   received,
 );
 
-/** What a command made of a directory; null where it refused. */
+/** Result of a command on a directory; null if the command failed. */
 type Outcome = unknown;
 
-/** Each works on a directory of its own. */
+/** Commands, each run on a separate directory. */
 const commands: Readonly<Record<string, (directory: string) => Outcome | Promise<Outcome>>> = {
   status(directory) {
     const { journal } = directoryStatus(directory);
@@ -159,7 +159,7 @@ function readOf<T>(path: string, read: (db: Database) => T): T {
   return read(db);
 }
 
-/** The words of what a deep check finds. */
+/** Returns the texts of a deep check's findings. */
 function wordsOf(directory: string): string[] {
   try {
     const found = checkDirectory(directory, { deep: silentMachine }).filter(({ problems }) => problems.length > 0);

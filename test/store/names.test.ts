@@ -278,7 +278,7 @@ test('a name from before the chain is the chain’s from its first operation on'
   expect(await found(open)).toBeUndefined();
   expect(await read(open.directory, ({ names }) => names.page(0))).toEqual(['other.btc']);
 
-  // A fork in which nothing was done with it.
+  // A fork without operations on the name.
   let rival = one;
   for (const label of ['rival 2', 'rival 3', 'rival 4', 'rival 5']) {
     rival = nameBlock(rival, label);

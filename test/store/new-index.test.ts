@@ -1,4 +1,4 @@
-/** An index that is made beside the present one, while another process writes. */
+/** A new index, built next to the present one while another process writes. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';

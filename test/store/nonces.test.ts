@@ -35,7 +35,7 @@ const edges = [
   2n ** 64n - 1n,
 ];
 
-/** Of the whole range that a transaction can name; often close to another, so that there is something between. */
+/** Nonces from the whole range; often close to each other, so that gaps are small. */
 const nonce = fc.oneof(
   fc.constantFrom(...edges),
   fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
@@ -75,7 +75,7 @@ describe('between two nonces', () => {
         expect(BigInt(missing.length)).toBe(gaps < BigInt(MAX_NONCES) ? gaps : BigInt(MAX_NONCES));
         expect(missing).toEqual(missing.toSorted(ascending).reverse());
         expect(new Set([...missing, ...waiting]).size).toBe(missing.length + waiting.length);
-        // Whatever lies below the greatest that is missing is listed.
+        // Every missing nonce below the greatest is listed.
         const [top] = missing;
         if (top === undefined) return;
         const below = waiting.filter((one) => one < top).length;
@@ -104,7 +104,7 @@ test('any mined and pending nonces are returned exactly', async () => {
       list,
       list,
       async (mined, own, sponsored) => {
-        // Accounts of its own for each case: nobody else's nonces count.
+        // Each case has new accounts, so that other nonces don't count.
         const label = `block ${(parent?.height ?? 0) + 1}`;
         const [payer, other] = accounts('nonces', label, 2, networks.testnet) as [Account, Account];
         const [spent, ...waiting]: [Transaction, ...Transaction[]] = [
@@ -153,7 +153,7 @@ test('without a confirmed transaction nonces begin at 0: those below the first t
   };
   open.ingest.receive(announcement([transfer(alice, 2, 200), transfer(alice, 3, 200)]));
   expect(await missing(alice.address)).toEqual([1, 0]);
-  // What it pays for as a sponsor has nonces of the same counter.
+  // Transactions that it sponsors use the same nonce counter.
   open.ingest.receive(announcement([transfer(bob, 0, 200, { account: alice, nonce: 0 })]));
   expect(await missing(alice.address)).toEqual([1]);
   expect(await missing(bob.address)).toEqual([]);

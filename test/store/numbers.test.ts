@@ -20,7 +20,7 @@ import { jsonOf } from '../support/events/payload-text.ts';
 
 type Path = (string | number)[];
 
-/** Where a value has numbers. */
+/** Yields the path of each number in a value. */
 function* numbersIn(value: unknown, path: Path = []): Generator<Path> {
   if (typeof value === 'number' || typeof value === 'bigint') yield path;
   else if (Array.isArray(value)) for (const [index, part] of value.entries()) yield* numbersIn(part, [...path, index]);
@@ -40,7 +40,7 @@ function replaced(text: string, path: Path, number: number | bigint): string {
 
 const unstorable = [1e300, 2n ** 128n, -1, 0.5];
 
-/** What became of an event in which a number is another one. */
+/** Returns the outcome of an event after one of its numbers is replaced. */
 function outcome({ ingest }: OpenIngest, event: ReceivedEvent, path: Path, number: number | bigint): string {
   try {
     ingest.apply({ ...event, text: replaced(event.text, path, number) });
@@ -59,7 +59,7 @@ const operation = (index: number, burnchain_op: object) =>
   receipt({ id: hashOf(`operation ${index}`), raw: '0x00' }, index, { burnchain_op });
 const first = block(null, 'first', [], { signer_bitvec: null });
 
-/** An event of each kind that has numbers, each of which is needed. */
+/** An event of each kind with numbers, all of them required. */
 const events: Record<string, ReceivedEvent> = {
   block: block(
     first,
@@ -160,7 +160,7 @@ test('a simulated event with a changed number is accepted or rejected by its fie
     received,
   )) {
     for (const path of numbersIn(parseJson(event.text))) {
-      // What isn't read is as it comes; interfaces of contracts hold many.
+      // Contract interfaces contain many numbers that Stackside doesn't read.
       if (path.includes('contract_interface')) continue;
       for (const number of [1e300, 2n ** 63n]) {
         expect(['accepted', 'refused by name']).toContain(outcome(open, event, path, number));

@@ -1,4 +1,4 @@
-/** The law of cursors, on a list in memory whose rows are added and removed anywhere between two requests. */
+/** The law of cursors, on an in-memory list that gains and loses rows anywhere between two requests. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
@@ -37,7 +37,7 @@ class Numbers {
 
 const numbers = fc.nat({ max: 30 });
 const limits = fc.integer({ min: 1, max: 8 });
-/** What is asked for by each request, and what changes before the next. */
+/** The limit of each request, and the changes before the next one. */
 const steps = fc.infiniteStream(fc.record({ limit: limits, changes: fc.array(numbers, { maxLength: 4 }) }));
 const links = fc.constantFrom('next' as const, 'previous' as const);
 

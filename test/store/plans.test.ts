@@ -30,7 +30,7 @@ const sortedShort = Object.fromEntries(
       ]),
   ),
 );
-/** v1's list of what waits: by a principal it is short and sorted, else an index is walked in its order. */
+/** v1's mempool list: with a principal it is short and sorted, otherwise an index is read in order. */
 const pendingSearch = Object.fromEntries(
   Object.entries({ age: 'mempool_pending', size: 'mempool_pending_by_size', fee: 'mempool_pending_by_fee' }).flatMap(
     ([by, index]) =>
@@ -69,7 +69,7 @@ const walkedRows = Object.fromEntries(
   }),
 );
 
-/** What a plan may hold that looks like a scan, by statement, each with the reason. */
+/** Allowed plan steps that look like a scan, by statement, each with the reason. */
 const mayScan: Readonly<Record<string, Exception[]>> = {
   ...sortedShort,
   ...pendingSearch,

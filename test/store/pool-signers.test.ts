@@ -162,14 +162,14 @@ interface Member {
   signers: Map<number, number>;
 }
 
-/** The contract: it collects STX by pool, address and cycle, and a commitment takes what it has collected. */
+/** The contract: it collects STX by pool, address and cycle, and a commitment takes the collected STX. */
 class Contract {
   readonly members = new Map<string, Member>();
-  /** Members whose STX are collected and not committed, by pool, address and cycle. */
+  /** Members with collected but uncommitted STX, by pool, address and cycle. */
   readonly #collected = new Map<string, Set<string>>();
   readonly #last = new Map<string, number>();
 
-  /** Does what the contract allows. @returns the print; null if the contract refuses the call */
+  /** Runs an action if the contract allows it. @returns the print; null if the contract rejects the call */
   run({ kind, pool, member, place, amount, cycle, key }: Action): PoxEvent | null {
     const known = this.members.get(member);
     if (kind === 'join') {
@@ -212,7 +212,7 @@ class Contract {
   }
 }
 
-/** What the contract would say after the blocks of a chain. */
+/** Returns the expected members and events after the blocks of a chain. */
 function expectedAfter(blocks: readonly (readonly Action[])[]): { members: Members; events: PoxEvent[][] } {
   const contract = new Contract();
   const events = blocks.map((actions) =>
@@ -247,7 +247,7 @@ test('over any commitments and forks, each member is under the signer that the c
     const snapshots = openSnapshots(open.directory);
     const chain: MadeBlock[] = [];
     let label = 0;
-    /** Receives the blocks of a chain above those that the index has. */
+    /** Receives the blocks of a chain above the blocks in the index. */
     function follow(all: readonly (readonly Action[])[], from: number): Members {
       const { members, events } = expectedAfter(all);
       chain.length = from;

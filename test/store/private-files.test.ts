@@ -77,7 +77,7 @@ describe.skipIf(process.platform === 'win32')('what is made', () => {
     expect(said).toMatchObject({
       remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*`,
     });
-    // What SQLite makes beside the index takes its mode.
+    // The files that SQLite creates next to the index get its mode.
     expect(said.paths.sort()).toEqual(['', '/index.db', '/index.db-shm', '/index.db-wal'].map((at) => directory + at));
     expect([modeOf(directory), modeOf(join(directory, 'index.db'))]).toEqual(['755', '640']);
   });

@@ -1,4 +1,4 @@
-/** The projection of the mempool: what it reads of any number of pending transactions, and its laws over what it reads. */
+/** The projection of the mempool: how many pending transactions it reads, and its laws over them. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -50,13 +50,13 @@ function flood(open: OpenIngest, sender: string, nonce: string): void {
   db.run(`UPDATE progress SET mempool_pending = mempool_pending + ${HOSTILE}, mempool_version = mempool_version + 1`);
 }
 
-/** Reads from an index with honest transactions and hostile ones, which offer more. @returns the rows that were read, too */
+/** Reads from an index with honest transactions and hostile ones with higher fees. @returns the result and the rows that were read */
 async function flooded<T>(
   sender: string,
   nonce: string,
   look: (read: Reader) => Promise<T>,
   limits: WorkLimits = { projected: PROJECTED },
-  /** Requests at a time, each with a snapshot of its own. */
+  /** Number of concurrent requests, each with a separate snapshot. */
   requests = 1,
 ) {
   using open = openNew();

@@ -18,7 +18,7 @@ import { assertProperty, Seen, timeout } from '../support/property.ts';
 let open: OpenIngest;
 let chain: SimulatedChain;
 let snapshots: Snapshots;
-/** Of the one with most rows of its kind. */
+/** The principal with most rows of its kind. */
 let busy: { principal: string; height: number; txId: Uint8Array };
 
 const take = (events: readonly NodeEvent[]) => {
@@ -30,7 +30,7 @@ beforeAll(() => {
   open = openNew();
   take([chain.genesis()]);
   for (let i = 0; i < 25; i++) take(chain.mine(chain.tip.indexBlockHash, { transactions: 8 }).events);
-  // What waits and is far from being mined stays in the mempool.
+  // Pending transactions that are far from being mined stay in the mempool.
   const waiting = [alice, bob, carol].flatMap((one) => [5, 6, 7, 8].map((nonce) => transfer(one, nonce, 200)));
   for (const [index, one] of waiting.entries()) open.ingest.receive(announcement([one], 1_800_000_000 + (index >> 1)));
   using db = new Database(indexPath(open.directory), { readonly: true });
@@ -234,7 +234,7 @@ test('a request reads one state, whatever is written meanwhile', async () => {
     take(chain.mine(chain.tip.indexBlockHash, { transactions: 6 }).events);
     expect(reader.chain.tip()).toEqual(before);
     expect(reader.transactions.page(1, null).total).toBe(total);
-    // A request that begins meanwhile has a snapshot of its own.
+    // A request that starts during this read gets a separate snapshot.
     return { before, now: snapshots.read((other) => other.chain.tip()) };
   });
   expect(later.now?.height).toBe((later.before?.height ?? 0) + 1);

@@ -13,7 +13,7 @@ import { checkAndRecount, recounts } from '../support/recounts/recounts.ts';
 /** The dictionaries of addresses and identifiers, and tables with addresses that are in no dictionary. */
 const originals = new Set(['principals', 'assets', 'burn_slot_holders', 'faucet_requests']);
 const copied = new Set(['address', 'identifier']);
-/** The place of a row among others, which are numbered from 1 without gaps. That of a microblock is only an order. */
+/** Reports whether a column numbers rows from 1 without gaps. A microblock's ordinal is only an order. */
 const isNumber = ({ table, column }: Column): boolean => /(^|_)ordinal$/.test(column) && table !== 'microblocks';
 
 interface Column {
@@ -47,7 +47,7 @@ function change(db: Database, { table, column }: Column, prng: Prng): boolean {
   return true;
 }
 
-/** A chain with what most tables are about. */
+/** Returns a chain that fills most tables. */
 const chain = () => {
   const options = { seed: 20, blocks: 120, accounts: 6, transactionsPerBlock: 2, forkEvery: 3 };
   return ingestOf([...devnetEvents(options)].map(received));
@@ -195,7 +195,7 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
     FROM counters l JOIN principals p ON p.address = l.key WHERE l.kind = 6 LIMIT 1`),
 };
 
-/** Recounts whose problems name an address or an asset. */
+/** Names of the recounts whose problems include an address or an asset. */
 const naming = new Set([
   'sent of each account',
   'paid of each account',

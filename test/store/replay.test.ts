@@ -23,7 +23,7 @@ function preparedEntriesOf(directory: string): PreparedEntry[] {
   }
 }
 
-/** Opens an empty index beside that of a directory. */
+/** Opens an empty index next to a directory's index. */
 function openStaging(directory: string) {
   const staging = join(directory, 'staging');
   mkdirSync(staging);

@@ -24,7 +24,7 @@ const events = [...devnetEvents({ seed: 6, blocks: 5, accounts: 4, transactionsP
   received,
 );
 
-/** What the events make, as files and as what is read of them. */
+/** Returns the data of the events, as files and as read from the files. */
 function wholeData() {
   using directory = ingestOf(events);
   return {
@@ -51,7 +51,7 @@ function flipped(bytes: Buffer, bit: number): Buffer {
   return copy;
 }
 
-/** Whether a check names something, or the files can't be opened for a reason that is said. */
+/** Reports whether a check finds damage, or opening the files fails with an explained error. */
 function isNoticed(directory: string, deep = true): boolean {
   try {
     return checkDirectory(directory, deep ? { deep: silentMachine } : {}).some(({ problems }) => problems.length > 0);
@@ -68,7 +68,7 @@ function isNoticed(directory: string, deep = true): boolean {
 function bitsOf(bytes: Buffer, name: string, usual: number): number[] {
   const prng = new Prng(`rot/${name}/${firstSeed}`);
   const used = [...bytes.keys()].filter((at) => bytes[at] !== 0);
-  // Each pair in a part of its own, so that enough of them reach every region.
+  // Each pair is in a separate part, so that enough pairs reach every region.
   const parts = Math.ceil(casesOf(usual) / 2);
   const within = (length: number, part: number): number =>
     Math.floor(((part + prng.below(1_000) / 1_000) / parts) * length);
@@ -97,7 +97,7 @@ for (const name of ['index', 'journal'] as const) {
   test(`a bit of the ${name} that turns is noticed by a check, or changes nothing that is read`, turns, timeout);
 }
 
-/** What a file says by itself; null where it can't be read. */
+/** Returns the content of a file; null if it can't be read. */
 function readOf<T>(path: string, read: (db: Database) => T): T | null {
   try {
     using db = new Database(path, { readonly: true });
@@ -120,7 +120,7 @@ const schemaOf = (path: string): unknown =>
       .map(({ sql, ...rest }) => ({ ...rest, sql: sql?.replace(/--.*/g, '').replace(/\s+/g, ' ') })),
   );
 
-/** Entries as they can be read; null where that fails. */
+/** Returns the entries that can be read, or null if reading fails. */
 function readableEntries(directory: string): string[] | null {
   try {
     return entriesOf(directory);
@@ -204,7 +204,7 @@ function rebuilds() {
       rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
       rebuilt = wholeIndex(directory.path);
     } catch (error) {
-      // The command says what is wrong, whatever kind of error it is.
+      // The command explains the failure, whatever kind of error it is.
       expect(error).toBeInstanceOf(Error);
     }
     if (rebuilt !== null && !Bun.deepEquals(rebuilt, tables)) wrong.push(bit);

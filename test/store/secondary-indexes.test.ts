@@ -1,4 +1,4 @@
-/** The secondary indexes: a load goes on without them, makes them at its end, and is finished by the next start. */
+/** The secondary indexes: a load runs without them and creates them at its end; the next start completes an interrupted load. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -27,7 +27,7 @@ function take(ingest: Ingest, from = 0, to = events.length): void {
   ingest.commit();
 }
 
-/** The names of the secondary indexes that a file has, in the order in which these are made. */
+/** Returns the names of a file's secondary indexes, in the order of their creation. */
 function presentIn(directory: string): string[] {
   using db = new Database(indexPath(directory), { readonly: true });
   const names = new Set(
@@ -41,9 +41,9 @@ function presentIn(directory: string): string[] {
 
 /** Statements that a writer has, and that a load doesn't run while it accepts events. */
 const OF_OTHERS = [
-  // What is missing, and how large the file is, is looked up before and after a load.
+  // Lookups of the missing indexes and the file size, before and after a load.
   /^SELECT (name FROM sqlite_schema|page_count)/,
-  // Values of calls that were there before an index of values was asked for, which is made while a server runs.
+  // Values of calls that are older than their value index, which is built while a server runs.
   /^SELECT t\.position, t\.function_name, b\.function_args, b\.raw FROM transactions t/,
 ];
 
@@ -71,8 +71,8 @@ function plansOf(directory: string, statements: ReadonlySet<string>): [sql: stri
 }
 
 /**
- * Indexes of large tables that no statement of a load reads and that are not secondary. Large are tables that grow with the
- * chain, and those that have a secondary index.
+ * Returns the indexes of large tables that no statement of a load reads and that aren't secondary. Large tables grow with the
+ * chain, or have a secondary index.
  */
 function missingFromTheList(plans: readonly [sql: string, plan: string[]][]): string[] {
   const read = new Set(plans.flatMap(([, plan]) => plan.flatMap((step) => /\bINDEX (\w+)/.exec(step)?.[1] ?? [])));

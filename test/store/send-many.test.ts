@@ -11,7 +11,7 @@ import { checkAndRecount } from '../support/recounts/recounts.ts';
 const SEND_MANY = 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo';
 const OTHER = `${alice.address}.send-many-memo`;
 
-/** A block in which bob gets two transfers, each with a print of one of the contracts after it. */
+/** Returns a block in which bob gets two transfers, each followed by a print of one of the contracts. */
 function paying(parent: MadeBlock | null, label: string, nonce: number): MadeBlock {
   const paid = deployment(alice, nonce, 300, `pay-${label}`);
   const of = (event_index: number, type: string, fields: object) => ({

@@ -1,4 +1,4 @@
-/** Requests of one turn of the event loop share a snapshot, which is never older than what their process committed. */
+/** Requests of one turn of the event loop share a snapshot, which is never older than their process's last commit. */
 import { expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -13,7 +13,7 @@ import { manualClock } from '../support/time/manual-clock.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3, forkEvery: 0 })].map(received);
 
-/** Snapshots of an index that accepts events, in a loop whose turns the test ends. */
+/** Opens snapshots of an index that accepts events, in a loop whose turns the test ends. */
 function sharing(open: OpenIngest, commits: () => number | null) {
   const clock = manualClock();
   let endTurn = () => {};
@@ -60,7 +60,7 @@ test('or a millisecond later, if the turn takes so long', async () => {
 
 test('a commit of this process is visible to all threads at once, while older requests keep their snapshots', async () => {
   using open = openNew();
-  // Of another thread, which shares nothing but the memory.
+  // The count of another thread, which shares only the memory.
   const commits = new CommitCount(open.ingest.commits.memory);
   using shared = sharing(open, () => commits.now());
   const { promise: held, resolve: goOn } = Promise.withResolvers<void>();

@@ -138,7 +138,7 @@ test.skipIf(process.platform === 'win32')(
   "pages that are missing on the disk are an error, and don't end the process",
   async () => {
     using directory = ingestOf(events);
-    // In a process of its own, which a signal would end.
+    // In a separate process, because a signal would end it.
     const program = `
     import { truncateSync } from 'node:fs';
     import { openSnapshots } from '${join(import.meta.dir, '../../src/store/read/snapshots.ts')}';

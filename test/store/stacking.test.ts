@@ -73,7 +73,7 @@ describe('a delegation', () => {
       [A, 2],
       [B, 1],
     ]);
-    // The one of the second block has ended with Bitcoin's height 103, and the one before it has no end.
+    // The entry of the second block ended at Bitcoin height 103. The entry before it doesn't end.
     expect(await after([], at(3))).toEqual([[A, 1]]);
     expect(await after([], at(3, 1))).toEqual([]);
     expect(await after([], at(4))).toBeUndefined();
@@ -103,7 +103,7 @@ describe('the stackers of a cycle', () => {
       [A, 'solo', 50],
       [A, 'pooled', 10],
     ]);
-    // Nothing was committed for the next, and who stacked alone is out of it.
+    // Nothing was committed for the next cycle, and the solo stacker isn't in it.
     expect(await after([], stackers(7, 2))).toEqual([]);
   });
 
@@ -215,7 +215,7 @@ describe('a Bitcoin payout', () => {
     expect(await after([burnBlock(103, 'c', 'b', [[X, 1]])], totals)).toEqual(['14', '20']);
   });
 
-  /** The rewards of Bitcoin blocks that are announced, where pox-4's locks end at a height. */
+  /** Returns the rewards of the announced Bitcoin blocks, if pox-4's locks end at a height. */
   const paidAround = (
     unlockHeight: number,
     paid: readonly (readonly [height: number, addresses: string[]])[],
@@ -242,7 +242,7 @@ describe('a Bitcoin payout', () => {
     });
   };
   const SBTC = 'bcrt1qsbtc';
-  /** Cycles of 20 blocks whose last five pay nobody, as a node announces them; from 281 on pox-5 pays. */
+  /** Cycles of 20 blocks as a node announces them. The last five blocks pay nobody; from 281, pox-5 pays. */
   const announced = Array.from({ length: 44 }, (_, at) => {
     const height = 241 + at;
     const isPrepared = height % 20 === 0 || height % 20 > 15;

@@ -1,4 +1,4 @@
-/** What principals stacked and staked in each reward cycle, and what that earned. */
+/** Amounts that principals stacked and staked in each reward cycle, and their earnings. */
 import { Database } from 'bun:sqlite';
 import { afterEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -42,7 +42,7 @@ afterEach(() => {
   open = undefined;
 });
 
-/** Takes the events, and reads what came of them. */
+/** Receives the events, and reads the result. */
 async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => Promise<T>): Promise<T> {
   open ??= openNew();
   for (const event of events) open.ingest.receive(event);
@@ -91,7 +91,7 @@ const named = ([first, end]: readonly [number, number]) => ({
   'signer-key': clarity.buffer(keyOf(2)),
 });
 
-/** The bond says where cycles begin: cycle 8 at Bitcoin's height 160, each has 20 blocks. */
+/** The bond shows where cycles start: cycle 8 at Bitcoin height 160, with 20 blocks each. */
 const setup = poxBlock(null, 'setup', [[bonds.setup(0)]], { burn_block_height: 101 });
 const at = (label: string, height: number, events: Parameters<typeof poxBlock>[2] = [], parent = setup) =>
   poxBlock(parent, label, events, { burn_block_height: height });
@@ -116,7 +116,7 @@ describe('STX stacked in pox-4', () => {
       { cycle: 7, poxVersion: 4, kind: 'solo', stx: 700n, earned: 300n, bitcoinAddress: BITCOIN, pool: null },
       { cycle: 6, poxVersion: 4, kind: 'solo', stx: 700n, earned: 30n, bitcoinAddress: BITCOIN, bond: null },
     ]);
-    // Bitcoin goes on before Stacks does: the cycle is the present one, and has no payment that the index knows.
+    // Bitcoin advances before Stacks: the cycle is the present one, and the index doesn't have a payment for it yet.
     const next = at('next', 165, [], later);
     expect(await after([next.event], (read) => shown(read, A))).toEqual([
       [8, 4, 'solo', 700, null],
@@ -278,7 +278,7 @@ describe('STX staked in pox-5', () => {
     expect(await after(events, (read) => listOf(read, A))).toMatchObject([
       { cycle: 10, kind: 'bond', bond: 0, stx: 10_000_000n, sats: 1_000n, earned: 0n },
       { cycle: 9, kind: 'bond', bond: 0, earned: 0n },
-      // What was distributed without a calculation belongs to no cycle.
+      // A distribution without a calculation doesn't belong to a cycle.
       { cycle: 8, kind: 'bond', bond: 0, earned: 2_000n, bitcoinAddress: null },
     ]);
     expect(await after([], (read) => shown(read, B))).toEqual([
@@ -288,7 +288,7 @@ describe('STX staked in pox-5', () => {
   });
 });
 
-/** The events of a simulated chain whose Bitcoin blocks pay to addresses that stackers named. */
+/** Returns the events of a simulated chain whose Bitcoin blocks pay the stackers' addresses. */
 function payingEvents(seed: number, pox5Height: number | undefined): ReceivedEvent[] {
   const events = [
     ...devnetEvents({ seed, blocks: 140, accounts: 8, staking: 30, transactionsPerBlock: 8, pox5Height }),
@@ -351,7 +351,7 @@ async function recounted(db: Database, read: Reader, staker: string): Promise<St
   const prints = read.stacking.ofStacker(4, staker);
   const bondIndexes = [...new Set(states.map(({ bond }) => bond))].sort((a, b) => b - a);
   const found: StackedCycle[] = [];
-  // Without a bond nothing says where cycles begin.
+  // Without a bond, the start of cycles is unknown.
   for (let cycle = isKnown ? cycles.of(height) : chosen; cycle >= 0; cycle--) {
     for (const bond of bondIndexes) {
       const state = states.findLast((one) => one.bond === bond && one.since <= cycle)!;

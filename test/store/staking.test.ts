@@ -24,14 +24,14 @@ afterEach(() => {
   open = undefined;
 });
 
-/** Takes the blocks, and reads what came of them; the index must hold together. */
+/** Receives the blocks, and reads the result. The index must be consistent. */
 async function after<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => T | Promise<T>): Promise<T> {
   open ??= openNew();
   for (const { event } of blocks) open.ingest.receive(event);
   const problems = checkAndRecount(open.directory).flatMap(({ name, problems }) =>
     problems.map((one) => `${name}: ${one}`),
   );
-  // Hand-made transactions have no balances to speak of.
+  // Hand-made transactions spend balances that don't exist.
   expect(problems.filter((one) => !/balance|STX|fees/.test(one))).toEqual([]);
   const snapshots = openSnapshots(open.directory);
   try {
@@ -167,7 +167,7 @@ describe('rewards of a bond', () => {
   });
 
   test('of a cycle depend on the stakes that counted in it, however late they are calculated', async () => {
-    // Bitcoin height 185 is of cycle 9.
+    // Bitcoin height 185 is in cycle 9.
     const later = poxBlock(setup, 'later', [[bonds.withdraw(0, A, 400)]], { burn_block_height: 185 });
     const late = poxBlock(later, 'late', [
       [bonds.distribute(0, TWO), bonds.calculate(8, 0n, 0n)],

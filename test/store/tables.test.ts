@@ -1,4 +1,4 @@
-/** The tables that rows are written to by name are those of schema.sql. */
+/** Every table name that the code writes rows to exists in schema.sql. */
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ test('the tables of the source are those of schema.sql', () => {
   expect(readFileSync(tableShapesFile, 'utf8')).toBe(tableShapes());
 });
 
-/** Files with an INSERT of their own, each with the reason. */
+/** Files that may contain an INSERT, each with the reason. */
 const mayInsert: Readonly<Record<string, string>> = {
   'rows/table.ts': 'makes the statements of all others',
   'base/loader.ts': 'counts parts in a table that stands there while an index is filled',

@@ -42,7 +42,7 @@ const passes = (of: TransactionDetail, filter: TransactionFilter): boolean =>
   (filter.recipient === null || filter.recipient === paid(of)) &&
   (filter.contract === null || filter.contract === callOf(of)?.contractId) &&
   (filter.functionName === null || filter.functionName === callOf(of)?.functionName) &&
-  // Operations made on Bitcoin have no nonce, though they are shown with 0.
+  // Bitcoin operations don't have a nonce, though the API shows 0.
   (filter.nonce === null || (of.raw.length > 1 && of.sender.nonce === BigInt(filter.nonce))) &&
   (filter.since === null || of.burnBlock.time >= filter.since) &&
   (filter.until === null || of.burnBlock.time <= filter.until);
@@ -62,8 +62,8 @@ function byHand(filter: TransactionFilter, { by, direction }: TransactionOrder):
 const idsOf = (items: readonly TransactionDetail[]) => items.map(({ txId }) => txId.toHex());
 
 /**
- * A filter whose parts are those of transactions there are, so that they often let something through.
- * @param without weight of a part that is left out; of one that is there it is 1
+ * Generates filters with values of existing transactions, so that they often match.
+ * @param without weight of an absent part; a present part has weight 1
  */
 const filters = (without = 2) => {
   const sample = fc.nat(all.length - 1).map((index) => all[index]!);

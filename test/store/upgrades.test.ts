@@ -98,7 +98,7 @@ describe('an upgrade', () => {
   });
 });
 
-/** Sets the version that a file says it has. */
+/** Sets the version in a file. */
 function setVersion(path: string, version: number): void {
   using db = new Database(path);
   db.run(`PRAGMA user_version = ${version}`);

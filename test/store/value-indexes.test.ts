@@ -1,6 +1,6 @@
 /**
- * Logs and calls by their decoded values: every list is what a filter over all decoded values finds, whatever forks the
- * chain took and however far the index was made, and the index is a function of the chain.
+ * Logs and calls by their decoded values: every list equals a filter over all decoded values, whatever forks the
+ * chain had and however far the index was built, and the index depends only on the chain.
  */
 
 import { Database } from 'bun:sqlite';
@@ -37,7 +37,7 @@ import { checkAndRecount } from '../support/recounts/recounts.ts';
 const BOOT = 'ST000000000000000000002AMW42H';
 const logsOf = (contract: string, scope = ''): ValueIndexChoice => ({ subject: 'logs', contract, scope });
 const callsOf = (contract: string, scope = ''): ValueIndexChoice => ({ subject: 'calls', contract, scope });
-/** What the boot contracts of a simulated chain print, and calls of two of them. */
+/** Value indexes for prints of a simulated chain's boot contracts, and for calls of two of them. */
 const choices = [
   logsOf(`${BOOT}.pox-5`),
   logsOf(`${BOOT}.pox-4`, 'data'),
@@ -46,7 +46,7 @@ const choices = [
   callsOf(`${BOOT}.bns`, 'name-preorder'),
 ];
 
-/** Where nobody else writes, a local write is done when it is asked for. */
+/** Runs a batch. If nobody else writes, a local write completes at once. */
 function batch({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.batch> {
   let made: ReturnType<typeof ingest.valueIndexes.batch> = null;
   void ingest.local(() => {
@@ -54,7 +54,7 @@ function batch({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.ba
   });
   return made;
 }
-/** Makes the indexes as far as they are asked for. @returns the number of batches */
+/** Builds the requested indexes. @returns the number of batches */
 function made(open: OpenIngest): number {
   let batches = 0;
   while (batch(open) !== null) batches += 1;
@@ -125,7 +125,7 @@ function decodedAt(one: Plain, path: string): ClarityValue | undefined {
   return value?.ok === true ? at(value.value, rest) : undefined;
 }
 
-/** A condition as text, and what it says of a value, without the grammar. */
+/** A condition as text, and as a predicate on values that doesn't use the grammar. */
 interface Asked {
   path: string;
   text: string;
@@ -152,7 +152,7 @@ function conditionsOn(path: string, value: ClarityValue): Asked[] {
   ];
 }
 
-/** Every path of a value with what is there. */
+/** Yields every path of a value with the value there. */
 function* leaves(value: ClarityValue, path: string[] = []): Generator<[string, ClarityValue]> {
   if (value.type === 'some' || value.type === 'ok' || value.type === 'err') yield* leaves(value.value, path);
   else if (value.type !== 'tuple') yield [path.join('.'), value];
@@ -223,7 +223,7 @@ const shown = (one: Plain) =>
     ? { height: Math.floor(one.position / PLACES), eventIndex: one.eventIndex, value: one.value }
     : { height: Math.floor(one.position / PLACES), functionArgs: one.args };
 
-/** Limits by which each way to find a list is taken. */
+/** Limits that select each way to find a list. */
 const ways = [
   VALUE_SEARCH_LIMITS,
   { ...VALUE_SEARCH_LIMITS, few: 0 },
@@ -270,7 +270,7 @@ async function compareLists(db: Database, draw: (below: number) => number, lists
       expect(await walked(search(read, model, fields, heights), 50)).toHaveLength(expected.length);
       compared += expected.length;
     } catch (error) {
-      // Fields that no index has are refused by the last way alone.
+      // Only the last way rejects fields without an index.
       if (!(error instanceof TooMuchWorkError)) throw error;
     }
   }
@@ -300,7 +300,7 @@ test(
         seen.add('lists', await compareLists(db, draw, 4));
         made(open);
         seen.add('lists', await compareLists(db, draw, 4));
-        // The index is a function of the winning chain, whenever it was asked for.
+        // The index depends only on the winning chain, not on the time of its request.
         using other = openNew({ valueIndexes: choices });
         for (const event of winningChain(events)) other.ingest.receive(received(event));
         made(other);
@@ -322,7 +322,7 @@ describe('of a chain', () => {
   let open: OpenIngest;
   let db: Database;
   let read: Reader;
-  /** What the newest log is about. */
+  /** Topic of the newest log. */
   let topic: string;
 
   beforeAll(() => {
@@ -370,7 +370,7 @@ describe('of a chain', () => {
     expect(batch(open)).toMatchObject({ ended: false });
     const before = entries();
     expect(before.length).toBeGreaterThan(0);
-    // A batch whose transaction ends early leaves nothing: neither entries nor the note of how far it went.
+    // A batch whose transaction fails leaves nothing: neither entries nor its progress.
     const lost = new Error('the process ends here');
     const ended = open.ingest.local(() => {
       open.ingest.valueIndexes.batch();
@@ -448,7 +448,7 @@ describe('of a chain', () => {
 
 const PRINTER = `${alice.address}.printer`;
 
-/** A block in which a contract prints values. */
+/** Returns a block in which a contract prints values. */
 function printing(parent: MadeBlock | null, label: string, values: readonly Uint8Array[]): MadeBlock {
   const transaction = deployment(alice, 0, 180, 'printer');
   const events = values.map((value, index) => ({
@@ -511,7 +511,7 @@ test("a contract that doesn't exist yet is indexed from its first log, whatever 
   expect(await find('amount', 'gte:0')).toEqual([]);
 });
 
-/** Blocks in each of which a contract prints its height. */
+/** Returns blocks in which a contract prints each block's height. */
 function heightsPrinted(labels: readonly string[], parent: MadeBlock | null): MadeBlock[] {
   const blocks: MadeBlock[] = [];
   for (const label of labels) {

@@ -1,4 +1,4 @@
-/** The task that makes indexes of decoded values beside the node's events. */
+/** The task that builds value indexes while the node's events arrive. */
 import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import type { LocalWrite } from '../../src/store/ingest/commands.ts';
@@ -17,7 +17,7 @@ const index = (wanted: boolean): ValueIndex => ({
   from: { position: 0, eventIndex: 0 },
 });
 
-/** A task whose batches are given. @param fails by the number of its write, what that throws */
+/** Starts a task with the given batches. @param fails errors to throw, by the number of the write */
 function started(batches: { wanted: boolean; ended: boolean }[], fails: Record<number, Error> = {}) {
   const clock = heldClock([RETRY_MS]);
   const said: ValueIndexEvent[] = [];

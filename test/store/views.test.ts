@@ -23,7 +23,7 @@ afterAll(() => {
   directory[Symbol.dispose]();
 });
 
-/** What each type of column may hold. */
+/** Valid values for each type of column. */
 const FORMS: Readonly<Record<ViewType, (value: unknown) => boolean>> = {
   integer: (value) => typeof value === 'number',
   boolean: (value) => value === 0 || value === 1,
@@ -60,7 +60,7 @@ test('a balance that sorts as text is shown as a decimal, also a negative one', 
   }
 });
 
-/** What the two integers of an amount stand for. */
+/** Returns the amount that two integers represent. */
 const exactly = (high: unknown, low: unknown): bigint => BigInt(high as bigint) * 10n ** 12n + BigInt(low as bigint);
 
 test('sums of amounts by their two integers equal exact sums, or fail', () => {
@@ -126,7 +126,7 @@ test('a balance that sorts as text has the same forms, also a negative one', () 
 });
 
 test('the SQLite of other programs can parse the views', () => {
-  /** Brackets inside brackets. Its parser has a stack of 100, of which each takes up to four. */
+  /** Returns the nesting depth of parentheses. SQLite's parser has a stack of 100, and each level takes up to four. */
   const depthOf = (sql: string): number => {
     let [depth, deepest] = [0, 0];
     for (const character of sql) {
@@ -176,7 +176,7 @@ const dearSteps = (sql: string): string[] =>
     .filter((detail) => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(detail));
 
 describe('costs', () => {
-  /** What looks like a scan and is none. */
+  /** Plan steps that look like a scan but aren't one. */
   const allowed: Readonly<Record<string, RegExp>> = {
     'v1_hooks.uuid': /^SCAN p$/,
     'v1_balances.principal': /^SCAN v1_balances$/,

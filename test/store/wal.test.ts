@@ -1,4 +1,4 @@
-/** The write-ahead logs have a bound, whatever readers do. */
+/** The WALs have a size limit, whatever readers do. */
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
@@ -47,7 +47,7 @@ afterEach(() => {
 const walOf = (path: string): number => statSync(`${path}-wal`).size;
 const indexWal = (): number => walOf(indexPath(open.directory));
 
-/** A request with a snapshot of the moment, which reads once more when it is let go on. */
+/** Starts a request with a snapshot of this moment, which reads again when the test resumes it. */
 async function heldRequest() {
   const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const answer = snapshots.readLong(async (read) => {
