@@ -231,7 +231,7 @@ describe('wrong keys', () => {
     // A hundred at once, and then the first of each other address.
     expect(looked).toBe(100 + 40);
     expect(status(keyed, 'short-key', '203.0.113.1')).toBe(200);
-    // One that was wrong, and waited until that was forgotten, while others went on.
+    // An address with a wrong key that waited until its failures expired, while others continued.
     guess(keyed, '192.0.2.1', 1);
     keyed.clock.now += 6_000;
     addresses.flatMap((address) => guess(keyed, address, 5));

@@ -70,7 +70,7 @@ const feed = (server: HookServer, events: Iterable<NodeEvent>): void => {
 };
 
 const mined = { mine: 'back' as const, tenure: 'same' as const, transactions: 4 };
-/** Two blocks, then one beside the second that wins. Chance makes forks that win too, but not in every run of the test. */
+/** Two blocks, then a sibling of the second block that wins. Random chains also have winning forks, but not in every run of the test. */
 const overtaken: Forks = {
   seed: 0,
   steps: [

@@ -208,7 +208,7 @@ describe('during a request', () => {
     direct.clock.time += 10_000;
     direct.wake(uuid);
     await until(() => target.waiting() === 1);
-    // By its row alone it is one that failed and may be sent again.
+    // Its row alone shows a failed delivery that can be sent again.
     const [one] = direct.made(uuid);
     expect(one?.state).toBe('failed');
     await expect(direct.log.redeliver(CONSUMER, uuid, one!.webhookId)).rejects.toThrow('The delivery is in flight');

@@ -185,7 +185,7 @@ test('when the retry budget ends, the hook is interrupted, keeps its queue, and 
   expect(server.said.filter(({ event }) => event === 'hook_interrupted')).toHaveLength(1);
   const [dead] = (await log(server, uuid, '&state=dead')).results;
   expect(dead).toMatchObject({ sequence: 3, state: 'dead' });
-  // When another hook has all of its deliveries, everything else was sent, too.
+  // When another hook has all of its deliveries, everything else was also sent.
   await drained(server, other);
   expect(sequences(target.received).at(-1)).toBe(3);
 
@@ -472,7 +472,7 @@ describe("the operator's alert for an ended hook", () => {
     await server.request('PATCH', `/chainhooks/me/${off}/enabled`, { enabled: false });
     feed(server);
     await until(async () => (await status(server, gone)).status === 'interrupted');
-    // The alerts of two hooks are sent in requests of their own, in any order.
+    // The alerts of two hooks are sent in separate requests, in any order.
     for (const uuid of [gone, short]) {
       await until(() => operator.received.some(({ payload }) => payload.uuid === uuid), 'the alert');
     }

@@ -91,7 +91,7 @@ export function directHooks(given: Given = {}) {
     send,
     sealing,
   });
-  /** What is committed. */
+  /** Returns the committed state. */
   const now = (): HookReader => ({ hooks: ingest.hooks, height: () => ingest.history.tip().height });
   const read: ReadHooks = (look) => look(now());
   const managed = management(hooks, read);
@@ -137,11 +137,11 @@ export function directHooks(given: Given = {}) {
     register: async (definition: object): Promise<string> => (await managed.register(CONSUMER, definition)).uuid,
     /** All that was ever made for a hook, in order. */
     made: (uuid: string): Delivery[] => deliveries.inOrder(record(uuid).id, everyDelivery, 0, 100_000),
-    /** Lets what waits for its time in the live queue look at the clock again. */
+    /** Makes waiting deliveries in the live queue check the clock again. */
     wake: (uuid: string) => hooks.dispatcher.wake(record(uuid).id, 'live'),
-    /** The tables as what applies entries has them: a test may write to them, or let its functions fail. */
+    /** The tables of the writer that applies entries. A test may write to them, or make its functions fail. */
     own,
-    /** Interrupts a hook, as where a step of it can't be taken. */
+    /** Interrupts a hook, as a failed step does. */
     interrupt: (uuid: string) =>
       hooks.commands.run('hook.fail', {
         task: { of: 'catch_up', hook: record(uuid).id, most: 1 },

@@ -42,7 +42,7 @@ export function followed(payloads: readonly Payload[]): Map<string, unknown> {
   return standing;
 }
 
-/** What a hook on a test network is to be left with: the matching transactions of each block of the chain that won. */
+/** Returns the expected matches of a hook on a test network: the matching transactions of each block on the winning chain. */
 export function expectedMatches(events: readonly NodeEvent[], filters: readonly Filter[]): Map<string, string[]> {
   const matcher = new Matcher();
   matcher.set(1, filters.flatMap(conditionsOf));

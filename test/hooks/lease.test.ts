@@ -48,7 +48,7 @@ function givenLease() {
     },
     lose,
     isLost: () => !isHeld,
-    /** It ends, and this host learns of it when it asks. */
+    /** Ends the lease. This host learns of the end at its next request. */
     end(): void {
       lease.isHeld = () => {
         if (isHeld) void lose();
@@ -176,7 +176,7 @@ const lost = (delivery: number): DeliveryResult => ({
   outcome: 'lost',
 });
 
-/** Results that are written when the test says so, and whether they can be. */
+/** Delays writes of results until the test allows them, and makes them fail if the test wants. */
 function heldWrites() {
   const writes: { results: number[]; epoch: number; done: () => void; fail: (error: Error) => void }[] = [];
   const write = ({ epoch, marks: results }: DeliveryResults): Promise<boolean[]> =>
@@ -213,7 +213,7 @@ test('during requests, results are written after 20 ms or in batches of 200, and
   expect(writes).toHaveLength(0);
   clock.pass(20);
   expect(lengths()).toEqual([3]);
-  // Those that come meanwhile wait as well, once the others are written.
+  // Results that arrive during the write wait until the others are written.
   many(3, 2);
   writes[0]!.done();
   await until(() => clock.waiting(20) === 1);
@@ -237,7 +237,7 @@ test('during requests, results are written after 20 ms or in batches of 200, and
   expect(await Promise.all(last)).toEqual([true, false, true, false]);
   await stopped;
   expect(clock.waiting(20)).toBe(0);
-  // Nobody waits for what comes after the stop.
+  // Nobody waits for results after the stop.
   const late = many(210, 1);
   writes[4]!.done();
   expect(await Promise.all(late)).toEqual([true]);

@@ -125,6 +125,6 @@ test('a hook that was disabled during a reorg gets the rollback once it is enabl
   await direct.managed.setEnabled(CONSUMER, uuid, true);
   await until(() => direct.made(uuid).every(({ state }) => state === 'delivered'));
   const { event } = target.received.at(-1)!.payload;
-  // Blocks 3 and 2, the highest first; what came in their place is passed over.
+  // Blocks 3 and 2, the highest first; their replacements are skipped.
   expect([hashesOf(event.rollback), event.apply]).toEqual([applied.slice(-2).reverse(), []]);
 });

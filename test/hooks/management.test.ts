@@ -312,7 +312,7 @@ describe('after a write', () => {
     using target = receiver();
     const uuid = await register(server, target.url, { enable_on_registration: true }, everything);
     const at = `/chainhooks/me/${uuid}`;
-    // Each height is asked for by another route, and nothing else has the events committed.
+    // Each height is requested through another route, and nothing else makes the events commit.
     feed(server, -1, 1);
     expect(await shown(server, uuid)).toMatchObject({ last_evaluated_block_height: 1, lag_blocks: 0 });
     feed(server, 1, 2);

@@ -5,7 +5,7 @@ import type { HookStore } from '../../src/store/hooks/store.ts';
 import { type IngestOptions, openIngest } from '../../src/store/ingest/ingest.ts';
 import { SAME_IDENTITY } from '../support/data/ingest.ts';
 
-/** `own`: what a test may write to beside the entries, or let fail. */
+/** Opens hooks. `own`: tables that a test may write to without entries, or make fail. */
 export function openedHooks(options: Omit<IngestOptions, 'machine' | 'log'> & { log: (event: LogEvent) => void }) {
   const made: { machine: HookMachine; own: HookStore }[] = [];
   const ingest = openIngest({

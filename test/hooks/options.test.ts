@@ -36,7 +36,7 @@ const payload = (options: Options, findFunction: () => AbiFunction | undefined =
     }),
   );
 
-/** Where two values differ: paths with numbers left out and the type of an operation in their place. */
+/** Returns the paths at which two values differ, with the type of an operation in place of numbers. */
 function differences(before: Json, after: Json, path = ''): string[] {
   if (Bun.deepEquals(before, after)) return [];
   const both = [before, after].every((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
@@ -197,7 +197,7 @@ describe('decoding', () => {
     const four = <T>(one: T) => [one, one, one, one];
     expect(memos([0x68, 0x69, 0, 0])).toEqual(four({ memo: 'hi', memo_hex: '0x68690000' }));
     expect(memos([0, 0])).toEqual(four({ memo: null, memo_hex: '0x0000' }));
-    // Bytes that are no text would be lost otherwise.
+    // Otherwise, bytes that aren't text would be lost.
     expect(memos([0xff, 0xfe])).toEqual(four({ memo: '\ufffd\ufffd', memo_hex: '0xfffe' }));
   });
 
@@ -255,7 +255,7 @@ test('the types of stackside/test match the options and payloads', () => {
   ].join('\n');
   const all = Object.fromEntries(Object.keys(effects).map((name) => [name, true])) as Options;
   const kinds = new Set<string>();
-  /** The transactions whose operations no earlier one has. */
+  /** Removes transactions that only repeat the operations of earlier ones. */
   const fewer = ({ chainhook, event }: Json): Json => {
     const apply = event.apply.map((block: Json) => {
       const transactions = block.transactions.filter(({ operations, metadata: { type, status } }: Json) => {

@@ -151,7 +151,7 @@ test("a waiting delivery keeps its webhook id, and new deliveries get ids that t
     return direct.made(uuid).map(({ webhookId }) => webhookId);
   }
   const [old, restored] = [await deliveriesOf(false), await deliveriesOf(true)];
-  // The hook was registered before the first block, of which it isn't notified: two deliveries waited.
+  // The hook was registered before the first block, and isn't notified of that block: two deliveries waited.
   expect(restored.slice(0, 2)).toEqual(old.slice(0, 2));
   expect(restored.filter((id) => old.includes(id))).toHaveLength(2);
   expect(await deliveriesOf(false)).toEqual(old);

@@ -1,5 +1,5 @@
 /**
- * The schemas of the published client, in working order: by a circular import those of an operation's status and of
+ * The schemas of the published client, repaired: because of a circular import, its schemas of an operation's status and of
  * execution costs are empty objects, which let anything pass or make the check throw.
  */
 import * as published from '@hirosystems/chainhooks-client/schemas';

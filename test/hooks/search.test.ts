@@ -154,7 +154,7 @@ test('searches run one at a time, a failed one delays none, and too many are rej
   const crowd = Array.from({ length: 20 }, () =>
     searches.newest('one', scan('crowd'), 2).catch((error: unknown) => error),
   );
-  // Those of another consumer wait with them, and are not refused for them.
+  // Searches of another consumer wait with them, and aren't rejected because of them.
   const another = searches.newest('another', scan('another'), 2);
   expect(await first.catch((error: Error) => error.message)).toBe('first');
   expect(await second).toEqual({ matched: null, searchedFrom: 1 });

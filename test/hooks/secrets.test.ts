@@ -364,7 +364,7 @@ describe('an encrypted secret', () => {
     await assertProperty(
       fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(sealed.length), fc.nat(255), (bytes, at, flip) => {
         expect(sealing.open('me', bytes)).toBeNull();
-        // Of the key that sealed, so that what is after it is looked at.
+        // The prefix of the sealing key, so that the bytes after it are checked.
         expect(sealing.open('me', Buffer.concat([sealed.subarray(0, 8), bytes]))).toBeNull();
         expect(sealing.open('me', sealed.subarray(0, at)) === null || at === sealed.length).toBe(true);
         const changed = Buffer.from(sealed);

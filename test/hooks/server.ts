@@ -20,7 +20,7 @@ export interface HookServer extends AsyncDisposable {
   url: string;
   directory: string;
   ingest: Ingest;
-  /** The tables as what applies entries has them. */
+  /** The tables of the writer that applies entries. */
   own: HookStore;
   hooks: Chainhooks;
   said: LogEvent[];
@@ -40,9 +40,9 @@ const LONG_MS = 300_000;
 
 /**
  * @param given settings; receivers on this machine may be called, and no key is needed
- * @param at its data, which then stays; else a directory of its own that goes with it
- * @param environment what of the world is another than the real one
- * @param after the timer of group commits; without it, each event has a commit of its own
+ * @param at its data, which then stays; by default, a new directory that is deleted with it
+ * @param environment replacements for parts of the real environment
+ * @param after the timer of group commits; without it, each event has a separate commit
  */
 export async function hookServer(
   given: Partial<Settings> = {},

@@ -76,7 +76,7 @@ test('a rebuild restores hooks, queue, deliveries and secrets, and delivers noth
   );
   const ordered = [...bySequence].sort(([a], [b]) => a - b).map(([, payload]) => payload);
   expect(ordered.map(({ event }) => event)).toEqual(expected.deliveries);
-  // Of what had been accepted, nothing came again.
+  // No accepted delivery came again.
   const again = target.received.slice(received).map(({ headers }) => Number(headers['x-chainhook-sequence']));
   const first = target.received.findIndex(({ headers }, index) => index > 0 && headers['x-chainhook-attempt'] !== '1');
   expect(Math.min(...again)).toBeGreaterThanOrEqual(

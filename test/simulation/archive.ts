@@ -1,6 +1,6 @@
 /**
- * The archive of the server: objects in a place that outlives its machines, and fails as the network does. What is restored is what
- * the lost machine had, up to the last archived entry or an earlier one.
+ * The archive of the server: objects in a store that outlives its machines and fails as the network does. A restore returns the data of
+ * the lost machine, up to the last archived entry or an earlier one.
  */
 import { expect } from 'bun:test';
 import { cpSync, existsSync } from 'node:fs';
@@ -24,7 +24,7 @@ import { type JournalRow, journalRows } from '../support/data/tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import type { World } from './world.ts';
 
-/** Where the settings say that it is; nothing is written there. */
+/** Location of the archive in the settings; nothing is written there. */
 export const LOCATION = join(tmpdir(), 'simulated-archive');
 
 /** Short segments and small parts, so that a short chain has several. */
@@ -33,7 +33,7 @@ const PART = { least: 2_000, usual: 8_000, most: 40_000, share: 1 / 50 };
 
 /** Milliseconds that a request and its answer take at most, each. */
 const DELAY = 3;
-/** Objects that a list may lack of those that were created last. */
+/** Number of the newest objects that a list may omit. */
 const LACKED = 3;
 
 type Fate = 'done' | 'refused' | 'unanswered';
@@ -50,10 +50,10 @@ export function lastEntryOf(directory: string): number {
 
 export class Archive {
   readonly #world: World;
-  /** By their names, in the order in which they were created. */
+  /** Objects by name, in the order of their creation. */
   #objects = new Map<string, Buffer>();
   readonly #restored: DataDirectory[] = [];
-  /** The last entry that the present log's writers know to be archived. */
+  /** Number of the last entry that the present log's writers have confirmed as archived. */
   last = 0;
   /** The journals that were archived before their machines were lost. */
   readonly #lost: JournalRow[][] = [];
@@ -123,8 +123,8 @@ export class Archive {
 
   /**
    * Makes the data of a new machine.
-   * @param lost the data of the machine that is lost, with which the new one is compared
-   * @param back entries before the end of the archive; 0 for its end
+   * @param lost the data of the lost machine, to compare with the new one
+   * @param back number of entries to leave out at the end of the archive; 0 for none
    */
   async restoreLost(directory: string, lost: string, back: number): Promise<void> {
     const rows = journalRows(lost);
@@ -140,7 +140,7 @@ export class Archive {
       });
     } catch (error) {
       if (!(error instanceof OperatorError) || known > 0) throw error;
-      // Nothing is archived: the new machine begins with nothing, and with an archive of its own.
+      // The archive is empty: the new machine starts without data, and with a new archive.
       this.#world.note(`not restored: ${error.message}`);
       this.#objects.clear();
       return;
@@ -156,7 +156,7 @@ export class Archive {
 
   /** All of it is sound, and is restored as its log was. @param directory of the server that has stopped */
   async holdsItsLaws(directory: string): Promise<void> {
-    // A log that doesn't know its chain is not archived yet.
+    // A log whose chain is still unknown isn't archived yet.
     if (this.last === 0 && this.#objects.size === 0) return;
     const place = this.#place;
     for await (const { name, fault } of verifiedArchive(place)) expect({ name, fault }).toEqual({ name, fault: null });
@@ -169,7 +169,7 @@ export class Archive {
     expect(journalRows(join(into.path, 'new'))).toEqual(logs.at(-1)!.slice(0, last));
   }
 
-  /** A place of a process whose requests are not done, or not answered, once it has ended. */
+  /** Returns a store for a process. After the process has ended, requests don't take effect or aren't answered. */
   #placeFor(whose: string, isAlive: () => boolean): Place {
     const world = this.#world;
     const prng = world.prng(`archive/${whose}/${world.time}`);
@@ -227,13 +227,13 @@ export class Archive {
   };
 }
 
-/** Some rows are those with which one of the logs begins. */
+/** Requires that one of the logs starts with these rows. */
 function requireBeginningOf(logs: readonly JournalRow[][], rows: readonly JournalRow[]): void {
   if (logs.some((log) => Bun.deepEquals(log.slice(0, rows.length), rows))) return;
   expect(rows).toEqual(logs.at(-1)!.slice(0, rows.length));
 }
 
-/** The index is what the entries make. */
+/** Requires that the index equals a rebuild from the entries. */
 function requireSound(directory: string): void {
   expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
 }

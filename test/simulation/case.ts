@@ -5,33 +5,33 @@ import type { ClientPlan, Manner } from './clients.ts';
 import type { Operation } from './operator.ts';
 import type { Mood } from './receivers.ts';
 
-/** Most calls are those of other events: what happens to a block has its own moment. */
+/** When a disturbance happens. Most calls belong to other events, so blocks have a separate moment. */
 export type Moment = 'now' | 'next_block';
 
-/** What befalls the server, so many milliseconds after what befell it before. */
+/** A disturbance of the server, the given milliseconds after the previous one. */
 export type Disturbance = { after: number } & (
   | { befalls: 'restart' }
-  /** Stopped, its index made anew from the journal, and started. */
+  /** Stops the server, rebuilds its index from the journal, and starts the server. */
   | { befalls: 'rebuild' }
-  /** Its index made anew beside it, which it takes. */
+  /** Rebuilds the index while the server runs. The server then switches to it. */
   | { befalls: 'rebuild_beside' }
   /** Stopped, the key of signing secrets changed, and started. */
   | { befalls: 'key'; key: 'gone' | 'other' | 'damaged' }
-  /** The process ends after so many calls of SQLite; of what was not synced, a part is kept. */
+  /** The process ends after a number of SQLite calls. Part of the unsynced data survives. */
   | { befalls: 'crash'; at: Moment; calls: number; kept: number }
   /** It ends between two things that happen in the world, so many from now: at any await. */
   | { befalls: 'crash_between'; steps: number; kept: number }
   /** It ends when a delivery arrives. */
   | { befalls: 'crash_at_delivery'; kept: number }
   | { befalls: 'fault'; at: Moment; calls: number; fault: number }
-  /** What fails is to commit the index. */
+  /** The commit of the index fails. */
   | { befalls: 'failed_commit'; at: Moment; fault: number }
   | { befalls: 'full_disk'; milliseconds: number }
   /** No request to the archive is done. */
   | { befalls: 'archive_down'; milliseconds: number }
-  /** Its operator asks for a base of the archive. */
+  /** The operator requests a snapshot in the archive. */
   | { befalls: 'base' }
-  /** It loses its machine, and gets what the archive had so many entries before its end. */
+  /** The server loses its machine, and restores the archive without the given number of last entries. */
   | { befalls: 'lost_machine'; back: number }
   | { befalls: 'mood'; path: number; mood: Mood }
   /** Another process holds a snapshot, as a backup does. */
@@ -82,14 +82,14 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   fc.record({ operate: fc.constantFrom('remove', 'move', 'redeliver', 'backfill', 'evaluate' as const), hook }),
 );
 
-/** Now and then so long that what is old is forgotten meanwhile. */
+/** Time between disturbances, sometimes so long that old data expires. */
 const after = fc.oneof(
   { weight: 29, arbitrary: fc.nat(1_200) },
   { weight: 1, arbitrary: fc.integer({ min: 30_000, max: 150_000 }) },
 );
 const at = fc.constantFrom<Moment>('now', 'next_block');
 const kept = fc.constantFrom(1, 0, 0, 0.2, 0.5, 0.8);
-/** Entries that are given up; none where the end is restored. */
+/** Number of entries to lose; 0 restores the end. */
 const back = fc.oneof(fc.constant(0), fc.nat(12));
 const fault = fc.nat(faults.length - 1);
 const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
@@ -158,7 +158,7 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ after, befalls: fc.constant('operation' as const), operation }) },
 );
 
-/** What befalls a server that archives its log. */
+/** Disturbances of a server that archives its log. */
 const archiveDisturbance: fc.Arbitrary<Disturbance> = fc.oneof(
   { weight: 5, arbitrary: disturbance },
   { weight: 1, arbitrary: fc.record({ after, befalls: fc.constant('lost_machine' as const), back }) },
@@ -178,7 +178,7 @@ const client: fc.Arbitrary<ClientPlan> = fc.record({
 
 export const anyChain = { quarters: fc.integer({ min: 1, max: 4 }), stream: fc.nat(STREAMS - 1) };
 
-/** In the order in which a failure is shrunk: what befalls the server first, the chain last; another seed is another world. */
+/** Generates cases in the order in which failures shrink: disturbances first, the chain last. A different seed makes a different world. */
 export const cases = (chain = anyChain, archived = false): fc.Arbitrary<Case> =>
   fc.record({
     disturbances: fc.array(archived ? archiveDisturbance : disturbance, { maxLength: MAX_DISTURBANCES, size: 'max' }),

@@ -6,7 +6,7 @@ import { pushedBlock } from './pushed.ts';
 import { NoAnswer, type Server } from './server.ts';
 import type { World } from './world.ts';
 
-/** `slow` takes little at a time, `silent` doesn't say that it is there, `restless` goes away, or its network does. */
+/** `slow` reads little at a time, `silent` doesn't answer pings, `restless` disconnects, or its network does. */
 export type Manner = 'steady' | 'slow' | 'silent' | 'restless';
 
 export interface ClientPlan {
@@ -14,15 +14,15 @@ export interface ClientPlan {
   after: number;
   protocol: keyof typeof protocols;
   manner: Manner;
-  /** Of the addresses, whose it is. */
+  /** Index of the client's account in the list of addresses. */
   account: number;
 }
 
-/** What a client heard from one subscription on, until the connection ended. */
+/** Messages that a client received from one subscription until the connection ended. */
 export interface Session {
   /** How many blocks had been accepted when it learned that it is subscribed; null before. */
   since: number | null;
-  /** What {@link pushedBlock} makes of each, as they came. */
+  /** Result of {@link pushedBlock} for each block, in the order of arrival. */
   blocks: string[];
   /** Whether the connection is there yet. */
   open: boolean;
@@ -37,7 +37,7 @@ const SLOW_ROOM = 6_000;
 /** Per cent of pushed resources that are read at once. */
 const ASKED = 30;
 
-/** The block that was pushed last: pushes of addresses are of that block. */
+/** The last pushed block: pushes about addresses belong to it. */
 interface LastBlock {
   hash: string;
   transactions: Set<string>;
@@ -109,9 +109,9 @@ class Client implements LineClient {
 
   closed(code: number): void {
     this.#session.open = false;
-    // Nobody is cut off who is there and takes what comes.
+    // The server must not cut off a client that answers and reads.
     const isServers = !this.#expected && this.#line?.isAbandoned === false;
-    // A server that starts anew takes leave of everybody.
+    // A server that restarts closes every connection.
     const isLeave = code !== CUT && this.#server.startedAnew;
     if (isServers && !isLeave && (code !== CUT || this.#plan.manner === 'steady')) {
       this.#world.wrong(`a ${this.#plan.manner} client was cut off with ${code}`);
@@ -181,7 +181,7 @@ export class Clients {
     });
   }
 
-  /** From now on each stays, takes what comes at once, and says that it is there. */
+  /** Makes every client stay, read at once and answer pings from now on. */
   calm(): void {
     for (const client of this.#all) client.calm = true;
   }

@@ -31,7 +31,7 @@ function writer(disk: Disk) {
         .query<{ n: number }, []>('SELECT DISTINCT CAST(n AS INTEGER) AS n FROM numbers ORDER BY 1')
         .all()
         .map(({ n }) => n),
-    /** Puts what was committed into the database file, and syncs it. */
+    /** Writes the committed frames to the database file, and syncs it. */
     checkpoint: () => db.run('PRAGMA wal_checkpoint(PASSIVE)'),
     afterPowerLoss: (kept: number) => writer(disk.image(kept)),
   };

@@ -1,6 +1,6 @@
 /**
- * The files of a server, whose calls can fail, and what is left of them when the process or the power goes: of each
- * write-ahead log what was synced for certain, and of what follows it as many frames as chance will have it.
+ * The files of a server, whose calls can fail, and their state after the process ends or the power fails: from each
+ * WAL, all synced frames survive, and a random number of the frames after them.
  */
 import { closeSync, cpSync, existsSync, openSync, readdirSync, readFileSync, readSync, truncateSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -9,14 +9,14 @@ import { type Call, type Fault, faultStore } from '../faults/fault-store.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import type { World } from './world.ts';
 
-/** Committed frames of a write-ahead log; those of another salt are left over from before it began anew. */
+/** Committed frames of a WAL. Frames with another salt are left from before the WAL restarted. */
 interface Frames {
   salt: string;
   count: number;
 }
 const NO_FRAMES: Frames = { salt: '', count: 0 };
 
-/** What the connections of a log share of it: https://sqlite.org/walformat.html#the_wal_index_file_format */
+/** The WAL index, which the connections share: https://sqlite.org/walformat.html#the_wal_index_file_format */
 interface Log extends Frames {
   frameBytes: number;
   /** Frames that are in the database by now: SQLite synced them before. */
@@ -28,7 +28,7 @@ const FRAME_HEADER_BYTES = 24;
 const SHARED_BYTES = 100;
 const at = { pageSize: 14, frames: 16, salt: 32, inDatabase: 96 };
 
-/** Of the log's file: https://sqlite.org/walformat.html#the_wal_file_format */
+/** Offsets in the WAL file: https://sqlite.org/walformat.html#the_wal_file_format */
 const inLog = { pageSize: 8, salt: 16 };
 const inFrame = { pagesAfterCommit: 4, salt: 8 };
 const SALT_BYTES = 8;
@@ -36,7 +36,7 @@ const SALT_BYTES = 8;
 const logOf = (file: string): string => `${file}-wal`;
 const sharedOf = (log: string): string => log.replace(/-wal$/, '-shm');
 
-/** The committed frames of a log, by what its connections share; null where nobody has it open. */
+/** Returns the committed frames of a WAL from its WAL index, or null if nobody has it open. */
 function framesOf(log: string): Log | null {
   const path = sharedOf(log);
   const bytes = Buffer.alloc(SHARED_BYTES);
@@ -49,7 +49,7 @@ function framesOf(log: string): Log | null {
   };
 }
 
-/** The frames that whoever opens a log after a crash finds in it: those up to the last commit. */
+/** Returns the frames that can be recovered from a WAL after a crash: all up to the last commit. */
 function recoverableFrames(log: string): Frames {
   if (!existsSync(log)) return NO_FRAMES;
   const bytes = readFileSync(log);
@@ -74,7 +74,7 @@ function readInto(bytes: Buffer, path: string): number {
   }
 }
 
-/** What is known of the logs of both files, by the log's name. */
+/** Known frames of both files' WALs, by the WAL's name. */
 type KnownLogs = ReadonlyMap<string, Frames>;
 
 export class Disk {
@@ -138,8 +138,8 @@ export class Disk {
   }
 
   /**
-   * The files as another process finds them.
-   * @param kept of what was not synced, from 0 for nothing to 1 for all of it, as after the end of the process alone
+   * Returns the files as another process finds them.
+   * @param kept share of the unsynced data that survives, from 0 to 1; 1 if only the process ends
    */
   image(kept: number): Disk {
     const copy = dataDirectory();
@@ -158,20 +158,20 @@ export class Disk {
     this.#directory[Symbol.dispose]();
   }
 
-  /** Takes from the copy of a log what the disk has not kept. @returns what is synced of it from then on */
+  /** Removes the frames that the disk lost from a WAL's copy. @returns the synced frames of the copy */
   #cut(log: string, copy: string, kept: number): Frames {
     const known = this.#syncedOf(log);
     const frames = framesOf(log);
     if (frames === null) return known;
     const { salt, count, frameBytes, inDatabase } = frames;
-    // It begins anew, and nothing is written to it yet: SQLite put what the file holds into the database, and synced both.
+    // The WAL restarted and is still unwritten: SQLite has copied its frames to the database, and synced both.
     if (recoverableFrames(copy).salt !== salt) return recoverableFrames(copy);
     const isSynced = this.#store.syncedAtCommit.has(log.slice(0, -'-wal'.length));
     const synced = isSynced ? count : Math.max(inDatabase, known.salt === salt ? known.count : 0);
     if (kept === 1) return { salt, count: synced };
     const left = synced + Math.round((count - synced) * kept);
     if (left < count) truncateSync(copy, LOG_HEADER_BYTES + left * frameBytes);
-    // Frames of a commit that is not whole any more are written anew.
+    // Frames of an incomplete commit are overwritten.
     return recoverableFrames(copy);
   }
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { openToRead, versionOf } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 
-/** What changes with each block. */
+/** Reads whose results change with each block. */
 const looks = [
   'SELECT count(*) AS n, max(height) AS tip FROM blocks',
   'SELECT count(*) AS n, max(position) AS last FROM transactions',
@@ -12,11 +12,11 @@ const looks = [
 ];
 
 export interface HeldSnapshot {
-  /** Lets go of it. @returns whether it is what it was */
+  /** Releases the snapshot. @returns whether it stayed unchanged */
   end(): boolean;
 }
 
-/** Null where there is no index, or one whose tables could not be made. */
+/** Opens a snapshot. Returns null if there is no index, or if its tables couldn't be created. */
 export function heldSnapshot(directory: string): HeldSnapshot | null {
   const path = indexPath(directory);
   if (!existsSync(path)) return null;

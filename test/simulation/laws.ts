@@ -15,7 +15,7 @@ import { checkAndRecount } from '../support/recounts/recounts.ts';
 import type { Hook, Logged, Signed } from './operator.ts';
 import { type Arrived, SLOWEST } from './receivers.ts';
 
-/** The tables of the winning chain alone, by their stream. */
+/** The tables of only the winning chain, by stream. */
 const winning = new Map<readonly NodeEvent[], Tables>();
 
 function winningTables(events: readonly NodeEvent[]): Tables {
@@ -28,9 +28,9 @@ function winningTables(events: readonly NodeEvent[]): Tables {
 }
 
 /**
- * The fork law; what is counted equals a recount; and the index is a function of the journal's entries, chainhooks with their
- * deliveries too: every table but the local ones is row by row what a rebuild makes. Entries of decoded values are as many as
- * the operator asked for last, and are recounted.
+ * Checks the fork law, that counts equal a recount, and that the index depends only on the journal's entries, including chainhooks and
+ * deliveries: every table except the local ones equals a rebuild, row by row. The value indexes have as many entries as
+ * the operator's last request needs, and are recounted.
  */
 export function holdsTheWinningChain(directory: string, events: readonly NodeEvent[]): void {
   expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
@@ -49,14 +49,14 @@ export function journalIsOrdered(directory: string, events: readonly NodeEvent[]
   expect([...journaled]).toEqual([...posted].filter((text) => journaled.has(text)));
 }
 
-/** The files have no statistics, which would change the plans of queries, and are their owner's alone. */
+/** Checks that the files lack statistics, which would change query plans, and that only their owner can access them. */
 export function filesAreClean(directory: string): void {
   using db = new Database(indexPath(directory), { readonly: true });
   expect(db.query("SELECT name FROM sqlite_schema WHERE name GLOB 'sqlite_stat*'").all()).toEqual([]);
   expect(openToOthers(directory)).toEqual([]);
 }
 
-/** Nobody holds a snapshot: what the write-ahead logs take of the disk is what they may. */
+/** Checks that the WALs stay within their disk limit, because nobody holds a snapshot. */
 export function logIsBounded(directory: string, limitBytes: number): void {
   for (const path of [indexPath(directory), journalPath(directory)]) {
     const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -64,7 +64,7 @@ export function logIsBounded(directory: string, limitBytes: number): void {
   }
 }
 
-/** One id names one body, whatever became of process and power between two attempts. */
+/** Checks that an id always names the same body, even if the process or the power failed between two attempts. */
 export function idsNameBodies(arrived: readonly Arrived[]): void {
   const bodies = new Map<string, string>();
   for (const { id, text } of arrived) {
@@ -73,7 +73,7 @@ export function idsNameBodies(arrived: readonly Arrived[]): void {
   }
 }
 
-/** Whatever becomes of the key: nothing is signed with what is no secret, and nothing comes unsigned while there is one. */
+/** Checks that signatures use only valid secrets, and that every delivery is signed while there is a secret, even if the key is lost. */
 export function signedAsAsked(arrived: readonly Arrived[], signed: readonly Signed[]): void {
   for (const { id, at, secret, isSigned } of arrived) {
     const isDue = signed.some(({ from, to }) => at > from + SLOWEST && at < to);
@@ -81,7 +81,7 @@ export function signedAsAsked(arrived: readonly Arrived[], signed: readonly Sign
   }
 }
 
-/** What a receiver took of the live deliveries of a hook, each once: they come in order, each after the one before it. */
+/** Returns a hook's live deliveries that a receiver accepted, each once. Checks that they arrive in order without gaps. */
 export function inOrder(arrived: readonly Arrived[]): Arrived[] {
   const seen = new Map<string, Arrived>();
   const accepted = new Map<number, Arrived>();
@@ -129,7 +129,7 @@ function withoutForeign(payloads: readonly Payload[]): Payload[] {
   return kept;
 }
 
-/** None lost and none made up: who follows a hook has what matches on the winning chain, from where it began. */
+/** Checks that no delivery is lost or invented: a follower of a hook has all matches on the winning chain since the hook's start. */
 export function deliveredTheWinningChain(hook: Hook, accepted: readonly Arrived[], events: readonly NodeEvent[]): void {
   const matches = expectedMatches(events, hook.filters);
   const payloads = accepted.map(({ text }) => JSON.parse(text));
@@ -154,7 +154,7 @@ export function deliveredTheWinningChain(hook: Hook, accepted: readonly Arrived[
   });
 }
 
-/** None lost: who follows a hook whose server was restored was sent each block on the winning chain that matches, from where it began. */
+/** Checks that a restored server loses nothing: it sent each matching block on the winning chain since the hook's start. */
 export function deliveredAllTheSame(hook: Hook, arrived: readonly Arrived[], events: readonly NodeEvent[]): void {
   const applied = new Set(
     arrived.flatMap(({ accepted, text }): string[] =>
@@ -169,7 +169,7 @@ export function deliveredAllTheSame(hook: Hook, arrived: readonly Arrived[], eve
   });
 }
 
-/** Deliveries of a backfill beside live ones: in the order of arrival, nothing off the winning chain is left. */
+/** Checks deliveries of a backfill among live ones: applied in order of arrival, they leave only blocks of the winning chain. */
 export function leavesNoOrphans(hook: Hook, arrived: readonly Arrived[], events: readonly NodeEvent[]): void {
   const seen = new Set<string>();
   const standing = new Set<string>();
@@ -195,8 +195,8 @@ const winningHashes = (events: readonly NodeEvent[]): Set<string> =>
   );
 
 /**
- * The log of a hook that is at rest agrees with what its receivers took.
- * @param logged oldest first @param mayForget whether the oldest may be forgotten by now
+ * Checks that the delivery log of an idle hook agrees with the deliveries that its receivers accepted.
+ * @param logged oldest first @param mayForget whether the oldest may have expired
  */
 export function logAgrees(
   hook: Hook,

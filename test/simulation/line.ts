@@ -2,7 +2,7 @@
 import type { Prng } from '../../src/devnet/prng.ts';
 import type { World } from './world.ts';
 
-/** Of a connection that nobody closed (RFC 6455, 7.4.1), and of one that was closed without a code. */
+/** Close codes of a connection that nobody closed (RFC 6455, 7.4.1), and of one that was closed without a code. */
 export const CUT = 1006;
 const NO_CODE = 1005;
 
@@ -17,7 +17,7 @@ export interface LineClient {
   readonly pace: number;
   /** Bytes that may wait for it. */
   readonly room: number;
-  /** Whether it answers when it is asked whether it is there. */
+  /** Whether the client answers pings. */
   readonly answers: boolean;
   received(text: string): void;
   closed(code: number): void;
@@ -27,7 +27,7 @@ export interface LineOptions<Data> {
   world: World;
   prng: Prng;
   client: LineClient;
-  /** What the server does with its end, and what it knows of it. */
+  /** The server's handlers of the connection, and its data. */
   handlers: Bun.WebSocketHandler<Data>;
   data: Data;
 }

@@ -5,7 +5,7 @@ import type { Prng } from '../../src/devnet/prng.ts';
 import { createLog, type Log } from '../../src/log.ts';
 
 const codes = ['ENOSPC', 'EIO', 'EPIPE', 'EAGAIN', 'EBADF'] as const;
-/** Of a hundred writes, how many fail, and how many write only a part. */
+/** Percentage of writes that fail, and of writes that are partial. */
 const [FAILING, PARTIAL] = [4, 4];
 
 export class LogFile {
@@ -16,7 +16,7 @@ export class LogFile {
   #lines = 0;
   #isCalm = false;
 
-  /** @param isFull whether the disk has no room now */
+  /** @param isFull whether the disk is full now */
   constructor(prng: Prng, isFull: () => boolean) {
     const write = (bytes: Uint8Array): number => {
       const drawn = this.#isCalm ? 100 : prng.below(100);
@@ -38,7 +38,7 @@ export class LogFile {
     this.#isCalm = true;
   }
 
-  /** Each line was written whole or was dropped and counted, and the log says how many were. */
+  /** Checks that each line was written completely, or was dropped and counted in the log. */
   holdsItsLaws(): void {
     const lines = this.#text.split('\n');
     const unfinished = lines.pop() === '' ? 0 : 1;

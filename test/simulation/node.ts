@@ -44,7 +44,7 @@ export class Node {
     this.#isPosting = false;
   }
 
-  /** Posts again from an event on, which the server has lost. What is late on its way is lost. */
+  /** Posts again from an event that the server has lost. Late events in flight are dropped. */
   returnTo(next: number): void {
     this.#next = next;
     this.#returns += 1;
@@ -65,7 +65,7 @@ export class Node {
     if (returns !== this.#returns) return true;
     if (fate === 'is_lost') return false;
     if (fate === 'doubled') void this.#send(event);
-    // What waits or is dropped has no such order: only blocks say what they come after.
+    // Mempool events don't have such an order: only blocks name their predecessor.
     if (fate === 'late_double' && event.path === '/new_block') {
       this.#world.after(this.#prng.below(LATE), () => {
         if (returns === this.#returns) void this.#send(event);
@@ -84,7 +84,7 @@ export class Node {
     this.#atNextBlock.push(call);
   }
 
-  /** What {@link atNextBlock} was to do doesn't happen any more: a block may come once more, late. */
+  /** Cancels the action of {@link atNextBlock}: a block may come again, late. */
   calm(): void {
     this.#atNextBlock = [];
   }

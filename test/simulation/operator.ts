@@ -1,4 +1,4 @@
-/** The operator, who manages chainhooks through the API: repeats requests until answered, and knows what each hook must get. */
+/** The operator, who manages chainhooks through the API, repeats requests until answered, and records each hook's expected state. */
 import { Database } from 'bun:sqlite';
 import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -16,7 +16,7 @@ const filterSets = [
   [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }, { type: 'contract_deploy' }],
 ] as const satisfies Filter[][];
 
-/** Where an enabled hook begins; undefined leaves it to the server. */
+/** Start of an enabled hook; undefined uses the server's default. */
 export type From = 'tip' | 'last_evaluated' | undefined;
 
 /** @param hook counted from the oldest, modulo how many there are */
@@ -24,7 +24,7 @@ export type Operation =
   | { operate: 'register'; filters: number }
   | { operate: 'disable'; hook: number }
   | { operate: 'enable'; hook: number; from: From }
-  /** Off for a while, and on again from where it was. */
+  /** Pauses a hook, then continues at the same block. */
   | { operate: 'pause'; hook: number; milliseconds: number }
   | { operate: 'remove'; hook: number }
   | { operate: 'move'; hook: number }
@@ -38,20 +38,20 @@ type HookOperation = Extract<Operation, { hook: number }>;
 export interface Hook {
   uuid: string;
   filters: Filter[];
-  /** Of the URL it delivers to. */
+  /** Path of the URL that the hook delivers to. */
   path: string;
-  /** The tip when it began, or began anew at the tip: it is owed the blocks that are not below it. Null before any. */
+  /** The tip when the hook started or restarted at the tip. The hook must get all blocks from there on. Null before the first block. */
   since: string | null;
   removed: boolean;
-  /** Whether it was notified of past blocks beside live ones: it is notified, too, when these leave the chain. */
+  /** Whether the hook was notified of past blocks among live ones. It is also notified when they leave the chain. */
   backfilled: boolean;
-  /** Whether what it had was sent again: the log says what became of that, even where nobody took it. */
+  /** Whether deliveries were sent again. The log shows their outcome, even if nobody accepted them. */
   redelivered: boolean;
-  /** Whether its server was restored since it was registered, and knows nothing of what it sent last. */
+  /** Whether the server was restored since the hook was registered, and so lost its last deliveries. */
   restored: boolean;
 }
 
-/** A restored server has no such hook. */
+/** Error for a hook that a restored server lacks. */
 class LostHookError extends Error {
   override readonly name = 'LostHookError';
 }
@@ -65,7 +65,7 @@ export interface Logged {
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into
 type Body = any;
 
-/** A time in which deliveries are signed, in milliseconds of the world. */
+/** A period in which deliveries are signed, in milliseconds of the world. */
 export interface Signed {
   from: number;
   to: number;
@@ -91,7 +91,7 @@ export class Operator {
     return this.#waiting === 0;
   }
 
-  /** The server was restored. What it had last is lost, and whether there is a secret is open. */
+  /** Records a restore of the server: its newest data is lost, and it may lack the secret. */
   restored(): void {
     this.#isRestored = true;
     for (const hook of this.hooks) hook.restored = true;
@@ -112,7 +112,7 @@ export class Operator {
 
   /** Has every hook that is left deliver all that it is owed. */
   async deliverAll(): Promise<void> {
-    // A new secret ends the wait for the key; where there is no key to make one with, none does.
+    // A new secret ends the wait for the key. Without a key, no secret can be created.
     let tries = this.hooks.length;
     for (const hook of this.#left()) {
       await this.#unlessLost(hook, async () => {
@@ -137,7 +137,7 @@ export class Operator {
     }
   }
 
-  /** What the log of each hook that is left says, oldest first. */
+  /** Returns the log of each remaining hook, oldest first. */
   async logs(): Promise<Map<Hook, Logged[]>> {
     const logs = new Map<Hook, Logged[]>();
     for (const hook of this.#left()) logs.set(hook, await this.#log(hook));
@@ -207,7 +207,7 @@ export class Operator {
       await this.#ask('DELETE', '/me/secret');
       return;
     }
-    // A server whose key is damaged, or a host of a cluster without one, makes none: what there is stays.
+    // A server with a damaged key, or a cluster host without a key, doesn't create a secret: the old one stays.
     const { secret } = await this.#ask('POST', '/me/secret', undefined, [200, 409]);
     if (secret === undefined) return;
     if (last === undefined || last.to < Number.POSITIVE_INFINITY) {
@@ -233,7 +233,7 @@ export class Operator {
         });
         return;
       }
-      // It may be there all the same, from nobody knows which block on: another takes its place.
+      // The hook may exist, with an unknown start block: replace it.
       await this.#world.pause(RETRY);
       const { results } = await this.#ask('GET', '/me?limit=60');
       for (const { uuid, definition: known } of results) {
@@ -250,7 +250,7 @@ export class Operator {
     });
     // An answer may have been lost: it may be at the tip of then, or of now.
     const isSeamless = from === 'last_evaluated' || (from === undefined && status.status === 'interrupted');
-    // One that has seen nothing has nothing to go on from.
+    // A hook that has not evaluated a block can't continue.
     const hasSeen = status.status !== 'new';
     if (!status.enabled && !(isSeamless && hasSeen)) hook.since = this.#tip();
   }
@@ -260,7 +260,7 @@ export class Operator {
     name: path,
   });
 
-  /** Asks until it is answered. @throws Error for another status than those wanted */
+  /** Repeats a request until it is answered. @throws Error for any other status than the wanted ones */
   async #ask(method: string, path: string, body?: unknown, wanted = [200, 202, 204]): Promise<Body> {
     for (;;) {
       const answer = await this.#try(method, path, body);

@@ -1,8 +1,8 @@
 /** The two protocols of realtime clients, from the client's side. */
 
-/** What a message from the server says. */
+/** Content of a message from the server. */
 type Heard =
-  /** It is subscribed to all that it asked for. */
+  /** The client is subscribed to all requested topics. */
   | { heard: 'subscribed' }
   | { heard: 'push'; topic: string; body: Body }
   /** An answer to be sent. */
@@ -12,11 +12,11 @@ type Heard =
 export type Body = any;
 
 interface Protocol {
-  /** Where it connects to. */
+  /** Path that the client connects to. */
   path: string;
-  /** What a client says first. */
+  /** Returns the first messages of a client. */
   greeting(topics: readonly string[]): string[];
-  /** @param topics what the client subscribes to @throws Error for what a server must not say */
+  /** Reads a message. @param topics the client's subscriptions @throws Error for a message that a server must not send */
   read(text: string, topics: readonly string[]): Heard | null;
 }
 
@@ -44,7 +44,7 @@ const rpc: Protocol = {
   },
 };
 
-/** Packets of Socket.IO (version 5 of its protocol) in those of Engine.IO (version 4). */
+/** Packets of Socket.IO (protocol version 5) inside packets of Engine.IO (protocol version 4). */
 const socketIo: Protocol = {
   path: '/socket.io/?EIO=4&transport=websocket',
   greeting: () => [],

@@ -1,4 +1,4 @@
-/** The laws of pushes, derived from the node's events alone. */
+/** The laws of pushes, derived only from the node's events. */
 import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { BlockTree } from '../support/events/winning-chain.ts';
@@ -9,7 +9,7 @@ export const pushedBlock = (indexBlockHash: string, canonical: boolean): string 
   `${indexBlockHash} ${canonical ? 'canonical' : 'beside'}`;
 
 /**
- * Blocks that are pushed for each new block of the node, in order: those that left the chain and those that joined it, or
+ * Returns the pushed blocks for each new block of the node, in order: blocks that left the chain and blocks that joined it, or
  * the new block itself. Each is its index block hash, and whether it was canonical then, however late it is pushed.
  */
 export function pushedBlocks(events: readonly NodeEvent[]): string[][] {
@@ -38,13 +38,13 @@ export function pushedBlocks(events: readonly NodeEvent[]): string[][] {
 }
 
 /**
- * Who is subscribed hears of each block that comes onto the chain or beside it, once, in order, until the connection
+ * Checks that a subscriber gets each block on or off the chain once, in order, until the connection
  * ends.
  * @param pushed as {@link pushedBlocks} has it, for the whole run
  */
 export function hearsEachBlock({ since, blocks, open }: Session, pushed: readonly (readonly string[])[]): void {
   const all = pushed.flat();
-  // What came before it knew that it is subscribed may be pushed as well.
+  // Blocks from before the client's confirmed subscription may be pushed as well.
   const latest = since === null ? all.length : pushed.slice(0, since).flat().length;
   const isFrom = (start: number): boolean => blocks.every((hash, place) => all[start + place] === hash);
   const starts = Array.from({ length: latest + 1 }, (_, start) => start).filter(isFrom);

@@ -17,8 +17,8 @@ type Body = any;
 interface Look {
   path: string;
   /**
-   * @param seen the highest block that was seen before it was asked for
-   * @throws Error where the answer can't be one snapshot of a chain that was
+   * @param seen the highest block seen before the request
+   * @throws Error if the answer can't be one snapshot of a chain that existed
    */
   judge(body: Body, seen: number): void;
 }
@@ -74,7 +74,7 @@ export class Readers {
     this.#calm = true;
   }
 
-  /** The server was restored, and may lack what it had. */
+  /** Forgets the seen blocks, because a restored server may lack them. */
   forget(): void {
     this.#highest = 0;
   }
@@ -95,7 +95,7 @@ export class Readers {
       const response = await this.#server.request('The API', path, { method: 'GET' });
       const body = await response.json();
       this.#world.note(`${path} ${response.status}`);
-      // Before the first block there is no latest one, and the chain may be unknown.
+      // Before the first block, there is no latest block, and the chain may be unknown.
       const isUnknown = response.status === 503 && JSON.stringify(body).includes('chain is still unknown');
       if ((response.status === 404 || isUnknown) && seen === 0) return;
       require(response.status === 200, `it is answered with ${response.status}`);
@@ -105,7 +105,7 @@ export class Readers {
     }
   }
 
-  /** A chain that a reader saw never gets shorter, whatever becomes of process and power. */
+  /** Checks that a chain never gets shorter for a reader, even if the process or the power fails. */
   #isTip(height: number, seen: number): void {
     require(height >= seen, `the chain ends at ${height}, and went on to ${seen} before`);
     this.#highest = Math.max(this.#highest, height);
@@ -142,7 +142,7 @@ export class Readers {
       require(head !== undefined, `${index_block_hash} is no block of the node`);
       const below = results[place + 1];
       require(below === undefined || below.index_block_hash === parent_index_block_hash, 'a block is missing');
-      // The first block holds those of block 0 as well.
+      // The first block also contains the transactions of block 0.
       require(below === undefined || head?.transactions.length === tx_count, 'transactions are missing');
     }
     this.#isTip(total, seen);

@@ -1,11 +1,11 @@
-/** Receivers of deliveries, and the network between: what each gets, and how it answers. */
+/** Receivers of deliveries and the network between: the requests of each receiver, and its answers. */
 
 import { createHmac } from 'node:crypto';
 import type { Prng } from '../../src/devnet/prng.ts';
 import type { Answer, SendOptions } from '../../src/http/outgoing.ts';
 import type { World } from './world.ts';
 
-/** What becomes of a request. */
+/** Outcome of a request. */
 export type Fate = 'accepted' | 'error' | 'busy' | 'refused' | 'reset' | 'mute' | 'gone';
 
 /** How a receiver is, for a while. */
@@ -41,11 +41,11 @@ export interface Arrived {
   text: string;
   /** When it came, in milliseconds of the world. */
   at: number;
-  /** The secret that it carries; null where it is not signed. */
+  /** The secret that signed the request; null if it isn't signed. */
   secret: string | null;
   /** Whether its signature is made with that secret. */
   isSigned: boolean;
-  /** Whether the receiver took it: it may not have come to know that. */
+  /** Whether the receiver accepted the request. The sender may not have learned this. */
   accepted: boolean;
 }
 

@@ -34,14 +34,14 @@ import { World } from './world.ts';
 const PATIENCE = 600_000;
 /** Milliseconds between two looks whether the server has recovered. */
 const RETRY = 400;
-/** Milliseconds until the server has looked at its write-ahead logs, and logged what holds them. */
+/** Milliseconds until the server has checked its WALs, and logged the reads that hold them. */
 const UPKEEP = 2_500;
-/** What a request asks for that takes long. */
+/** URL of a slow request. */
 const LONG_REQUEST = '/extended/v1/block?limit=30';
 
 const streams = new Map<string, NodeEvent[]>();
 
-/** The same list for the same chain, so that what is made of it is made once. */
+/** Returns the same list for the same chain, so that data derived from it is computed once. */
 function streamOf({ stream, quarters }: Case): NodeEvent[] {
   const key = `${stream}/${quarters}`;
   const known = streams.get(key);
@@ -97,7 +97,7 @@ class Run {
     await this.world.until(isOver, PATIENCE, 'the last 200');
   }
 
-  /** All is well from now on: everybody gets what is owed. @returns the log of each hook that is left */
+  /** Ends all disturbances, so that everybody gets all deliveries. @returns the log of each remaining hook */
   async calm(): Promise<Map<Hook, Log>> {
     this.world.calm();
     this.#node.calm();
@@ -154,7 +154,7 @@ class Run {
     }
   }
 
-  /** Waits until the index is at the head of the journal: before that, what hooks are owed isn't known. */
+  /** Waits until the index is at the head of the journal: before that, the expected deliveries are unknown. */
   async #recovered(): Promise<void> {
     for (;;) {
       try {
@@ -177,7 +177,7 @@ class Run {
     }
   }
 
-  /** Before the first block, nobody knows of which chain the archive is. */
+  /** Reports whether the archive has every entry. Nothing is archived while the chain is unknown. */
   readonly #isArchived = (): boolean =>
     this.server.archive.last === lastEntryOf(this.server.disk.path) || !this.server.knowsChain();
 
@@ -311,14 +311,14 @@ class Run {
   }
 }
 
-/** Of those who got STX, in the order they got it first. */
+/** Returns the addresses that received STX, in the order of their first receipt. */
 const addressesOf = (events: readonly NodeEvent[]): string[] => [
   ...new Set(
     events.flatMap(({ body }) => [...body.matchAll(/"recipient":"(S[0-9A-Z]+)"/g)].map(([, address = '']) => address)),
   ),
 ];
 
-/** @returns what happened, in order @throws where a law doesn't hold */
+/** Runs a case. @returns its trace, in order @throws if a law doesn't hold */
 export async function run(one: Case): Promise<string[]> {
   const made = new Run(one);
   try {

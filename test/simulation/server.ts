@@ -35,7 +35,7 @@ import type { World } from './world.ts';
 /** Milliseconds until somebody starts a server again that ended. */
 const RESTART_MS = 500;
 
-/** Milliseconds that bodies of deliveries are kept: less than a setting may say. The log is kept four times as long. */
+/** Retention of delivery bodies, in milliseconds: less than the settings allow. The log is kept four times as long. */
 const RETENTION_MS = 60_000;
 export const LOG_RETENTION_MS = 4 * RETENTION_MS;
 const HOUR_MS = 3_600_000;
@@ -46,7 +46,7 @@ const BASE_MS = 3_000;
 const BASE_KEEP_MS = 12_000;
 
 const BOOT = 'ST000000000000000000002AMW42H';
-/** What one start after the other asks to index of the decoded values: nothing, then something, then something else. */
+/** Value indexes that successive starts request: none, then some, then others. */
 const indexed = [
   { logIndex: '', callIndex: '' },
   { logIndex: `${BOOT}.bns ${BOOT}.pox-4`, callIndex: `${BOOT}.bns` },
@@ -83,7 +83,7 @@ type Listener = 'The API' | 'The event receiver';
 export interface ServerSettings {
   /** Bytes above which it empties a write-ahead log. */
   walLimitBytes: number;
-  /** Whether it is a host of a cluster, whose log is reached now and then only. */
+  /** Whether the server is a cluster host, whose shared log is only sometimes reachable. */
   shared?: boolean;
   /** Whether it archives its log. */
   archived?: boolean;
@@ -92,7 +92,7 @@ export interface ServerSettings {
 /** A process, from its start to its end. */
 interface Life {
   running: ServerInfo | null;
-  /** By what listens: `The API`, `The event receiver`. */
+  /** Listener options by listener name: `The API`, `The event receiver`. */
   listeners: Map<Listener, HttpListenerOptions<unknown>>;
   lines: Set<Line>;
   /** How many snapshots it reads from. */
@@ -103,7 +103,7 @@ interface Life {
   ended: boolean;
 }
 
-/** What was asked and got no answer: the connection was cut, or nobody listened. */
+/** Error for a request without an answer: the connection was cut, or nobody listened. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
@@ -113,11 +113,11 @@ function requestFor(path: string, { headers, ...init }: RequestInit): Request {
   return new Request(`http://127.0.0.1:3999${path}`, { ...init, headers: { ...usual, ...(headers as object) } });
 }
 
-/** The node answers nothing: a request to a real address would take real time, of which no seed knows. */
+/** Fails every request to the node: a request to a real address would take real time, which no seed controls. */
 const noAnswer = (): Promise<never> => Promise.reject(new NodeUnreachableError('the node does not answer'));
 const silentNode: NodeRpc = { request: noAnswer, json: noAnswer, info: noAnswer };
 
-/** What a server says when something failed that it did not expect. */
+/** Log events of unexpected failures. */
 const unexpected = new Set<LogEvent['event']>([
   'crashed',
   'event_failed',
@@ -137,16 +137,16 @@ export class Server {
   readonly #log: MemoryLog;
   #disk: Disk;
   #life: Life | null = null;
-  /** The files of a process that was asked to stop and has not yet. */
+  /** The files of a process that is stopping. */
   #stopping: Disk | null = null;
-  /** Processes that ended and have not put away yet what they had. */
+  /** Number of ended processes that haven't closed their files yet. */
   #remains = 0;
   /** How often it was started. */
   #starts = 0;
-  /** What each process logged. */
+  /** The log of each process. */
   readonly #logs: LogFile[] = [];
   #isCalm = false;
-  /** Whether a process put a new index in the place of its own. */
+  /** Whether a process replaced its index with a new one. */
   startedAnew = false;
   /** How often it ended, however. */
   ends = 0;
@@ -191,7 +191,7 @@ export class Server {
     return this.#remains === 0;
   }
 
-  /** Starts it, and again later where the disk doesn't let it. @throws what it should never throw */
+  /** Starts the server, and retries later if the disk fails. @throws unexpected errors */
   async start(): Promise<void> {
     if (this.#life !== null) return;
     const life: Life = {
@@ -233,7 +233,7 @@ export class Server {
     });
   }
 
-  /** @param work is done on its files meanwhile */
+  /** Stops the server for a while. @param work runs on its files during the pause */
   async #pauseFor(what: string, work: (disk: Disk) => void): Promise<void> {
     const [life, disk] = [this.#life, this.#disk];
     if (life?.running == null) return;
@@ -247,17 +247,17 @@ export class Server {
     work(disk);
     this.#remains -= 1;
     this.#stopping = null;
-    // It may have ended otherwise meanwhile.
+    // The process may have ended for another reason.
     if (disk === this.#disk) this.#startSoon();
     else disk.remove();
   }
 
-  /** Stops it, makes its index anew, and starts it again. Whatever fails meanwhile, the index is there as it was or new. */
+  /** Stops the server, rebuilds its index, and starts it again. If something fails, either the old or the new index is there. */
   async rebuild(): Promise<void> {
     await this.#pauseFor('rebuild', (disk) => this.#makeAnew(disk));
   }
 
-  /** Another process makes the index anew while this one serves, which takes it at its next look. */
+  /** Rebuilds the index in another process while this one serves. The server switches to it at its next check. */
   async rebuildBeside(): Promise<void> {
     if (this.isUp) this.#makeAnew(this.#disk, { beside: true, free: () => null });
   }
@@ -274,14 +274,14 @@ export class Server {
   }
 
   /**
-   * Its process ends at once, between two calls of SQLite; then somebody starts it again.
+   * Ends the server's process at once, between two SQLite calls, then starts it again.
    * @param calls how many calls from now
-   * @param kept of what the disk was not made to keep, as {@link Disk.image} has it
+   * @param kept share of the unsynced data that survives, as in {@link Disk.image}
    */
   stopAfter(calls: number, kept: number): void {
     const disk = this.#disk;
     this.#disk.stopAfter(calls, () => {
-      // It may have been restarted meanwhile: what runs now is what ends.
+      // The server may have restarted: end only the same process.
       if (disk === this.#disk) this.crash(kept);
     });
   }
@@ -337,7 +337,7 @@ export class Server {
     return db.query<{ n: number }, []>('SELECT count(*) AS n FROM block_payloads').get()?.n ?? 0;
   }
 
-  /** Whether the index knows its chain, which an archive says first: block 0 alone doesn't tell it. */
+  /** Reports whether the index knows its chain, which an archive records first. Block 0 doesn't identify the chain. */
   knowsChain(): boolean {
     using db = new Database(indexPath(this.#disk.path), { readonly: true });
     return db.query('SELECT 1 FROM progress WHERE chain_id IS NOT NULL').get() !== null;
@@ -385,7 +385,7 @@ export class Server {
     this.#world.after(RESTART_MS, () => this.start());
   }
 
-  /** A process that is gone goes on in files that nobody looks at, until it has closed them. */
+  /** Lets an ended process continue on files that nobody reads, until it has closed them. */
   #putAway(running: ServerInfo, disk: Disk): void {
     this.#remains += 1;
     // Not at once: it may be in the middle of a transaction.
@@ -417,7 +417,7 @@ export class Server {
       } as unknown as Bun.Server<unknown>;
     }) as Listen;
     return {
-      // The world's time stands still while a server starts: whoever waits for a turn then gets it at once.
+      // The world's time stops while a server starts, so waits for a turn end at once.
       clock: { ...clock, turn: () => (life.running === null ? systemClock.turn() : clock.turn()) },
       chance,
       cores: 1,
@@ -432,7 +432,7 @@ export class Server {
         },
       }),
       listen,
-      // Socket.IO's library counts it by the clock of the machine, and the clients answer by that of the simulation.
+      // The Socket.IO library measures this by the machine's clock, but the clients answer by the simulation's clock.
       clientLimits: { pingTimeoutMs: 3_600_000 },
       deliveryRules: { timeoutMs: 3_000, retryCapMs: 2_000, concurrency: 3 },
       nodeRpc: () => silentNode,

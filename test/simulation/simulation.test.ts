@@ -1,6 +1,6 @@
 /**
- * The whole server in one process, in a world that a seed draws: whatever happens to its process, its power, its disk and
- * its network, and whatever its operator does meanwhile, the laws hold at the end. A failure prints its seed and the
+ * The whole server in one process, in a world that a seed generates: whatever happens to its process, power, disk and
+ * network, and whatever its operator does, the laws hold at the end. A failure prints its seed and the
  * shrunk case; put that into `casesThatOnceFailed`. STACKSIDE_RUNS sets how many seeds are tried.
  */
 import { expect, test } from 'bun:test';
@@ -46,7 +46,7 @@ const casesThatOnceFailed: Case[] = [
       { after: 925, befalls: 'fault', at: 'now', calls: 79, fault: 1 },
     ],
   },
-  // Sent before it was on the disk: after the power was lost, what a hook caught up on came under other numbers.
+  // A delivery was sent before it was on disk: after a power loss, a hook's catch-up deliveries had other numbers.
   {
     seed: 6,
     stream: 6,
@@ -59,7 +59,7 @@ const casesThatOnceFailed: Case[] = [
       { after: 701, befalls: 'crash_at_delivery', kept: 0 },
     ],
   },
-  // The key of signing secrets was lost: nobody was woken for the new secret, and what waited never went.
+  // The key of signing secrets was lost: the new secret woke nobody, and waiting deliveries were never sent.
   {
     seed: 0,
     stream: 5,
@@ -73,7 +73,7 @@ const casesThatOnceFailed: Case[] = [
       { after: 900, befalls: 'crash_between', steps: 40, kept: 0 },
     ],
   },
-  // A commit failed, and the evaluation went on from what it had rolled back.
+  // A commit failed, and the evaluation continued from the state that was rolled back.
   {
     seed: 0,
     stream: 0,
@@ -83,7 +83,7 @@ const casesThatOnceFailed: Case[] = [
     quarters: 1,
     disturbances: [{ after: 300, befalls: 'failed_commit', at: 'next_block', fault: 0 }],
   },
-  // A commit was done and said to have failed: nobody was woken for what it had queued.
+  // A commit took effect but reported a failure: nobody was woken for its queued deliveries.
   {
     seed: 8,
     stream: 8,
@@ -107,7 +107,7 @@ const casesThatOnceFailed: Case[] = [
       { after: 1500, befalls: 'mood', path: 0, mood: 'well' },
     ],
   },
-  // A sync ended after the log had begun anew, and the simulated disk forgot what another sync had put on it since.
+  // A sync ended after the WAL had restarted, and the simulated disk forgot the frames of a later sync.
   {
     seed: 999_999_991,
     stream: 60,
@@ -124,7 +124,7 @@ const casesThatOnceFailed: Case[] = [
       { after: 7, befalls: 'crash', at: 'next_block', calls: 7, kept: 0 },
     ],
   },
-  // A request held its snapshot for as long as it took, and the log could not be emptied meanwhile.
+  // A request held its snapshot for its whole duration, and the WAL couldn't be truncated.
   {
     seed: 54,
     stream: 1,
@@ -147,7 +147,7 @@ const casesThatOnceFailed: Case[] = [
       { after: 300, befalls: 'rebuild' },
     ],
   },
-  // A process that had stopped went on with the reads of a request, and a rebuild met them.
+  // A stopped process continued the reads of a request, and a rebuild ran into them.
   {
     seed: 784_498_138,
     stream: 60,

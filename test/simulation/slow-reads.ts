@@ -1,4 +1,4 @@
-/** Snapshots whose long reads take time, so that the writer continues meanwhile. */
+/** Snapshots whose long reads take time, so that the writer can continue. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Pause, Turns } from '../../src/base/turns.ts';
 import { type OpenSnapshots, openSnapshots } from '../../src/store/read/snapshots.ts';

@@ -5,9 +5,9 @@ import { Prng } from '../../src/devnet/prng.ts';
 
 /** When every simulation begins: Unix milliseconds. */
 const BEGINNING = 1_800_000_000_000;
-/** Turns of the event loop that what an event set off may take, in this process and without the world's time. */
+/** Turns of the event loop for the effects of an event, in this process and without the world's time. */
 const TURNS = 3;
-/** Milliseconds within which those who wait for a turn get it, in any order. */
+/** Milliseconds within which waits for a turn end, in any order. */
 const TURN_MS = 2;
 /** Milliseconds that pass at most between two looks at the monotonic clock. */
 const LOOK_MS = 4;
@@ -20,7 +20,7 @@ interface Planned {
 
 export class World {
   time = BEGINNING;
-  /** What happened, for a comparison of runs. */
+  /** Trace of a run, to compare runs. */
   readonly trace: string[] = [];
   readonly #prng: Prng;
   readonly #planned = new Set<Planned>();
@@ -51,7 +51,7 @@ export class World {
     this.#wrong ??= new Error(what, { cause });
   }
 
-  /** Calls it so many milliseconds from now. @returns what prevents that */
+  /** Makes a call after a number of milliseconds. @returns a function that cancels the call */
   after(milliseconds: number, call: () => unknown): () => void {
     const planned = { at: this.time + Math.max(0, milliseconds), number: this.#number++, call };
     this.#planned.add(planned);
@@ -63,7 +63,7 @@ export class World {
     this.#atSteps.push({ left, call });
   }
 
-  /** What {@link afterSteps} was to do doesn't happen any more. */
+  /** Cancels the actions of {@link afterSteps}. */
   calm(): void {
     this.#atSteps = [];
   }
@@ -72,7 +72,7 @@ export class World {
     return new Promise((resolve) => this.after(milliseconds, resolve));
   }
 
-  /** Lets things happen until something holds. @throws Error where it doesn't within so many milliseconds */
+  /** Runs the world until a condition holds. @throws Error if it doesn't hold within the given milliseconds */
   async until(holds: () => boolean, within: number, what: string): Promise<void> {
     const deadline = this.time + within;
     while (!holds()) {
@@ -81,7 +81,7 @@ export class World {
     }
   }
 
-  /** Lets things happen until something is done. @throws as {@link until}, and what it throws */
+  /** Runs the world until a promise settles. @throws as {@link until}, and the promise's error */
   async outcome<T>(done: Promise<T>, within: number, what: string): Promise<T> {
     let isDone = false;
     const end = () => {
@@ -92,10 +92,10 @@ export class World {
     return done;
   }
 
-  /** Those whom the world waits for. */
+  /** Number of calls that the world waits for. */
   #busy = 0;
 
-  /** Time stands still while work is done for which the system has threads of its own, such as compression. */
+  /** Stops the world's time during work that runs on system threads, such as compression. */
   async busy<T>(work: () => Promise<T>): Promise<T> {
     this.#busy += 1;
     try {
@@ -105,7 +105,7 @@ export class World {
     }
   }
 
-  /** Within {@link busy}, time goes on until something has happened. */
+  /** Lets time continue within {@link busy} until a promise settles. */
   async idle<T>(happened: Promise<T>): Promise<T> {
     this.#busy -= 1;
     try {
@@ -179,7 +179,7 @@ export class World {
     turn: () => this.pause((this.#prng.below(100) / 100) * TURN_MS),
   };
 
-  /** Work takes time, though the world's stands still meanwhile. */
+  /** Milliseconds of work, during which the world's time stands still. */
   #worked = 0;
   #look(): number {
     this.#worked += (this.#prng.below(100) / 100) * LOOK_MS;
