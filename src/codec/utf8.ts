@@ -64,22 +64,17 @@ export function memoText(bytes: Uint8Array): string {
   let end = bytes.length;
   while (end > 0 && bytes[end - 1] === 0) end--;
   // Most memos are empty or one word, which needs no regular expression.
-  if (isWord(bytes, end)) return latin1Text(bytes, 0, end);
-  if (isAscii(bytes)) return asciiText(bytes, end);
+  if (areWithin(bytes, end, 0x21, 0x7e)) return latin1Text(bytes, 0, end);
+  if (areWithin(bytes, bytes.length, 0, 0x7f)) return asciiText(bytes, end);
   let text = '';
   for (const { segment } of graphemes.segment(lossyText(bytes))) text += UNPRINTABLE.test(segment) ? ' ' : segment;
   return text.replace(/[\uFFFD\p{White_Space}]+/gu, ' ').replace(/^ | $/g, '');
 }
 
-/** Returns whether the bytes up to an end are printable ASCII without blanks. */
-function isWord(bytes: Uint8Array, end: number): boolean {
-  for (let at = 0; at < end; at++) if (bytes[at]! < 0x21 || bytes[at]! > 0x7e) return false;
-  return true;
-}
-
-function isAscii(bytes: Uint8Array): boolean {
+/** Returns whether all bytes up to an end are within a range. */
+function areWithin(bytes: Uint8Array, end: number, min: number, max: number): boolean {
   // Reads by index, because a typed array's iterator takes ten times as long.
-  for (let at = 0; at < bytes.length; at++) if (bytes[at]! > 0x7f) return false;
+  for (let at = 0; at < end; at++) if (bytes[at]! < min || bytes[at]! > max) return false;
   return true;
 }
 

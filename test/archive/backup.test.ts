@@ -172,7 +172,7 @@ test('a public backup is signed and contains no chainhook secrets and no IP addr
 
 test('a backup of empty or inconsistent data is rejected without waiting for missing entries', async () => {
   using empty = ingestOf([]);
-  expect(await refusal(backupOf(empty.path, fresh()))).toContain('has no block yet');
+  expect(await refusal(backupOf(empty.path, fresh()))).toContain("doesn't contain a block yet");
   const behind = fresh();
   copyData(all.path, behind);
   copyData(source.path, `${behind}-older`);

@@ -35,7 +35,7 @@ test(
         const archive = join(folder.path, 'archive');
         const isEmpty = stateOf(source.path).tables.blocks?.length === 0;
         const backup = backupOf(source.path, archive);
-        if (isEmpty) return expect(backup).rejects.toThrow('has no block yet');
+        if (isEmpty) return expect(backup).rejects.toThrow("doesn't contain a block yet");
         await backup;
         const [ofBase, ofEntries] = [join(folder.path, 'base'), join(folder.path, 'entries')];
         await restored(archive, ofBase);

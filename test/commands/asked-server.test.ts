@@ -90,7 +90,7 @@ test('waits as long as 429 and 503 responses require, but a long wait stops the 
   expect(error.message).toContain('returned 429 with Retry-After 3600 seconds');
   expect(closed.requests.length).toBe(1);
   const always = serverOf(() => new Response('', { status: 429 }));
-  expect((await refusal(asked(always.url, quickClock()).ask('/'))).message).toContain('it answers 429.');
+  expect((await refusal(asked(always.url, quickClock()).ask('/'))).message).toContain('it returned 429.');
   expect(always.requests.length).toBe(4);
   // The client gives up on a single request that the server never has time for.
   const never = serverOf(() => new Response('', { status: 503 }));

@@ -338,9 +338,9 @@ test('a killed run resumes from its file and finds the same differences as a ful
   const resumed = await compared(twin.api, { ...options, requests: 100 + theirs.requests, earlier });
   expect({ ...resumed.tally, requests: 0 }).toEqual({ ...once.tally, requests: 0 });
   expect(() => readTally(file, { ...at, seed: 6 })).toThrow('with --seed 5');
-  expect(() => readTally(file, { ...at, url: 'http://127.0.0.1:1' })).toThrow('is of a comparison of');
+  expect(() => readTally(file, { ...at, url: 'http://127.0.0.1:1' })).toThrow('belongs to a comparison of');
   await Bun.write(file, '{"format":1}');
-  expect(() => readTally(file, at)).toThrow('is not the file of a comparison');
+  expect(() => readTally(file, at)).toThrow("isn't the file of a comparison");
   expect(readTally(join(directory.path, 'none.json'), at)).toBeNull();
 });
 

@@ -341,7 +341,7 @@ test('a block of another chain is refused and changes nothing', () => {
   if (foreign === undefined) throw new Error('a mined block has events');
   const error = refusal(open, received(foreign));
   expect(error).toBeInstanceOf(PayloadError);
-  expect(error.message).toContain('--network 0x00000001 takes it');
+  expect(error.message).toContain('to store it, start with --network 0x00000001');
   expect(error.message).toContain('0x80000000');
 });
 

@@ -123,12 +123,13 @@ interface Schema {
 
 interface Parameter {
   name: string;
-  in: 'path' | 'query';
+  in: 'path' | 'query' | 'header';
   required: boolean;
   schema: Schema;
 }
 
-const parametersOf = ({ detail }: Route): readonly Parameter[] => detail.parameters as readonly Parameter[];
+const parametersOf = ({ detail }: Route): readonly Parameter[] =>
+  (detail.parameters as readonly Parameter[]).filter((one) => one.in !== 'header');
 
 /** Returns all routes, including the routes of chainhooks. */
 const routeTable = (): readonly Route[] => [
