@@ -18,7 +18,7 @@ import { rebuildIndex } from '../support/data/rebuild.ts';
 import { besides, eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, casesOf, Seen, timeout } from '../support/property.ts';
 
-/** Events of a stream after each of which every route is asked. */
+/** Number of events in a stream after which every route is requested. */
 const LOOKS = 3;
 interface Answer {
   status: number;
@@ -56,7 +56,7 @@ class App {
       ({ path }) => !path.startsWith('/chainhooks') && !path.includes('faucets'),
     );
   }
-  /** Does what it does again and again: it looks whether its file is still the one in the directory. */
+  /** Runs its periodic check that its file is still the one in the directory. */
   look(): void {
     for (const look of this.#looks) look();
   }
@@ -65,16 +65,16 @@ class App {
   }
 }
 
-/** Names are in the index alone: the chain speaks of them in hexadecimal. */
+/** Adds names from the API, because the events contain names only in hexadecimal. */
 async function learnNames(app: App, subjects: Subjects): Promise<void> {
   const names = await app.ask('/v1/names');
-  // Before the first block the server doesn't know the chain, so it has no names to list.
+  // Before the first block, the chain is unknown, so there are no names to list.
   if (names.status === 503) return;
   for (const name of JSON.parse(names.text)) subjects.names.add(name);
   for (const tld of JSON.parse((await app.ask('/v1/namespaces')).text).namespaces) subjects.namespaces.add(tld);
 }
 
-/** What a block is found by, under the names that paths have for it. */
+/** Returns the identifiers of a block, by parameter name. */
 function waysTo({ path, body }: NodeEvent): Record<string, string[]> {
   if (path !== '/new_block') return {};
   const block = JSON.parse(body) as Record<'block_height' | 'burn_block_height', number> &
@@ -90,7 +90,7 @@ function waysTo({ path, body }: NodeEvent): Record<string, string[]> {
   };
 }
 
-/** URLs of the routes that show a block of any fork, or what it holds, for blocks of the events. */
+/** Returns URLs of the routes that show a block of any fork, or its content, for the blocks in the events. */
 function urlsOfBlocks(routes: readonly GetRoute[], events: readonly NodeEvent[]): string[] {
   const ways = events.map(waysTo);
   return routes.flatMap(({ path, parameters }) => {
@@ -106,7 +106,7 @@ interface EventRange {
   to: number;
   /** URLs of each route. */
   drawn: number;
-  /** Whether the blocks of the range are asked for by all that they are found by. */
+  /** Whether to request the blocks of the range by all their identifiers. */
   ofBlocks: boolean;
 }
 
@@ -121,7 +121,7 @@ const lastRange = (events: readonly NodeEvent[]): EventRange => ({
   ofBlocks: true,
 });
 
-/** A data directory with the apps that read it: one that lives on, and one after the other that is made anew. */
+/** A data directory with the apps that read it: one that keeps running, and others that are created and closed in turn. */
 class World {
   readonly #directory = dataDirectory();
   #open = openAt(this.#directory.path);
@@ -151,7 +151,7 @@ class World {
       other.close();
     }
   }
-  /** Makes the index anew from the journal, as an operator does while one process is stopped and another goes on reading. */
+  /** Rebuilds the index from the journal, as an operator does while one process is stopped and another continues to read. */
   async rebuild(): Promise<void> {
     // Snapshots end with their turn, and no other process is in the midst of one of ours.
     await systemClock.turn();
@@ -204,11 +204,11 @@ async function compare(
 interface Apps {
   old: App;
   fresh: App;
-  /** Of another version of the program, whose tags are its own. */
+  /** The app of another version of the program, which has different tags. */
   otherBuild: App;
 }
 
-/** @param known the last whole answer of each URL, as a client would have kept it */
+/** Compares answers. @param known the last complete answer of each URL, as in a client's cache */
 async function sameAnswers(
   url: string,
   { old, fresh, otherBuild }: Apps,
@@ -216,7 +216,7 @@ async function sameAnswers(
   seen: Seen,
 ): Promise<void> {
   const expected = { url, ...(await fresh.ask(url)) };
-  // An answer is kept when its URL was asked for before.
+  // An answer is cached if its URL was requested before.
   for (let times = 0; times < 3; times++) expect({ url, ...(await old.ask(url)) }).toEqual(expected);
   const before = known.get(url);
   if (expected.status === 200) seen.add('answers');
@@ -265,7 +265,7 @@ test(
   timeout,
 );
 
-/** Transactions, and heights, that are asked for after each block: the newest that the events brought. */
+/** Number of the newest transactions and heights to request after each block. */
 const FOLLOWED = 6;
 
 /** URLs that list the newest transactions of a stream, or show one. */

@@ -43,7 +43,7 @@ afterAll(() => backups[Symbol.dispose]());
 const archived = join(backups.path, 'archive');
 await archive(filled.path, directoryFiles(archived));
 
-/** A folder with a data directory and what commands make beside it. */
+/** Returns the data directory in a folder, next to which commands create files. */
 const inData = (folder: string): string => join(folder, 'data');
 const beside = (folder: string): string => join(folder, 'made');
 
@@ -51,12 +51,12 @@ interface Command {
   name: string;
   /** Whether it makes the secondary indexes at its end. */
   makesSecondaryIndexes?: boolean;
-  /** What it finds; else the filled directory. */
+  /** Prepares the folder; the default is the filled directory. */
   prepare?: (folder: string) => void;
-  /** Reads what it changes meanwhile. */
+  /** Opens a reader of the changed data during the command. */
   reader?: (folder: string) => { close(): void } | null;
   act(folder: string): unknown;
-  /** What it is to have done. */
+  /** Returns the result of the command. */
   result(folder: string): unknown;
 }
 
@@ -184,7 +184,7 @@ const commands: readonly Command[] = [
     act(folder) {
       const place = { data: inData(folder), clusterKey: null };
       const sealed = madeSealing(place).seal('me', new Uint8Array(32));
-      // What was sealed with a key that was made is opened with the key that is kept.
+      // The stored key opens a secret that was sealed with the new key.
       expect(storedSealing(place)?.open('me', sealed)).toEqual(Buffer.alloc(32));
     },
     result: (folder) => readFileSync(secretsKeyFile(inData(folder)), 'utf8').length,
@@ -206,7 +206,7 @@ const openBelow = (folder: string): string[] =>
         }
       });
 
-/** What is half done, by its name. */
+/** Returns the names of unfinished files. */
 const unfinished = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.partial|rebuild(?!\.lock)|^data.check/.test(name),
@@ -219,7 +219,7 @@ async function prepared({ prepare }: Command): Promise<DataDirectory> {
   return folder;
 }
 
-/** Runs it while calls follow a plan. @returns what it threw, null where it did its work */
+/** Runs a command while calls follow a plan. @returns its error, or null if it succeeded */
 async function under(plan: Plan, command: Command, folder: string): Promise<{ error: unknown; seen: Everywhere }> {
   using seen = everywhere(plan);
   try {
@@ -231,14 +231,14 @@ async function under(plan: Plan, command: Command, folder: string): Promise<{ er
 }
 
 interface Failing {
-  /** What the command makes where nothing fails. */
+  /** Result of the command if nothing fails. */
   expected: unknown;
   fault: Fault;
   /** Whether it is this call that fails. */
   fails(call: Call): boolean;
 }
 
-/** Has one call of a command fail, and runs the command once more. @returns the call that failed, as SQL or by its name */
+/** Makes one call of a command fail, and runs the command again. @returns the failed call, as SQL or by its name */
 async function failing(command: Command, { expected, fault, fails }: Failing): Promise<string> {
   using folder = await prepared(command);
   let failed = '';
@@ -258,14 +258,14 @@ async function failing(command: Command, { expected, fault, fails }: Failing): P
   if (failed !== 'rmSync') expect({ ...which, left: unfinished(folder.path) }).toEqual({ ...which, left: [] });
   if (error !== null) {
     const again = await under(never, command, folder.path);
-    // It may have been done, and be said to have failed.
+    // The call may have taken effect but reported a failure.
     if (again.error !== null && !(again.error instanceof OperatorError)) throw again.error;
   }
   expect({ ...which, result: await command.result(folder.path) }).toEqual({ ...which, result: expected });
   return failed;
 }
 
-/** What a command has put in a place without the bytes, or the name, being on the disk. */
+/** Returns the files that a command left without syncing their bytes or their names to disk. */
 function notOnDisk(calls: readonly FileCall[]): string[] {
   const opened = new Map<unknown, string>();
   const synced = new Set<string>();
@@ -283,7 +283,7 @@ function notOnDisk(calls: readonly FileCall[]): string[] {
     }
     if (name === 'rmSync') removed.add(path);
     if (name !== 'renameSync') continue;
-    // What SQLite wrote it has synced when it was closed.
+    // SQLite syncs its files when it closes them.
     if (!synced.has(path) && !path.endsWith('.db')) missing.push(`the bytes of ${path}`);
     const to = String(given[1]);
     // It would be taken for the log of the file that comes into its place.

@@ -22,7 +22,7 @@ const saidToFail: Fault = { code: 'io', effect: 'done' };
 
 const INSERT_CHANGE = 'INSERT INTO changes (kind, subject) VALUES (?1, ?2)';
 
-/** An index open on a copy, whose calls can be made to fail. */
+/** Opens an index on a copy, with calls that a test can make fail. */
 function opened() {
   const directory = copyOf(whole);
   const store = faultStore();
@@ -39,7 +39,7 @@ function opened() {
         return fault;
       });
     },
-    /** What a transaction of another connection says at once. */
+    /** Reports whether a transaction of another connection fails at once because of a lock. */
     locked(path: (directory: string) => string): boolean {
       using other = new Database(path(directory.path), { readwrite: true });
       other.run('PRAGMA busy_timeout = 0');
@@ -63,7 +63,7 @@ const isBlock = ({ path }: ReceivedEvent): boolean => path === '/new_block';
 const nextBlock = eventRange.find(isBlock)!;
 const chunks: ReceivedEvent = { path: '/stackerdb_chunks', text: '{"modified_slots":[]}', receivedAt: 1 };
 
-/** Takes what comes before the next block. */
+/** Receives the events before the next block. */
 function upToBlock({ ingest }: Opened): void {
   for (const event of eventRange.slice(0, eventRange.indexOf(nextBlock))) ingest.receive(event);
 }

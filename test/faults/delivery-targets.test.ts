@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { type Address, TargetRefused, targetGuard } from '../../src/http/outgoing.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
-/** First and last address of what IANA doesn't give out for the Internet (RFC 6890 and what followed it). */
+/** First and last address of each range that IANA doesn't assign for the Internet (RFC 6890 and its successors). */
 const notGlobal4 = [
   ['0.0.0.0', '0.255.255.255'],
   ['10.0.0.0', '10.255.255.255'],
@@ -24,15 +24,15 @@ const notGlobal4 = [
   ['203.0.113.0', '203.0.113.255'],
   ['224.0.0.0', '255.255.255.255'],
 ] as const;
-/** Of IPv6 only 2000::/3 is given out, without these. */
+/** IANA assigns only 2000::/3 of IPv6, without these ranges. */
 const notGlobal6 = [
   ['2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff'],
   ['3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff'],
 ] as const;
-/** What an IPv6 socket shows an IPv4 address as, and what a NAT64 that all the world may use translates. */
+/** Prefixes of IPv4 addresses in IPv6: mapped addresses, and the well-known prefix of NAT64. */
 const MAPPED = '00000000000000000000ffff';
 const NAT64 = '0064ff9b0000000000000000';
-/** Prefixes, in bytes, after which the bytes of an IPv4 address stand, and where: a connection may end there. */
+/** Prefixes of IPv6 addresses that embed an IPv4 address, and its offset. A connection may lead to that address. */
 const embedding: readonly (readonly [prefix: string, at: number])[] = [
   ['000000000000000000000000', 12],
   [MAPPED, 12],
@@ -49,10 +49,10 @@ for (const [first, last] of notGlobal6) blocked.addRange(first, last, 'ipv6');
 const groupsOf = (bytes: Uint8Array): string[] =>
   Array.from({ length: 8 }, (_, index) => ((bytes[2 * index]! << 8) | bytes[2 * index + 1]!).toString(16));
 
-/** Whether a connection to an address may leave the operator's network, by the bytes alone. */
+/** Reports from the bytes whether a connection to an address may leave the operator's network. */
 function isPublic(bytes: Uint8Array): boolean {
   if (bytes.length === 4) return !blocked.check(bytes.join('.'), 'ipv4');
-  // These two lead to whatever is public.
+  // These two prefixes can lead to public addresses.
   if ([NAT64, MAPPED].some((prefix) => bytes.toHex().startsWith(prefix))) return isPublic(bytes.subarray(12));
   for (const [prefix, at] of embedding) {
     if (!bytes.toHex().startsWith(prefix)) continue;
@@ -65,7 +65,7 @@ function isPublic(bytes: Uint8Array): boolean {
 const octet = fc.oneof(fc.nat(255), fc.constantFrom(0, 1, 10, 64, 127, 168, 169, 172, 192, 198, 254, 255));
 const bytes4 = fc.oneof(
   fc.tuple(octet, octet, octet, octet).map((bytes) => Uint8Array.from(bytes)),
-  // Near the ends of what isn't public.
+  // Addresses near the ends of the ranges that aren't public.
   fc.tuple(fc.constantFrom(...notGlobal4.flat()), fc.integer({ min: -1, max: 1 })).map(([end, by]) => {
     const bytes = Buffer.from(end.split('.').map(Number));
     bytes.writeUInt32BE((bytes.readUInt32BE() + by) >>> 0);
@@ -93,7 +93,7 @@ const bytes6 = fc.oneof(
     }),
 );
 
-/** The ways in which URLs write an IPv4 address (WHATWG, "IPv4 parser"). */
+/** Notations of an IPv4 address in URLs (WHATWG, "IPv4 parser"). */
 const ways4: readonly ((bytes: Uint8Array) => string)[] = [
   (bytes) => bytes.join('.'),
   (bytes) => `${bytes.join('.')}.`,
@@ -142,7 +142,7 @@ const literal = fc.oneof(
 /** As a resolver gives it. */
 const resolved = fc.oneof(written(bytes4, ways4.slice(0, 1)), written(bytes6, ways6));
 
-/** What becomes of a URL: `null` where it may be called. */
+/** Returns the reason why a URL is refused, or `null` if it may be called. */
 async function refusalOf(url: string, addresses: readonly Written[] = []): Promise<string | null> {
   const found = addresses.map(({ bytes, text }): Address => ({ address: text, family: bytes.length === 4 ? 4 : 6 }));
   try {
@@ -204,7 +204,7 @@ test('an ordinary public address is accepted', async () => {
     fc.asyncProperty(
       fc.oneof(written(bytes4, ways4.slice(0, 1)), written(bytes6, ways6.slice(0, 1))),
       async ({ bytes, text }) => {
-        // IANA's protocol assignments and what clouds and relays use are refused besides.
+        // The addresses of IANA's protocol assignments, clouds and relays are also refused.
         const isOrdinary = bytes.length === 4 ? bytes[0]! < 168 || bytes[0]! === 193 : bytes[0] === 0x26;
         if (!isPublic(bytes) || !isOrdinary) return;
         seen.add('public');

@@ -17,7 +17,7 @@ const MAX_RETRIES = 1_000;
 
 type Open = ReturnType<typeof openWithHooks>;
 
-/** Nothing is left open of what failed, which others would wait for; unless it was to end it that failed. */
+/** Requires that a failed call leaves no open transaction for others to wait for, unless ending the transaction failed. */
 function holdsNoLock(store: FaultStore, failed: string): void {
   if (failed === 'ROLLBACK') return;
   const open = store.all.filter((db) => db.inTransaction).map((db) => db.filename);
@@ -51,15 +51,15 @@ function changes(directory: string): string[] {
 const standing = (directory: string) => ({ ...everything(directory), changes: changes(directory) });
 
 interface Run {
-  /** What it left. */
+  /** State of the files after the run. */
   files: ReturnType<typeof standing>;
-  /** Of SQLite, for each event, those of its failed attempts too. */
+  /** Number of SQLite calls for each event, including failed attempts. */
   calls: number[];
   /** Attempts to take an event that failed. */
   failed: number;
   /** Events of the log, in order. */
   said: string[];
-  /** The copy, closed; whoever asked for the run removes it. */
+  /** The closed copy. The caller must remove it. */
   directory: DataDirectory;
 }
 
@@ -80,7 +80,7 @@ interface Disturbed {
 
 /**
  * Accepts events over a copy while calls fail as planned.
- * @throws Error where a delivery was queued and nobody was notified to send it, a lock stays held, or an event is never accepted
+ * @throws Error if a delivery was queued without a notification to send it, a lock stays held, or an event is never accepted
  */
 export function run(from: DataDirectory, { committed, events, plan, begins }: Disturbed): Run {
   const directory = copyOf(from);
@@ -108,8 +108,8 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
     if (number % TOGETHER === TOGETHER - 1) timer.endWaits();
     calls.push(store.calls() - callsBefore);
     if (made.get()?.made === deliveries) continue;
-    // Whatever was queued, somebody is notified to send it. Where a commit was done and said to have failed, and no event comes
-    // next that would notify, the server's probe does.
+    // Every queued delivery needs a notification. If a commit took effect but reported a failure, and no event comes
+    // next to notify, the server's probe does.
     if (open.woken.size === 0) open.ingest.probe();
     expect(open.woken.size).toBeGreaterThan(0);
   }

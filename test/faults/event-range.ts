@@ -13,12 +13,12 @@ import { openAt, received } from '../support/data/ingest.ts';
 import { jsonOf } from '../support/events/payload-text.ts';
 
 const BEFORE = 60;
-/** Of a hook's times; nothing of these tests depends on it. */
+/** Time for the hooks, in Unix milliseconds; no test depends on it. */
 const NOW = 1_800_000_000_000;
 
 const chain = { seed: 3, accounts: 8, transactionsPerBlock: 3, forkEvery: 4, forkDepth: 3 };
 const stream: ReceivedEvent[] = [...devnetEvents({ ...chain, blocks: 26 })].map(received);
-/** What only the journal holds. */
+/** Returns an event that only the journal stores. */
 const chunks = (label: number): ReceivedEvent => ({
   path: '/stackerdb_chunks',
   text: jsonOf({ contract_id: `ST.chunks-${label}`, modified_slots: [] }),
@@ -66,7 +66,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
     recovered: () => woken.add('all'),
   });
   const { run } = commandsOf<HookCommands>(ingest.commander({ ...systemClock, now: () => NOW }));
-  // Where nobody else writes, a command is applied when it is sent.
+  // If nobody else writes, a command is applied when it is sent.
   const register = () => {
     for (const [index, events] of filters.entries()) {
       const body = { ...definition('http://127.0.0.1:9/', events, { enable_on_registration: true }), name: `${index}` };
@@ -85,7 +85,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
   return { ...open, register, limitOccurrences, woken };
 }
 
-/** A directory, closed, where `before` was taken and hooks are at the tip. */
+/** Creates a closed directory with the events of `before`, and with hooks at the tip. */
 export function template(): DataDirectory {
   const directory = dataDirectory();
   using open = openWithHooks(directory.path);

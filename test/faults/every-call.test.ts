@@ -1,5 +1,5 @@
 /**
- * The k-th call of SQLite fails while an event is accepted: for each event, every k, with a random failure. The files equal
+ * The k-th SQLite call fails while an event is accepted: for each event, every k, with a random failure. The files equal
  * those of an undisturbed run. The suite draws a few; with STACKSIDE_RUNS=250000 each of more than 400 events is
  * accepted once for every call. STACKSIDE_SEED draws other ways to fail.
  */
@@ -16,7 +16,7 @@ import { type Fault, faults, never } from './fault-store.ts';
 const FAILURES = casesOf(12);
 /** Events between two copies of the files: a run goes over one section. */
 const SECTION = 40;
-/** Events that are accepted undisturbed between two failures of a run, to show what the first left behind. */
+/** Number of events without failures between two failures of a run, to show the effects of the first. */
 const CALM = 2;
 
 /** One call that fails while an event of the section is taken for the first time. */
@@ -26,7 +26,7 @@ interface Failure {
   fault: Fault;
 }
 
-/** A part of the stream, with what a run over it leaves that nothing disturbs. */
+/** A part of the stream, with the result of an undisturbed run over it. */
 interface Section {
   committed: Committed;
   from: DataDirectory;
@@ -75,7 +75,7 @@ function shuffled<T>(items: readonly T[], prng: Prng): T[] {
   return placed.sort((a, b) => a.place - b.place).map(({ item }) => item);
 }
 
-/** Every call of the section with a way in which it fails, by event, in an order of chance. */
+/** Returns every call of the section with a random failure, by event, in random order. */
 function failuresOf({ undisturbed: { calls } }: Section, prng: Prng): Failure[][] {
   return calls.map((count, event) => {
     const all = Array.from({ length: count }, (_, call) => ({ event, call, fault: prng.pick(faults) }));

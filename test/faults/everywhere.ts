@@ -4,7 +4,7 @@
  */
 import { Database } from 'bun:sqlite';
 import { spyOn } from 'bun:test';
-// By its names: spies on the default export are not seen by those who import names.
+// A namespace import: modules with named imports don't see spies on the default export.
 import * as files from 'node:fs';
 import { type Fault, Front, type Plan } from './fault-store.ts';
 
@@ -21,9 +21,9 @@ const real = { openSync, fsyncSync, renameSync, rmSync, writeFileSync, mkdirSync
 /** A call of the file system that was done. */
 export interface FileCall {
   name: keyof typeof real;
-  /** What it was given: paths, and the numbers of files. */
+  /** Arguments: paths and file descriptors. */
   given: unknown[];
-  /** What it gave: the number of the file, where it opened one. */
+  /** Result: the file descriptor, if the call opened a file. */
   gave: unknown;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A data directory whose two files were exchanged, lost or replaced by copies of other times: a pair of files is opened if
+ * A data directory whose two files were swapped, lost or replaced by copies of other times: a pair of files is opened if
  * and only if the journal has the history of the index. Refused files are unchanged, and each remedy that the error names
  * leads to the tables of the chain.
  */
@@ -55,7 +55,7 @@ afterAll(() => {
   for (const directory of directories.values()) directory[Symbol.dispose]();
 });
 
-/** Of two files, by the names of what they are copies of. */
+/** A pair of files, by the names of their originals. */
 interface Pair {
   index: string;
   journal: string;
@@ -67,7 +67,7 @@ const pairs: Pair[] = Object.keys(copies).flatMap((index) =>
 const beginsWith = (events: readonly ReceivedEvent[], beginning: readonly ReceivedEvent[]): boolean =>
   Bun.deepEquals(events.slice(0, beginning.length), beginning);
 
-/** What a pair is, and what is to be expected of it. */
+/** Returns the kind of a pair, and the expected outcome. */
 function truthOf({ index, journal }: Pair) {
   const [inIndex, inJournal] = [copies[index]!, copies[journal]!];
   const belongs = beginsWith(inJournal.events, inIndex.events);
@@ -91,7 +91,7 @@ function put(copy: string, path: (directory: string) => string, directory: strin
   else copyFileSync(path(directories.get(copy)!.path), path(directory));
 }
 
-/** What ANALYZE of an older program recorded. */
+/** Adds the statistics that ANALYZE of an older program recorded. */
 function addStatistics(directory: string): void {
   using db = new Database(indexPath(directory));
   db.run('ANALYZE');
@@ -109,7 +109,7 @@ function directoryOf({ index, journal }: Pair): DataDirectory {
   return directory;
 }
 
-/** What the files hold; of a file that holds no events, nothing. */
+/** Returns the content of the files; nothing for a file without events. */
 function heldIn(directory: string, pair: Pair) {
   const { inIndex, inJournal } = truthOf(pair);
   return {
@@ -118,7 +118,7 @@ function heldIn(directory: string, pair: Pair) {
   };
 }
 
-/** What somebody does with a directory. @returns why it was refused; null where it was done */
+/** Runs an action on a directory. @returns the error if it was refused; null if it succeeded */
 function refusalOf(action: () => void): OperatorError | null {
   try {
     action();
@@ -130,8 +130,8 @@ function refusalOf(action: () => void): OperatorError | null {
 }
 
 /**
- * Opens a directory, and takes all that a node has that doesn't know what was lost.
- * @returns why not all was taken: a fork that goes deeper than the loss
+ * Opens a directory, and receives all events of a node that isn't aware of the loss.
+ * @returns the error if an event was rejected: a fork deeper than the loss
  */
 function goOn(directory: string, events: readonly ReceivedEvent[]): OperatorError | null {
   using open = openAt(directory);
@@ -142,7 +142,7 @@ function goOn(directory: string, events: readonly ReceivedEvent[]): OperatorErro
   return tooDeep;
 }
 
-/** Whatever happened before, the files are whole now, and the tables those of the chain. */
+/** Requires that the files are complete and the tables match the chain. */
 function expectWhole(
   pair: Pair,
   directory: string,
@@ -154,7 +154,7 @@ function expectWhole(
   expect({ pair, tables: tables(directory) }).toEqual({ pair, tables: expectedTables(events) });
 }
 
-/** So many of the pairs, in an order of chance; all where there are no more. */
+/** Returns a number of random pairs; all pairs if there are fewer. */
 function sampled(name: string, usual: number): Pair[] {
   const prng = new Prng(`exchanged-files/${name}`);
   const left = [...pairs];

@@ -11,8 +11,8 @@ const codes = { full: ['SQLITE_FULL', 13], io: ['SQLITE_IOERR_WRITE', 778], busy
 export interface Fault {
   code: keyof typeof codes;
   /**
-   * What becomes of the call: `rolled_back`: SQLite ends the transaction by itself; `kept`: nothing happens, the
-   * transaction stays open; `done`: it is done, and said to have failed.
+   * Outcome of the call: `rolled_back`: SQLite ends the transaction by itself; `kept`: nothing happens, the
+   * transaction stays open; `done`: the call takes effect but reports a failure.
    */
   effect: 'rolled_back' | 'kept' | 'done';
 }
@@ -36,7 +36,7 @@ export interface Call {
 export type Plan = (call: Call) => Fault | null;
 export const never: Plan = () => null;
 
-/** An error as the driver throws it, which knows its own by their name. */
+/** Creates an error like the driver's, which it recognises by name. */
 export function errorOf(code: Fault['code']): Error {
   const [name, errno] = codes[code];
   const error = Object.assign(new Error(`a fault: ${name}`), { name: 'SQLiteError', code: name, errno });
@@ -44,7 +44,7 @@ export function errorOf(code: Fault['code']): Error {
   return error;
 }
 
-/** What calls pass on their way to SQLite: counts them, and lets them fail as planned. */
+/** Intercepts calls to SQLite: counts them, and makes them fail as planned. */
 export class Front {
   #plan = never;
   /** How many there were since the plan began. */
@@ -56,7 +56,7 @@ export class Front {
     this.calls = 0;
   }
 
-  /** How the next call fails; null where it doesn't. */
+  /** Returns the fault of the next call, or null if it succeeds. */
   fate(sql: string, path: string): Fault | null {
     return this.#plan({ number: this.calls++, sql, path });
   }
@@ -70,7 +70,7 @@ export class Front {
     throw errorOf(fault.code);
   }
 
-  /** Has what is asked of a statement pass here, too. */
+  /** Intercepts the calls of a statement, too. */
   passing(db: Database, sql: string, rollback: () => void, statement: Statement): Statement {
     for (const name of ['run', 'get', 'all', 'iterate'] as const) {
       const method = statement[name].bind(statement) as (...values: unknown[]) => unknown;
@@ -86,14 +86,14 @@ export interface FaultStore {
   opened: Map<string, Database>;
   /** Every connection that was opened. */
   all: Database[];
-  /** Paths of the files whose commits SQLite syncs, as it says itself. */
+  /** Paths of the files whose commits SQLite syncs, as SQLite reports. */
   syncedAtCommit: Set<string>;
   /** Counts calls from 0 on, and lets them fail as planned. */
   follow(plan: Plan): void;
   calls(): number;
 }
 
-/** What `PRAGMA synchronous` says of a connection whose commits survive a loss of power. */
+/** Value of `PRAGMA synchronous` for a connection whose commits survive a power loss. */
 const FULL = 2;
 
 const syncsCommits = (db: Database): boolean =>

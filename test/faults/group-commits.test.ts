@@ -20,7 +20,7 @@ import { type Fault, faultStore, never } from './fault-store.ts';
 const from = template();
 afterAll(() => from[Symbol.dispose]());
 
-/** An index open on a copy, whose groups are committed when the timer ends or something else has the commit made. */
+/** Opens an index on a copy. Its groups are committed when the timer ends or when something else triggers the commit. */
 function opened() {
   const directory = copyOf(from);
   const store = faultStore();
@@ -33,9 +33,9 @@ function opened() {
     ...open,
     store,
     timer,
-    /** SQLite ends the open transaction by itself, as where a call fails of somebody who only reads. */
+    /** Makes SQLite end the open transaction by itself, as it does if a reader's call fails. */
     undo: () => store.opened.get(indexPath(directory.path))?.run('ROLLBACK'),
-    /** What another process sees: height of the tip, and deliveries that were queued. */
+    /** Returns another process's view: the height of the tip, and the queued deliveries. */
     seen: () => ({
       height: beside.query<{ height: number }, []>('SELECT max(height) AS height FROM blocks').get()?.height,
       deliveries: count('hook_deliveries'),
@@ -65,7 +65,7 @@ function opened() {
   };
 }
 
-/** What a run leaves whose events were committed each by itself. */
+/** Returns the result of a run with a separate commit for each event. */
 const wanted = (events: readonly ReceivedEvent[]) => {
   const directory = copyOf(from);
   try {
@@ -223,7 +223,7 @@ test('this process reads acknowledged events at once, without a commit', () => {
   expect(open.seen()).toEqual(before);
   open.timer.endWaits();
   expect(snapshots.read((read) => read.chain.tip())?.height).toBe(open.ingest.tipHeight());
-  // A read leaves no transaction that would keep the next event from its own.
+  // A read doesn't leave a transaction open that would block the next event's.
   open.receive(eventRange.slice(40, 45));
   snapshots.close();
 });
@@ -401,7 +401,7 @@ test('a pending group is committed at the end', () => {
   expect(again.said).toEqual([]);
 });
 
-/** What an import of events leaves. */
+/** Returns the result of an import of events. */
 const imported = (events: readonly ReceivedEvent[]) => {
   using open = opened();
   for (const event of events) open.ingest.apply(event);
@@ -410,7 +410,7 @@ const imported = (events: readonly ReceivedEvent[]) => {
   return everything(open.directory);
 };
 
-/** An index open on a copy, to which an import gives events, and keeps all but the last few. */
+/** Opens an index on a copy for an import that keeps all events except the last few. */
 function importing(last = 0) {
   const open = opened();
   const before = open.seen();

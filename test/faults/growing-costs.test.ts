@@ -37,7 +37,7 @@ const limits: WorkLimits = {
   values: { unindexed: 5, few: 5, quick: 5, sorted: 10, rows: 10, bytes: 10_000 },
 };
 
-/** The short chain reaches these for rare transactions, too: a growth that they end is bounded by the limits. */
+/** Limits that rare transactions reach even on the short chain: growth that these limits end has a bound. */
 const lowLimits: WorkLimits = { ...limits, search: { sorted: 2, rows: 5, entries: 200 }, walkRows: 5 };
 
 /** A URL that failed once: of the deployments since a time, the short chain has few, and the long one fewer than the limit. */
@@ -61,7 +61,7 @@ const unpaged: Readonly<Record<string, string>> = {
 const MAX_PARAMETERS = 3;
 const URLS_A_PAIR = 2;
 
-/** Accounts, contracts and tokens that are asked about. */
+/** Number of accounts, contracts and tokens to request. */
 const BUSIEST = 5;
 
 let directories: DataDirectory[] = [];
@@ -69,7 +69,7 @@ const subjects = new Subjects();
 
 const heightOf = ({ path, body }: NodeEvent): number => (path === '/new_block' ? JSON.parse(body).block_height : 0);
 
-/** Leaves those that the most events speak of: their lists are as long as the chain allows. */
+/** Keeps the names that appear in most events: their lists are as long as the chain allows. */
 function leaveBusiest(names: Set<string>, events: readonly NodeEvent[]): void {
   const busy = (name: string): number => events.filter(({ body }) => body.includes(name)).length;
   const ranked = [...names].map((name) => ({ name, events: busy(name) })).sort((a, b) => b.events - a.events);
@@ -110,7 +110,7 @@ function* urlsOf({ path, parameters }: GetRoute, prng: Prng): Generator<string> 
 }
 
 const grows = (short: Cost, long: Cost): boolean =>
-  // What the short chain doesn't have yet costs it nothing.
+  // Requests for data that the short chain lacks cost nothing there.
   short.status !== 404 && long.pages > short.pages + SOME;
 
 test.skipIf(!canCountReads)(
@@ -140,7 +140,7 @@ test.skipIf(!canCountReads)(
 );
 
 const NOBODYS = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM.nobodys';
-/** What blocks hold again and again, and what none does. */
+/** Filters that match in many blocks, and filters that match in none. */
 const filters: readonly Filter[] = [
   { type: 'coinbase' },
   { type: 'stx_event' },

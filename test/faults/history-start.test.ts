@@ -1,6 +1,6 @@
 /**
- * Calls of SQLite fail while an index that begins at a block takes blocks, forks, and what its node says of accounts: files and
- * memory end as in an undisturbed run, and each account that a block touched was asked or waits.
+ * SQLite calls fail while an index that starts at a block receives blocks, forks and the node's answers about accounts: files and
+ * memory end as in an undisturbed run, and each account that a block touched was looked up or waits for it.
  */
 import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';

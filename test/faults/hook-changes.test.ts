@@ -1,4 +1,4 @@
-/** Concurrent changes of a hook, whose look-ups of names end in any order: no change is lost. */
+/** Concurrent changes of a hook, whose DNS lookups end in any order: no change is lost. */
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { definitionOf } from '../../src/hooks/definition/definition.ts';
@@ -15,7 +15,7 @@ afterAll(() => hooks[Symbol.asyncDispose]());
 
 const urlOf = (value: number): string => `https://example.org/${value}`;
 
-/** What can be changed, each with a value of the change's own. */
+/** Fields that can be changed, each with a different value per change. */
 const parts = {
   name: (value: number) => `name ${value}`,
   filters: (value: number) => ({

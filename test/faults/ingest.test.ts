@@ -1,6 +1,6 @@
 /**
- * Any call of SQLite may fail at any moment: an event is accepted whole or not at all, the next one is accepted without a
- * restart, and in the end index, journal and deliveries of hooks are those of an undisturbed run.
+ * Any SQLite call may fail at any moment: an event is accepted completely or not at all, the next one is accepted without a
+ * restart, and in the end index, journal and hook deliveries equal those of an undisturbed run.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
@@ -53,7 +53,7 @@ describe.each(expected)('commits $committed', ({ committed, from, undisturbed })
       const { files, failed, said } = disturbed(from, committed, rain(`${committed}/${seed}`));
       expect({ seed, failed }).not.toEqual({ seed, failed: 0 });
       expect({ seed, files }).toEqual({ seed, files: undisturbed.files });
-      // Said once when it began, and once when it was over.
+      // Logged once at the start and once at the end.
       const words = said.filter((word) => word.startsWith('writes_'));
       expect(words).toEqual(words.map((_, index) => (index % 2 === 0 ? 'writes_failing' : 'writes_resumed')));
     }

@@ -32,15 +32,15 @@ import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { alice } from '../support/events/handmade.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 
-/** A value whose text takes long to make, byte for byte. */
+/** A value whose text is slow to produce per byte. */
 const LARGE = clarity.list(Array.from({ length: 600 }, (_, at) => clarity.tuple({ at: clarity.uint(at) })));
-/** What a millisecond is enough for, about. */
+/** Approximate number of bytes per millisecond. */
 const BYTES_A_MILLISECOND = 5_000;
 const ROWS_A_MILLISECOND = 300;
 
-/** What was read and decoded since the event loop had its last turn. */
+/** Rows read and bytes decoded since the last turn of the event loop. */
 const since = { rows: 0, bytes: 0 };
-/** The most entries that a statement was asked to pass over. */
+/** Largest number of entries that a statement had to skip. */
 let passedOver = 0;
 /** Milliseconds that all of it took, by the clock of this test. */
 let worked = 0;
@@ -167,7 +167,7 @@ function enlarge(open: OpenIngest): string {
 
 /** A large value, or two of one item, may be more than a turn has time for; no third one is begun. */
 const MAX_BYTES = 3 * LARGE.length;
-/** Rows of a page, and of a step of what is long. */
+/** Rows of a page, and of one step of a long read. */
 const MAX_ROWS = 1_000;
 
 /** The highest limit that a route takes. */
@@ -203,7 +203,7 @@ describe('between two turns', () => {
 
   const ask = (url: string) => app.handle(new Request(`http://localhost${url}`));
 
-  /** What a request reads and decodes: at most between two turns, and in sum. */
+  /** Returns the cost of a request: the most that it reads and decodes between two turns, and the total. */
   async function costOf(url: string) {
     await systemClock.turn();
     endTurn();
@@ -232,7 +232,7 @@ describe('between two turns', () => {
     async () => {
       const costs: Awaited<ReturnType<typeof costOf>>[] = [];
       for (const { path, parameters } of routes.filter((one) => !isOfOperator(one))) {
-        // Each route draws for itself, so that what others are asked doesn't change with the routes.
+        // Each route has a separate random sequence, so that new routes don't change the requests to others.
         const prng = new Prng(`long turns ${firstSeed} ${path}`);
         for (let made = 0; made < casesOf(3); made++) {
           costs.push(await costOf(randomUrl({ path, parameters: parameters.map(dearest) }, subjects, prng)));
@@ -275,7 +275,7 @@ describe('between two turns', () => {
         for (const offset of [MAX_ENTRIES + 1, Number.MAX_SAFE_INTEGER]) {
           const beyond = await at(offset);
           const body = (await beyond.json()) as Record<string, unknown>;
-          // Cursors reach as far as their parameter says, and one list answers 404 where nothing is found.
+          // Cursors reach as far as their parameter allows, and one list returns 404 if nothing is found.
           if (beyond.status !== 200) {
             expect({ url, status: [400, 404].includes(beyond.status) }).toEqual({ url, status: true });
             continue;

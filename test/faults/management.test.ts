@@ -1,5 +1,5 @@
 /**
- * A call of SQLite or of the file system fails during the management of chainhooks: the answer is right, or says that the
+ * An SQLite or file system call fails during the management of chainhooks: the answer is right, or reports that the
  * database can't be used now, and never that something doesn't exist or that the request was wrong. STACKSIDE_RUNS for more
  * calls, STACKSIDE_SEED for others.
  */
@@ -20,7 +20,7 @@ const events = [...devnetEvents({ seed: 3, blocks: 6, accounts: 12, transactions
 );
 const filters = [{ type: 'stx_event' }, { type: 'tenure_change' }, { type: 'coinbase' }];
 
-/** What is there when a request is made. */
+/** The server, hook, job and delivery that exist at the time of a request. */
 interface Scene {
   server: HookServer;
   hook: string;
@@ -75,7 +75,7 @@ const requests: Readonly<Record<string, (scene: Scene) => Request>> = {
 async function sceneOf(server: HookServer, url: string): Promise<Scene> {
   const ask = async (...request: Request) => {
     let body: unknown;
-    // The writer may still be on its way out of what failed before.
+    // The writer may still be recovering from the previous failure.
     await until(async () => {
       const answer = await server.request(...request);
       body = answer.body;

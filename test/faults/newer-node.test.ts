@@ -39,7 +39,7 @@ type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a newer node may add to an object. */
+/** Members that a newer node may add to an object. */
 const NEW_MEMBERS = { new_number: 2n ** 70n, new_list: [{}, null, 'x'], new_object: { type: 'x' }, '': '\u2028' };
 
 /** A value with new members in every object. */
@@ -48,7 +48,7 @@ function withMembers(value: unknown): unknown {
   if (!isObject(value)) return value;
   const members = Object.entries(value).map(([name, member]) => [
     name,
-    // The interface of a contract is kept as the node says it.
+    // The interface of a contract is stored as the node sends it.
     name === 'contract_interface' ? member : withMembers(member),
   ]);
   return { ...Object.fromEntries(members), ...NEW_MEMBERS };
@@ -71,7 +71,7 @@ test('members that no release has change nothing', () => {
 
 const AUTH = 5;
 const HASH_MODE = 6;
-/** Where the anchor mode of a transaction of one key stands; the mode of its post-conditions and their count follow. */
+/** Offset of the anchor mode in a single-signature transaction; the post-condition mode and count follow. */
 const ANCHOR_MODE = 6 + 1 + 20 + 8 + 8 + 1 + 65;
 const isOfOneKey = (raw: Uint8Array): boolean => raw[AUTH] === 4 && (raw[HASH_MODE] === 0 || raw[HASH_MODE] === 2);
 
@@ -81,7 +81,7 @@ const withByte = (at: number, byte: number) => (raw: Uint8Array) => {
   return raw;
 };
 
-/** What a newer node may change of a transaction in a block. */
+/** Changes that a newer node may make to a transaction in a block. */
 const transactionChanges = {
   status: (one: Json) => ({ ...one, status: 'abort_by_new_rule' }),
   auth: (one: Json) => rawChanged(one, withByte(AUTH, 0x09)),
@@ -118,7 +118,7 @@ const newEvent = (txid: unknown) => ({
   stx_melt_event: { amount: 2n ** 90n, sender: 'x' },
 });
 
-/** What a newer node may do to a block. @param choose draws below a number */
+/** Changes a block as a newer node may. @param choose draws a number below its argument */
 function withKinds(body: unknown, choose: (below: number) => number): unknown {
   if (!isObject(body) || !Array.isArray(body.transactions) || !Array.isArray(body.events)) return body;
   const changes = Object.values(transactionChanges);
@@ -228,7 +228,7 @@ async function everythingIsServed(directory: string, events: readonly NodeEvent[
         rollback: [],
       });
     expect(JSON.parse(textWith({ include_post_conditions: true })).event.apply).toHaveLength(1);
-    // But for the word itself, a delivery is one that published clients know.
+    // Except for the new word, published clients can parse the delivery.
     const text = textWith({ decode_clarity_values: true, include_raw_transactions: true });
     const known = text
       .replaceAll('"type":"unknown"', '"type":"coinbase"')

@@ -20,9 +20,9 @@ import { jsonOf } from '../support/events/payload-text.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
-/** How often each kind of place is tried, and each route asked. */
+/** Number of tries for each kind of path, and of requests for each route. */
 const TIMES = casesOf(1);
-/** Events that come as they are: blocks 0 and 1 say which chain it is. */
+/** Number of unchanged events at the start: blocks 0 and 1 identify the chain. */
 const CALM = 6;
 
 /** In JSON. */
@@ -42,7 +42,7 @@ type Path = (string | number)[];
 const isNumeric = (value: unknown): boolean =>
   typeof value === 'number' || typeof value === 'bigint' || (typeof value === 'string' && /^\d+$/.test(value));
 
-/** Where a value has numbers, those that are written as text too. */
+/** Yields the path of each number in a value, including numbers in text. */
 function* numbersIn(value: unknown, path: Path = []): Generator<Path> {
   if (isNumeric(value)) yield path;
   else if (Array.isArray(value)) for (const [index, part] of value.entries()) yield* numbersIn(part, [...path, index]);
@@ -71,7 +71,7 @@ function asRival(body: Body, prng: Prng): void {
 interface Odd {
   path: string;
   body: string;
-  /** One of these has to be named where it is refused. */
+  /** Names, one of which the rejection must contain. */
   names: string[];
 }
 
@@ -97,7 +97,7 @@ function* oddOnes(events: readonly NodeEvent[], prng: Prng): Generator<Odd[]> {
   const tip = Math.max(...events.map(heightOf));
   for (const [index, event] of events.entries()) {
     const odd: Odd[] = [];
-    // A node that starts again announces block 0 once more.
+    // A node that restarts announces block 0 again.
     if (index >= CALM && heightOf(event) !== 0 && heightOf(event) < tip) {
       for (const at of numbersIn(parseJson(event.body))) {
         const kind = kindOf(event, at);
@@ -125,11 +125,11 @@ async function sent(url: string, all: Iterable<Odd[]>): Promise<NodeEvent[]> {
   return accepted;
 }
 
-/** Asks every route about accepted events. @returns what failed */
+/** Requests every route for accepted events. @returns the failures */
 async function failuresToRead(directory: string, accepted: readonly NodeEvent[], prng: Prng): Promise<string[]> {
   const subjects = new Subjects();
   for (const event of accepted) subjects.add(event);
-  // More may have been burned than there was: no schema has room for what no chain holds.
+  // More STX may be burned than exist: the schemas don't allow values that are impossible on a chain.
   using api = openApi(directory, undefined, { checkResponses: false });
   const failed: string[] = [];
   const routes = getRoutes(await (await api.get('/docs/json')).json());
@@ -183,7 +183,7 @@ function anyU64(prng: Prng): bigint {
   return prng.pick([end - 1n, end % 2n ** 64n, BigInt(`0x${prng.bytes(8).toHex()}`) % end]);
 }
 
-/** What a transaction says of who pays. */
+/** The payer's fields of a transaction. */
 interface Payment {
   nonce: bigint;
   sponsorNonce: bigint | null;
@@ -193,7 +193,7 @@ interface Payment {
 const signedBy = ({ nonce, sponsorNonce, fee }: Payment): Transaction =>
   transfer(alice, nonce, fee, sponsorNonce === null ? undefined : { account: sponsor, nonce: sponsorNonce });
 
-/** The payment as the API answers it; null where it knows of none. */
+/** Returns the payment from the API, or null if the transaction isn't there. */
 async function answered({ get }: OpenApi, id: string): Promise<Payment | null> {
   const response = await get(`/extended/v1/tx/${id}`);
   if (response.status === 404) return null;

@@ -27,7 +27,7 @@ const events = [
 const half = Math.floor(events.length / 2);
 const lastBlock = events.slice(0, half).findLast(({ path }) => path === '/new_block');
 
-/** What is there when the power comes back: the journal is synced at each commit, and the index's log never is. */
+/** Returns the files after a power loss: the journal is synced at each commit, and the index's WAL never is. */
 function afterPowerLoss(directory: string): DataDirectory {
   const image = dataDirectory();
   for (const path of [indexPath, journalPath]) {
@@ -112,7 +112,7 @@ test('every sent delivery is on the disk, and after a power loss one id still ha
     await server.managed.register('me', definition(target.url, all, { enable_on_registration: true }));
     for (const event of events.slice(2, half)) {
       server.ingest.receive(event);
-      // The power goes before what this event queued is synced.
+      // The power fails before this event's queued deliveries are synced.
       if (event === lastBlock) crash = { image: afterPowerLoss(directory.path), delivered: target.received.length };
       await server.delivered();
     }
@@ -127,7 +127,7 @@ test('every sent delivery is on the disk, and after a power loss one id still ha
   target.received.length = delivered;
   {
     await using server = start(crashed.path);
-    // The node sends what it had no answer to, and goes on.
+    // The node repeats the unanswered event, and continues.
     for (const event of events) server.ingest.receive(event);
     await server.delivered();
   }

@@ -28,7 +28,7 @@ export class Tally {
 
 /** Connections that one listener is attacked through at once. */
 const CONNECTIONS = 8;
-/** Messages of one connection before it is opened anew. */
+/** Messages per connection before a new one is opened. */
 const PER_CONNECTION = 200;
 const IO = '/socket.io/?EIO=4';
 
@@ -40,8 +40,8 @@ function shuffled<T>(items: readonly T[], prng: Prng): T[] {
 }
 
 /**
- * Sends so many messages, through several connections at once.
- * @param one sends some, and says how many
+ * Sends a number of messages, through several connections at once.
+ * @param one sends some messages, and returns their number
  */
 export async function repeatedly(messages: number, one: () => Promise<number>): Promise<void> {
   let sent = 0;
@@ -57,7 +57,7 @@ export async function repeatedly(messages: number, one: () => Promise<number>): 
 
 /** The answer that nobody may get. */
 export const OPEN_TO_STRANGERS = 'managed by a stranger';
-/** Whether a request is for what may be asked for with a key alone; its path as a server reads it, with `%2e%2e` gone up. */
+/** Reports whether a request needs a key, from its path as a server reads it, with `%2e%2e` resolved. */
 function isManagement(text: string): boolean {
   const [target = ''] = /(?<=^\S+ )\S+/.exec(text) ?? [];
   const path = URL.parse(target, 'http://localhost')?.pathname ?? '';
@@ -98,10 +98,10 @@ async function toEventPort(target: Target, count: number, prng: Prng, tally: Tal
   await lookRound(target, prng, tally);
 }
 
-/** URLs of each route that what was taken is looked at by. */
+/** Number of URLs per route to read the accepted data. */
 const LOOKS = casesOf(1);
 
-/** Asks every route for what the events left behind: what was taken may not be what can be read. */
+/** Requests every route for the data of the events: accepted data may be unreadable. */
 async function lookRound({ api, key, routes, subjects }: Target, prng: Prng, tally: Tally): Promise<void> {
   for (const route of routes.filter(({ method }) => method === 'GET')) {
     for (let looks = 0; looks < LOOKS; looks++) {
@@ -116,7 +116,7 @@ async function lookRound({ api, key, routes, subjects }: Target, prng: Prng, tal
 /** The share of connections that do nothing but fill the memory. */
 const HOARDERS = 0.5;
 
-/** What a client of one protocol sends, by its habit, which it keeps for a connection. */
+/** Messages of a client of one protocol, by its habit, which stays the same for a connection. */
 interface Habits {
   usual: Messages;
   hoard: Messages;
@@ -126,7 +126,7 @@ const io: Habits = { usual: ioPacket, hoard: ioHoard };
 const habitOf = ({ usual, hoard }: Habits, prng: Prng): Messages => (prng.chance(HOARDERS) ? hoard : usual);
 
 interface Frames {
-  /** Where the WebSocket is. */
+  /** Path of the WebSocket. */
   path: string;
   /** Sent when it is open. */
   first: readonly string[];
@@ -152,7 +152,7 @@ const throughWebSocket =
       for (; sent < PER_CONNECTION && socket.readyState === WebSocket.OPEN; sent++) {
         last = frame(subjects, prng);
         socket.send(last);
-        // What the server thinks of it arrives in a turn of its own.
+        // The server's reaction arrives in a separate turn.
         await new Promise((turn) => setImmediate(turn));
       }
       socket.close();

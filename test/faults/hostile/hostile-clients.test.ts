@@ -1,6 +1,6 @@
 /**
  * Hostile clients send invalid messages to every listener of the program, those of the main thread and of an API thread: the
- * program goes on and answers all other clients. The environment is hostile as well: it names a proxy, which must get no
+ * program continues and answers all other clients. The environment is hostile as well: it names a proxy, which must get no
  * request. STACKSIDE_RUNS for more messages, STACKSIDE_SEED for others.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
@@ -17,7 +17,7 @@ import { watched } from './witness.ts';
 
 /** To each listener. */
 const MESSAGES = casesOf(100);
-/** Bytes by which the memory of the program may grow, whatever is sent to it. */
+/** Maximum growth of the program's memory under any messages, in bytes. */
 const MEMORY = 200_000_000;
 /** Milliseconds that the server may take for an answer while it is attacked. */
 const SLOWEST = 2_000;
@@ -27,7 +27,7 @@ const BUSIEST = 500;
 const stream = [...devnetEvents({ seed: 3, blocks: 30, transactionsPerBlock: 4, forkEvery: 8, accounts: 12 })];
 const node = standInNode();
 const overheard: string[] = [];
-/** What the environment says requests should go through. */
+/** The proxy that the environment names. */
 const proxy = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
@@ -44,12 +44,12 @@ afterAll(async () => {
   await proxy.stop(true);
 });
 
-/** Failures of ours, of HTTP and of WebSocket; 505 is the runtime's answer to what it takes for another version. */
+/** Reports whether an answer is a server failure, of HTTP or WebSocket; 505 is the runtime's answer to an unknown version. */
 const isFailure = (answer: string): boolean =>
   (/^5\d\d$/.test(answer) && answer !== '505') || ['1011', OPEN_TO_STRANGERS].includes(answer);
 const failures = ({ answers }: Tally) => [...answers].filter(([answer]) => isFailure(answer));
 
-/** Ends a server as an operator would. @throws Error where it must be killed */
+/** Stops a server as an operator would. @throws Error if it must be killed */
 async function stopped(server: Server): Promise<void> {
   const codes: number[] = [];
   void server.stop().then((code) => codes.push(code));
@@ -76,7 +76,7 @@ describe.each([
       'serve',
       ...['--data', directory.path, '--log-level', 'silent', '--node-rpc', node.url, '--threads', threads],
     );
-    // What follows is news to it.
+    // The following events are new to the server.
     await postEvents(stream.slice(0, Math.floor(stream.length / 2)), server.events);
     const subjects = new Subjects();
     for (const event of stream) subjects.add(event);

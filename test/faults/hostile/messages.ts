@@ -19,9 +19,9 @@ const oddHeaders: readonly string[] = [
 ];
 /** A name that somebody else points to this machine. */
 const FOREIGN_HOST = 'rebound.example';
-/** What can't be a host, and two of them. */
+/** Invalid hosts, and two hosts at once. */
 const oddHosts = ['a b', 'x:99999', '[::', 'x/y?z#w', 'user:pw@h', '\xff\xfe', 'a%zz', '%00', '', 'x\r\nHost: y'];
-/** What takes the place of the last part of a path. */
+/** Replacements for the last part of a path. */
 const oddParts = ['%', '%00', '%zz', '%ff%fe', '..%2f', '\xff', '%2e%2e', 'x'.repeat(10_000)];
 const oddEnds = ['/', '%', '%00', '?', '?limit=', '?limit=1e9', '&offset=-1', '?cursor=%ff', '#x', '//', '/..%2f'];
 
@@ -36,11 +36,11 @@ const definition = JSON.stringify({
   action: { type: 'http_post', url: 'http://127.0.0.1:1/' },
 });
 
-/** What a request says of who makes it. */
+/** Credentials of a request. */
 export interface Credentials {
   /** The `Host` that is the server's own. */
   host: string;
-  /** The key that everything may be asked with. */
+  /** The key that allows every request. */
   key: string;
 }
 
@@ -50,7 +50,7 @@ export interface HttpMessage {
   isTrusted: boolean;
 }
 
-/** What a stranger says instead of a key. */
+/** Invalid keys. */
 const oddKeys: readonly string[] = [
   'X-Api-Key: guess',
   'X-Api-Key: \x80',
@@ -71,7 +71,7 @@ function target(route: GetRoute, subjects: Subjects, prng: Prng): string {
 /** The share of requests to a route of chainhooks that nothing is wrong with but the name that they come by. */
 const REBOUND = 0.3;
 
-/** What a page can have a browser send that takes its operator's key along. */
+/** Returns a request that a web page can make the operator's browser send with the operator's key. */
 function rebound(
   { method, path, parameters }: Route,
   subjects: Subjects,
@@ -124,7 +124,7 @@ const rpcEvents = [
 ];
 const some = (set: ReadonlySet<string>, prng: Prng): string => (set.size === 0 ? '' : prng.pick([...set]));
 
-/** Bytes of the longest text that stands for something: most of what a message may have. */
+/** Length of the longest value in a message, in bytes: most of the maximum message size. */
 const MAX_DIGITS = 90_000;
 
 /** A text with so much at its end that nobody can want to keep it. No two are the same: who keeps them keeps each. */
@@ -146,10 +146,10 @@ function rpcRequest(subjects: Subjects, prng: Prng): { params: Record<string, st
   };
 }
 
-/** What a client of one protocol sends: at random, or texts to fill the memory of the server with. */
+/** Generates the messages of a client of one protocol: random ones, or long texts to fill the server's memory. */
 export type Messages = (subjects: Subjects, prng: Prng) => string;
 
-/** Events, and the parameter of each that names what they are of. */
+/** Events, and the parameter that names the subject of each. */
 const longNamed = [
   ['tx_update', 'tx_id'],
   ['address_tx_update', 'address'],
@@ -158,7 +158,7 @@ const longNamed = [
   ['nft_collection_event', 'asset_identifier'],
 ] as const;
 
-/** A request of JSON-RPC to subscribe to what has a very long name. */
+/** Returns a JSON-RPC request to subscribe to a very long name. */
 export const rpcHoard: Messages = (subjects, prng) => {
   const [event, field] = prng.pick(longNamed);
   const request = rpcRequest(subjects, prng);
@@ -188,7 +188,7 @@ const ioTopics = (subjects: Subjects, prng: Prng): string =>
     junk(prng).slice(1, -1),
   ]);
 
-/** A packet of Socket.IO that subscribes to what has a very long name. */
+/** Returns a Socket.IO packet that subscribes to a very long name. */
 export const ioHoard: Messages = (subjects, prng) => {
   const asset = some(subjects.assets, prng);
   const kind = prng.pick([`nft-asset-event:${asset}+0x`, `nft-collection-event:${asset}`]);

@@ -37,7 +37,7 @@ export function junk(prng: Prng): string {
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** A mark that no text of ours holds: what is there is replaced by raw JSON. */
+/** A mark that doesn't occur in other texts: raw JSON replaces it. */
 const MARK = '\u0001junk\u0001';
 
 /** The places of a value that can be replaced. */

@@ -9,7 +9,7 @@ const NANOSECONDS_PER_MILLISECOND = 1_000_000;
 const LIMIT_MS = 60_000;
 const isLinux = process.platform === 'linux';
 
-/** Bytes of memory that a process holds; 0 where the system doesn't say. */
+/** Returns the memory of a process in bytes, or 0 if the system doesn't report it. */
 function memoryOf(pid: number): number {
   if (!isLinux) return 0;
   const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
@@ -40,7 +40,7 @@ function timesOfThreads(pid: number): Map<string, Times> {
   return times;
 }
 
-/** Where the clocks stand, so that what a busy machine and this process took of a time can be taken off it. */
+/** Reads the clocks, so that time used by a busy machine and by this process can be subtracted. */
 function clocks(pid: number) {
   const at = performance.now();
   if (!isLinux) return { at, own: 0, threads: new Map<string, Times>() };
@@ -50,31 +50,31 @@ function clocks(pid: number) {
 
 type Clocks = ReturnType<typeof clocks>;
 
-/** The most that a clock of one of the server's threads went on between two moments. */
+/** Returns the largest advance of a clock among the server's threads between two moments. */
 const most = (clock: keyof Times, before: Clocks, after: Clocks): number =>
   Math.max(0, ...[...after.threads].map(([thread, at]) => at[clock] - (before.threads.get(thread)?.[clock] ?? 0)));
 
-/** Milliseconds between two moments in which this process was idle and the server had the processors that it wanted. */
+/** Returns the milliseconds between two moments in which this process was idle and the server didn't wait for a processor. */
 const usedByServer = (before: Clocks, after: Clocks): number =>
   after.at - before.at - (after.own - before.own) - most('waited', before, after);
 
 export interface Seen {
-  /** Of the answers. */
+  /** Status codes of the answers. */
   statuses: ReadonlySet<number>;
   answers: number;
   /** Milliseconds that the server took for one answer at most. */
   slowest: number;
-  /** Milliseconds that a thread of the server ran at most until there was an answer; 0 where the system doesn't say. */
+  /** Longest time that a server thread ran until an answer, in milliseconds; 0 if the system doesn't report it. */
   busiest: number;
-  /** Bytes of memory that the process came to hold beyond what it had at the beginning. */
+  /** Growth of the process's memory since the start, in bytes. */
   growth: number;
 }
 
 /**
- * Watches a server while something is done to it.
- * @param ask a URL that is to be answered as ever
- * @param attack what is done; it may never end where the server hangs
- * @throws Error where there is no answer, or no connection
+ * Watches a server during an attack.
+ * @param ask a URL that must be answered as usual
+ * @param attack the attack, which may never end if the server hangs
+ * @throws Error if there is no answer, or no connection
  */
 export async function watched(pid: number, ask: string, attack: Promise<unknown>): Promise<Seen> {
   const statuses = new Set<number>();
