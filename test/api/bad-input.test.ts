@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => tour.end());
 
-/** Of each kind of parameter one that routes of that name take, where the tour's chain needn't know it. */
+/** Valid values for each kind of parameter, which the tour's chain needn't contain. */
 const HASH = `0x${'ab'.repeat(32)}`;
 const examples: Readonly<Record<string, string>> = {
   tx_id: HASH,
@@ -42,7 +42,7 @@ const examples: Readonly<Record<string, string>> = {
   job: '6d1c2f0a-7d55-4b4e-9c61-000000000002',
 };
 
-/** Of a parameter that is a word of the path: with any other word than such a one it is another path. */
+/** Wrong words for parameters that are a word of the path. Any other word makes a different path. */
 const wrongWords: Readonly<Record<string, readonly string[]>> = { pox: ['pox1', 'pox5', 'pox!'] };
 
 function exampleOf({ name, schema }: Parameter): string {

@@ -9,7 +9,7 @@ import type { DeprecationPolicy } from '../../src/http/deprecation.ts';
 import type { Route } from '../../src/http/route.ts';
 import { routeContext } from './route-context.ts';
 
-/** Successors of each deprecated route; parameters are named as its own path names them. */
+/** Successors of each deprecated route, with the parameter names of the deprecated path. */
 type Table = Readonly<Record<string, readonly string[]>>;
 
 const V2: Table = {
@@ -145,7 +145,7 @@ test('every successor is a declared route that is not deprecated, or a route of 
 });
 
 describe('for any request, the deprecated route sends a warning, or 410 when switched off:', () => {
-  /** Some text for each parameter: right or wrong, the answer is that of a deprecated route. */
+  /** Requests a route with some text for each parameter: the answer has the deprecation headers even for invalid text. */
   const ask = ({ method, path, serve }: Route, deprecation: DeprecationPolicy) => {
     const url = `http://localhost${path.replace(/\{\w+\}/g, '1')}`;
     return serve(routeContext({ deprecation }))(new Request(url, { method }));

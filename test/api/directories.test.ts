@@ -207,7 +207,7 @@ async function listed(get: Get, path: string): Promise<{ day: string; items: Ite
   return { day: pages[0]!.day, items: pages.flatMap(({ results }) => results) };
 }
 
-/** Those alike may stand in any order: whole items are compared by name, and the order by what they are ordered by. */
+/** Checks a ranked list. Items of equal rank may be in any order, so items are compared by name, and the order by rank. */
 function expectRanked(shown: readonly Item[], expected: readonly Item[], by: (item: Item) => number): void {
   const nameOf = (item: Item) => item.contract_id ?? item.asset_identifier ?? '';
   const byName = (items: readonly Item[]) => [...items].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));

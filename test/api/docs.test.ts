@@ -165,7 +165,7 @@ test('every parameter has a description and a valid example', async () => {
       // A cursor is one of an earlier answer.
       const accepted = name === 'cursor' ? example === undefined : Value.Check(schema, example);
       expect([operationId, name, typeof description, accepted]).toEqual([operationId, name, 'string', true]);
-      // What a schema can't say, such as a checksum, is checked by asking; NAME stands for names that a contract gives.
+      // A request checks rules that a schema can't express, such as a checksum. NAME stands for names from a contract.
       if (method !== 'get' || hooks.includes(route) || name.endsWith('.NAME') || name === 'cursor') continue;
       const asked = Object.fromEntries([...needed, name].map((one) => [one, given.get(one)]));
       const response = await request(targetOf(route, asked));

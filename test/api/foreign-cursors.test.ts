@@ -23,7 +23,7 @@ const cursor: Cursor = { side: 'after', key: ['1'] };
 /** A page without items, of a list with further pages. */
 const page = { items: [], total: 2, current: cursor, next: cursor, previous: null, day: 0 };
 
-/** Answers whatever is asked with the page, but for what is given by name. */
+/** Creates a stub that returns the page from every method, except for the given members. */
 const stub = <T extends object>(answer: object, given: Readonly<Record<string, unknown>> = {}): T => {
   const answering = (name: string | symbol) => (name in given ? given[String(name)] : answer);
   const group = () => new Proxy(() => answer, { get: (_, name) => () => answering(name) });
@@ -74,7 +74,7 @@ const values: Readonly<Record<string, readonly [string, string]>> = {
   namespace: ['btc', 'id'],
   uuid: ['01234567-89ab-cdef-0123-456789abcdef', '01234567-89ab-cdef-0123-456789abcdee'],
 };
-/** What says how a list is read, or narrows one that is walked by numbers of its own. */
+/** Parameters that control how a list is read, or that filter a list whose cursors are plain numbers. */
 const notTheList = new Set([
   'limit',
   'offset',
@@ -94,7 +94,7 @@ const notTheList = new Set([
 const isOfTheList = (path: string, name: string): boolean =>
   !notTheList.has(name) && (!/^(from|to)_time$/.test(name) || path === '/stackside/v1/transactions');
 const principalOnly = /signers|stakers/;
-/** A list is of contracts or of a deployer, and takes one of the two. */
+/** Reports whether a parameter is left out: a list takes either contracts or a deployer. */
 const isLeftOut = (name: string, changed: string | null): boolean =>
   changed === 'deployer' ? name === 'contract_id' : name === 'deployer';
 

@@ -73,7 +73,7 @@ class Server implements Disposable {
     return { status, headers, text, body: /^[[{]/.test(text) ? JSON.parse(text) : text };
   }
 
-  /** What a node says of each account that a block from a height on touched: what it had after the block below. */
+  /** Returns the node's answers about each account that blocks from a height on touched: its state after the block below. */
   accountsSince(from: number, parent = ''): Promise<NodeEvent[]> {
     return this.#snapshots.readLong(async ({ facts, height: tip }) => {
       const heights = Array.from({ length: tip() - from + 1 }, (_, index) => from + index);
@@ -127,9 +127,9 @@ const rowsOf = (body: any): unknown[] | undefined =>
   Array.isArray(body) ? body : (body.results ?? body.events ?? body.days ?? body.blocks);
 
 /**
- * An answer without what the interface of a called contract says: that of one which was deployed below the first block isn't
- * known. Nor is how often a contract was called.
- * @param like the answer of the begun server, which says nothing of such calls
+ * Removes the parts of an answer that come from a called contract's interface, and the number of calls. The interface of a
+ * contract below the first block isn't known, and neither are the calls there.
+ * @param like the answer of the server with the later start, which lacks such calls
  */
 function withoutNames(body: unknown, like: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body;
@@ -153,7 +153,7 @@ const unknownNames = (call: { function_signature?: string; function_args?: { nam
 /** Routes that refuse some requests though they answer others. */
 const REFUSING = new Set(['/extended/v1/search/{id}', '/stackside/v1/smart-contracts/{contract_id}/calls']);
 
-/** A list of the best matches: what isn't known of one may make it another, and leaves room for others. */
+/** A list of the best matches: unknown data about a match may change it, and makes room for others. */
 const SEARCH = '/stackside/v1/search';
 
 /** Answers that are estimated from earlier blocks, calls and balances, with their exact members. */
@@ -203,7 +203,7 @@ function compare(route: Route, both: Both, whole: Answer, since: Answer): Verdic
   return compareRows(route, both, whole.body, since.body);
 }
 
-/** Compares what the begun server lists with what the other one lists of the blocks since. */
+/** Compares the list of the server with the later start to the other server's list of the blocks since then. */
 function compareRows({ path }: Route, both: Both, whole: Answer['body'], since: Answer['body']): 'equal' | 'cut' {
   const exact = ESTIMATES[path];
   if (exact !== undefined) {
@@ -229,7 +229,7 @@ function compareRows({ path }: Route, both: Both, whole: Answer['body'], since: 
   const expected = hasHeights
     ? all.filter((row) => heightOf(row, both)! >= both.from)
     : inOrder(all).slice(0, own.length);
-  // Another page of the whole list may go on with what the first page since has.
+  // Another page of the whole list may continue with the rows of the first page since then.
   const isWhole = whole.total === undefined || whole.total === all.length;
   const shown = hasHeights ? own.slice(0, isWhole ? own.length : expected.length) : inOrder(own);
   expect(withoutNames(shown, shown)).toEqual(withoutNames(expected, shown) as never);
@@ -237,7 +237,7 @@ function compareRows({ path }: Route, both: Both, whole: Answer['body'], since: 
   return own.length < all.length ? 'cut' : 'equal';
 }
 
-/** The parts of an answer by id that the begun server found, and those that it didn't find; any other answer is one part. */
+/** Splits an answer by id into the parts that the server with the later start found, and the rest. Any other answer is one part. */
 function partsOf(whole: Answer['body'], since: Answer['body']): { known: object; lacking: unknown[] } {
   const isLacking = (id: string) => since[id]?.found === false && whole[id]?.found === true;
   const parts = Object.entries(whole).map(([id, part]) => [id, isLacking(id) ? since[id] : part]);
@@ -278,7 +278,7 @@ class Requests {
     return new Requests(from, prng, await candidatesOf(get), blocks);
   }
 
-  /** A value of a parameter: of a block, if the parameter names something of one, or whatever the chain has. */
+  /** Returns a value of a parameter: from a block, if the parameter names something in a block, or else from the chain. */
   #value(route: Route, name: string, example: unknown): unknown {
     const { prng } = this;
     const block = prng.pick(this.blocks);
@@ -299,7 +299,7 @@ class Requests {
     return prng.pick([own, others, [example]].find(({ length }) => length > 0)!);
   }
 
-  /** A request with what the route requires, and some of what it may have. */
+  /** Draws a request with the required parameters of the route, and some optional ones. */
   draw(route: Route): string {
     const given: Record<string, unknown> = {};
     for (const { name, required, example, schema } of route.detail.parameters) {
@@ -321,7 +321,7 @@ class Both implements Disposable {
     readonly heights: ReadonlyMap<string, number>,
   ) {}
 
-  /** @param isAnswered whether the node has said what an account had below the first block; by number */
+  /** @param isAnswered whether the node has answered for an account below the first block, by the account's number */
   static async of(
     events: readonly NodeEvent[],
     { height, parent, events: ofBegun }: Beginning,
@@ -333,8 +333,8 @@ class Both implements Disposable {
     const chain = new Set(tree.chain().map(({ event }) => event));
     const hasLost = (event: NodeEvent): boolean =>
       event.path === '/new_block' && !chain.has(event) && JSON.parse(event.body).block_height > 0;
-    // Pending transactions that were announced before the beginning aren't known, whoever begins then, nor are those that came
-    // back from blocks that had lost.
+    // After a later start, earlier pending transactions aren't known, nor are transactions that returned from orphaned
+    // blocks to the mempool.
     const isKnown = (event: NodeEvent): boolean =>
       above.has(event) || !(event.path.includes('mempool') || hasLost(event));
     const whole = new Server(events.filter(isKnown));

@@ -30,7 +30,7 @@ const deprecated = resources('stackside v0.0.0 (test:test)', systemClock.now, no
 /** Routes without successors: simulated nodes have neither microblocks nor faucets. */
 const asked = deprecated.filter(({ path }) => !/\/(microblock|faucets)\b/.test(path));
 
-/** Routes that the node answers; it has no snapshot of the chain here. */
+/** Routes that the node answers. It lacks a snapshot of the chain here. */
 const OF_THE_NODE = /^\/v3\/transaction\/[0-9a-f]{64}$/;
 
 interface Link {

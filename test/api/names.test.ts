@@ -46,7 +46,7 @@ const attachments = [
   attached(updates.bob, second, 'name-update', ANN, 'bob'),
   attached(updates.bad, second, 'name-update', BAD_ZONEFILE, 'bad'),
 ];
-/** What the tag of each answer ends with: how many attachments came, and that no name is from before the chain. */
+/** The end of each answer's tag: the number of attachments, and 0 because no name is from before the chain. */
 const VERSION_TAG = new RegExp(`-${attachments.length}-0-[0-9a-f]+"$`);
 
 const { request, logged } = testApp(memoryIndex([first.event, second.event, ...attachments]));

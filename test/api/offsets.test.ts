@@ -11,7 +11,7 @@ import {
 } from '../support/api/walked-lists.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
-/** Rows by which the pages of a list differ from each other. */
+/** Number of rows that a list needs so that its pages differ. */
 const ENOUGH = 4;
 
 /** Lists that are shorter in every world, and why. */
@@ -50,7 +50,7 @@ async function wholeOf(world: WalkedWorld, list: OffsetList): Promise<string[] |
   }
 }
 
-/** Reads pages of every list of a world, each of which is to be its part of the whole list. */
+/** Reads pages of every list of a world. Each page must be its part of the whole list. */
 async function readAll(chain: GrowingChain, blocks: number, below: (limit: number) => number, seen: Seen) {
   using world = new WalkedWorld(chain, blocks);
   for (const list of world.offsetLists()) {

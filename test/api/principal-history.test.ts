@@ -132,7 +132,7 @@ describe('over a simulated chain with forks', () => {
         const { complete, points } = await overTime(app, principal, asset);
         expect(complete).toBe(true);
         const changes = changesOf(body, asset);
-        // A first point of nothing, where other assets came before.
+        // The first point is zero, because other assets came before.
         const shown = points.map(({ block_height: height, balance }): [number, string] => [height, balance]);
         const from = shown[0]?.[1] === '0' && changes[0]?.[0] !== shown[0]?.[0] ? 1 : 0;
         expect(shown.slice(from).filter(([height]) => height < tip)).toEqual(
@@ -259,7 +259,7 @@ test('a fork that replaces the chain ends the answer with the reason', async () 
     app.request(`${path}?format=csv`),
     app.request(`${path}?to=1`),
   ]);
-  // Nothing was read yet but the tip: a part is made when the client asks for it.
+  // Only the tip has been read yet: a part is computed when the client requests it.
   let parent = parents[1]!;
   for (let block = 0; block < 3; block++) {
     const { events, indexBlockHash } = chain.mine(parent, { newTenure: block === 0 });

@@ -1,8 +1,8 @@
 /**
- * A small chain of which tests know every hash: three blocks with two transactions each, and two that wait.
+ * A small chain with fixed hashes: three blocks with two transactions each, and two pending transactions.
  *
  * Hashes are one byte repeated, so that they are short to write and to tell apart. A transaction has events of all kinds
- * that lists are made of, whatever its payload: the index takes what a node says.
+ * that lists contain, independent of its payload: the index accepts the node's events as they are.
  */
 import { toHex } from '../../src/codec/hex.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';

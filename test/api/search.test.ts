@@ -33,7 +33,7 @@ interface OnChain {
   blocks: { index: string; hash: string; height: number }[];
 }
 
-/** What an index has that nothing ever left. */
+/** Reads the content of an index after events that orphan nothing. */
 function onChain(events: readonly NodeEvent[]): OnChain {
   using directory = ingestOf(events.map(received));
   using db = new Database(indexPath(directory.path), { readonly: true });
@@ -250,7 +250,7 @@ test('reads a bounded number of rows for any number of matches, and shows every 
     search(text, MAX_RESULTS);
     costs[text] = rows;
   }
-  // Two ranges of each of five kinds of names, those of identifiers, ids and names, and what each row stands for.
+  // Two ranges of each of five kinds of names, the ranges of identifiers, ids and names, and the subject of each row.
   expect(Math.max(...Object.values(costs))).toBeLessThan(30 * mostRows);
   expect(idsOf(search(ATTACKER.slice(0, 6), 5))).toContain(OWNER);
   expect(new Set(search('a', 10).map(({ kind }) => kind))).toEqual(new Set(['contract', 'name']));

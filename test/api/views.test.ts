@@ -85,7 +85,7 @@ function same(found: Row[], expected: Row[], least = 3): void {
   expect(sorted(found)).toEqual(sorted(expected));
 }
 
-/** Some columns of a view. @param names those of the row that {@link same} compares, in its order */
+/** Returns some columns of a view. @param names columns of the row that {@link same} compares, in its order */
 const columnsOf = (view: string, names: string, rest = ''): Row[] => rows(`SELECT ${names} FROM ${view} ${rest}`);
 
 const cost = (one: Answer) => ({

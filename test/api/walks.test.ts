@@ -31,7 +31,7 @@ class Walk {
   turned = false;
   /** Keys that were shown, by page. */
   #shown: string[][] = [];
-  /** Keys from which on the walk is to show every row that stays, in the list's order. */
+  /** Keys of the rows that the walk must show if they stay, in the list's order. */
   #due: string[] = [];
   /** The whole list, as it is now. */
   #rows: WalkedRow[] = [];
@@ -65,7 +65,7 @@ class Walk {
     this.#shown = [keys.slice(first, last)];
   }
 
-  /** Where a page's rows are in the list as it is now, and what its neighbours and its total must be then. */
+  /** Returns the positions of a page's rows in the present list, and checks its neighbours and its total. */
   #placesOf({ items, total, next, previous }: WalkedPage): [first: number, last: number] {
     const { target } = this.list;
     const all = this.#rows.length;
@@ -86,7 +86,7 @@ class Walk {
     return [first, last];
   }
 
-  /** Reads the next page. A walk that is at its end is checked, and turns. @returns whether it goes on */
+  /** Reads the next page. At the end, checks the walk and reverses it. @returns whether the walk continues */
   async goOn(world: WalkedWorld, limit: number): Promise<boolean> {
     const link = this.page[this.towards];
     if (link === null) return this.#turn();
@@ -136,7 +136,7 @@ test('every list of v3 accepts a cursor', () => {
   expect(withCursor.size).toBeGreaterThanOrEqual(30);
 });
 
-/** Walks every list of a world there and back while blocks and forks arrive, and counts the pages that each goes on to. */
+/** Walks every list of a world there and back while blocks and forks arrive, and counts the further pages of each. */
 async function walkAll(chain: GrowingChain, forks: number[], chance: Chance, seen: Seen): Promise<void> {
   using world = new WalkedWorld(chain, 9);
   const begun = await Promise.all(world.lists().map((list) => Walk.begin(world, list, chance)));
@@ -160,7 +160,7 @@ async function walkAll(chain: GrowingChain, forks: number[], chance: Chance, see
 
 test('a walk there and back shows each remaining row once and in order, while blocks and forks arrive', async () => {
   const chances = fc.infiniteStream(fc.nat({ max: 2 ** 20 }));
-  // In one of the worlds each list has at least eight rows, of which a page shows at most six.
+  // In one of the worlds, each list has at least eight rows, and a page shows at most six.
   const pages = Object.fromEntries(cursorRoutes().map(({ path }) => [`further pages of ${path}`, 1]));
   const seen = new Seen({ ...pages, forks: 1, 'blocks on the tip': 1 });
   await assertProperty(
@@ -239,7 +239,7 @@ test('a key with a value of the wrong type is rejected', async () => {
     const first = await world.page(list, 1, null);
     for (const cursor of [first?.current, first?.next].filter((one) => typeof one === 'string')) {
       const json = Buffer.from(cursor, 'base64url').subarray(5).toString();
-      // A key with a single digit has no room for another type.
+      // A key with a single digit doesn't have room for another type.
       if (/^\[(\d?|"\d*")\]$/.test(json)) continue;
       const key = ofAnotherForm(json);
       const { status } = await world.get(`${list.target}&cursor=${forged(cursor, key)}`);

@@ -36,7 +36,7 @@ afterAll(() => {
   for (const world of worlds) world[Symbol.dispose]();
 });
 
-/** A list in reverse; tokens without a name or of the same one are in the order of their contracts whatever the order is. */
+/** Reverses a list. Tokens without a name or with the same name stay in the order of their contracts. */
 function inReverse({ route, target }: OrderedList, rows: readonly string[]): string[] {
   if (!route.startsWith('/metadata/')) return rows.toReversed();
   const key = target.endsWith('symbol') ? 'symbol' : 'name';

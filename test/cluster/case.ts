@@ -17,7 +17,7 @@ export type Disturbance = { after: number; host: number } & (
   | { befalls: 'log_away'; milliseconds: number }
   /** Another server of the log takes over, which lacks so many of the entries that every host has. */
   | { befalls: 'fail_over'; entries: number }
-  /** The engine ends the lease, and its holder doesn't know. */
+  /** The engine ends the lease, and its holder doesn't notice. */
   | { befalls: 'lease_lost' }
 );
 
@@ -27,7 +27,7 @@ export interface Case {
   hosts: number;
   late: boolean;
   stream: number;
-  /** Whether hooks are delivered; else commands of every kind reach the hosts, those of deliverers, too. */
+  /** Whether hooks are delivered. Otherwise, commands of every kind reach the hosts, including those of deliverers. */
   delivering: boolean;
   /** Calls of the log in a hundred that are disturbed. */
   lostInHundred: number;

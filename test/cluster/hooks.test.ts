@@ -69,7 +69,7 @@ test('a single host becomes the first of a cluster by its journal, which has its
   const [newest] = other.ingest.hooks.records.live();
   expect(newest?.status).toBe('new');
   const own = { consumer: 'default', uuid: newest!.uuid };
-  // An unknown member is ignored, whatever its value.
+  // An unknown member is ignored, even with an invalid value.
   await other.hooks.run('hook.redefine', { ...own, change: { name: 'renamed', unknown: 2 ** 64 } });
   await first.follow(log.head.id);
   expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));

@@ -90,7 +90,7 @@ test.each([indexPath, journalPath])(
     };
     await using one = openHost({ ...client, append }, undefined, systemClock, null, store.connect);
     await one.follow(log.head.id);
-    // As where a call fails of somebody who only reads.
+    // The same happens if a reader's call fails.
     meanwhile = () => store.opened.get(of(one.directory))?.run('ROLLBACK');
     await expect(one.host.receive(chunks(1))).rejects.toBeInstanceOf(StoreUnavailableError);
     meanwhile = () => {};
@@ -373,7 +373,7 @@ test('hosts keep running if the newest entry of the log was changed: each logs i
   expect(one.ended).toEqual([]);
 });
 
-/** What verifies a log in the background for a host; each range begins when the test says so. */
+/** Creates the background verifier of a host's log. Each range starts when the test allows it. */
 function verifier(one: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'client'>, isHeld = () => true) {
   const clock = heldClock([VERIFY_INTERVAL_MS]);
   const said: ClusterEvent[] = [];

@@ -71,7 +71,7 @@ class Host {
       },
       stop: async () => {
         const epoch = this.working;
-        // Running work takes a moment to end, and sends nothing meanwhile.
+        // Running work takes a moment to end, and sends nothing during that time.
         await world.pause(world.prng(`${name} ${epoch}`).below(endsWithin));
         this.working = null;
       },
@@ -289,7 +289,7 @@ test('a holder that lacks a key gives the lease to a host that has it, and takes
   await world.until(pastIn(world, 2 * LACKING_MS), 3 * LACKING_MS, 'time');
   expect([one.working, two.working]).toEqual([null, 2]);
   two.isAlive = false;
-  // Without another host, it does what it can, with short breaks.
+  // Without another host, it works as far as it can, with short breaks.
   await world.until(() => one.working === 3, REPLACED_MS, 'the host that is left');
   await world.until(() => one.working === 4, LACKING_MS + REPLACED_MS, 'the next lease');
   lacking = null;

@@ -279,7 +279,7 @@ class Run {
 }
 
 interface Ran {
-  /** What happened, in order. */
+  /** Trace of the run, in order. */
   trace: string[];
   /** How often a host appended several entries together. */
   groups: number;

@@ -37,7 +37,7 @@ interface Life {
   ended: boolean;
 }
 
-/** What a node learns of its event; `none` where the connection was cut. */
+/** Answer to a node's event; `none` if the connection was cut. */
 export type Answer = 'accepted' | 'later' | 'none';
 
 export class SimulatedHost {

@@ -9,7 +9,7 @@ import { casesOf } from '../../support/property.ts';
 import { type Cut, cutProxy } from '../../support/servers/cut-proxy.ts';
 import type { EngineFixture } from './engine-fixture.ts';
 
-/** An hour: whatever a test does, the lease has not ended by the engine's clock. */
+/** One hour, so that the lease never expires by the engine's clock during a test. */
 const SECONDS = 3_600;
 /** Minimum bytes of a request and of an answer. */
 const MIN_BYTES = 35;
