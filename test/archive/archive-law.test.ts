@@ -25,14 +25,14 @@ const events = [...devnetEvents({ seed: 21, blocks: 14, transactionsPerBlock: 1,
 const server = s3Server('bucket');
 afterAll(() => server[Symbol.dispose]());
 
-/** The archive in a bucket that is emptied for each case. */
+/** The archive in a bucket, which each case starts empty. */
 const place = (): Place =>
   s3Objects({ url: 's3://bucket/archive', variables: server.variables, clock: impatientClock });
 
 const life = fc.record({
   /** Events that come before the archiver runs. */
   events: fc.integer({ min: 1, max: 12 }),
-  /** Requests after which the archiver ends. */
+  /** Requests after which the archiver stops. */
   requests: fc.integer({ min: 1, max: 30 }),
   isDone: fc.boolean(),
   host: fc.constantFrom('one', 'two'),
@@ -47,7 +47,7 @@ const world = fc.record({
   lack: fc.nat(3),
 });
 
-/** States by the number of their last entry, which every case compares with. */
+/** States by the number of their last entry, for the comparison in every case. */
 const states = new Map<number, ReturnType<typeof everything>>();
 function stateAt(entry: number): ReturnType<typeof everything> {
   const known = states.get(entry);
@@ -64,7 +64,7 @@ function stateAt(entry: number): ReturnType<typeof everything> {
   return state;
 }
 
-/** Tries of a restore while the server cuts bodies; then it cuts no more. */
+/** Number of tries of a restore. In the last one the server doesn't cut bodies. */
 const TRIES = 4;
 
 /**
@@ -85,7 +85,7 @@ async function restoredAtLast(path: string): Promise<number> {
   }
 }
 
-/** Makes a base, which may end at any request or fail. */
+/** Makes a snapshot, which may stop at any request, or fail. */
 async function tryBase(directory: string, dying: ReturnType<typeof mortal>): Promise<void> {
   const ending = new AbortController();
   const base = baseIn(directory, dying.place, { signal: ending.signal }).then(
@@ -133,7 +133,7 @@ test(
           const round = archiver.round(host).then(
             () => 'lived' as const,
             (error: unknown) => {
-              // A list that is too old, or a server that fails too often, is tried again by the next round.
+              // If a list is too old, or the server fails too often, the next round tries again.
               expect(error).toBeInstanceOf(OperatorError);
               return 'died' as const;
             },

@@ -27,7 +27,7 @@ const kept = (directory: DataDirectory): string => {
   made.push(directory);
   return directory.path;
 };
-/** A copy of the first events of the log, with the same entries. */
+/** Returns a copy of the journal's first events, with the same entries. */
 const beginning = (count: number): string => kept(ingestOf(events.slice(0, count)));
 
 let path = '';

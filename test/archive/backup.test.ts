@@ -42,7 +42,7 @@ const fresh = (): string => {
   return join(places.path, String(made));
 };
 
-/** A copy of the source that takes the events that follow. */
+/** Returns a copy of the source that accepts the following events. */
 function growing() {
   const path = fresh();
   cpSync(source.path, path, { recursive: true });
@@ -163,7 +163,7 @@ test('a public backup is signed and contains no chainhook secrets and no IP addr
     ...{ location: place, directory: null, trust, clock: systemClock },
     lacks: () => {},
   });
-  // The head names the base, so that a reader begins with it.
+  // The head names the snapshot, so a reader starts with it.
   expect(await signed.list('base-')).toEqual([base.name]);
   const directory = fresh();
   await restoredFrom(signed, directory);

@@ -54,7 +54,7 @@ afterAll(() => {
   for (const directory of made) directory[Symbol.dispose]();
 });
 
-/** The rows of all tables that are functions of the log, in their order, as texts. */
+/** Returns the rows of all tables that depend only on the journal, in order, as texts. */
 function orderedRows(directory: string): Record<string, string[]> {
   using db = openToRead(indexPath(directory), true);
   const text = (value: Value): string => (value instanceof Uint8Array ? value.toHex() : `${typeof value} ${value}`);
@@ -63,7 +63,7 @@ function orderedRows(directory: string): Record<string, string[]> {
   );
 }
 
-/** The rows of a table that grows, up to a height. */
+/** Returns the rows of a table that only grows, up to a height. */
 function rowsUpTo(snapshot: BaseSnapshot, name: string, height: number): RowLine[] {
   const table = snapshot.tables.find((one) => one.name === name)!;
   const end = lastAt(growingTables[name]!, height);
@@ -83,7 +83,7 @@ test('the tables of a base are all that are functions of the log', () => {
 
 const world = fc.record({ forks: forks(), seed: fc.nat(2 ** 31) });
 
-/** Applies events with commands of chance between them; calls `at` in two places. */
+/** Applies events with random commands between them, and calls `at` in two places. */
 async function grownWith(
   { forks: generated, seed }: { forks: Parameters<typeof grown>[0]; seed: number },
   directory: string,
@@ -164,7 +164,7 @@ const first = (await baseIn(early, directoryFiles(original)))!;
 await archive(source, directoryFiles(original));
 const expected = { tables: wholeIndex(source), rows: orderedRows(source) };
 
-/** A copy of the archive, to be spoiled. */
+/** Returns a copy of the archive that a test can damage. */
 function copy(): { path: string; place: Place } {
   const path = folder();
   cpSync(original, path, { recursive: true });
@@ -219,7 +219,7 @@ describe('a restore', () => {
     expect(journalRows(into).length).toBe(until.entry + 1);
     const at = folder();
     await restoredFrom(directoryFiles(original), at, { until: { entry: first.manifest.position } });
-    // A named end gives the log a new identity, with one entry more.
+    // A restore to a given entry gives the journal a new identity, which adds one entry.
     const { progress: _, ...reached } = wholeIndex(at);
     const { progress: __, ...wanted } = wholeIndex(early);
     expect(reached).toEqual(wanted);
@@ -561,7 +561,7 @@ test('a growing table sends few parts again, and a long one has few parts', () =
   const rows = (count: number, from = 0): RowLine[] => all.slice(from, count);
   const bytesOf = (parts: readonly { bytes: number }[]): number => parts.reduce((sum, { bytes }) => sum + bytes, 0);
   const whole = [...partsOfRows(all, 0, size)];
-  // A few times the share until parts have the most bytes, and then one for as many bytes.
+  // Parts grow with the table until they have the maximum size. From then on, their number grows.
   expect(whole.length).toBeLessThan((4 * size.most) / size.least + bytesOf(whole) / size.most + 100);
   for (let count = 3_000; count < 19_000; count += 997) {
     const before = [...partsOfRows(rows(count), 0, size)];

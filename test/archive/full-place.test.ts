@@ -19,7 +19,7 @@ const events = [...devnetEvents({ seed: 8, blocks: 8, transactionsPerBlock: 2, f
 const source = ingestOf(events);
 afterAll(() => source[Symbol.dispose]());
 
-/** Archives everything, and makes a base. */
+/** Archives everything, and makes a snapshot. */
 async function archived(place: Place): Promise<void> {
   await archive(source.path, place);
   await baseIn(source.path, place);
@@ -52,7 +52,7 @@ test(
     const files = directoryFiles(path);
     const created: string[] = [];
     let room = 0;
-    /** @throws OperatorError as a file system without room makes it */
+    /** @throws OperatorError as a full file system does */
     const require = (name: string, { length }: Uint8Array): void => {
       room -= length;
       if (room >= 0) return;
@@ -98,7 +98,7 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
       const path = join(disk.path, 'archive');
       const place = directoryFiles(path);
       await archive(source.path, place);
-      // Each time, there is room for some parts and a piece of the next.
+      // Each time, there is space for some parts and a piece of the next one.
       let refusals = 0;
       for (let made: unknown = null; made === null; refusals++) {
         disk.empty();

@@ -117,7 +117,7 @@ test('data restored to an earlier point can be archived elsewhere, and restored 
     expect(everything(again)).toEqual(everything(into));
   }
   expect(checkAndRecount(into, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
-  // An earlier point of the second history, also one before it began, is a third one.
+  // An earlier point of the second history starts a third one, even if it is before the second one's start.
   for (const entry of [last - 5, last + 2]) {
     const third = folder();
     await restoredFrom(directoryFiles(other), third, { until: { entry } });

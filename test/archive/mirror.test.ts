@@ -1,4 +1,4 @@
-/** Reading a public archive behind a mirror, which may be late, broken or hostile. */
+/** Reading a public archive through a mirror, which may be late, broken or hostile. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ beforeAll(async () => {
   await archive(source, directoryFiles(whole));
 });
 
-/** A copy of the archive behind a web server, to be spoiled. */
+/** Returns a copy of the archive on a web server, which a test can damage. */
 function mirror(of = original): { path: string; web: WebServer; segments: string[] } {
   const path = folder();
   cpSync(of, path, { recursive: true });
@@ -167,7 +167,7 @@ describe('whom one trusts:', () => {
     const [{ sig }] = JSON.parse(envelopeBytes(HEAD_TYPE, payload, another).toString()).signatures;
     const spoiled = [
       JSON.stringify({ payloadType: HEAD_TYPE, payload: payload.toString('base64'), signatures }),
-      // The hint is a lie.
+      // The key id is false.
       JSON.stringify({
         payloadType: HEAD_TYPE,
         payload: payload.toString('base64'),
@@ -190,7 +190,7 @@ describe('whom one trusts:', () => {
     for (const text of ['', 'nothing', '{}', '<html></html>']) {
       writeFileSync(join(path, HEAD), text);
       if (text === '') {
-        // A server may end a body early: that passes.
+        // A server may end a body early, so this failure is temporary.
         continue;
       }
       expect((await failure(restored(web.url), ArchiveDamagedError)).message).toContain(
@@ -236,7 +236,7 @@ describe('a mirror that is older:', () => {
     expect(error.message).toBe(
       `${HEAD} of the archive at ${web.url} ends with entry ${head.entry}, and an earlier one had entry ${head.entry + 1}.`,
     );
-    // A directory that was emptied, and another archive, have nothing to do with it.
+    // An emptied directory and another archive aren't affected.
     noteArchive(into, {
       ...{ location: 'elsewhere', archive: { ...head.archive, identity: 'ab'.repeat(16) } },
       ...{ entry: head.entry + 1, chain: head.chain },
@@ -306,7 +306,7 @@ describe('a mirror that is older:', () => {
   });
 });
 
-/** The data of the source up to a share of its entries. */
+/** Returns the source's data up to a share of its entries. */
 async function kept(share: number): Promise<string> {
   const into = folder();
   const journal = openJournalReader(source);
@@ -550,7 +550,7 @@ test('a mirror that sends a byte now and then is given up, and one that sends en
       // The bytes that arrived are counted.
       await systemClock.turn();
       pass();
-      // The server continues only the answer that the client still reads.
+      // The server continues only the response that the client still reads.
       if (least) go.resolve();
       go = Promise.withResolvers();
     }

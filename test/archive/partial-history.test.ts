@@ -1,4 +1,4 @@
-/** Archives of a partial history: the log starts the history at a block, and may start it again. */
+/** Archives of a partial history: the journal starts the history at a block, and may start it again. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -12,7 +12,7 @@ import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { fromAnywhere } from '../support/events/from-anywhere.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 
-/** The blocks of an index, and the start of its history. */
+/** Returns the blocks of an index, and the start of its history. */
 const stateOf = (directory: string) => {
   using open = openAt(directory);
   return { bottom: open.ingest.history.bottom(), tip: open.ingest.history.tip(), tables: tables(directory) };

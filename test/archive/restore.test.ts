@@ -45,7 +45,7 @@ afterAll(() => {
   for (const directory of made) directory[Symbol.dispose]();
 });
 
-/** The state after the first entries of the log. */
+/** Returns the state after the first entries of the journal. */
 const stateAt = (entry: number) =>
   everything(
     kept(
@@ -56,7 +56,10 @@ const stateAt = (entry: number) =>
     ),
   );
 
-/** The state without the new identity that a restore with an earlier end adds; `at` is the entry before it. */
+/**
+ * Returns the state without the new identity that a restore to an earlier entry adds. `at` is the entry before the
+ * identity.
+ */
 function restoredUntil(directory: string): { at: number; state: ReturnType<typeof everything> } {
   const { index, journal } = everything(directory);
   const last = journal.pop()!;
@@ -69,7 +72,7 @@ const stateUntil = (entry: number): ReturnType<typeof everything> => {
   return { index: { ...index, progress: [] }, journal };
 };
 
-/** A copy of the archive, to be spoiled. */
+/** Returns a copy of the archive that a test can damage. */
 function copy(): { path: string; place: Place; segments: string[] } {
   const path = folder();
   cpSync(original, path, { recursive: true });

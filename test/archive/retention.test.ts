@@ -30,14 +30,14 @@ const folder = (): string => join(kept(dataDirectory()), 'new');
 afterAll(() => {
   for (const directory of made) directory[Symbol.dispose]();
 });
-/** The log after a third of its events, two, and all. */
+/** The journal after one third, two thirds, and all of its events. */
 const [third, half, whole] = [1, 2, 3].map((part) => kept(ingestOf(events.slice(0, (part * events.length) / 3)))) as [
   string,
   string,
   string,
 ];
 
-/** Archives a directory and makes a base of it, so many days ago. */
+/** Archives a directory and makes a snapshot of it, dated this number of days ago. */
 async function baseAgo(directory: string, place: Place, days: number): Promise<MadeBase> {
   await archive(directory, place);
   const base = await baseIn(directory, place, { clock: { ...impatientClock, now: () => NOW - days * DAY } });
@@ -138,7 +138,7 @@ test('parts that another host sends stay, and a base with deleted parts is not w
   const [newest] = await names(place);
   expect(newest).toBe(sent!.name);
   await requireRestorable(place);
-  // A base that appears while retention looks keeps everything.
+  // A snapshot that appears during a retention run makes it keep everything.
   const late = directoryFiles(folder());
   await baseAgo(third, late, 90);
   await baseAgo(half, late, 60);

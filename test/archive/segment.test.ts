@@ -22,7 +22,7 @@ interface Event {
   receivedAt: number;
 }
 
-/** Entries of a log that begins with these events after others. */
+/** Entries of a journal with these events after others. */
 function entriesOf(events: readonly Event[], before: Uint8Array = CHAIN_START, first = 1): Entry[] {
   let chain = before;
   return events.map((event, at) => {

@@ -70,7 +70,7 @@ describe('an envelope', () => {
     expect(verifiedPayload(retyped, 'http://example.com/Other', signer.publicKey)).toBeNull();
     const other = signerOf(newPrivateKey())!;
     expect(verifiedPayload(envelope, TYPE, other.publicKey)).toBeNull();
-    // One of several signatures is enough, so that an archive can change its key.
+    // One valid signature is enough, so that an archive can change its key.
     const both = {
       ...envelope,
       signatures: [...envelopeOf(envelopeBytes(TYPE, payload, other))!.signatures, ...envelope.signatures],
@@ -87,7 +87,7 @@ describe('an envelope', () => {
       changed[at]! ^= 1;
       const envelope = envelopeOf(changed);
       const found = envelope === null ? null : verifiedPayload(envelope, TYPE, signer.publicKey);
-      // The hint, white space, and bits that base64 leaves unused prove nothing; the payload stays the same then.
+      // The key id, white space and unused base64 bits aren't signed. They leave the payload unchanged.
       if (found !== null) {
         accepted += 1;
         expect(found).toEqual(payload);

@@ -37,7 +37,7 @@ afterAll(async () => {
   for (const stop of stops) await stop();
 });
 
-/** A server, and the requests that it got. */
+/** Returns a server, and the requests that it received. */
 function serverOf(answer: (request: Request, number: number) => Response | Promise<Response>) {
   const requests: { method: string; headers: Headers }[] = [];
   const made = Bun.serve({

@@ -61,7 +61,7 @@ test('each difference has the path of its field, and equal parts are not reporte
   expect(paths({ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1 })).toEqual([]);
   expect(paths({ a: 1, gone: null }, { a: 2, come: 0 })).toEqual(['a', 'gone', 'come']);
   expect(paths({ a: { b: [{ c: 1 }] } }, { a: { b: [{ c: '1' }] } })).toEqual(['a.b[0].c']);
-  // Identified items are compared wherever they are.
+  // Items with an id are compared at any position.
   const rows = ['x', 'y', 'z'].map((tx_id, fee) => ({ tx_id, fee }));
   expect(paths({ results: rows }, { results: rows.slice(1) })).toEqual(['results[0]']);
   expect(paths({ results: rows }, { results: [{ tx_id: 'n', fee: 9 }, ...rows] })).toEqual(['results[0]']);

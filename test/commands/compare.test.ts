@@ -41,7 +41,7 @@ const events = [
 const whole = kept(ingestOf(events));
 const server = kept(await serving({}, whole.path));
 
-/** A server over a copy of the index, which statements change. */
+/** Starts a server over a copy of the index that SQL statements have changed. */
 async function changed(...statements: string[]): Promise<Serving> {
   const copy: DataDirectory = kept(dataDirectory());
   cpSync(whole.path, copy.path, { recursive: true });
@@ -93,7 +93,10 @@ async function refusal(comparing: Promise<unknown>): Promise<OperatorError> {
   throw new Error('it is no error for the operator', { cause: error });
 }
 
-/** Another server of the API: answers of the twin, as `answer` changes them; null leaves an answer as it is. */
+/**
+ * Starts another server of the API with the twin's responses after `answer` changes them. Null leaves a response
+ * unchanged.
+ */
 function reference(answer: (target: string, body: unknown, status: number) => Response | object | null) {
   const requests: string[] = [];
   const made = Bun.serve({

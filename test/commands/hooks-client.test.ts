@@ -19,7 +19,7 @@ afterAll(() => {
   for (const one of [directory, empty]) one[Symbol.dispose]();
 });
 
-/** The key that is sent with these flags and variables. */
+/** Returns the key that a command sends with these flags and variables. */
 const keyFor = (
   given: { url: string; data?: string; adminKey?: string },
   environment: Record<string, string>,

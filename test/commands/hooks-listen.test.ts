@@ -54,7 +54,7 @@ describe('a delivery', () => {
     for (const headers of wrong) {
       expect((await delivered({}, { body: BODY, headers })).lines).toEqual([shown('SIGNATURE WRONG')]);
     }
-    // While a secret is replaced there are two signatures.
+    // During the replacement of a secret, a delivery has two signatures.
     const headers = signed(SECRET);
     const two = { ...headers, 'webhook-signature': `v1,old ${headers['webhook-signature']}` };
     expect((await delivered({}, { body: BODY, headers: two })).lines).toEqual([shown('signature good')]);

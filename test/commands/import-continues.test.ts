@@ -67,7 +67,7 @@ async function importFiles(
 const importRows = (data: string, rows: readonly Row[], how: Partial<ImportOptions> = {}): Promise<Imported> =>
   importFiles(data, [written(data, rows)], how);
 
-/** Requires that an import is refused with two lines, and that nothing is written. */
+/** Requires that an import fails with two lines, and writes nothing. */
 async function expectRefused(
   { path }: DataDirectory,
   rows: readonly Row[],
@@ -100,7 +100,7 @@ test.each([0, 2])(
       expect(error).toBeNull();
       expect(said).toContain(` ${events.length} rows, ${events.length - length} applied, ${length} repeated, 0 bad; `);
       expectWhole(directory);
-      // The import noted how far it came.
+      // The import recorded its progress.
       expect((await importRows(directory.path, events, { threads })).said).toContain(' 0 applied, 0 repeated, ');
     }
   },
@@ -134,7 +134,7 @@ test('a recording that ends before the journal does is rejected', async () => {
 
 test('an interrupted import continues, but not if the journal received other events since', async () => {
   using directory = dataDirectory();
-  // Rows that an import leaves out: repeated events, events that no log has, and bad rows.
+  // Rows that an import skips: repeated events, events that the journal doesn't store, and bad rows.
   const first = [...events.slice(0, 20), events[3]!, events[12]!, { ...events[0]!, path: '/mined_block' }, 'no row'];
   const rows = [...first, ...events.slice(20)];
   expect((await importRows(directory.path, rows.slice(0, HALF), { skipBad: true })).error).toBeNull();

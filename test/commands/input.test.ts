@@ -95,7 +95,7 @@ test.skipIf(process.platform !== 'linux')('reading that ends early gives the fil
   }
 });
 
-/** A path as it stands, or with COPY's escapes a line end. */
+/** A path as it is, or with line ends as COPY escapes them. */
 const EITHER = '{"a":"C:\\\\new"}';
 const WITH_LINE_END = '{"a":"C:\\new"}';
 const QUOTED = '{"a":"say \\"hello\\""}';

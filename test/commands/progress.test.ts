@@ -13,7 +13,7 @@ import { archive } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 
-/** Its lines after so many milliseconds. */
+/** Returns its lines after this number of milliseconds. */
 function written(milliseconds: number, isTTY: boolean, size: number | null): string[] {
   let now = 0;
   const lines: string[] = [];

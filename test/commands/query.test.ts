@@ -95,7 +95,7 @@ test('a query is cancelled after its time limit and above its memory limit', asy
   };
   const machine = { clock: { ...systemClock, every, after }, memory: () => memory };
   const limits = { seconds: 60, bytes: 200_000_000 };
-  // Nobody takes the first part: the thread waits.
+  // The test doesn't read the first part, so the thread waits.
   const limited = (reach: () => void) => {
     const take = () => {
       reach();

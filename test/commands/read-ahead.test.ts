@@ -17,7 +17,7 @@ import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-
 import { received, SAME_IDENTITY } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 
-/** Long enough for several batches of rows, with forks, and with everything that the simulated chain has. */
+/** Long enough for several batches of rows, with forks, and with every feature of the simulated chain. */
 const events = [...devnetEvents({ seed: 11, blocks: 110, accounts: 12, transactionsPerBlock: 2, forkEvery: 7 })].map(
   received,
 );
@@ -159,7 +159,7 @@ const contentOf = (file: string) => {
     .get();
 };
 
-/** Rebuilds an index, and returns all that it then has. */
+/** Rebuilds an index, and returns all of its data. */
 async function rebuilt(directory: string, threads: number) {
   const settings = readSettings({ data: directory, logLevel: 'silent' }, {});
   await quietly(() => runRebuild(settings, { force: false, beside: false, threads }));

@@ -24,7 +24,7 @@ const inOrder = events.map((event, at) => recordingRow({ id: at + 1, ...event })
 const asText = inOrder.toSorted();
 const options = { skipBad: false, restart: false };
 
-/** The places of a block that comes once, and of its child. */
+/** Returns the positions of a block that occurs once, and of its child. */
 const [parent, child] = ((): [number, number] => {
   const blocks = events.map(({ path, text }) => (path === '/new_block' ? JSON.parse(text) : {}));
   const at = blocks.findIndex(({ block_height }) => block_height === 6);

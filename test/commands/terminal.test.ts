@@ -75,7 +75,7 @@ test('wildcard addresses are printed as loopback addresses', () => {
   ]);
 });
 
-/** A server with the answers that it is given. */
+/** Returns a server that gives these responses. */
 function running(given: Partial<ServerInfo> = {}): ServerInfo {
   return {
     api: 'http://127.0.0.1:3999',
@@ -97,7 +97,7 @@ interface Given {
   make?: typeof servePresenter;
 }
 
-/** A presenter with everything that it writes. */
+/** Returns a presenter, and all of its output. */
 function presented({ logFormat = null, logLevel = 'info', stdoutIsTTY = true, stderrIsTTY = true, make }: Given = {}) {
   const [stdout, stderr, time] = [output(stdoutIsTTY), output(stderrIsTTY), manualClock()];
   const logged: LogEvent[] = [];

@@ -33,10 +33,10 @@ beforeAll(() => {
 });
 afterAll(() => folder[Symbol.dispose]());
 
-/** Kills of each server. */
+/** Number of times that each server is killed. */
 const KILLS = 3;
 
-/** Every third request fails, in a manner that chance draws. */
+/** Every third request fails, in a way drawn at random. */
 function failing(random: Prng): S3Server['fail'] {
   const faults = [{ status: 503, code: 'SlowDown' }, 'torn', 'unanswered', 'late'] as const;
   return ({ number }) => (number % 3 === 0 ? random.pick(faults) : null);

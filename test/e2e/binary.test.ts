@@ -19,7 +19,7 @@ beforeAll(async () => {
   }
   const flags = ['--api-port', '0', '--event-port', '0', '--interval', '0', '--past-blocks', '6'];
   server = Bun.spawn([binary, 'demo', ...flags], {
-    // Not the project: nothing may be read from there.
+    // A directory outside the project: the executable must not read project files.
     cwd: directory.path,
     stdin: 'ignore',
     stdout: 'pipe',

@@ -16,12 +16,12 @@ export class ClusterHost {
     this.#flags = ['--data', directory, '--host-name', name, '--node-rpc', 'http://127.0.0.1:1', ...flags];
   }
 
-  /** The address for nodes; null while it is down. */
+  /** The address for nodes, or null while the host is down. */
   get events(): string | null {
     return this.#server?.events ?? null;
   }
 
-  /** The address for clients; null while it is down. */
+  /** The address for clients, or null while the host is down. */
   get api(): string | null {
     return this.#server?.api ?? null;
   }
@@ -36,7 +36,7 @@ export class ClusterHost {
     await server?.stop('SIGKILL');
   }
 
-  /** Ends it well. @returns its exit code */
+  /** Stops the host normally. @returns its exit code */
   async stop(): Promise<number> {
     const server = this.#server;
     this.#server = null;
@@ -44,10 +44,10 @@ export class ClusterHost {
   }
 }
 
-/** @returns whether the event was acknowledged to the node */
+/** Posts an event. @returns true if the server acknowledged the event */
 async function post({ path, body }: NodeEvent, events: string): Promise<boolean> {
   const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
-  // A host that is killed ends the connection.
+  // If the host is killed, the connection fails.
   const response = await fetch(new URL(path, events), request).catch(() => null);
   await response?.body?.cancel();
   return response?.status === 200;
@@ -59,15 +59,15 @@ export const measuredAt = (): number => performance.now();
 /** The events that a node has posted. */
 export interface Posting {
   acknowledged: NodeEvent[];
-  /** The longest time that an event waited, in seconds. */
+  /** The longest delay until an event was accepted, in seconds. */
   longestWait: number;
-  /** When an event was first acknowledged to it, by {@link measuredAt}, by the event's body. */
+  /** Time of each event's first acknowledgement, by {@link measuredAt}, by the event's body. */
   acknowledgedAt: Map<string, number>;
 }
 
 /**
- * Posts events as a node does behind a load balancer: one after the other, each again and again until a host takes it.
- * @param first the host that it begins with; after a failure the next one is tried
+ * Posts events as a node behind a load balancer does: in order, each repeated until a host accepts it.
+ * @param first the host to start with; after a failure, the next host is tried
  */
 export async function postTo(
   hosts: readonly ClusterHost[],

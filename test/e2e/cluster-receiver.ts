@@ -16,7 +16,7 @@ export const hookFlags = ['--hook-access', 'open', '--hook-targets', '127.0.0.0/
 export class ClusterReceiver {
   readonly #receiver = receiver();
   readonly #arrivals: Arrival[] = [];
-  /** When blocks came first, by their hashes. */
+  /** Time of each block's first delivery, by its hash. */
   readonly #arrivedAt = new Map<string, number>();
   #uuid = '';
 
@@ -37,7 +37,7 @@ export class ClusterReceiver {
   async register(api: string): Promise<void> {
     const hook = definition(this.#receiver.url, [...filters], { enable_on_registration: true });
     const body = JSON.stringify(hook);
-    // A host that has not looked at the log yet refuses it.
+    // A host that hasn't read the journal yet rejects the registration.
     await until(async () => {
       const headers = { 'content-type': 'application/json' };
       const response = await fetch(`${api}/chainhooks/me`, { method: 'POST', headers, body });
@@ -48,7 +48,7 @@ export class ClusterReceiver {
     }, 'a chainhook');
   }
 
-  /** Whether a host has noted that all is delivered. */
+  /** Returns true if a host has recorded that everything is delivered. */
   async isDone(api: string): Promise<boolean> {
     const response = await fetch(`${api}/chainhooks/me/${this.#uuid}`);
     // A host that just started may not have the hook yet.

@@ -38,7 +38,7 @@ const portions = Array.from({ length: KILLS + 1 }, (_, portion) => {
 });
 /** Entries that the log loses before the last portion, and gets back. */
 const LOST = 15;
-/** A kill comes so many milliseconds after its events begin, at most. */
+/** Latest time of a kill, in milliseconds after the posting of its events starts. */
 const LATEST_KILL_MS = 60;
 
 /** The newest entry of a data directory's journal. */
@@ -55,7 +55,7 @@ const blocksOf = (posted: readonly { path: string; text: string }[]): string[] =
 
 const hashOf = (text: string): string => (JSON.parse(text) as { index_block_hash: string }).index_block_hash;
 
-/** When a block was first acknowledged to a node, by the block's hash. */
+/** Returns the time of each block's first acknowledgement to a node, by the block's hash. */
 function acknowledgedAt(postings: readonly Posting[]): Map<string, number> {
   const first = new Map<string, number>();
   for (const posting of postings) {
@@ -68,14 +68,14 @@ function acknowledgedAt(postings: readonly Posting[]): Map<string, number> {
   return first;
 }
 
-/** The host that delivers, or the first if none does. */
+/** Returns the host that delivers, or the first host if none does. */
 async function deliverer(access: EngineAccess, hosts: readonly ClusterHost[]): Promise<ClusterHost> {
   const [lease] = await readLeases(access);
   const holder = lease === undefined || lease.seconds === 0 ? null : hostOf(lease.holder);
   return hosts.find(({ name }) => name === holder) ?? hosts[0]!;
 }
 
-/** Ends the processes of a failed test. */
+/** Kills the processes of a failed test. */
 async function endAll(hosts: readonly ClusterHost[]): Promise<void> {
   await Promise.all(hosts.map((host) => host.kill()));
 }
@@ -90,7 +90,7 @@ async function replacePrimary(quorum: PostgresQuorum): Promise<void> {
   await quorum.replace();
 }
 
-/** Takes from the log its last entries, which every host has, as a backup that is restored does. */
+/** Removes the last entries, which every host has, from the shared log, as if it were restored from a backup. */
 async function loseEntries(quorum: PostgresQuorum, hosts: readonly ClusterHost[]): Promise<void> {
   const log = `${PREFIX}stackside_log`;
   await until(async () => {

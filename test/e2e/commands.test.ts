@@ -260,7 +260,7 @@ for (const [args, says] of mistakes) {
 }
 
 test('a simulated node without an observer says that it waits for one', async () => {
-  // Nobody listens on the port of a server that has stopped.
+  // No program listens on the port of a stopped server.
   const gone = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
   const url = gone.url.origin;
   await gone.stop(true);

@@ -1,4 +1,4 @@
-/** `stackside compare` as its users run it. */
+/** `stackside compare` as users run it. */
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -42,7 +42,7 @@ test('stackside compare reports no differences of equal servers, names differenc
   const file = join(directory.path, 'compare.json');
   const args = ['--seed', '1', '--resume', file];
   const equal = await compare(...args, '--requests', '60');
-  // On a busy machine, the command writes its progress, and nothing else.
+  // On a busy machine, the command writes only its progress.
   expect(equal.stderr.replaceAll(/^\d+ of 60 requests: \d+ answers agree, 0 differ\n/gm, '')).toBe('');
   expect(equal.stdout).toContain(`here    ${server.api}, block 12 0x`);
   expect(equal.stdout).toMatch(/^ok {6}\d+ requests on \d+ routes: \d+ equal, 0 with known differences/m);

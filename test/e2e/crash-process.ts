@@ -18,14 +18,14 @@ export async function finished(child: Stackside): Promise<string> {
   return output;
 }
 
-/** @returns whether the kill met it alive */
+/** @returns true if the process was still running when it was killed */
 export async function killed(child: Stackside): Promise<boolean> {
   child.kill('SIGKILL');
   await child.exited;
   return child.signalCode === 'SIGKILL';
 }
 
-/** The first line of its output, with its address. Null if it ended before. */
+/** The first line of the output, with the address, or null if the process ended earlier. */
 export async function readyLine(child: Stackside): Promise<{ events: string } | null> {
   let text = '';
   const decoder = new TextDecoder();

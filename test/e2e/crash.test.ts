@@ -25,12 +25,15 @@ import { until } from '../support/time/until.ts';
 import { finished, killed, readyLine, stackside } from './crash-process.ts';
 import { command } from './stackside.ts';
 
-/** Each round begins with an empty directory and kills 6 times and more: imports with a journal and without, and servers. */
+/**
+ * Each round starts with an empty directory and kills at least 6 processes: imports with and without a journal, and
+ * servers.
+ */
 const seeds: readonly number[] = Array.from({ length: casesOf(1) }, (_, round) => firstSeed + round);
 const KILLS_OF_AN_IMPORT = 2;
 const KILLS_OF_A_SERVER = 4;
 
-/** When all events came, for a process that receives them as quickly as they can be sent. */
+/** The receipt time of all events, for a process that receives them as fast as they can be sent. */
 const RECEIVED_AT = Date.parse('2026-11-21T00:00:00Z') * 1_000;
 const problems = (directory: string) => checkAndRecount(directory).filter((result) => result.problems.length > 0);
 
@@ -102,7 +105,7 @@ async function killAfter(rows: number, directory: string, holds = () => true): P
   expect(child.signalCode).toBe('SIGKILL');
 }
 
-/** Number of durable journal entries after an import that ended in any way. */
+/** Number of durable journal entries after an import, however it ended. */
 function storedEntries(directory: string): number {
   const path = journalPath(directory);
   if (!existsSync(path)) return 0;
@@ -112,7 +115,7 @@ function storedEntries(directory: string): number {
   return db.query<{ count: number }, []>('SELECT count(*) AS count FROM events').get()?.count ?? 0;
 }
 
-/** All that a directory holds but the identity of its log, which is random, and the chain values that follow from it. */
+/** Contents of a directory, except the random log identity and the chain values that depend on it. */
 const withoutIdentity = (directory: string) => ({
   index: wholeIndex(directory, ['progress.journal_chain', 'progress.log_identity']),
   journal: journalRows(directory).slice(1),
@@ -185,7 +188,7 @@ interface Kills {
   atStart: number;
 }
 
-/** Starts a server; now and then it dies before it is ready, while it brings its index up to its journal. */
+/** Starts a server. Some starts are killed before the server is ready, while it updates its index from the journal. */
 async function startServer(directory: string, prng: Prng, kills: Kills) {
   for (;;) {
     const child = stackside(
@@ -220,7 +223,7 @@ async function post(url: string, { path, body }: { path: string; body: string | 
   return true;
 }
 
-/** Posts each event until it is answered, to servers that are killed while they take some of them. */
+/** Posts each event until a server accepts it. Servers are killed while they receive some of the events. */
 async function postToKilled(events: readonly NodeEvent[], directory: string, seed: number): Promise<Kills> {
   const prng = new Prng(`crash/serve/${seed}`);
   const toKill = new Set<number>();
@@ -229,7 +232,7 @@ async function postToKilled(events: readonly NodeEvent[], directory: string, see
   let server = await startServer(directory, prng, kills);
   for (const [index, event] of events.entries()) {
     if (toKill.has(index)) {
-      // Every third never gets all of its event; how far the others come is up to the machine.
+      // Every third request never sends its whole event. The others get as far as the machine's speed allows.
       const isCut = (kills.unanswered + kills.answered) % 3 === 0;
       const answer = post(server.url, isCut ? cut(event) : event);
       await moment(prng.between(0, 4));

@@ -61,7 +61,7 @@ test('stackside demo removes its directory on every way out', async () => {
       ),
     ]);
     expect([exits, left()]).toEqual([[1, 1, 0, 0, 0, 0, 0, 0], []]);
-    // A killed process can't remove its directory; the next demo does.
+    // A killed process can't remove its directory, so the next demo does.
     const killed = await demoIn(temporary.path, free, async (child) => {
       await ready(child);
       child.kill('SIGKILL');
@@ -73,7 +73,7 @@ test('stackside demo removes its directory on every way out', async () => {
       child.kill('SIGTERM');
     });
     expect([next, left()]).toEqual([0, []]);
-    // While it starts.
+    // The demo is still starting.
     const starting = await demoIn(temporary.path, [...free, '--past-blocks', '100000'], async (child) => {
       await until(() => left().length === 1, 'the directory');
       child.kill('SIGHUP');

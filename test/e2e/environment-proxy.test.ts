@@ -12,7 +12,7 @@ const node = standInNode();
 const other = standInNode();
 const bitcoin = standInNode();
 const target = receiver();
-/** Rejected as soon as the proxy hears anything, with the first line of it. */
+/** Rejected as soon as the proxy receives a request, with its first line. */
 const captured = Promise.withResolvers<never>();
 const proxy = Bun.listen({
   hostname: '127.0.0.1',

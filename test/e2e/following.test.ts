@@ -1,6 +1,6 @@
 /**
- * A server without a node that follows a public archive over HTTP. It is killed again and again while it takes the events, and
- * ends as a server that has all of them.
+ * A server without a node that follows a public archive over HTTP. It is killed repeatedly while it reads the events,
+ * and ends with the data of a server that has all of them.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
@@ -24,12 +24,12 @@ import { type Server, stackside, startServer } from './stackside.ts';
 const events = [...devnetEvents({ seed: 31, blocks: 40, accounts: 6, transactionsPerBlock: 2, forkEvery: 9 })];
 const heightOf = ({ path, body }: NodeEvent): number => (path === '/new_block' ? JSON.parse(body).block_height : 0);
 const TIP = Math.max(...events.map(heightOf));
-/** Events of the archive when the server begins with it. */
+/** Events in the archive when the server starts. */
 const early = events.slice(
   0,
   events.findIndex((event) => heightOf(event) === 12),
 );
-/** Shares of the later segments that are to be had when the server is killed. */
+/** Shares of the later segments that are available when the server is killed. */
 const KILLED_AT = [0.3, 0.6, 0.9];
 
 const signer = signerOf(newPrivateKey())!;
@@ -77,13 +77,13 @@ interface Delivered {
   rollback: { block_identifier: { hash: string } }[];
 }
 
-/** Goes through deliveries by their ids. @returns the blocks on the chain, lowest first */
+/** Applies deliveries in the order of their ids. @returns the blocks on the chain, lowest first */
 function delivered(): string[] {
   const chain: string[] = [];
   const ids = new Set<string>();
   for (const { headers, payload } of target.received) {
     const id = headers['webhook-id'] ?? '';
-    // A server that was killed before it noted the answer sends the delivery again, with the same id.
+    // If a server was killed before it recorded the response, it sends the delivery again with the same id.
     if (ids.has(id)) continue;
     ids.add(id);
     const { apply, rollback } = payload.event as Delivered;
@@ -124,7 +124,7 @@ test('a follower that is killed while it takes events loses and doubles none, fo
     const asked = new Set<string>();
     web.answer = (name) => {
       asked.add(name);
-      // The first entry is searched in single segments; the following segments are read in order.
+      // The server finds the first entry with requests for single segments, and reads the following segments in order.
       const place = later.indexOf(name);
       if (place < least || !asked.has(later[place - 1]!)) return null;
       held.resolve();
@@ -133,7 +133,7 @@ test('a follower that is killed while it takes events loses and doubles none, fo
     const server = await started();
     await postRefused(server);
     await held.promise;
-    // It reads ahead while it applies.
+    // The server reads ahead while it applies events.
     await until(async () => (await height(server)) > reached.at(-1)!, 'a block of the archive');
     reached.push(await height(server));
     expect(await server.stop('SIGKILL')).toBe(137);

@@ -1,4 +1,4 @@
-/** A real disk that is full, with the log on it, as `2>> DIR/stackside.log` has it. */
+/** A full disk that also holds the process log, as with `2>> DIR/stackside.log`. */
 import { describe, expect, test } from 'bun:test';
 import { cpSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
       const statuses = new Set<number>();
       for (const event of events) {
         disk.fill();
-        // The files may have allocated enough space for it.
+        // The files may already have allocated enough space for the data.
         for (let tries = 0; tries < 3; tries++) statuses.add(await send(event));
         disk.empty();
         expect(await send(event)).toBe(200);

@@ -1,7 +1,7 @@
 /**
- * Fifty hooks, receivers that fail half of the time in every way, a chain with forks, and a server that is killed again
- * and again: every delivery arrives at least once, in order, none that nobody expects, and the log agrees.
- * STACKSIDE_RUNS for more blocks, STACKSIDE_SEED for other moments.
+ * Fifty hooks, receivers that fail half of the time in every way, a chain with forks, and a server that is killed
+ * repeatedly. Every delivery arrives at least once and in order, no unexpected delivery arrives, and the delivery
+ * history matches. STACKSIDE_RUNS sets the number of blocks, STACKSIDE_SEED the moments.
  */
 import { afterAll, expect, test } from 'bun:test';
 import net from 'node:net';
@@ -34,14 +34,14 @@ interface Arrived extends Arrival {
 /** The deliveries of each hook and their answers, by the number of the hook. */
 const arrived: Arrived[][] = Array.from({ length: HOOKS }, () => []);
 let calm = false;
-/** Connections of requests that are not answered; each further one ends the oldest, and the calm ends all. */
+/** Connections with unanswered requests. A new one ends the oldest, and the final phase ends all of them. */
 const unanswered: net.Socket[] = [];
 const MAX_UNANSWERED = 5;
 function endUnanswered(most: number): void {
   for (const socket of unanswered.splice(0, unanswered.length - most)) socket.destroy();
 }
 
-/** HTTP by hand: one request a connection, so that an answer can be anything. */
+/** HTTP by hand: one request per connection, so that the test can send any response. */
 const receiver = net.createServer((socket) => {
   let text = '';
   socket.on('error', () => {});
@@ -172,7 +172,7 @@ test(
       const { accepted, repeated: again } = acceptedInOrder(hook, list);
       repeated += again;
 
-      // None missing, none too many: who follows has the winning chain's.
+      // No delivery is missing or superfluous: a client that applies them has the winning chain.
       const payloads = accepted.map(({ payload }) => payload);
       rollbacks += payloads.filter(({ event }) => event.rollback.length > 0).length;
       const standing = [...followed(payloads)].map(([hash, block]) => [
@@ -182,7 +182,7 @@ test(
       expect({ hook, standing }).toEqual({ hook, standing: [...expectedMatches(sent, filtersOf(hook))] });
       blocks += standing.length;
 
-      // The log agrees.
+      // The delivery history matches.
       const logged: Payload[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
         const query = `limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`;

@@ -1,4 +1,4 @@
-/** Two servers on one data directory, after somebody removed the lock of the first. */
+/** Two servers on one data directory, after the first server's lock was removed. */
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ test('a server whose lock file was removed stops, and accepts no events while an
     const [before, after] = [events.slice(0, 30), events.slice(30)];
     for (const event of before) expect(await post(first, event)).toBe(200);
     rmSync(join(data.path, 'writer.lock'));
-    // Two nodes post to two servers; before, each server accepted some of the events.
+    // Two nodes post to two servers. Each server accepted some of the events before.
     second = await start(data.path);
     for (const event of after) {
       expect(await post(first, event)).toBeOneOf([503, null]);

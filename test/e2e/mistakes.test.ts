@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => directory.remove());
 
-/** Runs a command in a shell that begins with something. */
+/** Runs a command in a shell, after other shell commands. */
 async function inShell(script: string, args: readonly string[]) {
   const child = Bun.spawn(['bash', '-c', script, 'bash', ...command, ...args], {
     stdin: 'ignore',
@@ -144,7 +144,7 @@ const printing: [args: string[], code: number][] = [
 ];
 for (const [args, code] of printing) {
   test(`${args[0]} ${args.at(-1) === '--help' ? '--help ' : ''}ends as usual if nobody reads its output`, async () => {
-    // The reader is gone before anything is written: it closes its end, and then lets the writer begin.
+    // The reader closes its end before the writer starts, so every write fails.
     const script = `mkfifo "${at(`go-${args[0]}`)}"; { read -r < "${at(`go-${args[0]}`)}"; "$@"; echo "ended $?" >&2; } | { exec 0<&-; echo > "${at(`go-${args[0]}`)}"; }`;
     expect((await inShell(script, args)).stderr).toBe(`ended ${code}\n`);
   });

@@ -41,7 +41,7 @@ beforeAll(() => {
 });
 afterAll(() => filled[Symbol.dispose]());
 
-/** Bytes with something wrong: cut off, turned, or empty. */
+/** Damaged bytes: cut off, changed, or empty. */
 function damaged(bytes: Buffer, prng: Prng): Buffer {
   const copy = Buffer.from(bytes);
   if (prng.chance(0.5)) return copy.subarray(0, prng.below(copy.length));
@@ -172,7 +172,7 @@ function mistakeOf(seed: number, folder: string): Mistake {
   return { seed, args, data, input, output };
 }
 
-/** Runs a command to its end, and stops a server as soon as it is ready. */
+/** Runs a command until it exits, and stops a server as soon as it is ready. */
 async function outcome(args: string[]) {
   const child = Bun.spawn([...command, ...args], { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const stdout = (async () => {
@@ -192,7 +192,7 @@ const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: fals
 const namesIn = (directory: string): string[] =>
   statSync(directory, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(directory) : [];
 
-/** Names of unfinished files. Lock files stay: a removed one may belong to another process. */
+/** Names of unfinished files. Lock files stay, because a removed one may belong to another process. */
 const unfinished = (...directories: string[]): string[] =>
   directories.flatMap(namesIn).filter((name) => /\.partial|^rebuild$|^index\.new/.test(name));
 

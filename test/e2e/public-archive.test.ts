@@ -82,7 +82,7 @@ const CHAIN = [
   '/stackside/v1/contracts',
   '/metadata/v1/ft',
 ];
-/** Routes with times of receipt: only two servers of one log give equal answers. */
+/** Routes with times of receipt: only two servers with the same journal give equal answers. */
 const ALL = [...CHAIN, '/extended/v1/tx/mempool?limit=50', '/extended/v3/mempool/transactions?limit=50'];
 
 async function answers({ api }: Server, routes: readonly string[]): Promise<Record<string, string>> {
@@ -106,7 +106,7 @@ test('a new server starts from a static web server, gives equal answers, and fol
   expect(after).toEqual(await answers(first, CHAIN));
   expect(after['/extended/v2/blocks/latest']).not.toBe(before['/extended/v2/blocks/latest']);
   await second.stop();
-  // The same command is the service's command ever after.
+  // The same command also starts the server later.
   const again = await startServer('serve', ...given);
   expect(await answers(again, CHAIN)).toEqual(after);
   await again.stop();
@@ -198,7 +198,7 @@ test('without a key, or with another, nothing is restored', async () => {
   }
 });
 
-/** A certificate for a host, which no authority signed. @returns the paths of it and of its key */
+/** Creates a self-signed certificate for a host. @returns the paths of the certificate and its key */
 function certificate(name: string, host: string): { cert: string; key: string } {
   const files = { cert: at(`${name}.pem`), key: at(`${name}.key`) };
   const { exitCode, stderr } = Bun.spawnSync([

@@ -101,7 +101,7 @@ beforeAll(async () => {
     action: { type: 'http_post', url: target.url },
   };
   writeFileSync(at('hook.json'), JSON.stringify(hook));
-  // The machine that is lost.
+  // The machine that will be lost.
   const server = await serve(at('lost'));
   await postEvents(blocks.slice(0, 1), server.events);
   expect((await hooks(server, at('lost'), 'add', at('hook.json'))).code).toBe(0);

@@ -191,7 +191,7 @@ test('stackside serve stopped and started again continues where it was', async (
 
 test('a client of long polling that fetches nothing does not delay the end', async () => {
   const directory = temporaryDirectory();
-  // Without an answer from the client, its connection would last for ten minutes.
+  // If the client doesn't answer, its connection stays open for ten minutes.
   const flags = ['--data', directory.path, '--log-level', 'error', '--ping-interval', '300'];
   const running = await startServer('serve', ...flags);
   const polling = `${running.api}/socket.io/?EIO=4&transport=polling`;

@@ -28,7 +28,7 @@ async function settingsIn(environment: Environment, ...flags: string[]): Promise
 
 const serving = settingsOfCommand('serve');
 
-/** Texts; each setting accepts one of them that isn't its default. */
+/** Texts to try as values. Each setting accepts one of them that isn't its default. */
 const texts = [
   ...['1', '0', '2', '0.7', '70', '2000000', 'false', 'true', 'off', 'open', 'read', 'debug', 'json', 'mainnet'],
   ...['2027-06-30', 'http://127.0.0.1:2', '10.0.0.0/8', '11'.repeat(32), 'ST000000000000000000002AMW42H.token::token'],

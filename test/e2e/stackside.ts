@@ -5,7 +5,7 @@ import { spawnedWithStdout } from '../support/servers/spawned.ts';
 
 const named = process.env.STACKSIDE_BINARY;
 
-/** The executable that STACKSIDE_BINARY names; null if tests run the source. */
+/** The executable that STACKSIDE_BINARY names, or null if tests run the source. */
 export const executable: string | null = named === undefined ? null : resolve(named);
 
 /**
@@ -36,7 +36,7 @@ export const failureOf = ({ code, stderr }: Finished): string | null =>
 /** Runs a command to its end. */
 export const stackside = (...args: string[]): Promise<Finished> => stacksideIn({}, ...args);
 
-/** Like the one above, with variables. */
+/** Runs a command like the function above, with additional variables. */
 export async function stacksideIn(environment: Environment, ...args: string[]): Promise<Finished> {
   const env = { ...process.env, ...environment };
   const child = Bun.spawn([...command, ...args], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
@@ -54,7 +54,7 @@ export interface Server {
   pid: number;
   /** The exit code, once the process is gone. */
   ended: Promise<number>;
-  /** Answers when the process is gone. */
+  /** Resolves when the process has exited. */
   stop(signal?: NodeJS.Signals): Promise<number>;
   /** The text of stderr, after the process ended. */
   log(): Promise<string>;
@@ -64,7 +64,7 @@ export interface Server {
 export const startServer = (name: 'serve' | 'demo', ...args: string[]): Promise<Server> =>
   startServerIn({}, name, ...args);
 
-/** Like the one above, with variables. */
+/** Starts a command like the function above, with additional variables. */
 export async function startServerIn(
   environment: Environment,
   name: 'serve' | 'demo',

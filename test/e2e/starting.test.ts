@@ -1,6 +1,6 @@
 /**
- * Real processes start in each situation that an operator may meet, and each surface must show the same state. A demo simulates
- * the node, and the tests pass its events on.
+ * Real processes start in each situation that an operator may meet, and every interface must show the same state. A
+ * demo simulates the node, and the tests forward its events.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -53,7 +53,7 @@ const isBlock = ({ path }: NodeEvent): boolean => path === '/new_block';
 const heightOf = ({ body }: NodeEvent): number => (JSON.parse(body) as { block_height: number }).block_height;
 const heights = (): number[] => sent.filter(isBlock).map(heightOf);
 
-/** Has the node do something. @returns its events, once it has sent all of them */
+/** Makes the node perform an action. @returns its events, once the node has sent all of them */
 async function steer(command: 'mine' | 'fork' | 'bitcoin', body: object = {}): Promise<NodeEvent[]> {
   const before = sent.length;
   const answer = await fetch(`${node.api}/stackside/v1/devnet/${command}`, {
@@ -137,18 +137,20 @@ async function readiness({ api }: Server): Promise<Readiness & { status: number 
   return { status: response.status, ...((await response.json()) as Readiness) };
 }
 
-/** The first and the last state of a server. It may have looked at itself in between, while it took events. */
+/**
+ * The first and the last state of a server. The server may have checked its state in between, while it received events.
+ */
 const ends = (states: readonly string[]) => [states[0], states.at(-1)];
 
-/** Heights move between two questions. */
+/** Heights change between two requests. */
 const withoutNumbers = (text: string | null): string | null => text?.replaceAll(/\d[\d,]*/g, 'N') ?? null;
 
-/** Waits for a state, then compares all its surfaces with the expected ones. */
+/** Waits for a state, then compares all interfaces with the expected states. */
 async function expectSays(server: Server, data: string, expected: Said): Promise<Readiness> {
   const { status, from, ...standing } = expected;
   await until(async () => (await readiness(server)).state === standing.state, `the state ${standing.state}`);
   const ready = await readiness(server);
-  // A copy: the comparison puts the matchers into its subject.
+  // A copy, because the comparison puts the matchers into its subject.
   expect({ ...ready }).toMatchObject({ status, ready: status === 200, ...standing });
   const { state, next, observer } = ready;
   const same = { ready: ready.ready, state, reason: withoutNumbers(ready.reason), next, observer };

@@ -1,9 +1,9 @@
-/** The first minute in a real terminal. */
+/** The first minute of a server in a real terminal. */
 import { expect, test } from 'bun:test';
 import { until } from '../support/time/until.ts';
 import { command, temporaryDirectory } from './stackside.ts';
 
-/** Runs a server in a terminal until something is there, then ends it. @returns all that was written */
+/** Runs a server in a terminal until a condition is true, then stops it. @returns the complete output */
 async function inTerminal(args: readonly string[], holds: (written: string) => boolean, variables = {}) {
   let written = '';
   const decoder = new TextDecoder();

@@ -51,7 +51,7 @@ const answer = async (server: Server, path: string) => {
   return { status: response.status, etag: response.headers.get('etag'), body: await response.text() };
 };
 
-/** On a new connection each time, which any of the threads may get. */
+/** Each request opens a new connection, which any of the threads may accept. */
 async function answers(server: Server, path: string) {
   const all = await Promise.all(Array.from({ length: 12 }, () => answer(server, path)));
   return [...new Set(all.map((one) => JSON.stringify(one)))];
@@ -88,7 +88,8 @@ describe('threads, and two processes that only read', () => {
   });
 
   test('give equal answers after further writes', async () => {
-    // The thread that accepts events commits them before it reads; others may see them some milliseconds later.
+    // The thread that accepts events commits them before it reads. Other threads may see the events some milliseconds
+    // later.
     await fetch(`${writer.events}/ready`);
     await expectTheSame();
     const { body } = await answer(readers[0]!, '/extended');

@@ -133,7 +133,7 @@ interface Answered {
   stacker_set: { signers: [{ weight: number }] };
 }
 
-/** A JSON answer with something else in it. */
+/** Changes a JSON response. */
 const changed = async (answer: Response, change: (body: Answered) => void): Promise<Response> => {
   const body = (await answer.json()) as Answered;
   change(body);
@@ -376,7 +376,7 @@ test('a fork between two requests stops the comparison instead of reporting a di
   }
   const after = memoryIndex(posted.map(received));
   let reads = 0;
-  /** The fork comes after the first facts. */
+  /** The fork comes after the first comparison data. */
   const forking: Snapshots = {
     ...before,
     read: (request) => (++reads > 12 ? after : before).read(request),

@@ -97,7 +97,7 @@ test('the load of a tenure is the sum of its blocks, newest tenure first', async
     const newest = page?.items ?? [];
     expect(loads.reduce((total, { runtime }) => total + runtime, 0)).toBe(sum(({ cost }) => cost.runtime));
     expect(loads.reduce((total, { writeLength }) => total + writeLength, 0)).toBe(sum(({ cost }) => cost.writeLength));
-    // Each begins with the block that holds its change of tenure.
+    // Each starts with the block that contains its change of tenure.
     let at = 0;
     for (const { blocks: length } of loads) {
       at += length;

@@ -41,7 +41,7 @@ const bodyOf = ({ body }: NodeEvent) => JSON.parse(body) as BlockBody;
 const isBlock = ({ path }: NodeEvent) => path === '/new_block';
 const ofTheChain = ({ path }: NodeEvent) => isBlock({ path } as NodeEvent) || path === '/new_burn_block';
 
-/** Fills up to a block, as a server does with the parent of a refused one. */
+/** Fills up to a block, as a server does with the parent of a rejected block. */
 async function fill(open: OpenIngest, chain: SimulatedChain, id: string, lie: Lie = honest, from = 0): Promise<Filled> {
   const node = new ThrottledNode(rpcOf(served(chain), lie), atOnce);
   const snapshots = openSnapshots(open.directory);
@@ -92,8 +92,8 @@ function bitcoinOf(chain: SimulatedChain): Set<string> {
 const burnHashOf = ({ body }: NodeEvent): string => JSON.parse(body).burn_block_hash;
 
 /**
- * Whether the last Bitcoin block that a node announced is its newest, and none was higher. A real node has one chain of Bitcoin; the
- * Bitcoin of a simulated one follows the highest Stacks block.
+ * Returns true if the last announced Bitcoin block is the node's newest, and none was higher. A real node has one
+ * Bitcoin chain. The simulated Bitcoin chain follows the highest Stacks block.
  */
 function endsOnItsBitcoin(chain: SimulatedChain, events: readonly NodeEvent[]): boolean {
   const announced = events.filter((event) => !isBlock(event));
@@ -105,7 +105,7 @@ function endsOnItsBitcoin(chain: SimulatedChain, events: readonly NodeEvent[]): 
 
 const burnTables = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
 
-/** The event that fills a Bitcoin block: without the payouts, which no RPC interface has. */
+/** Returns the event that fills a Bitcoin block, without the payouts, which no RPC interface returns. */
 function filledBurnBlock(event: NodeEvent): NodeEvent {
   const { burn_block_hash, burn_block_height, consensus_hash, parent_burn_block_hash } = JSON.parse(event.body);
   const hashes = { burn_block_hash, burn_block_height, consensus_hash, parent_burn_block_hash };
@@ -195,7 +195,7 @@ function grownStraight(blocks: number): { chain: SimulatedChain; events: NodeEve
   return { chain, events: events.filter(ofTheChain) };
 }
 const straight = grownStraight(60);
-/** The place in the stream of the first event of a block. */
+/** Returns the position of a block's first event in the stream. */
 const placeOf = (height: number): number =>
   straight.events.findIndex((event) => isBlock(event) && bodyOf(event).block_height === height);
 
@@ -212,7 +212,7 @@ test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin bloc
     using db = new Database(indexPath(directory), { readonly: true });
     return db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${query}`).get()?.n ?? 0;
   };
-  // All of it is in the gap.
+  // The gap contains all of it.
   expect(
     counted(whole.path, "contracts c JOIN principals p ON p.id = c.contract_id WHERE p.address LIKE '%.pox-5'"),
   ).toBe(1);
@@ -259,7 +259,7 @@ const changed = async (answer: Response, change: (body: never) => void): Promise
   return new Response(exactJson(body), { status: answer.status });
 };
 
-/** The height of the block of an address. */
+/** Returns the height of the block in a URL. */
 const heightOf = ({ pathname, searchParams }: URL): number =>
   straight.chain.block(`0x${searchParams.get('tip') ?? pathname.split('/').at(-1)}`)?.height ?? -1;
 

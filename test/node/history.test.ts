@@ -18,14 +18,16 @@ import { atOnce, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 
 const boots: readonly string[] = Object.values(BOOT_ADDRESS);
 
-/** A lock that the node ended below the first block, by a Bitcoin block of an extended tenure, is none. */
+/**
+ * Compares balances without locks that the node ended below the first block, by a Bitcoin block of an extended tenure.
+ */
 function comparable(principal: string, { balance, locked, unlockHeight, nonce }: AccountFacts, view: number) {
   const isLocked = locked > 0n && unlockHeight > view;
   const stx = isLocked ? { balance, locked, unlockHeight } : { balance: balance + locked };
   return { principal, ...stx, ...(boots.includes(principal) ? {} : { nonce }) };
 }
 
-/** Compares an index with its node in every fact. */
+/** Compares all data of an index with its node. */
 async function agrees(directory: string, chain: SimulatedChain): Promise<void> {
   const snapshots = openSnapshots(directory);
   try {

@@ -75,7 +75,7 @@ test('keys and cookies of this server stay here, and the service sets none', asy
   expect(received.get('via')).toMatch(/^1\.1 stackside-[0-9a-f]{16}$/);
   for (const name of ['set-cookie', 'clear-site-data', 'x-hop'])
     expect([name, headers.get(name)]).toEqual([name, null]);
-  // A page of the service is none of this server's, though its address is.
+  // A page of the other service isn't one of this server's pages, although the address is this server's.
   expect(headers.get('content-security-policy')).toBe('sandbox');
   expect([headers.get('x-from'), headers.get('access-control-allow-origin')]).toEqual(['service', '*']);
 });

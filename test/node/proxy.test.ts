@@ -1,4 +1,4 @@
-/** The node's routes through the server, with a small node of the test's own. */
+/** The node's routes through the server, with a small fake node. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import {

@@ -9,7 +9,7 @@ import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { until } from '../support/time/until.ts';
 
-/** Posts one event to a receiver that fails to take it. */
+/** Posts one event to a receiver that fails to store it. */
 async function refused(error: Error, given: { fill?: () => void } = {}) {
   const said: unknown[] = [];
   const log = (event: ReceiverEvent): void => void said.push(event);
@@ -89,7 +89,7 @@ test("missing blocks that the node won't send again are logged once, with the re
     log: (event) => void said.push(event),
   });
   for (let times = 0; times < 3; times++) await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
-  // While they are filled, fewer are missing.
+  // While the server fills blocks, fewer are missing.
   missing.from = 7;
   await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
   expect(said.filter(({ event }) => event === 'blocks_missing')).toEqual([

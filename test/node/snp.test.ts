@@ -1,4 +1,4 @@
-/** Events of stacks-node-publisher, over a real Redis and a broker that the test plays. */
+/** Events of stacks-node-publisher, over a real Redis and a broker that the test implements. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { SQL } from 'bun';
@@ -42,7 +42,7 @@ function canBeRead(path: string, text: string): boolean {
   }
 }
 
-/** Waits of a subscriber end at the next turn, and no answer is late. */
+/** A subscriber's waits end at the next turn, and no response is late. */
 const eager: Clock = {
   ...systemClock,
   after(milliseconds, call) {
@@ -75,7 +75,7 @@ describeWith('Redis', hasRedis, () => {
     port?: number;
     around?: (intake: Intake) => Intake;
     skip?: number[];
-    /** The host of a cluster that takes the events. */
+    /** The cluster host that receives the events. */
     host?: Pick<ClusterHost, 'receive' | 'caughtUp'>;
   }
 
@@ -254,7 +254,7 @@ describeWith('Redis', hasRedis, () => {
     await broker.publish(events[6]!);
     await reached(subscriber, 7);
     expect([reasons(subscriber), subscriber.named('snp_gap')]).toEqual([['start', 'gap'], []]);
-    // Numbers that were never given.
+    // Numbers that the broker never assigned.
     await broker.publish(events[7]!, 10);
     await reached(subscriber, 18);
     expect(subscriber.named('snp_gap')).toEqual([{ event: 'snp_gap', after: '7-0', next: '18-0' }]);
@@ -280,7 +280,7 @@ describeWith('Redis', hasRedis, () => {
     expect(broker.handshakes.at(-1)).toMatchObject({ last_message_id: '' });
     expect(subscriber.named('snp_failing')).toMatchObject([{ remedy: expect.stringContaining('import a recording') }]);
     expect(subscriber.counted().sequence).toBe(next);
-    // The publisher has the block again.
+    // The publisher sends the block again.
     open.ingest.receive(events[block]!);
     await reached(subscriber, events.length);
     await until(() => subscriber.failing() === null, 'the end of the turn that succeeds');
@@ -435,7 +435,7 @@ describeWith('Redis', hasRedis, () => {
     expect(log.entries.slice(entries).map(({ text }) => text)).toEqual(['"news"']);
   });
 
-  /** Cuts one of so many pieces of bytes, before or after it arrives. */
+  /** Cuts the connection at one piece in this number on average, before or after the piece arrives. */
   function nowAndThen(seed: number, pieces: number): () => Fate {
     const prng = new Prng(`cuts/${seed}`);
     return () => (prng.below(pieces) > 0 ? 'passed' : prng.chance(0.5) ? 'lost' : 'last');
@@ -538,7 +538,8 @@ describeWith('Redis', hasRedis, () => {
 
   describeWith('PostgreSQL', hasPostgres, () => {
     test('events that the publisher parsed, kept as jsonb and read back are taken, and rounded fields are logged once', async () => {
-      // A pool's stack-stx on Bitcoin, late in this chain, has 2^128 - 1 as its most; another has an authorization that is large.
+      // A pool's stack-stx on Bitcoin, late in this chain, has a maximum of 2^128 - 1. Another transaction has a large
+      // authorization.
       const whole = [...devnetEvents({ seed: 5, blocks: 90, accounts: 6, transactionsPerBlock: 1 })]
         .map(received)
         .map((event) => ({ ...event, text: event.text.replace(/("auth_id":)\d+/, `$1${2n ** 64n + 1n}`) }));
@@ -558,7 +559,7 @@ describeWith('Redis', hasRedis, () => {
         direct.ingest.receive({ ...event, text });
       }
       direct.ingest.close();
-      /** The text of a Bitcoin block is kept as it came. */
+      /** The text of a Bitcoin block is stored as received. */
       const ofChain = (directory: string) => ({ ...tables(directory), burn_blocks: [] });
       const expectedTables = ofChain(direct.directory);
       for (const write of [(text: string) => text, (text: string) => JSON.stringify(JSON.parse(text))]) {

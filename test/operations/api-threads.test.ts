@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { apiThreadCount } from '../../src/commands/serve/api-threads.ts';
 import { serving } from '../support/servers/serving.ts';
 
-/** Milliseconds that the metrics of a thread are waited for. */
+/** Time limit for the metrics of a thread, in milliseconds. */
 const WAIT = 2_000;
 
 test("a wait for a thread's metrics stops when they arrive, so that it can't delay the end of the process", async () => {

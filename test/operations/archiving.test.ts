@@ -67,7 +67,7 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
   return {
     ...{ clock, log, rounds, world, status, stop },
     isStopped: () => isStopped,
-    /** Lets a wait pass, and the round that follows, until it waits again. */
+    /** Ends a wait, and returns when the next round has finished and waits again. */
     async pass(wait = EVERY, next = EVERY): Promise<void> {
       clock.pass(wait);
       await until(() => clock.waiting(next) === 1, `a wait of ${next} ms`);
@@ -141,7 +141,7 @@ test.each(['before', 'while'] as const)('a round that never ends is ended %s the
   await until(() => clock.waiting(2_000) === 1 && rounds.length === 1);
   expect(isStopped()).toBe(false);
   clock.pass(2_000);
-  // As the thread does when it is ended.
+  // As the thread does when it is stopped.
   await until(isStopped);
   reject(refused);
   await stopped;

@@ -1,4 +1,4 @@
-/** `serve --archive-base`: the times of bases, the host that makes them, and failures. */
+/** `serve --archive-base`: the times of snapshots, the host that makes them, and failures. */
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';

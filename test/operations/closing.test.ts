@@ -6,7 +6,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { serving } from '../support/servers/serving.ts';
 
-/** An environment that notes which parts of a server close, in their order. */
+/** Returns an environment that records which parts of a server close, in order. */
 function watchedClosing(): { closed: string[]; environment: Partial<Environment> } {
   const closed: string[] = [];
   const { listen, openSnapshots, connect } = realEnvironment;

@@ -39,7 +39,7 @@ let original: string;
 /** The chain's tables of the archive's own server. */
 let expected: ReturnType<typeof chainTables>;
 beforeAll(async () => {
-  // With commands, which a follower ignores.
+  // The archive contains commands, which a follower ignores.
   const source = await logWithCommands(sent);
   made.push(source);
   original = folder();
@@ -47,7 +47,9 @@ beforeAll(async () => {
   expected = chainTables(source.path);
 });
 
-/** Left out of the comparison: receipt times of pending transactions, and commands, because servers differ in them. */
+/**
+ * Excluded from the comparison: receipt times of pending transactions, and commands, because servers differ in them.
+ */
 const LOCAL = /mempool|pending|hook|deliver|outbox|faucet|change|progress|console|secret|nonce_rivals|consumer/;
 const chainTables = (directory: string) =>
   Object.fromEntries(Object.entries(tables(directory)).filter(([name]) => !LOCAL.test(name)));
@@ -85,7 +87,7 @@ function follower(
     claim: async () => noLease,
     log: (event) => logged.push(event),
   });
-  /** Lets time pass, then begins the next look. */
+  /** Lets time pass, then starts the next look. */
   async function begin(after = 0): Promise<void> {
     if (after > 0) clock.pass(after);
     await until(() => clock.waiting(LOOK_MS) === 1, 'the wait for the next look');
@@ -95,7 +97,7 @@ function follower(
     ...{ directory, ingest, logged, post },
     offered: () => offered,
     begin,
-    /** Lets time pass, then waits until the next look begins and ends. */
+    /** Lets time pass, then waits until the next look has started and ended. */
     async look(after = 0) {
       await begin(after);
       await until(() => clock.waiting(LOOK_MS) === 1, 'the end of the look');
@@ -120,7 +122,7 @@ test('a server whose node sends nothing catches up with the archive, and ignores
     expect(server.logged).toEqual([
       { event: 'archive_followed', place: original, blocks: 40 - heightOf(newest), height: 40 },
     ]);
-    // Nothing is read twice.
+    // The server reads nothing twice.
     const offered = server.offered();
     await server.look();
     expect([server.offered(), server.logged.length]).toEqual([offered, 1]);

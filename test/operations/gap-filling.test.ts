@@ -39,7 +39,10 @@ function server(open: OpenIngest, { lie = honest, claim = async () => noLease as
   const intake = eventIntake({ receive, log, fill: filling.fill });
   return {
     said,
-    /** Posts a block; a refused one as often as a node does, until it is accepted or no more is to come. */
+    /**
+     * Posts a block. If the server rejects it, posts it again as a node does, until it is accepted or no more filled
+     * blocks can arrive.
+     */
     post: async (block: NodeEvent) => (await intake(received(block))).outcome,
     wait: (milliseconds: number) => {
       now += milliseconds;

@@ -48,10 +48,10 @@ const node = Bun.serve({
 });
 afterAll(() => node.stop(true));
 
-/** Periods of at least a minute don't concern the start of a history. */
+/** Periods of at least a minute don't affect the start of a history. */
 const UPKEEP_MS = 60_000;
 
-/** The waits of the history's start are short. */
+/** Waits during the start of the history are short. */
 const clock = {
   ...realEnvironment.clock,
   after: (milliseconds: number, call: () => void) =>
@@ -134,7 +134,7 @@ test('without a token, a history starts at the first posted block, and accounts 
     await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
     isAway = (path) => path.startsWith('/v2/accounts');
     const before = server.said.length;
-    // An account that no block touched yet.
+    // An account that no block has touched yet.
     await server.post(mine(6));
     await until(async () => (await server.metric('stackside_account_lookups_pending')) > 0);
     await until(() => server.said.slice(before).some(({ event }) => event === 'accounts_not_asked'));

@@ -145,7 +145,7 @@ describe('over a chain', () => {
   test('the event port also serves /metrics, /health and /ready', async () => {
     const seen = await metrics(server.events);
     expect(seen.get('stacks_block_height')).toBe(12);
-    // Nobody posts an event: the request for the metrics itself is none.
+    // No event arrives, and the request for the metrics doesn't count as one.
     expect(seen.get('stackside_events_in_flight')).toBe(0);
     expect((await fetch(`${server.events}/health`)).status).toBe(200);
     expect((await fetch(`${server.events}/ready`)).status).toBe(200);
@@ -187,7 +187,7 @@ test.each(['mainnet', 'testnet'] as const)(
       });
       expect(await readyAt(alone, 1_800)).toMatchObject(stale);
       expect((await metrics(alone.api)).get('stackside_node_reachable')).toBe(0);
-      // A clock that was set back.
+      // The clock was set back.
       const body = { tip_age_seconds: 0 };
       expect(await readyAt(alone, -last / 1_000)).toMatchObject({ status: 200, body });
     }

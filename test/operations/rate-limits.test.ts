@@ -85,7 +85,7 @@ describe.each([
     expect(Number(last.headers.get('retry-after'))).toBeWithin(1, 6);
     expect(await last.json()).toMatchObject({ statusCode: 429, code: 'RATE_LIMIT' });
     expect(last.headers.get('access-control-allow-origin')).toBe('*');
-    // Others are answered, and so is who has a key.
+    // Other clients still get responses, and so does a client with a key.
     expect((await ask('/extended/v2/blocks', from('192.0.2.2'))).status).toBe(200);
     const own = await ask('/extended/v2/blocks', { ...from('192.0.2.1'), 'x-api-key': 'key-of-alice' });
     expect([own.status, own.headers.get('ratelimit-policy')]).toEqual([200, '"key";q=40;w=60']);

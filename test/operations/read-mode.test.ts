@@ -54,7 +54,7 @@ for (const threads of ['0', '1']) {
     expect(await readyWhen(reader, ({ reason }) => reason !== null)).toMatchObject([503, { reason: missing }]);
     rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
     expect(await readyWhen(reader, ({ height }) => height === 5)).toMatchObject([200, { reason: null }]);
-    // In the place of a file that is there.
+    // A new file in the place of the existing one.
     rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
     {
       using writer = openAt(directory.path);

@@ -86,9 +86,9 @@ test("open access is only for this server's pages and for programs, and a server
   expect(await statusOf({ 'sec-fetch-site': 'cross-site' })).toBe(403);
   expect(await statusOf({ origin: 'http://evil.example' })).toBe(403);
   expect(await statusOf({ host: 'evil.example' })).toBe(421);
-  // No form can send JSON.
+  // An HTML form can't send JSON.
   expect((await open.get(PATH, { method: 'POST', body: '{"query":"SELECT 1"}' })).status).toBe(415);
-  // The query's process ended without a word.
+  // The query's process ended without any output.
   expect(await statusOf({})).toBe(503);
   await using reading = await serving({ mode: 'read' }, server.directory);
   expect((await reading.get(PATH, withBody({ query: 'SELECT 1' }))).status).toBe(503);
@@ -176,7 +176,7 @@ const asked = (query: string): AskedQuery => ({
   timeout: SQL_LIMITS.seconds,
 });
 
-/** A process that prints lines, and then ends once it may. */
+/** A process that prints lines, and ends when the test allows it. */
 const answering = (lines: readonly object[], ended: Promise<void> = Promise.resolve()): OwnProcess => ({
   lines: (async function* () {
     for (const line of lines) yield JSON.stringify(line);

@@ -308,7 +308,7 @@ test('the last hour is recorded in intervals of ten seconds', () => {
       cpuShare: 0.5,
     },
   ]);
-  // The next interval counts from the end of this one.
+  // The next interval starts at the end of this one.
   for (let event = 0; event < 5; event++) events.answered('/new_block', 'taken' as never, 1);
   hooks.delivered += 3;
   hooks.failed += 2;
@@ -346,7 +346,7 @@ test('the time until the disk is full follows from its loss in a day, and is nul
     bytesPerDay: -6_000_000_000,
     fullInSeconds: null,
   });
-  // A day later nothing older counts.
+  // A day later, older values no longer count.
   for (let at = 15_000; at <= 15_000 + 86_400; at += 300) measured(at, 50_000_000_000);
   expect(space.growth()).toEqual({ seconds: 86_400, bytesPerDay: 0, fullInSeconds: null });
 });
