@@ -11,7 +11,7 @@ const routes = resources(VERSION, systemClock.now, noFaucets)
   .flat()
   .filter(({ method, path }) => method === 'GET' && !path.startsWith('/extended/v1/faucets/'));
 
-/** Path and query with the examples of the parameters that the route needs, and with those that it may have. */
+/** Paths and queries with examples of the required parameters, and with the optional ones. */
 const targets = routes.flatMap((route) => {
   const { parameters } = route.detail;
   const example = ({ name, example }: (typeof parameters)[number]) => [name, example] as const;

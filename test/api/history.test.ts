@@ -350,8 +350,8 @@ class Both implements Disposable {
 }
 
 /**
- * Whether later events leave the blocks below the beginning alone: no block comes there, and the node announces no transaction
- * with a nonce that a canonical block used there. Such a transaction stays pending, because the index doesn't know about the nonce.
+ * Reports whether later events leave the blocks below the start unchanged: no block arrives there, and no announced transaction has
+ * a nonce that a canonical block used there. Such a transaction stays pending, because the index doesn't know about the nonce.
  */
 function isApart(all: readonly NodeEvent[], { height, events }: Beginning): boolean {
   const tree = new BlockTree();
@@ -400,8 +400,8 @@ test(
           }
         }
       }),
-      // Transactions of a block that had lost where the index began are pending, or compete with others.
-      // The second chain has a contract that holds STX and was deployed below the beginning.
+      // Transactions of an orphaned block at the index's start are pending, or compete with others.
+      // The second chain has a contract that holds STX and was deployed below the start.
       // In the third, the node announces transactions before the first block.
       {
         seen,

@@ -179,7 +179,7 @@ describe('blocks', () => {
     } as never);
   });
 
-  // The query, the expected heights, and those of the newer and the older page.
+  // The query, the expected heights, and the heights of the newer and the older page.
   test.each([
     ['', [3, 2, 1], null, null],
     ['limit=0', [3, 2, 1], null, null],

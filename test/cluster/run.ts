@@ -197,7 +197,7 @@ class Run {
 
   /** @returns whether the event was acknowledged to the node */
   async #post(host: SimulatedHost, { path, body }: NodeEvent, prng: Prng): Promise<boolean> {
-    // Each host has its own clock, which may be behind the others.
+    // Each host has a separate clock, which may be behind the others.
     const skew = host.name.length * 7 + prng.below(3_000);
     const receivedAt = Math.floor(this.world.time - skew) * MICROSECONDS;
     const answer = await host.post({ path, text: body, receivedAt });

@@ -1,7 +1,7 @@
 /**
  * The k-th SQLite call fails while an event is accepted: for each event, every k, with a random failure. The files equal
  * those of an undisturbed run. The suite draws a few; with STACKSIDE_RUNS=250000 each of more than 400 events is
- * accepted once for every call. STACKSIDE_SEED draws other ways to fail.
+ * accepted once for every call. STACKSIDE_SEED selects other failures.
  */
 import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';

@@ -45,7 +45,7 @@ const FOUND = '/extended/v1/tx?limit=2&type=smart_contract&offset=4&start_time=1
 
 /**
  * More pages that a request may read of the long chain than of the short one: trees are higher, the balance
- * of an account comes from up to 64 transactions after a checkpoint, and rows differ in length. What walks a table or an
+ * of an account comes from up to 64 transactions after a checkpoint, and rows differ in length. A request that walks a table or an
  * index of all transactions reads hundreds more.
  */
 const SOME = 80;

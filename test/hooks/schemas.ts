@@ -14,7 +14,7 @@ type Schema = Record<string, unknown>;
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
 const leaves: Readonly<Record<string, TSchema>> = {
-  // Epoch 4.0 brought a word that the client doesn't know yet.
+  // Epoch 4.0 added a status that the client doesn't support yet.
   status: Type.Union([published.StacksStatusSchema, Type.Literal('problematic_skipped')]),
   execution_cost: published.StacksExecutionCostSchema,
 };

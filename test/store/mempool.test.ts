@@ -31,7 +31,7 @@ interface Standing {
 }
 
 const pending: Standing = { state: 0, by: null };
-/** The chain has it, and the mempool no more. */
+/** The chain contains the transaction, and the mempool no longer does. */
 const mined = undefined;
 const replacedBy = (one: Transaction): Standing => ({ state: -10, by: one.id });
 /** The standing after the node also dropped the transaction, in favour of another. */

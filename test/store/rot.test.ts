@@ -62,8 +62,8 @@ function isNoticed(directory: string, deep = true): boolean {
 }
 
 /**
- * Bits of a file, so many as are to be tried, of chance, from its beginning to its end: half of them all over it, half in
- * bytes that hold something.
+ * Returns random bits of a file to flip, from its start to its end: half of them anywhere, half in
+ * bytes that aren't zero.
  */
 function bitsOf(bytes: Buffer, name: string, usual: number): number[] {
   const prng = new Prng(`rot/${name}/${firstSeed}`);

@@ -119,7 +119,7 @@ export const casesOf = (usual: number): number => Math.max(1, Math.ceil((usual *
 /** Whether everything is tried, as nightly and before a release. */
 export const isFullRun = PER_CENT >= 1000;
 
-/** For tests whose cases STACKSIDE_RUNS multiplies: longer than anybody would wait. Milliseconds. */
+/** Timeout for tests whose cases STACKSIDE_RUNS multiplies, in milliseconds: long enough for any run. */
 export const timeout = 24 * 3_600_000;
 
 /** Characters of a failure that a test prints; all of a longer one are in a file. */

@@ -1,4 +1,4 @@
-/** A stand-in for the Clarity engine, in a directory: its contracts do what their functions are named after. */
+/** A stand-in for the Clarity engine, in a directory: the names of its contracts' functions describe their effects. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { clarity } from '../../src/codec/clarity-encode.ts';

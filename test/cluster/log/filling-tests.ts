@@ -117,7 +117,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
       expect(early.ended).toEqual([expect.objectContaining(refusal)]);
     }
     {
-      // A host whose settings name no chain learns it by its node's first block with a signed transaction, too late for the one before.
+      // A host without a configured chain learns it from its node's first block with a signed transaction, too late for the block before.
       await using unnamed = await open(null);
       await unnamed.follow(entryOf(1));
       const outcomes = await Promise.allSettled(blocks.map((event) => unnamed.host.receive(event)));

@@ -1,5 +1,5 @@
 /**
- * Hostile clients send invalid messages to every listener of the program, those of the main thread and of an API thread: the
+ * Hostile clients send invalid messages to every listener of the program, on the main thread and on an API thread: the
  * program continues and answers all other clients. The environment is hostile as well: it names a proxy, which must get no
  * request. STACKSIDE_RUNS for more messages, STACKSIDE_SEED for others.
  */

@@ -207,7 +207,7 @@ export const oneOf: Readonly<Record<string, readonly string[]>> = {
 /** How often a URL gives one of those, and no other. */
 const GIVEN = 0.9;
 
-/** The share of optional parameters that a URL gives. Cursors are never given: each belongs to its own list. */
+/** Share of the optional parameters in a URL. URLs never contain cursors, because each cursor belongs to one list. */
 const OPTIONAL = 0.2;
 
 /** A path of the route with its query, every parameter with a value of its form. */

@@ -146,7 +146,7 @@ const propertiesOf = (route: Route): Readonly<Record<string, unknown>> => {
 export const cursorRoutes = (): readonly Route[] =>
   routeTable().filter(({ detail }) => detail.parameters.some(({ name }) => name === 'cursor'));
 
-/** Ends the name of an offset: before it stands what else of an answer the offset is in. */
+/** The end of an offset's name. The name starts with the part of the answer that contains the offset. */
 const OFFSET = /offset$/;
 
 /** The words that a parameter may be, and a switch is turned on; null for one that names a subject. */
@@ -160,7 +160,7 @@ function takesOrder(route: Route): boolean {
   return words.includes('asc') && words.includes('desc');
 }
 
-/** Names of the parameters by which a list that has several orders is sorted. */
+/** Names of the parameters that choose the sort key of a list. */
 const SORTED_BY = /^(sort|order)_by$/;
 
 /** Returns the routes whose lists have both orders. */
@@ -577,7 +577,7 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
         ],
       ),
     ],
-    // A bond for each block, in which several register; and signers, one of which everybody stakes through.
+    // A bond for each block, with several registrations; and signers, one of which all stakers use.
     [
       bonds.setup(n),
       ...users.map(({ address }) => bonds.allow(n, address)),

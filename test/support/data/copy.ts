@@ -12,7 +12,7 @@ export function copyFile(from: string, to: string): void {
   db.run('VACUUM INTO ?1', [to]);
 }
 
-/** Copies a data directory. @param into a directory that has no such files */
+/** Copies a data directory. @param into a directory without these files */
 export function copyData(directory: string, into: string): void {
   mkdirSync(into, { recursive: true });
   for (const path of [indexPath, journalPath]) if (existsSync(path(directory))) copyFile(path(directory), path(into));

@@ -14,7 +14,7 @@ export type Call = 'append' | 'read' | 'head' | 'wait' | 'lease';
 /**
  * Outcome of a call. `unavailable`: it never arrives. `lost`: its answer gets lost. `late`: it arrives when nobody
  * waits for its answer any more. `never`: it doesn't arrive, and the caller can't tell. `refused`: an append that fails with a
- * conflict though there is none. `cut`: a read that stops after one entry. A waiter that is `lost` is notified of no entry.
+ * conflict though there is none. `cut`: a read that stops after one entry. A waiter that is `lost` isn't notified of entries.
  */
 export type Fate = 'done' | 'unavailable' | 'lost' | 'late' | 'never' | 'refused' | 'cut';
 

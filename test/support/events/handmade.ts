@@ -16,7 +16,7 @@ export const [alice, bob, carol, sponsor] = accounts('handmade', 'user', 4, netw
   Account,
 ];
 
-/** Unix seconds at which hand-made chains begin. */
+/** Start of hand-made chains, in Unix seconds. */
 export const START = 1_700_000_000;
 const SECONDS_PER_BLOCK = 60;
 

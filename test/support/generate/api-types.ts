@@ -13,7 +13,7 @@ const app = join(import.meta.dir, '../../../src/console/app');
 
 export const typesFile = join(app, 'api/openapi.d.ts');
 
-/** A document needs no data. */
+/** Fails on every read, because a document doesn't need data. */
 const noData = snapshotsBy(() => {
   throw new Error('no data');
 });

@@ -1,6 +1,6 @@
 /**
- * Servers of the system's packages (PostgreSQL, Redis, nginx, HAProxy) for tests that need a real one. A test starts its own, in a directory
- * of its own, on the loopback. Tests never touch the servers that the system runs, or their data.
+ * Servers from the system's packages (PostgreSQL, Redis, nginx, HAProxy) for tests that need a real one. A test starts a server
+ * in a new directory, on the loopback. Tests never touch the servers that the system runs, or their data.
  */
 import { afterAll, describe } from 'bun:test';
 import { randomInt } from 'node:crypto';

@@ -17,7 +17,7 @@ interface Waiting {
   call: () => void;
 }
 
-/** Makes a clock whose time begins at 0. */
+/** Makes a clock whose time starts at 0. */
 export function manualClock(): ManualClock {
   const waiting = new Set<Waiting>();
   const repeated = new Set<() => void>();
