@@ -1,4 +1,4 @@
-/** The picture of docs/architecture.md: which part of src may import which. */
+/** The diagram in docs/architecture.md: which part of src may import which. */
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -42,7 +42,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/live/',
     'src/console/',
   ],
-  // The editor of chainhooks is made of the schemas of filters.
+  // The chainhook editor is built from the schemas of filters.
   ['src/console/app/api/'],
   ['src/console/app/chain/'],
   ['src/console/app/ui/'],
@@ -80,7 +80,7 @@ async function importsOf(file: string): Promise<Edge[]> {
 
 const edges = (await Promise.all(sources.map(importsOf))).flat();
 
-/** The part of a file and how high it is. */
+/** Returns the part of a file, and its level. */
 function partOf(file: string): { part: string; height: number } {
   const found = LAYERS.flatMap((parts, height) => parts.map((part) => ({ part, height })))
     .filter(({ part }) => file.startsWith(part))
@@ -140,11 +140,11 @@ test('the versions of the API share only the code in api/shared', () => {
   expect(between).toEqual([]);
 });
 
-/** Beginnings of statements, as they are in texts. */
+/** Words that start statements, as they occur in texts. */
 const SQL =
   /\b(SELECT\s|INSERT\s+(OR\s+\w+\s+)?INTO|DELETE\s+FROM|UPDATE\s+\w+\s+SET|CREATE\s+(TABLE|INDEX)|PRAGMA\s|BEGIN\s+IMMEDIATE)/;
 
-/** The texts of a file, without its comments. */
+/** Returns the texts of a file, without its comments. */
 async function textsOf(file: string): Promise<string[]> {
   const code = await Bun.file(join(ROOT, file)).text();
   if (!SQL.test(code) && !code.includes('bun:sqlite')) return [];

@@ -138,7 +138,7 @@ describeWith('curl', Bun.which('curl') !== null, () => {
     directory[Symbol.dispose]();
   });
 
-  /** Runs a block; one that starts a server has run once the server is ready. */
+  /** Runs a block. A block that starts a server counts as run once the server is ready. */
   async function run(code: string): Promise<void> {
     const script = code.replaceAll('127.0.0.1:3999', new URL(server.api).host);
     // The block runs in a separate process group, which ends with the server that the block started.

@@ -20,7 +20,7 @@ const clocks = new RegExp(
     /\bcpuUsage\b/,
     /\bsystemClock\.(?!turn\()\w+\(/,
     /\bpause\b.*\/clock\.ts/,
-    // A test's own limit: as an option, and as the last argument.
+    // A test's time limit: as an option, and as the last argument.
     /\btimeout\s*[:=]\s*\d/,
     /\},\s*\d[\d_]{2,}\s*,?\s*\)/,
   ]
@@ -80,7 +80,7 @@ const allowed: Readonly<Record<string, { use: readonly string[]; because: string
 /** This file, which contains the rejected words. */
 const OWN = 'no-clock.test.ts';
 
-/** The words of a text that speak of the clock. */
+/** Returns the words of a text that refer to the clock. */
 const found = (text: string): string[] => [...text.matchAll(clocks)].map(([words]) => words);
 
 test('tests and their helpers read no clock', () => {

@@ -7,7 +7,7 @@ import { assertProperty, Seen } from '../support/property.ts';
 const depthOf = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
 
-/** Texts with all that a scan may take for something else. */
+/** Texts with everything that a scan may misread. */
 const awkward = fc.string({ unit: fc.constantFrom('"', '\\', '[', ']', '{', '}', 'a'), maxLength: 12 });
 
 test('a text is too deep exactly if its value is', () => {

@@ -33,7 +33,7 @@ function looping(turns: (() => number | null | undefined)[], firstMs = EVERY) {
   return {
     ...{ clock, told, loop },
     count: () => count,
-    /** Lets a wait pass, once the loop waits that long. */
+    /** Ends a wait, once the loop waits that long. */
     async pass(milliseconds: number): Promise<void> {
       await until(() => clock.waiting(milliseconds) === 1, `a wait of ${milliseconds} ms`);
       clock.pass(milliseconds);

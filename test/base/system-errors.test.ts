@@ -37,7 +37,7 @@ function said(run: () => unknown, data = 'DATA'): OperatorError {
   throw new Error('nothing failed');
 }
 
-/** A copy of a complete data directory with one file replaced. */
+/** Returns a copy of a complete data directory with one file replaced. */
 function withFile(name: string, change: (path: string) => void): string {
   const copy = at(`with-${name}-${change.name}`);
   cpSync(at('whole'), copy, { recursive: true });

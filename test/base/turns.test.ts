@@ -63,7 +63,7 @@ function clients(part: number) {
       const connection = { name };
       return { send: (text: string) => inboxes.receive(connection, text), leave: () => inboxes.forget(connection) };
     },
-    /** A request of HTTP. */
+    /** An HTTP request. */
     async request(name: string): Promise<void> {
       await turns.next();
       handle(name);
@@ -83,11 +83,11 @@ describe('turns', () => {
 
   test('waiting requests continue together while time remains', async () => {
     const { handled, request, time, turns } = clients(0.05);
-    // Another client has the turn's time.
+    // Another client uses up the turn's time.
     expect(turns.next()).toBeUndefined();
     time.works(TURN_MS);
     const answered = numbered('request', 10).map(request);
-    // One for the first, and one for all others.
+    // One turn for the first, and one for all others.
     await time.turn();
     await time.turn();
     expect(handled).toEqual(numbered('request', 10));
@@ -126,7 +126,7 @@ describe('turns', () => {
       // As Socket.IO's library joins a namespace.
       void Promise.resolve().then(() => process.nextTick(() => done.push(`${String(message)} ends`)));
     });
-    // Another client has the turn's time.
+    // Another client uses up the turn's time.
     expect(turns.next()).toBeUndefined();
     time.works(TURN_MS);
     for (const message of ['a', 'b', 'c']) inboxes.receive(connection, message);
@@ -174,7 +174,7 @@ describe('turns', () => {
     held.get('b')?.reject(new Error('b fails'));
     await expect(works[1]).rejects.toThrow('b fails');
     expect(begun).toEqual(['a', 'b', 'c']);
-    // Who comes now doesn't pass by who waits.
+    // A new client doesn't overtake the waiting ones.
     works.push(work('e'));
     for (const name of ['a', 'c', 'd', 'e']) {
       held.get(name)?.resolve();
@@ -204,7 +204,7 @@ describe('turns', () => {
     const send = (text: string, times: number) => () => {
       for (let n = 0; n < times; n++) a.send(text);
     };
-    // A thousand subscriptions, a message each.
+    // A thousand subscriptions, one per message.
     expect(send('x'.repeat(250), 1_000)).not.toThrow();
     expect(send('', MAX_WAITING)).toThrow('a client must NOT send messages faster than they are handled');
   });
@@ -216,7 +216,7 @@ test('a client may send any number of messages while few are waiting', async () 
   const text = 'x'.repeat(MAX_TEXT);
   for (let sent = 0; sent * MAX_TEXT < 3 * MAX_WAITING; sent++) {
     a.send(text);
-    // One of them waits all the time.
+    // One of them waits the whole time.
     if (sent >= 2) await time.turn();
   }
   expect(handled.length * MAX_TEXT).toBeGreaterThan(2 * MAX_WAITING);

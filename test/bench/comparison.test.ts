@@ -1,4 +1,4 @@
-/** Runs of a benchmark at two revisions: their figures together, and side by side. */
+/** Benchmark runs at two revisions: their numbers together, and side by side. */
 import { expect, test } from 'bun:test';
 import { exceeded, merged, pairsOf } from '../../bench/parts/comparison.ts';
 import { barChart, lineChart } from '../../bench/parts/picture.ts';

@@ -67,7 +67,7 @@ const project = (candidates: readonly Candidate[], next: readonly (number | null
 const ids = ({ blocks }: Projection): string[][] =>
   blocks.map(({ transactions }) => transactions.map(({ txId }) => txId.toHex()));
 
-/** The same by looking through all that remain for each place. */
+/** The same result by searching all remaining transactions for each position. */
 function plainly(candidates: readonly Candidate[], starting: readonly (number | null)[]): string[][] {
   const next = new Map<number, number>();
   for (const { spends } of candidates) {
@@ -153,7 +153,7 @@ test('a transaction is in the first block with the computed fee, and not with le
         } else {
           expect(await blockWith(fee)).toBe(1);
           const less = { ...own, fee: fee - 1 };
-          // One with an equal rate comes before it or behind it, by their receipt.
+          // A transaction with an equal rate comes before or after it, by their receipt.
           const isEqual = candidates.some((one) => one !== own && rateOf(one) === rateOf(less));
           if (!isEqual) expect(await blockWith(less.fee)).not.toBe(1);
           if (fee > own.fee) seen.add('more than it offers');

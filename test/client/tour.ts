@@ -7,10 +7,10 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 
-/** Made once for all tours of a process. */
+/** Created once for all tours of a process. */
 const events = [...devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12, forkEvery: 15, staking: 40 })];
 
-/** A client of an API that holds each body against its schema. */
+/** A client of an API that checks each body against its schema. */
 export async function startTour() {
   const directory = ingestOf(events.map(received));
   const snapshots = openSnapshots(directory.path);

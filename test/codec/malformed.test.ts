@@ -141,7 +141,7 @@ describe('sizes', () => {
     ]) {
       expect(decodeTransaction(raw).ok).toBe(false);
     }
-    // To believe one of them takes seconds, or all memory.
+    // A decoder that believes one of these lengths takes seconds, or all memory.
     expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
   });
 });

@@ -25,13 +25,13 @@ const LOOKS: readonly (Look & { name: string })[] = (['light', 'dark'] as const)
 
 const directory = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'stackside-pages-'));
 
-/** Makes the pictures of some pages of a server. @param set the directory for them */
+/** Takes screenshots of some pages of a server. @param set the directory for them */
 async function picture(set: string, api: string, paths: Readonly<Record<string, string>>): Promise<void> {
   const folder = join(directory, set);
   mkdirSync(folder, { recursive: true });
   await using visited = await visit(api);
   const { page } = visited;
-  // No server of these shares a log.
+  // None of these servers shares a log.
   await page.route('**/stackside/v1/hosts', (route) => route.fulfill({ json: exampleHosts }));
   for (const [name, path] of Object.entries(paths)) {
     await follow(page, path);

@@ -45,16 +45,16 @@ let server: Serving;
 /** The id of a chainhook, once there is one. */
 let hook: string | null = null;
 let hostile: Serving;
-/** The events of the chain that were not posted yet. */
+/** The events of the chain that aren't posted yet. */
 let upcoming: Iterator<NodeEvent>;
 
-/** A transaction that no block comes to hold. */
+/** A transaction that no block contains. */
 const waiting = transfer(alice, 7, 1_500);
 
-/** An event made by hand, as a node posts it. */
+/** A handmade event, as a node would post it. */
 const posted = (event: ReceivedEvent): NodeEvent => ({ ...event, body: event.text, time: 0 });
 
-/** Posts events up to one. */
+/** Posts events up to a given one. */
 async function postUpTo(server: Serving, isLast: (event: NodeEvent) => boolean): Promise<void> {
   for (let next = upcoming.next(); next.done !== true; next = upcoming.next()) {
     await postEvents([next.value], server.events);
@@ -62,7 +62,7 @@ async function postUpTo(server: Serving, isLast: (event: NodeEvent) => boolean):
   }
 }
 
-/** Posts events up to the block of a height. */
+/** Posts events up to the block at a height. */
 const postBlocks = (server: Serving, height: number): Promise<void> =>
   postUpTo(server, ({ path, body }) => path === '/new_block' && JSON.parse(body).block_height >= height);
 
@@ -147,8 +147,8 @@ browserTest(
         expect(await page.locator('dt', { hasText: 'Sponsor' }).count()).toBeGreaterThan(0);
       if (table !== undefined)
         expect([name, await page.getByRole('table', { name: table }).count()]).toEqual([name, 1]);
-      // A look takes time to change, so that each page begins with the last look of the page before it, and a quick run has
-      // one page in one look and the next in the other.
+      // A change of the theme and width takes time. So each page starts with the last look of the page before it, and a
+      // quick run shows each page in only one look, alternating.
       const other = shown === WIDE ? NARROW : WIDE;
       for (const next of isFullRun ? [shown, other] : [other]) {
         if (next !== shown) await look(page, next);
@@ -237,7 +237,7 @@ browserTest('the search finds a Bitcoin address and its account, and shows its B
   await page.getByRole('table', { name: 'Payments of miners' }).getByTitle('500 satoshis', { exact: true }).waitFor();
   await page.getByRole('region', { name: 'Rewards', exact: true }).getByTitle('2,000 satoshis').waitFor();
   await page.getByRole('link', { name: stacksOfBitcoin(bitcoin)! }).waitFor();
-  // The account that named the address is another.
+  // The event that names the address belongs to another account.
   await follow(page, `/principals/${alice.address}?tab=staking`);
   const cycles = page.getByRole('table', { name: 'Rewards by cycle' });
   await cycles.getByText('pox-4, solo').waitFor();
@@ -277,7 +277,7 @@ browserTest('an orphaned block stays on the overview, struck out, with a link to
   expect(await page.evaluate(decorations)).toEqual(['3 none', '2 none', '2 line-through', '1 none']);
   // The node stated no tenures.
   expect(await table.getByText('–', { exact: true }).count()).toBe(4);
-  // The page of its height shows the other block.
+  // The page for its height shows the other block.
   expect(await table.getByRole('link', { name: '2', exact: true }).count()).toBe(1);
   await table.getByRole('link', { name: 'replaced by a fork' }).click();
   const branches = page.getByRole('table', { name: 'Branches by height' });
@@ -536,7 +536,7 @@ browserTest('a server with partial history shows its first block, and panels exp
     await loaded(page);
     expect([path, await page.getByRole('alert').allTextContents()]).toEqual([path, []]);
   }
-  // The browser itself complains of each 503.
+  // The browser itself logs each 503.
   expect(complaints.filter((complaint) => !complaint.includes('503'))).toEqual([]);
 });
 
@@ -623,7 +623,7 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
   await page.getByRole('button', { name: 'Send a test' }).click();
   await page.getByText('The receiver answered 503').waitFor();
   refuses = false;
-  // Not each block has transfers.
+  // Not every block has transfers.
   for (let blocks = 0; blocks < 5; blocks++) await postBlocks(server, (await tipHeight()) + 1);
   const delivery = page.getByRole('table', { name: 'Deliveries' }).getByRole('row').filter({ hasText: 'delivered' });
   await delivery.getByRole('link').first().click();
@@ -640,7 +640,7 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
   expect(complaints).toEqual([]);
 });
 
-/** A browser that allows notifications, and shows none. */
+/** A browser that allows notifications but shows none. */
 const QUIET_NOTIFICATIONS = `{
   window.told = [];
   window.Notification = class {
@@ -733,7 +733,7 @@ browserTest('a query runs on request, shows its rows, is saved, and can be cance
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByText('The query was cancelled').waitFor({ state: 'attached' });
   expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
-  // The browser itself complains of the 400.
+  // The browser itself logs the 400.
   expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([]);
 });
 
@@ -894,7 +894,7 @@ browserTest("a form for a contract's interface reads values through the node", a
   await page.keyboard.press('Enter');
   await result.getByText('false ok bool').waitFor();
   await result.getByText('0x0704', { exact: true }).waitFor();
-  // The link has the call.
+  // The link contains the call.
   await page.reload();
   await result.getByText('false ok bool').waitFor();
   await expectAccessible(page);

@@ -1,4 +1,4 @@
-/** A real Chromium for the console's tests: one for each file. Tests are skipped without Chromium. */
+/** A real Chromium for the console's tests: one for each file. Without Chromium, the tests are skipped. */
 
 import { afterAll, expect, test } from 'bun:test';
 import axe from 'axe-core/axe.min.js' with { type: 'text' };
@@ -6,12 +6,14 @@ import { type Browser, type BrowserContextOptions, type ConsoleMessage, chromium
 import { lazy } from '../../src/base/cache.ts';
 import { until } from '../support/time/until.ts';
 
-/** Names of the browser on systems that have it; that without windows needs an eighth less of the processors. */
+/** Names of the browser on different systems. The one without windows needs an eighth less processor time. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 const executablePath = NAMES.map((name) => Bun.which(name)).find((path) => path !== null) ?? null;
 
-/** The sandbox of the browser needs rights that root in a container doesn't have; the rest keeps it off the network. */
+/**
+ * The browser's sandbox needs rights that root in a container lacks. The other flags keep the browser off the network.
+ */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -22,7 +24,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** Whether the tests in the browser run. */
+/** True if the tests in the browser run. */
 export const hasBrowser = executablePath !== null;
 
 let started: Promise<Browser> | null = null;
@@ -35,7 +37,7 @@ function browser(): Promise<Browser> {
 
 let skipped = 0;
 
-/** A test in the browser; skipped and counted if no browser is found. */
+/** Declares a test in the browser, which is skipped and counted if no browser is found. */
 export function browserTest(name: string, body: () => Promise<void>): void {
   if (executablePath === null) skipped += 1;
   test.skipIf(executablePath === null)(name, body);
@@ -48,7 +50,7 @@ export function endBrowser(): void {
   afterAll(closeBrowser);
 }
 
-/** Ends the browser, if it was started. The next file of the same process starts another. */
+/** Stops the browser, if it is running. The next file of the same process starts a new one. */
 export async function closeBrowser(): Promise<void> {
   const ending = started;
   started = null;
@@ -56,7 +58,7 @@ export async function closeBrowser(): Promise<void> {
   await (await ending)?.close();
 }
 
-/** A size of the window, and the color scheme of the system. */
+/** The size of the window, and the color scheme of the system. */
 export interface Look {
   viewport: { width: number; height: number };
   colorScheme: 'light' | 'dark';
@@ -81,11 +83,11 @@ export interface Visit extends AsyncDisposable {
   complaints: string[];
 }
 
-/** The page of a new window. Animations are off, so that a picture or a contrast never depends on the moment. */
+/** Opens a page in a new window. Animations are off, so that screenshots and contrasts don't depend on the time. */
 async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await (await browser()).newContext({ reducedMotion: 'reduce', ...options });
   const page = await context.newPage();
-  // Waits end with their condition; the test runner stops a test that hangs.
+  // Waits end with their condition. The test runner stops a test that hangs.
   page.setDefaultTimeout(0);
   return page;
 }
@@ -130,7 +132,7 @@ async function opened(page: Page, url: string, end: () => Promise<void>): Promis
   };
 }
 
-/** Waits until a page has its title and all its requests are answered. */
+/** Waits until a page has its title and all its requests have responses. */
 export async function loaded(page: Page): Promise<void> {
   await page.waitForSelector('h1');
   const busy = page.locator('[aria-busy]');
@@ -145,7 +147,7 @@ export const drawn = (page: Page): Promise<void> =>
     ),
   );
 
-/** Goes to a path of the console as a link of the page does, without loading the document again. */
+/** Opens a path of the console as a link would, without reloading the document. */
 export async function follow(page: Page, path: string): Promise<void> {
   await page.evaluate(`{
     const link = document.createElement('a');
@@ -165,7 +167,7 @@ const RULES = {
   all: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
 };
 
-/** Rows and lines that are like those before them: to check each would take most of the time. */
+/** Rows and lines that resemble those before them. Checking each one would take most of the time. */
 const REPEATED = ['tbody tr:nth-child(n + 4)', 'pre :nth-child(n + 30)'];
 
 /** The frame around every page. */

@@ -950,7 +950,7 @@ test('confirmations count the later blocks of both chains', () => {
   expect(confirmations(mined, { height: 1_234, burnBlockHeight: 800_001 })).toBe(
     '1,134 Stacks blocks and 1 Bitcoin block since',
   );
-  // The tip of another answer may be behind.
+  // The tip of another response may be older.
   expect(confirmations(mined, { height: 99, burnBlockHeight: 800_000 })).toBe(
     '0 Stacks blocks and 0 Bitcoin blocks since',
   );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pagePaths } from '../../src/console/page-paths.ts';
 
 interface Thing {
-  /** The path of the page, with its parameters in braces, and the query that names a part of it. */
+  /** The path of the page, with its parameters in braces, and the query that selects a part of the page. */
   page: string;
   begin: string;
   /** As the page has it. */
@@ -20,7 +20,7 @@ export const thingsToFind: readonly Thing[] = [...text.matchAll(/^\| [^|]+ \| `(
 
 const patterns: readonly string[] = Object.values(pagePaths);
 
-/** The pattern of a path; null for a path of no page. */
+/** Returns the pattern of a path, or null if no page has the path. */
 function patternOf(path: string): string | null {
   const segments = path.split('/');
   const found = patterns.find((pattern) => {
@@ -30,7 +30,7 @@ function patternOf(path: string): string | null {
   return found ?? null;
 }
 
-/** Whether a link leads to a row's page: the same pattern, the same query parameters, and no other tab. */
+/** Returns true if a link leads to a row's page: the same pattern, the same query parameters, and no other tab. */
 function leadsTo(link: string, { page }: Thing): boolean {
   const [pattern = '', wanted = ''] = page.split('?');
   const { pathname, searchParams } = new URL(link, 'http://console');

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.[Symbol.asyncDispose]());
 
-/** Checks the page shown in both looks. */
+/** Checks the displayed page in both looks. */
 async function looksGood(page: Page): Promise<void> {
   for (const shown of [NARROW, WIDE]) {
     await look(page, shown);
@@ -210,7 +210,7 @@ describeWith('Clarity', hasClarity, () => {
     await looksGood(page);
     await outcome(page).getByRole('link', { name: 'Call a function' }).click();
     const form = page.getByRole('form', { name: 'Call pay' });
-    // The sender is the one that was chosen.
+    // The sender is the chosen account.
     expect(await form.getByLabel('Sender').inputValue()).toBe('wallet_1');
     await form.getByRole('textbox').fill(DEPLOYER.address);
     await form.getByRole('button', { name: 'Call' }).click();

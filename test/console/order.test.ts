@@ -1,4 +1,4 @@
-/** API answers that arrive late or in another order than their requests. */
+/** API responses that arrive late or in a different order than their requests. */
 import { expect, test } from 'bun:test';
 import { liveQuery, onlyLast } from '../../src/console/app/api/order.ts';
 

@@ -1,4 +1,4 @@
-/** The pages of the console, each with something on it, for the tests in the browser and for pictures of all of them. */
+/** The pages of the console with data on each, for the browser tests and for screenshots. */
 
 /** Server whose API the helpers call. */
 interface Asked {
@@ -39,7 +39,7 @@ export async function waitingHook(on: Asked, headers: Record<string, string> = {
   return ((await (await on.get('/chainhooks/me', init)).json()) as { uuid: string }).uuid;
 }
 
-/** The asset identifier of the non-fungible tokens that some sender has. */
+/** The asset identifier of non-fungible tokens that one of the senders has. */
 export async function collectionOf(server: Asked): Promise<string> {
   const transactions = await listed(server, '/extended/v3/transactions?limit=50');
   for (const principal of new Set(transactions.map(({ sender }) => sender.address))) {
@@ -51,9 +51,9 @@ export async function collectionOf(server: Asked): Promise<string> {
 }
 
 /**
- * Paths of all pages with something on them, by name.
+ * Returns the paths of all pages with data on them, by name.
  * @param hook the id of a chainhook
- * @param pending the id of a transaction that no block has
+ * @param pending the id of a pending transaction
  */
 export async function pathsOfPages(
   server: Asked,

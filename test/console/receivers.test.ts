@@ -78,7 +78,7 @@ async function send(url: string, { id, body = BODY, age = 0, signature = (signed
   return (await fetch(url, { method: 'POST', headers, body })).status;
 }
 
-/** The program that each language needs; null if it is missing. */
+/** The program that each language needs, or null if it is missing. */
 const COMMANDS: Readonly<Record<Exclude<Language, 'curl'>, readonly string[] | null>> = {
   typescript: [process.execPath, 'receiver.ts'],
   python: Bun.which('python3') === null ? null : ['python3', 'receiver.py'],

@@ -1,6 +1,7 @@
 /**
- * Makes the pictures of the console in the README: `bun test/console/screenshots.ts`. They show a simulated chain of a
- * fixed seed, and the clocks of server and browser are at its last block, so that the pictures are the same each time.
+ * Takes the console's screenshots for the README: `bun test/console/screenshots.ts`. They show a simulated chain with a
+ * fixed seed, and the clocks of server and browser show its last block's time, so that the screenshots are the same
+ * each time.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

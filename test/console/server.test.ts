@@ -1,4 +1,6 @@
-/** How the server sends the console: the answers of its paths, its files, and the contents of its bundle. */
+/**
+ * The console's files as the server sends them: the responses of its paths, its files, and the contents of its bundle.
+ */
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Glob } from 'bun';
@@ -136,7 +138,7 @@ test('the pages and the style sheets use the same classes', async () => {
   expect([...styled].filter((name) => !words.has(name) && !name.startsWith('u-'))).toEqual([]);
 });
 
-/** Code that turns a text into markup, scripts or styles. */
+/** Code that turns text into markup, scripts or styles. */
 const FORBIDDEN =
   /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc/;
 

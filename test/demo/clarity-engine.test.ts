@@ -10,7 +10,7 @@ import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
 
-/** Milliseconds for an answer of the engine. */
+/** Time limit for a response of the engine, in milliseconds. */
 const ANSWER_MS = 60_000;
 
 interface Outcome extends Steered {

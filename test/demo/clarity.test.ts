@@ -1,4 +1,4 @@
-/** A project's contracts run for real behind the API, through published clients. */
+/** A project's contracts run in a real engine behind the API, through published clients. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Pox4SignatureTopic, StackingClient } from '@stacks/stacking';
 import {
@@ -145,7 +145,7 @@ describeWith('Clarity', hasClarity, () => {
       ...['stx_asset', 'fungible_token_asset', 'smart_contract_log'],
     ]);
     expect(await stxOf(WALLET.address)).toBe(before - 2_007n);
-    // The contract sees the STX that the account has once it has paid the fee, and the heights of the chain.
+    // The contract sees the account's STX balance after the fee, and the heights of the chain.
     const { chain_tip: tip } = await server.json<{ chain_tip: { burn_block_height: number } }>('/extended');
     expect(events[2]?.contract_log?.value.repr).toBe(
       `(tuple (bitcoin u${tip.burn_block_height}) (event "bought") (height u${block_height}) (left u${before - 2_007n}))`,
@@ -257,7 +257,7 @@ describeWith('Clarity', hasClarity, () => {
       ...["expecting expression of type 'uint', found '(string-ascii 4)'", 5],
     ]);
     expect(await deploy(`${good}(define-public (add`)).toEqual([expect.any(String), null]);
-    // A trial leaves nothing on the chain.
+    // A dry run leaves nothing on the chain.
     expect(await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(1)] })).toMatchObject({
       tx_status: 'success',
     });
@@ -299,10 +299,10 @@ describeWith('Clarity', hasClarity, () => {
       await server.steer('/stackside/v1/devnet/time', seconds === 610 ? { until_time: until } : { seconds });
       const after = await state();
       expect([seconds, after.tip.time - until < 10 && after.tip.time >= until]).toEqual([seconds, true]);
-      // Never more blocks than the time needs: a Bitcoin block is ten minutes after the one before it.
+      // Never more blocks than the time needs: each Bitcoin block is ten minutes after its parent.
       expect(after.bitcoin.height - bitcoin.height).toBe(Math.floor((until - 10 - bitcoin.time) / 600));
     }
-    // The contract sees the time of the Bitcoin block that the API has.
+    // The contract sees the time of the Bitcoin block that the API returns.
     await server.steer('/stackside/v1/devnet/mine', {});
     const { bitcoin } = await state();
     expect(Number(((await readOnly('shop', 'tenure')) as { value: string }).value)).toBe(bitcoin.time);

@@ -1,4 +1,4 @@
-/** Apps use the published client against the demo: over the loopback, through the proxy, as with a real node. */
+/** Apps use the published client against the demo: over localhost, through the proxy, as with a real node. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import {
   broadcastTransaction,
@@ -45,7 +45,7 @@ interface Shown {
 }
 const shown = (id: string): Promise<Shown> => server.json(`/extended/v1/tx/0x${id}`);
 
-/** Broadcasts, sees the transaction wait, and mines it. @returns the transaction as the API shows it */
+/** Broadcasts a transaction, requires that it is pending, and mines it. @returns the transaction in the API's format */
 async function mined(transaction: StacksTransactionWire): Promise<Shown> {
   const id = transaction.txid();
   expect(await broadcastTransaction({ transaction, ...reading() })).toEqual({ txid: id });

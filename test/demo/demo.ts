@@ -39,7 +39,7 @@ export interface Demo extends AsyncDisposable {
   json<T>(path: string): Promise<T>;
   /** Posts JSON to the API. @template T the expected type of the body */
   post<T = unknown>(path: string, body?: unknown): Promise<{ status: number; body: T }>;
-  /** Steers, and expects that it succeeds. */
+  /** Steers the demo, and expects that it succeeds. */
   steer(path: string, body?: unknown): Promise<Steered>;
 }
 

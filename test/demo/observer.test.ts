@@ -1,4 +1,4 @@
-/** `demo --observer`: a second server gets the events of the simulated node. */
+/** `demo --observer`: a second server receives the events of the simulated node. */
 import { afterAll, expect, test } from 'bun:test';
 import { until } from '../support/time/until.ts';
 import { demo } from './demo.ts';

@@ -11,7 +11,7 @@ test('the code of the page runs', async () => {
   await using server = await demo();
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
   expect(code).toContain("'http://127.0.0.1:3999'");
-  // It is next to the tests, so that its imports are found.
+  // The file is next to the tests, so that its imports resolve.
   const file = join(import.meta.dir, `.page-${crypto.randomUUID()}.mjs`);
   try {
     await Bun.write(file, code.replace('http://127.0.0.1:3999', server.api));

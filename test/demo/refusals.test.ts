@@ -66,7 +66,7 @@ const call = (options: object = {}) =>
 const deploy = (codeBody: string, options: object = {}) =>
   makeContractDeploy({ contractName: 'other', codeBody, ...common, ...options });
 
-/** Expects that the node refuses a transaction, for a reason and with nothing else in the body. */
+/** Expects that the node rejects a transaction with a reason and no other data. */
 async function refused(transaction: StacksTransactionWire, reason: string, data?: object): Promise<void> {
   const { status, body } = await server.post<object>('/v2/transactions', { tx: transaction.serialize() });
   const txid = transaction.txid();
@@ -233,12 +233,12 @@ test("bytes that aren't a transaction, and malformed bodies", async () => {
     bodies.push([changed.slice(0, prng.chance(0.5) ? changed.length : prng.below(changed.length)), octets]);
   }
   for (const [body, type] of bodies) expect((await post(body, type)).status).toBe(400);
-  // Without being parsed, which would hold up everybody else.
+  // The node doesn't parse it, because that would block all other requests.
   expect(await (await post('['.repeat(4_000_000), 'application/json')).text()).toContain('nested deeper');
-  // A node that is alive takes the transaction that was damaged above.
+  // A node that is still running accepts the intact version of the transaction that was damaged above.
   const taken = await post(new Uint8Array(valid), octets);
   expect([taken.status, await taken.json()]).toEqual([200, expect.stringMatching(/^[0-9a-f]{64}$/)]);
-  // The same one again changes nothing.
+  // Sending the same transaction again changes nothing.
   expect((await post(new Uint8Array(valid), octets)).status).toBe(200);
 });
 

@@ -1,4 +1,4 @@
-/** A test of an app controls the blocks of a demo, and reads the index immediately after. */
+/** An app's test controls the blocks of a demo, and reads the index immediately after. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { broadcastTransaction, getAddressFromPrivateKey, makeSTXTokenTransfer } from '@stacks/transactions';
 import { devnetRoutes } from '../../src/api/devnet/routes.ts';
@@ -229,7 +229,7 @@ test('time can be set to the second, and further seconds add up until a block is
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 2 });
   expect(blocks[0]!.time).toBe(tip.time + 3);
   expect(blocks[1]!.time).toBeGreaterThan(tip.time + 3);
-  // A Bitcoin block may be later than the time that was set; the block of its tenure isn't before it.
+  // A Bitcoin block may be later than the given time. Its tenure's block is never earlier.
   await server.steer('/stackside/v1/devnet/time', { seconds: 1 });
   const { bitcoin_blocks: bitcoin, blocks: later } = await server.steer('/stackside/v1/devnet/bitcoin');
   expect(later[0]!.time).toBeGreaterThanOrEqual(bitcoin[0]!.time);

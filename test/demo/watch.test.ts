@@ -51,7 +51,7 @@ describeWith('Clarity', hasClarity, () => {
     const { chain_tip } = await server.json<{ chain_tip: { block_height: number } }>('/extended');
     return { tip: tip.height, bitcoin: bitcoin.height, indexed: chain_tip.block_height };
   };
-  /** The next events of the watch, once there are so many. */
+  /** Returns the next events of the watch, once this many have arrived. */
   async function said(change: () => Promise<unknown> | unknown): Promise<LogEvent> {
     const before = logged.filter(({ event }) => event.startsWith('contracts_')).length;
     await change();

@@ -65,7 +65,7 @@ test('the first block of a tenure contains the operations of all Bitcoin blocks 
         ({ burn_txid }) => `0x${burn_txid}`,
       ),
     );
-    // A transfer that the sender can't pay is passed over.
+    // The chain skips a transfer that the sender can't pay.
     const due = bitcoin.flatMap(({ operations }) =>
       operations.filter(({ txId, kind }) => kind === 'stack' || held.includes(txId)).map(({ txId }) => txId),
     );

@@ -117,11 +117,11 @@ test('an argument may be any repr that the API prints', () => {
   const seen = new Seen({ escapes: 20 });
   assertProperty(
     fc.property(clarityValue(), (value) => {
-      // No Clarity value is an empty tuple.
+      // Clarity has no empty tuple.
       fc.pre(!value.repr.includes('(tuple)'));
       const bytes = bytesOf(value);
       seen.add('escapes', Number(value.repr.includes('\\')));
-      // The library sorts the names of a tuple in another order than the chain, so that the bytes may differ.
+      // The library sorts a tuple's names differently than the chain, so the bytes may differ.
       const repr = clarityRepr(bytes);
       expect(clarityRepr(argumentOf(repr, SENDER) ?? new Uint8Array())).toBe(repr);
     }),

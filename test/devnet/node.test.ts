@@ -17,7 +17,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.stop(true)));
 });
 
-/** An observer that takes every event. */
+/** An observer that accepts every event. */
 function observer(): { received: Received[]; url: string } {
   const received: Received[] = [];
   const server = Bun.serve({
@@ -56,7 +56,7 @@ test('equal seeds and calls produce equal events', async () => {
   expect(await run(10)).not.toEqual(first);
 });
 
-/** The wait for a block is shared out among the events before it, and so may be any part of the interval. */
+/** The wait for a block is divided among the events before it, so it may be any part of the interval. */
 const waits = Array.from({ length: 60 }, (_, events) => 10_000 / (events + 1));
 
 /** Starts a node that mines every ten seconds. Only the test ends its waits. */

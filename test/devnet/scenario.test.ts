@@ -148,7 +148,7 @@ test('every type of event, every status and both Bitcoin operations occur', () =
 });
 
 test('every operation on names occurs, with its token, and calls without a print', () => {
-  // Few people, who come to do everything.
+  // Few accounts, so that each one does everything over time.
   const crowded = { seed: 1, blocks: 60, transactionsPerBlock: 30, accounts: 12, forkEvery: 0, mempool: false };
   const ofFew = blocksOf([...devnetEvents(crowded)]);
   const prints = ofFew.flatMap(({ events: all }) => all.flatMap((event) => namePrint(event) ?? []));

@@ -1,4 +1,4 @@
-/** The comparison of the forms of events. */
+/** The comparison of event formats. */
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { lacking, shapesOf } from './shapes.ts';

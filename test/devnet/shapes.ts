@@ -69,7 +69,7 @@ async function recordedShapes(file: string): Promise<Shapes> {
   return shapes;
 }
 
-/** Blocks of the simulated chain: enough for its reward cycles, forks and everything that seldom happens. */
+/** Blocks of the simulated chain: enough for its reward cycles, forks and rare events. */
 const BLOCKS = 600;
 
 if (import.meta.main) {

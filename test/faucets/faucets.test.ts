@@ -314,7 +314,7 @@ describe('bad faucet requests', () => {
 
 describe('faucets return 403', () => {
   const json = { 'content-type': 'application/json' };
-  /** Requests that an open faucet would refuse with 400. */
+  /** Requests that an open faucet would reject with 400. */
   const mistakes: [query: string, init: RequestInit][] = [
     ['', {}],
     ['?address=nobody', {}],

@@ -20,9 +20,9 @@ const DAY = 24 * 60 * MINUTE;
 interface Around {
   /** Requests STX after this number of milliseconds. @returns the error, or null if the faucet paid */
   ask: (after: number, stacking: boolean) => Promise<string | null>;
-  /** Commands fail from now on, as without the log that hosts share. */
+  /** Makes commands fail from now on, as if the shared log were down. */
   goAway: () => void;
-  /** How often something was sent. */
+  /** Returns the number of payouts. */
   sent: () => number;
 }
 

@@ -35,7 +35,7 @@ async function post(
   return { status: response.status, body: await response.json(), headers: response.headers };
 }
 
-/** A good body with something in it that makes so many levels more. */
+/** A valid body with a value that adds this many levels. */
 const nested = (levels: number): string => `{"numbers":[1,2],"more":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 
 test('a body may be nested up to the depth limit', async () => {
@@ -63,7 +63,7 @@ test.each([
   ['{"numbers":[1],"closed":{"a/b":1}}', 'body/closed/a/b is not allowed'],
   ['{', 'The body is not valid JSON'],
   [nested(16), 'The body must not be nested deeper than 16 levels'],
-  // Refused without being parsed: it ends within brackets.
+  // Rejected without being parsed, because it ends inside brackets.
   ['['.repeat(20), 'The body must not be nested deeper than 16 levels'],
   ['', 'body is required'],
   [undefined, 'body is required'],

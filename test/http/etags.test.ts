@@ -117,7 +117,7 @@ test('two states of the mempool never share an ETag, even after a rebuild or in 
       await tagNow();
     }
   }
-  // The same tip, after as many changes of the mempool.
+  // The same tip, after the same number of changes of the mempool.
   using other = openNew();
   other.ingest.receive(one.event);
   other.ingest.receive(announcement([transfer(bob, 0, 200)], START + 70));

@@ -22,7 +22,7 @@ const prng = new Prng(`HEAD ${firstSeed}`);
 let snapshots: Snapshots;
 let server: ApiServer;
 
-/** Gives a name so many subdomains that their list is sent in parts. */
+/** Gives a name so many subdomains that the server sends their list in parts. */
 function manySubdomains(directory: string): void {
   using db = new Database(indexPath(directory));
   db.run("INSERT INTO old_names VALUES ('many.btc', 'btc', 'owner', zeroblob(20))");
@@ -111,7 +111,7 @@ test('HEAD equals GET for cached answers, the console, the docs and unknown rout
     for (const path of ['/docs', '/docs/json', '/docs/start.js', '/docs/scalar.js']) await asGet(path, accepted);
   }
   expect((await asGet('/console/none.js')).status).toBe(404);
-  // Whose message names the method.
+  // The message names the method.
   const [unknown, got] = [await answerOf('HEAD', '/extended/none', {}), await answerOf('GET', '/extended/none', {})];
   expect(unknown.head).toEqual(got.head);
 });

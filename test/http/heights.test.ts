@@ -15,7 +15,7 @@ import { until } from '../support/time/until.ts';
 /** How often a thread looks at the chain's height while requests wait for it. */
 const LOOK_MS = 10;
 const BLOCKS = '/extended/v2/blocks';
-/** A block that is there: its answer has a tag that later blocks leave as it is. */
+/** An existing block: later blocks don't change the tag of its response. */
 const BLOCK = '/extended/v3/blocks/2/transactions';
 
 const events = [...devnetEvents({ seed: 4, blocks: 8, transactionsPerBlock: 1, forkEvery: 0 })].map(received);
@@ -23,7 +23,7 @@ const rest = [...events];
 
 let open: OpenIngest;
 let snapshots: Snapshots;
-/** The error of every read; null if reads succeed. */
+/** The error of every read, or null if reads succeed. */
 let unreadable: Error | null = null;
 let clock: HeldClock;
 let app: AnyElysia;
@@ -35,12 +35,12 @@ const askFor = (height: number | string, init: RequestInit = {}): Promise<Respon
 const named = (response: Response): string | null => response.headers.get(HEIGHT_HEADER);
 const isWaiting = (): boolean => clock.waiting(LOOK_MS) > 0;
 
-/** Accepts events until the chain is so high. */
+/** Accepts events until the chain reaches a height. */
 function grow(height: number): void {
   while (open.ingest.tipHeight() < height) open.ingest.receive(rest.shift()!);
 }
 
-/** Lets the thread look at the chain as often as it does in a time. */
+/** Lets the thread look at the chain as often as it would in a given time. */
 async function pass(milliseconds: number): Promise<void> {
   for (let passed = 0; passed < milliseconds; passed += LOOK_MS) {
     clock.pass(LOOK_MS);
@@ -78,7 +78,7 @@ describe('the height header', () => {
     const made = await ask(BLOCK);
     const etag = made.headers.get('etag')!;
     expect([made.status, named(made)]).toEqual([200, '3']);
-    // Kept from the second time on.
+    // Cached from the second time on.
     expect([named(await ask(BLOCK)), named(await ask(BLOCK))]).toEqual(['3', '3']);
     const unchanged = await ask(BLOCK, { 'if-none-match': etag });
     expect([unchanged.status, named(unchanged)]).toEqual([304, '3']);
@@ -192,7 +192,7 @@ describe('hostile clients', () => {
       code: 'HEIGHT_NOT_REACHED',
       message: expect.stringContaining(`${MAX_WAITING} requests already wait for a higher block`),
     });
-    // Who doesn't wait is served.
+    // A request that doesn't wait gets a response.
     expect((await ask(BLOCKS)).status).toBe(200);
     leaving.abort();
     expect(isWaiting()).toBe(false);

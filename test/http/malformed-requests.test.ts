@@ -160,7 +160,7 @@ describe.each(listeners)('%s', (_, origin) => {
   });
 });
 
-/** Each letter, digit and `_` percent-encoded, in upper and lower case by turns. */
+/** Each letter, digit and `_` percent-encoded, alternating between upper and lower case. */
 const encoded = (text: string): string =>
   text.replace(/\w/g, (letter, at: number) => {
     const hex = letter.charCodeAt(0).toString(16);
@@ -194,7 +194,7 @@ describe('a percent-encoded path', () => {
       const [plain, other] = await Promise.all(
         [path, encoded(path)].map((at) => answer(alone.get(at, { method, headers: { 'if-none-match': '"x"' } }))),
       );
-      // The page of the API has another nonce each time.
+      // The API's page has a different nonce each time.
       if (FIGURES.has(path) || path === '/docs') expect(other!.status).toBe(200);
       else expect([path, other]).toEqual([path, plain!]);
       expect([path, plain!.body.includes(`Route ${method}:`)]).toEqual([path, false]);
@@ -306,7 +306,7 @@ test("a failing log doesn't reveal the cause", async () => {
 test('only one module opens ports', async () => {
   const openers: string[] = [];
   for await (const file of new Glob('src/**/*.ts').scan('.')) {
-    // Support for tests of apps runs in their process, and in Node.
+    // Test support for apps runs in the app's process, and in Node.
     if (file.startsWith('src/testing/')) continue;
     if (/\b(Bun\.serve|createServer)\b/.test(await Bun.file(file).text())) openers.push(file);
   }

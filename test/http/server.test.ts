@@ -13,7 +13,7 @@ const server = await startApi({
 });
 afterAll(() => server.stop());
 
-/** One request as it is written, to a host of a short name, and all that comes back. */
+/** Sends one request as it is written, to a host with a short name, and returns the complete response. */
 async function exchange(head: string): Promise<string> {
   const { hostname, port } = new URL(server.url);
   let received = '';

@@ -44,7 +44,7 @@ type Heard = Record<string, Json[]>;
 
 interface Listener {
   heard: Heard;
-  /** Resolves once it has answered the next question, or the last, whether it is there. */
+  /** Resolves after the client has answered the next ping, or the last one. */
   answered(): Promise<void>;
   end(): void;
 }
@@ -101,7 +101,7 @@ const overWebSocket: Listen = async (url, { txIds, addresses, asset, value }) =>
   };
 };
 
-/** With the transports that the client is to use. */
+/** Uses the transports that the client should use. */
 const overSocketIo =
   (transports: string[]): Listen =>
   async (url, { txIds, addresses, asset, value }) => {
@@ -155,7 +155,7 @@ async function allNotified(listeners: readonly Heard[]): Promise<void> {
   await until(() => listeners.every(isNotified), 'the last announcement');
 }
 
-/** The chain's blocks that were announced while they listened, as the API shows them. */
+/** Returns the chain's blocks that were announced while the clients listened, in the API's format. */
 async function newBlocks(): Promise<Json[]> {
   const announced = new Set(blocksToCome.map(({ index_block_hash }) => index_block_hash));
   const heights = [...new Set(blocksToCome.map(({ block_height }) => block_height))];
@@ -163,7 +163,7 @@ async function newBlocks(): Promise<Json[]> {
   return shown.filter(({ index_block_hash }) => announced.has(index_block_hash));
 }
 
-/** Between two questions to a client whether it is there. */
+/** Milliseconds between two pings to a client. */
 const PING_MS = 1_000;
 /** The server pings WebSockets with it, and Socket.IO clients with a separate timer. */
 const clock = heldClock([PING_MS]);
@@ -220,7 +220,7 @@ beforeAll(async () => {
     heardBy.set(name, listener.heard);
     ends.push(listener.end);
   }
-  // Who doesn't answer the first question is cut off with the second.
+  // A client that doesn't answer the first ping is disconnected at the second.
   for (let question = 0; question < 2; question++) {
     clock.pass(PING_MS);
     await Promise.all(listeners.map(({ answered }) => answered()));
@@ -256,11 +256,12 @@ const declaredTypes: Record<string, [rpc: string, socketIo?: string]> = {
 test('every push has the type that the package declares', () => {
   const imports = [
     "import type * as api from '@stacks/blockchain-api-client';",
-    // The sender of a mint and the recipient of a burn are null; the package leaves them out. `canonical` is Stackside's own.
+    // The sender of a mint and the recipient of a burn are null. The package omits them. Only Stackside has
+    // `canonical`.
     "type NftEvent = Omit<api.NftEvent, 'sender' | 'recipient'> & {",
     '  sender: string | null; recipient: string | null; canonical: boolean };',
   ].join('\n');
-  /** By type and text: most clients get the same. */
+  /** By type and text: most clients receive the same. */
   const pushes = new Map<string, Typed>();
   for (const [name, heard] of heardBy) {
     for (const [topic, [rpc, socketIo = rpc]] of Object.entries(declaredTypes)) {
@@ -301,7 +302,7 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
       .filter(({ path }) => path === '/new_mempool_tx')
       .flatMap(({ body }) => JSON.parse(body) as string[]);
     const pending = pushed.filter(({ tx_status }) => tx_status === 'pending');
-    // A few are pushed out by another before they are pushed.
+    // A newer rival replaces a few before they are pushed.
     expect(pending.length).toBeGreaterThan(announced.length * 0.8);
     expect(pushed.some(({ tx_status }) => tx_status.startsWith('dropped_'))).toBe(true);
     for (const tx of pushed.slice(0, 20)) {
@@ -316,7 +317,7 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
     for (const id of wanted.txIds) {
       const last = heard('transaction').findLast(({ tx_id }) => tx_id === id);
       const now = await get(`/extended/v1/tx/${id}`);
-      // One that only an orphaned block held never waited; one of an older block is not new.
+      // A transaction only in an orphaned block was never pending, and one in an older block isn't new.
       if (now.canonical === false || (now.block_hash !== undefined && !fresh.has(now.block_hash))) continue;
       checked++;
       // If a transaction stays replaced, the server doesn't push it again when another rival replaces it.

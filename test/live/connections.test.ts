@@ -16,7 +16,7 @@ import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
-/** Between two questions to a client whether it is there. */
+/** Milliseconds between two pings to a client. */
 const PING_MS = 1_000;
 /** The server pings WebSockets with it, and Socket.IO clients with a separate timer. */
 const clock = heldClock([PING_MS]);
@@ -259,7 +259,7 @@ describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) 
     slow.pause();
     const pings = Buffer.concat(Array(200).fill(rawFrame('PING', 'x'.repeat(125))));
     while (!slow.isClosed() && slow.send(pings) === pings.length) {
-      // The server handles one waiting frame in a turn at least.
+      // The server handles at least one waiting frame per turn.
       for (let turn = 0; turn < 500; turn++) await new Promise((resolve) => setImmediate(resolve));
     }
     await until(() => slow.isClosed(), 'the end of the connection');

@@ -24,7 +24,7 @@ const newest = events.findLastIndex(({ path }) => path === '/new_block');
 /** Milliseconds between two polls. */
 const INTERVAL_MS = 20;
 
-/** Snapshots that note which file was read, after each read. */
+/** Snapshots that record which file was read, after each read. */
 const observed = (snapshots: Snapshots, readFile: (file: number) => void): Snapshots => ({
   ...snapshots,
   async readLong(request) {
@@ -123,7 +123,7 @@ test('a first subscriber misses the changes that arrived without subscribers, ev
   subscribed.add(subscriber, plainTopic('block'), 'block');
   await until(() => clock.waiting(INTERVAL_MS) === 1);
   subscribed.removeAll(subscriber);
-  // The feed finds that nobody is left, and waits for a subscriber.
+  // The feed finds that no subscriber is left, and waits for one.
   clock.pass(INTERVAL_MS);
   await clock.turn();
   open.ingest.receive(next);

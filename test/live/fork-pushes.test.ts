@@ -30,7 +30,7 @@ import { assertProperty, Seen, timeout } from '../support/property.ts';
 // biome-ignore lint/suspicious/noExplicitAny: messages and answers are read member by member.
 type Json = any;
 
-/** Above the number of transactions of a generated chain. */
+/** A limit above the number of transactions in a generated chain. */
 const ALL = 10_000;
 
 const balanceOf = (read: Reader, principal: string): Json =>

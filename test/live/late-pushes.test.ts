@@ -1,4 +1,4 @@
-/** Pushes are equal, regardless of how long after the change they are sent. */
+/** Pushes are the same, however long after the change they are sent. */
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -13,7 +13,7 @@ import { assertProperty, Seen, timeout } from '../support/property.ts';
 // biome-ignore lint/suspicious/noExplicitAny: pushes are looked at member by member.
 type Push = { method: string; params: any };
 
-/** A subscriber of everything, that is notified of changes when it is called. */
+/** A subscriber to everything. It receives the changes when the test calls it. */
 function listener(snapshots: Snapshots) {
   const messagesOf = changeMessages({ has: () => true, any: () => true, topics: () => [] });
   const heard: Push[] = [];

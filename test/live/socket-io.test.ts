@@ -86,7 +86,7 @@ test('a client outside the namespace may only join it', () => {
 
 test("nothing of a client's first request stays in memory", async () => {
   const many = 30;
-  /** Requests and their headers, as long as something has them. */
+  /** Requests and their headers, as long as the server refers to them. */
   const requests: WeakRef<object>[] = [];
   const { handle, opened, received, closed } = socketIo({
     ...shared().options,

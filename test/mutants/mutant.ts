@@ -41,12 +41,12 @@ export function placeOf(mutant: Mutant, text: string): { start: number; end: num
   return nearest && { start: nearest.start, end: nearest.start + before.length, after };
 }
 
-/** A source of mutants: every line that offers a change is as likely as any other. */
+/** A source of mutants: every line with possible changes is equally likely. */
 export class Mutants {
-  /** The changes that each line offers. */
+  /** The possible changes of each line. */
   readonly #lines: Mutant[][];
 
-  /** @param files their texts, with the changes that each offers */
+  /** @param files their texts, with the possible changes of each */
   constructor(files: Iterable<{ file: string; text: string; changes: readonly Mutation[] }>) {
     this.#lines = [...files].flatMap(({ file, text, changes }) => [
       ...Map.groupBy(
@@ -56,7 +56,7 @@ export class Mutants {
     ]);
   }
 
-  /** Lines that offer a change. */
+  /** Lines with possible changes. */
   get size(): number {
     return this.#lines.length;
   }
@@ -72,6 +72,6 @@ export class Mutants {
   }
 }
 
-/** Whether two are one change of one line, wherever it stands. */
+/** Returns true if two mutants make the same change of the same line, at any position. */
 export const isSame = (a: Omit<Mutant, 'line' | 'kind'>, b: Omit<Mutant, 'line' | 'kind'>): boolean =>
   a.file === b.file && a.text === b.text && a.column === b.column && a.before === b.before && a.after === b.after;

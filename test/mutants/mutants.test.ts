@@ -19,7 +19,7 @@ interface PromiseConstructor { new <T>(run: (done: (value: T) => void) => void):
 declare const Promise: PromiseConstructor;
 `;
 
-/** Every text that one change makes of a file. */
+/** Returns every text that one change can make of a file. */
 function changed(text: string): string[] {
   const files = new Map([
     ['file.ts', text],

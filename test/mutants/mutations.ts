@@ -4,7 +4,7 @@ import ts from 'typescript';
 /** A change of a file's text. */
 export interface Mutation {
   kind: 'comparison' | 'statement' | 'arguments' | 'return' | 'await' | 'sql';
-  /** Place of the text that is replaced. */
+  /** Position of the replaced text. */
   start: number;
   end: number;
   after: string;

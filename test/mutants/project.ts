@@ -1,4 +1,4 @@
-/** The project as the machine of mutants sees it: its files, its types, and which test is how near to a file. */
+/** The project from the view of `bun run mutants`: its files, its types, and each test's distance from a file. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Glob } from 'bun';
@@ -14,16 +14,17 @@ const isMutated = (file: string): boolean =>
  */
 const isEndToEnd = (test: string): boolean => test.startsWith('test/e2e/');
 
-/** The text of a file with a change in it. */
+/** Returns the text of a file after a change. */
 export const withChange = (text: string, { start, end, after }: Omit<Mutation, 'kind'>): string =>
   text.slice(0, start) + after + text.slice(end);
 
-/** Milliseconds of the first tests that are run together. Each further group may take twice as long as the one before. */
+/** Milliseconds of the first tests that run together. Each further group may take twice as long as the one before. */
 const FIRST_GROUP = 4_000;
 
 /**
- * Tests as they are run together, in their order: few at first, since most changes are noticed near by.
- * @param cost of a test in milliseconds @returns no group without a test
+ * Groups tests that run together, in order: small groups first, since nearby tests notice most changes.
+ * @param cost of a test in milliseconds
+ * @returns groups with at least one test each
  */
 export function groupsOf(files: readonly string[], cost: (file: string) => number): string[][] {
   const groups: string[][] = [];
@@ -48,7 +49,7 @@ export class Project {
   /** Replaced texts of files, each with a number that grows. */
   readonly #changed = new Map<string, string>();
   #changes = 0;
-  /** Who imports a file. */
+  /** The files that import each file. */
   readonly #importers: Map<string, string[]>;
 
   constructor(readonly root: string) {

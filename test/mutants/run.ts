@@ -37,13 +37,13 @@ interface Outcome {
   by: 'types' | 'test' | 'hang' | 'nobody' | 'gone';
   /** The error, or the test that failed. */
   what: string;
-  /** How long it took. */
+  /** Duration of the run. */
   seconds: number;
 }
 
 interface Tried extends Mutant {
   outcome?: Outcome;
-  /** Test files of the state's tree that didn't notice it. */
+  /** Test files of the state's tree that didn't notice the mutant. */
   passed?: string[];
 }
 
@@ -51,14 +51,14 @@ interface State {
   tried: Tried[];
   /** Hash of the tree that these tests belong to. */
   digest: string;
-  /** Milliseconds of each test file of the tree as it is, and the files that fail there. */
+  /** Milliseconds of each test file in the unchanged tree, and the files that fail there. */
   durations: Record<string, number>;
   failing: string[];
 }
 
-/** Groups of the nearest tests, which every mutant meets before one meets the others. */
+/** Number of groups of the nearest tests. Every mutant runs against these before any runs against the others. */
 const NEAR = 3;
-/** Milliseconds of a file that was not measured. */
+/** Assumed milliseconds of a file that wasn't measured. */
 const UNMEASURED = 1_000;
 /** A run hangs if it takes longer than this factor times its duration without the change, plus this number of milliseconds. */
 const [PATIENCE, PATIENCE_MS] = [10, 180_000];
@@ -179,7 +179,7 @@ function digestOf(files: readonly string[]): string {
   return hash.digest('hex');
 }
 
-/** Files that git has or would take, which are in the tree. */
+/** Returns the tree's files that git tracks or would add. */
 function filesOfTree(): string[] {
   const { stdout } = Bun.spawnSync(['git', 'ls-files', '-z', '-co', '--exclude-standard'], { cwd: ROOT });
   return stdout
@@ -203,7 +203,7 @@ function failingFiles(printed: string): string[] {
 
 const isEquivalent = (mutant: Mutant): boolean => equivalents.some((known) => isSame(known, mutant));
 
-/** One line on a mutant. */
+/** Describes a mutant in one line. */
 function described({ file, line, kind, before, after, text, outcome }: Tried): string {
   const short = (one: string) => one.replace(/\s+/g, ' ').slice(0, 100);
   const change = `${short(before) || `before «${short(text.trim())}»`} → ${short(after)}`;
@@ -252,7 +252,7 @@ async function main(): Promise<void> {
   };
 
   using directory = dataDirectory();
-  // Servers that tests start run as another user, who must find the way to their files.
+  // Servers that tests start run as another user, who needs access to their files.
   chmodSync(directory.path, 0o755);
   const files = filesOfTree();
   const copies = Array.from(
@@ -268,7 +268,7 @@ async function main(): Promise<void> {
       process.exit(1);
     });
   }
-  /** Has each copy take one piece of work after the other. */
+  /** Gives each copy one task after the other. */
   async function share<Work>(works: Work[], take: (copy: Copy, work: Work) => Promise<void>): Promise<void> {
     const left = works.values();
     await Promise.all(

@@ -26,7 +26,7 @@ beforeAll(() => {
 });
 afterAll(() => directory[Symbol.dispose]());
 
-/** Does something in another time zone. */
+/** Runs work in another time zone. */
 async function inZone<T>(zone: string, work: () => T): Promise<Awaited<T>> {
   const before = process.env.TZ;
   process.env.TZ = zone;

@@ -8,7 +8,7 @@ import { targetHere, targetNames } from '../../packaging/targets.ts';
 import { testSupport } from '../../packaging/test-support.ts';
 import { command } from '../e2e/stackside.ts';
 
-/** Writes a program of a shell. @returns its path */
+/** Writes a shell script. @returns its path */
 export function script(path: string, text: string): string {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `#!/bin/sh\n${text}\n`);
@@ -16,7 +16,7 @@ export function script(path: string, text: string): string {
   return path;
 }
 
-/** Installs `stackside`. @param directory of the project that has it then @returns the path of the executable */
+/** Installs `stackside`. @param directory of the project to install it in @returns the path of the executable */
 export async function installPackage(directory: string): Promise<string> {
   const modules = join(directory, 'node_modules');
   const { files, manifest: own } = mainPackage(

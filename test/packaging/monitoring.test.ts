@@ -64,7 +64,7 @@ afterAll(() => watched.mockRestore());
 const ADDED = ['job', 'instance'];
 
 interface Asked {
-  /** Metrics, each with the labels that it is chosen by. */
+  /** Metrics, each with the labels that select it. */
   metrics: { name: string; labels: string[] }[];
   /** Labels that the result is grouped by. */
   groups: string[];

@@ -30,7 +30,7 @@ test.skipIf(executable === null || process.platform === 'win32')(
       mkdirSync(folder, { recursive: true });
       for (const name of SOURCES) cpSync(join(root, name), join(folder, name), { recursive: true });
       await $`cp -Rl ${join(root, 'node_modules')} ${folder}`;
-      // The commit is named in the executable, and a copy has none.
+      // The executable contains the commit, and a copy of the tree has none.
       const git = (await $`git -C ${root} rev-parse --absolute-git-dir`.quiet().nothrow().text()).trim();
       const environment = git === '' ? process.env : { ...process.env, GIT_DIR: git };
       const outfile = join(folder, 'dist', 'stackside');

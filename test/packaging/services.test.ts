@@ -15,7 +15,7 @@ const containerfile = textOf('Containerfile');
 const initScript = textOf('packaging/openrc/stackside');
 const windows = textOf('packaging/windows/README.md');
 
-/** Checks a command line without the program's name. @returns the flags that its command doesn't take */
+/** Checks a command line without the program's name. @returns the flags that its command doesn't accept */
 function refused(line: string): string[] {
   const [name, ...rest] = line.trim().split(/\s+/);
   const command = createProgram().commands.find((one) => one.name() === name);
@@ -104,7 +104,7 @@ test.skipIf(Bun.which('shellcheck') === null)('shellcheck finds nothing in the s
 test.skipIf(Bun.which('systemd-analyze') === null)('systemd accepts the unit', () => {
   using folder = dataDirectory();
   const file = join(folder.path, 'stackside.service');
-  // The tool looks whether the program is there.
+  // The tool checks that the program exists.
   writeFileSync(file, unit.replace('/usr/local/bin/stackside', process.execPath));
   expect(run('systemd-analyze', 'verify', file)).toEqual([0, '']);
 });

@@ -89,7 +89,7 @@ test('the types of the package hold for a program that uses them', async () => {
   expect(ts.getPreEmitDiagnostics(program).map(({ messageText }) => messageText)).toEqual([]);
 });
 
-/** The error that something ends with. */
+/** Returns the problem and the message that work fails with. */
 async function problemOf(work: Promise<unknown>): Promise<[problem: string, message: string]> {
   const error = await work.then(
     () => null,
@@ -241,7 +241,7 @@ describe('a chain that runs', () => {
     chain.hooks.answer();
     expect((await fetch(again.request())).status).toBe(204);
     expect([(await hook.next()).answer, (await hook.next()).answer]).toEqual([410, 204]);
-    // It ends with the receiver, below.
+    // This wait ends with the receiver, below.
     ending = unanswered;
   });
 

@@ -371,7 +371,7 @@ test('an answer about an earlier block includes later mints, and answers from a 
   expect(await answer('0xdeadbeef')).toBe(0);
   expect(await answer(a.hash)).toBe(1);
   expect(made.token(COIN, 1)).toMatchObject({ decimals: String(MAX_UINT), supply: String(2n ** 127n + 50n) });
-  // Twice is once.
+  // A second response for the same block changes nothing.
   expect(await answer(a.hash)).toBe(0);
   made.add(c);
   expect(await answer(b.hash)).toBe(0);
@@ -423,7 +423,7 @@ test('notifications queue the tokens they name, frozen tokens stay unchanged, an
   expect((await asked(c)).sort()).toEqual([1, 3]);
   const d = says(c, ids(2, 3));
   expect(await asked(d)).toEqual([3]);
-  // A token that came after a notification about all is not meant by it.
+  // A notification about all tokens doesn't apply to a token that is minted later.
   const e = next(d, null, (tx) => [print(CARDS, tx, 0, notice(CARDS, mode('frozen')))]);
   expect((await asked(e)).sort()).toEqual([1, 3]);
   const f = next(e, null, (tx) => [nftMint(CARDS, tx, 0, 4)]);
@@ -441,7 +441,7 @@ test('notifications queue the tokens they name, frozen tokens stay unchanged, an
   made.node.calls.length = 0;
   await made.settled();
   expect(made.node.calls.filter((call) => call.includes('get-token-uri')).length).toBe(4);
-  // The fork takes both freezes away: the tokens can be read again.
+  // The fork removes both freezes, so the tokens can be read again.
   let at = a;
   const fork: MadeBlock[] = [];
   for (let height = 0; height < 7; height++) {
@@ -468,7 +468,7 @@ test('a dynamic token is read again after its interval, once there is a new bloc
   const b = next(a, null);
   made.add(b);
   await until(() => count() > before, 'another read');
-  // A shorter time than an hour is an hour.
+  // A time below one hour counts as one hour.
   const [{ wait } = { wait: 0 }] = made.all<{ wait: number }>(
     'SELECT j.not_before - t.written_at AS wait FROM token_jobs j JOIN tokens t USING (contract_id, token_id) WHERE j.work = 1',
   );
