@@ -41,7 +41,7 @@ export interface Arrived {
   text: string;
   /** When it came, in milliseconds of the world. */
   at: number;
-  /** The secret that signed the request; null if it isn't signed. */
+  /** The secret that the request carries; null if the request isn't signed. */
   secret: string | null;
   /** Whether its signature is made with that secret. */
   isSigned: boolean;

@@ -96,7 +96,7 @@ export interface PostgresQuorum extends AsyncDisposable {
   standbys(): readonly PostgresServer[];
   /** Kills the primary, unless it is dead. The standby that has most becomes the primary, and the others copy that one. */
   failOver(): Promise<void>;
-  /** Does the same, but leaves the primary running, cut off from the others. @returns the old primary, which the caller must stop */
+  /** Promotes a standby as `failOver` does, but leaves the old primary running, cut off. @returns the old primary, for the caller to stop */
   cutOff(): Promise<PostgresServer>;
   /** Puts a new standby on the port of a primary that was killed. */
   replace(): Promise<void>;
