@@ -107,6 +107,16 @@ const casesThatOnceFailed: Case[] = [
       { after: 1500, befalls: 'mood', path: 0, mood: 'well' },
     ],
   },
+  // The end of a read through the writer's connection failed like a commit, and its transaction stayed open.
+  {
+    seed: 469_829_175,
+    stream: 0,
+    walLimitBytes: 67_108_864,
+    clients: [{ after: 0, protocol: 'rpc', manner: 'steady', account: 0 }],
+    readers: 0,
+    quarters: 1,
+    disturbances: [{ after: 0, befalls: 'failed_commit', at: 'now', fault: 4 }],
+  },
   // A sync ended after the WAL had restarted, and the simulated disk forgot the frames of a later sync.
   {
     seed: 999_999_991,

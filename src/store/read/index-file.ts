@@ -110,6 +110,8 @@ export function openIndexFile(
           writer.db,
           fileCache(writer.db, () => writer.changes()),
         );
+  /** Ends a read. A commit may fail, and would leave the writer with an open transaction. */
+  const rollback = writer?.db.prepare('ROLLBACK');
   let isReading = false;
 
   function closeWhatIsDone(): void {
@@ -142,7 +144,7 @@ export function openIndexFile(
      */
     readNow<T>(request: (reader: Reader) => T): T {
       if (writers === null) throw new Error('another process writes');
-      const { db, reader, cache, begin, end } = writers;
+      const { db, reader, cache, begin } = writers;
       const isPending = db.inTransaction;
       isReading = true;
       try {
@@ -152,7 +154,7 @@ export function openIndexFile(
       } finally {
         isReading = false;
         db.endReads();
-        if (!isPending && db.inTransaction) end.run();
+        if (!isPending && db.inTransaction) rollback?.run();
       }
     },
 
