@@ -451,7 +451,6 @@ export class Writer {
    */
   replay(entries: Iterable<PreparedEntry>): void {
     this.#guarded(() => {
-      this.#noteLoss();
       this.#recover();
       this.#replay(entries);
     });
@@ -593,7 +592,6 @@ export class Writer {
         this.#requireOpen();
         return;
       }
-      this.#noteLoss();
       this.#recover();
       this.#changes += 1;
       this.#isStored = false;
@@ -669,11 +667,12 @@ export class Writer {
   }
 
   /**
-   * Notes that SQLite ended the pending transaction, after a failure of a reader between two calls of the writer. Its entries
-   * are replayed from the journal.
+   * Notes that the index's transaction isn't as the writer left it: a reader failed between two calls of the writer, and SQLite
+   * ended the pending transaction, or the reader's own one could not be ended. Pending entries are replayed from the journal.
    */
   #noteLoss(): void {
-    if (this.#base !== 'pending' || this.#options.index.inTransaction) return;
+    if (this.#isOpen || this.#base === 'unknown') return;
+    if (this.#options.index.inTransaction === (this.#base === 'pending')) return;
     this.#base = 'unknown';
     this.#forget();
   }
@@ -756,6 +755,7 @@ export class Writer {
 
   #recover(): void {
     this.#bePatientOnce();
+    this.#noteLoss();
     if (this.#base !== 'unknown') return;
     this.#rollBackFiles();
     this.#forget();

@@ -110,8 +110,6 @@ export function openIndexFile(
           writer.db,
           fileCache(writer.db, () => writer.changes()),
         );
-  /** Ends a read. A commit may fail, and would leave the writer with an open transaction. */
-  const rollback = writer?.db.prepare('ROLLBACK');
   let isReading = false;
 
   function closeWhatIsDone(): void {
@@ -153,8 +151,9 @@ export function openIndexFile(
         return request(reader);
       } finally {
         isReading = false;
-        db.endReads();
-        if (!isPending && db.inTransaction) rollback?.run();
+        if (isPending) db.endReads();
+        // If this fails, the writer rolls back before its next transaction.
+        else isEnded(writers);
       }
     },
 
