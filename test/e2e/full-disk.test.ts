@@ -56,23 +56,20 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
     ['without any room', 0, 1_000],
     ['with room for one file beside the database', 40_960, 1_000],
     ['that can hold no more files', 10 * MEGABYTE, 3],
-  ])(
-    'with %s, commands report a full disk, and a server ends with the exit code for a restart',
-    async (_, room, files) => {
-      using source = ingestOf(events.map(received));
-      for (const args of [['serve', '--api-port', '0', '--event-port', '0'], ['rebuild'], ['backup', 'BACKUP']]) {
-        using disk = smallDisk(20 * MEGABYTE)!;
-        const data = join(disk.path, 'data');
-        cpSync(source.path, data, { recursive: true });
-        disk.fill(room, files);
-        const given = args.map((arg) => (arg === 'BACKUP' ? join(disk.path, 'backup') : arg));
-        const { code, stderr } = await stackside(...given, '--data', data);
-        expect({ args, stderr }).toEqual({
-          args,
-          stderr: expect.stringMatching(/The disk of .* is full\.\nFree space/),
-        });
-        expect({ args, code }).toEqual({ args, code: args[0] === 'serve' ? 75 : 1 });
-      }
-    },
-  );
+  ])('%s, commands report a full disk, and a server ends with the exit code for a restart', async (_, room, files) => {
+    using source = ingestOf(events.map(received));
+    for (const args of [['serve', '--api-port', '0', '--event-port', '0'], ['rebuild'], ['backup', 'BACKUP']]) {
+      using disk = smallDisk(20 * MEGABYTE)!;
+      const data = join(disk.path, 'data');
+      cpSync(source.path, data, { recursive: true });
+      disk.fill(room, files);
+      const given = args.map((arg) => (arg === 'BACKUP' ? join(disk.path, 'backup') : arg));
+      const { code, stderr } = await stackside(...given, '--data', data);
+      expect({ args, stderr }).toEqual({
+        args,
+        stderr: expect.stringMatching(/The disk of .* is full\.\nFree space/),
+      });
+      expect({ args, code }).toEqual({ args, code: args[0] === 'serve' ? 75 : 1 });
+    }
+  });
 });
