@@ -1,13 +1,13 @@
-/** A directory that is an archive, and so no data directory. */
+/** Recognizes a directory that is an archive and therefore not a data directory. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../base/errors.ts';
 
-/** Name of the object that says which log an archive has. */
+/** Name of the object that identifies the log of an archive. */
 export const IDENTITY = 'archive.json';
 
 /**
- * Refuses an archive as a data directory: a command would write its keys or its index into the archive.
+ * Rejects an archive as a data directory: a command would write its keys or its index into the archive.
  * @throws OperatorError
  */
 export function requireNoArchive(directory: string): void {

@@ -1,6 +1,6 @@
 /**
- * An archive: the entries of one log as segments in a place, with an object that says which log it is (`archive.json`). Nothing
- * that is read of it is taken on trust: a segment counts once it follows the one before by its chain values.
+ * An archive: the entries of one log as segments in a place, with an object that identifies the log (`archive.json`). Stackside
+ * trusts no object unverified: a segment is valid only if its chain values continue the segment before it.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -30,7 +30,7 @@ import {
 const REMEDY =
   'Restore the object from a copy of the archive. Or start a host that still has the entries with --archive: it uploads the missing objects.';
 
-/** A fault of an archive, by the name of the object or the entries that are missing. */
+/** Damage to an archive. The fault names the damaged object or the missing entries. */
 export class ArchiveDamagedError extends OperatorError {
   override readonly name = 'ArchiveDamagedError';
   /** @param fault the end of a sentence that begins with the archive */
@@ -44,9 +44,9 @@ export class ArchiveDamagedError extends OperatorError {
 }
 
 /**
- * Reads an object. One that is damaged is read once more before it counts as such: a server may end a body as if it were complete.
- * @returns null where there is no such object
- * @throws ArchiveDamagedError as `sound` does; OperatorError where the place can't be read
+ * Reads an object. If it is damaged, reads it a second time: a server may cut off a body as if it were complete.
+ * @returns null if there is no such object
+ * @throws ArchiveDamagedError as `sound` does; OperatorError if the place can't be read
  */
 export async function readVerified<T>(
   place: BackupSource,
@@ -74,7 +74,7 @@ export const Identity = Type.Object({
   network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')]),
   /** The identity of the log, in hex (`store/ingest/log-identity.ts`). */
   identity: Type.String({ pattern: '^[0-9a-f]{32}$' }),
-  /** Whether everybody may read it: private commands are withheld. A private archive lacks the field. */
+  /** Whether anyone may read the archive: private commands are withheld. A private archive lacks the field. */
   public: Type.Optional(Type.Literal(true)),
 });
 /** The log that an archive belongs to. */
@@ -91,7 +91,7 @@ export const identityOf = (chainId: number, identity: string, isPublic: boolean)
 
 export const identityBytes = (identity: Identity): Buffer => Buffer.from(`${JSON.stringify(identity)}\n`);
 
-/** Words for the chain of an archive. */
+/** Formats the chain of an archive for messages. */
 export const chainOfIdentity = ({ network, chain_id }: Pick<Identity, 'network' | 'chain_id'>): string =>
   `${network} (chain ${chainIdText(chain_id)})`;
 
@@ -114,7 +114,7 @@ export const identityIn = (place: BackupSource): Promise<Identity | null> =>
     throw new ArchiveDamagedError(place, `${IDENTITY} doesn't identify the log that the archive belongs to`);
   });
 
-/** @throws OperatorError where there is no archive */
+/** @throws OperatorError if there is no archive */
 export async function requireIdentity(place: BackupSource): Promise<Identity> {
   const identity = await identityIn(place);
   if (identity !== null) return identity;
@@ -132,17 +132,17 @@ export interface Contents {
   open: string[];
 }
 
-/** Names of all open parts and segments. Parts of bases, which most objects of an archive are, are not listed. */
+/** Lists the names of all open parts and segments, but not parts of bases, which are most of the objects in an archive. */
 async function namesOfEntries(place: PlaceReads): Promise<string[]> {
-  // Such a list lacks them, and is of one moment as a whole.
+  // Such a list has no parts of bases, and all its names are from the same moment.
   if (place.listsAtOnce === true) return place.list('');
   const names: string[] = [];
-  // In this order: an open part goes once its segment is there.
+  // Open parts come first: an open part is removed once its segment exists.
   for (const beginning of [OPEN_PARTS, SEGMENTS]) names.push(...(await place.list(beginning)));
   return names;
 }
 
-/** Lists the segments and open parts. A place may list late what was written last. @throws OperatorError */
+/** Lists the segments and open parts. A place may list the newest objects late. @throws OperatorError */
 export async function contentsOf(place: PlaceReads): Promise<Contents> {
   const names = await namesOfEntries(place);
   const segments = names.map(rangeOfName).filter((range) => range !== null);
@@ -155,19 +155,19 @@ export async function contentsOf(place: PlaceReads): Promise<Contents> {
 const entriesText = (first: number, last: number): string =>
   first === last ? `entry ${first}` : `entries ${first} to ${last}`;
 
-/** Segments that follow each other by their names, and what comes between them and the next one. */
+/** Segments that follow each other by their names, and the fault that separates them from the next segment. */
 export interface LinkedSegments {
   linked: { range: SegmentRange; after: Head }[];
   /** The head at their end. */
   last: Head;
-  /** What is wrong with the next one, as the end of a sentence that begins with the archive; null where nothing is. */
+  /** Fault of the next segment, as the end of a sentence that begins with the archive; null if there is none. */
   fault: string | null;
 }
 
 /**
- * The sealed segments that follow each other by their names.
+ * Returns the sealed segments that follow each other by their names.
  * @param segments sorted
- * @param after the head that the first one follows
+ * @param after the head that the first segment follows
  */
 function linkedSegments(segments: readonly SegmentRange[], after: Head): LinkedSegments {
   const linked: LinkedSegments['linked'] = [];
@@ -181,19 +181,19 @@ function linkedSegments(segments: readonly SegmentRange[], after: Head): LinkedS
   return { linked, last, fault: null };
 }
 
-/** Returns the sealed segments that follow each other, from the one that has an entry. @param segments sorted */
+/** Returns the sealed segments that follow each other, from the segment that contains an entry. @param segments sorted */
 export function linkedFrom(segments: readonly SegmentRange[], entry: number): LinkedSegments {
   const at = segments.findIndex(({ last }) => last >= entry);
   const wanted = at < 0 ? [] : segments.slice(at);
   const [first] = wanted;
   const before = at === 0 ? undefined : segments.at(at < 0 ? -1 : at - 1);
   const after = before === undefined ? LOG_START : { id: before.last, chain: before.chain };
-  // What comes before a segment that has the entry need not be there.
+  // Entries before a segment that contains the entry may be missing.
   const isGap = first !== undefined && first.first <= entry && first.first !== after.id + 1;
   return linkedSegments(wanted, isGap ? { id: first.first - 1, chain: new Uint8Array() } : after);
 }
 
-/** What is between a head and the segment that is next by its name; null where nothing is. */
+/** Returns the gap or overlap between a head and the next segment by its name; null if there is none. */
 function faultBefore(next: SegmentRange, last: Head): string | null {
   if (next.first === last.id + 1) return null;
   const name = segmentName(next);
@@ -216,9 +216,9 @@ const segmentAt = (place: BackupSource, name: string): Promise<Segment | null> =
   readVerified(place, name, MAX_SEGMENT_BYTES, (bytes) => verifiedSegment(place, name, bytes));
 
 /**
- * Reads a sealed segment, and verifies it.
- * @param last the head that it follows by its name; null, or without a chain value, where what comes before is missing
- * @throws ArchiveDamagedError; OperatorError where the place can't be read
+ * Reads and verifies a sealed segment.
+ * @param last the head that it follows by its name; null, or without a chain value, if the entries before it are missing
+ * @throws ArchiveDamagedError; OperatorError if the place can't be read
  */
 export async function sealedSegment(place: BackupSource, range: SegmentRange, last: Head | null): Promise<Segment> {
   const name = segmentName(range);
@@ -239,9 +239,9 @@ export interface OpenPart extends Segment {
 }
 
 /**
- * Reads the open part of a name.
- * @returns null where it is gone: a sealed segment has replaced it
- * @throws ArchiveDamagedError; OperatorError where the place can't be read
+ * Reads the open part with a name.
+ * @returns null if it is gone: a sealed segment has replaced it
+ * @throws ArchiveDamagedError; OperatorError if the place can't be read
  */
 export async function openPart(place: BackupSource, name: string): Promise<OpenPart | null> {
   const segment = await segmentAt(place, name);
@@ -249,9 +249,9 @@ export async function openPart(place: BackupSource, name: string): Promise<OpenP
 }
 
 /**
- * The open part that leads furthest from the end of the sealed segments. Parts that end before are of earlier writers.
- * @returns null where none leads further
- * @throws ArchiveDamagedError where one is damaged, doesn't follow the sealed segments, or contradicts another
+ * Returns the open part with the highest last entry after the sealed segments. Earlier writers left the parts that end before.
+ * @returns null if no open part continues the sealed segments
+ * @throws ArchiveDamagedError if a part is damaged, doesn't follow the sealed segments, or contradicts another part
  */
 export async function newestOpenPart(
   place: BackupSource,
@@ -285,9 +285,9 @@ export async function newestOpenPart(
 }
 
 /**
- * Reads the entries after one, in batches.
+ * Reads the entries after a given entry, in batches.
  * @param after number of the entry, and its chain value if the archive must have this entry
- * @throws ArchiveDamagedError if it has another entry of this number; at a gap, once the entries before it were taken
+ * @throws ArchiveDamagedError if the archive has another entry with this number; at a gap, after the entries before it
  */
 export async function* entriesAfter(
   place: PlaceReads,
@@ -313,7 +313,7 @@ export async function* entriesAfter(
   if (entries.length > 0) yield entries;
 }
 
-/** The chain value of an entry; null if the archive lacks the entry. @throws ArchiveDamagedError */
+/** Returns the chain value of an entry; null if the archive lacks the entry. @throws ArchiveDamagedError */
 async function chainIn(place: PlaceReads, entry: number): Promise<Uint8Array | null> {
   const { open, segments } = await contentsOf(place);
   const { linked, last } = linkedFrom(segments, entry);
@@ -338,7 +338,7 @@ export interface ArchiveEnd extends LinkedSegments, Contents {
   part: OpenPart | null;
 }
 
-/** Finds the end of an archive by the names of its segments, of which none is read. @throws as {@link newestOpenPart} */
+/** Finds the end of an archive by the names of its segments, without reading them. @throws as {@link newestOpenPart} */
 export async function endOf(place: PlaceReads): Promise<ArchiveEnd> {
   const contents = await contentsOf(place);
   const linked = linkedFrom(contents.segments, 1);
@@ -346,22 +346,22 @@ export async function endOf(place: PlaceReads): Promise<ArchiveEnd> {
   return { ...contents, ...linked, part };
 }
 
-/** What was verified: an object by its name, or a gap before one. */
+/** Result of verifying an object, or of finding a gap before it. */
 export interface Verified {
   name: string;
   first: number;
   last: number;
-  /** What is wrong, as the end of a sentence that begins with the archive; null where nothing is. */
+  /** Fault, as the end of a sentence that begins with the archive; null if there is none. */
   fault: string | null;
 }
 
-/** What is wrong, by the error of a reading. @throws any other error */
+/** Returns the fault that a read error describes. @throws any other error */
 export function faultIn(error: unknown): string {
   if (error instanceof ArchiveDamagedError) return error.fault;
   throw error;
 }
 
-/** Reads every segment and open part of an archive, and verifies it. @throws OperatorError if the place can't be read */
+/** Reads and verifies every segment and open part of an archive. @throws OperatorError if the place can't be read */
 export async function* verifiedArchive(place: PlaceReads): AsyncGenerator<Verified> {
   const { segments, open } = await contentsOf(place);
   const steps = segments.map((range, at) => {
@@ -400,6 +400,6 @@ export async function* verifiedArchive(place: PlaceReads): AsyncGenerator<Verifi
   yield { name: IDENTITY, first: 1, last: last.id, fault: otherIdentity(named?.identity ?? 'none', identity) };
 }
 
-/** What is wrong with an archive whose entries have another identity than the archive names. */
+/** Returns the fault of an archive that names another identity than its entries have. */
 export const otherIdentity = (named: string, found: string): string =>
   `${IDENTITY} names the log ${named}, but the entries belong to the log ${found}`;

@@ -1,7 +1,7 @@
 /**
- * Writes a log to an archive, from the journal of this host. A round seals the segments that are complete, and writes what follows
- * as an open part. It begins where the archive ends by its own list, so that an interrupted archive goes on, and writes nothing
- * where the archive is of another log.
+ * Writes a log to an archive, from the journal of this host. A round seals the complete segments and writes the entries after
+ * them as an open part. It starts at the end of the archive's own list, so an interrupted archive continues. It writes nothing
+ * if the archive belongs to another log.
  */
 
 import { type Clock, pause } from '../base/clock.ts';
@@ -42,17 +42,17 @@ import {
 import type { Signer } from './signing.ts';
 
 /**
- * Milliseconds between two sealed segments. The first archive of a long journal then reads 40 MB of texts a second at most, and
- * leaves the disk and the network to others.
+ * Milliseconds between two sealed segments. The first archive of a long journal then reads at most 40 MB of texts per second, and
+ * leaves disk and network capacity to other work.
  */
 const SEGMENT_MS = 100;
 
-/** Log events of the archive, one for each change of its state. */
+/** Log events of the archive, one per state change. */
 export type ArchiveEvent =
   | { event: 'archive_failing'; place: string; problem: string; remedy: string; cause?: unknown }
   | { event: 'archive_resumed'; place: string; failures: number };
 
-/** Who writes, and what. */
+/** The host that writes, and the log that it writes. */
 export interface Round {
   /** The chain of the log. */
   chainId: number;
@@ -60,7 +60,7 @@ export interface Round {
   identity: string;
   /** Name of this host. */
   host: string;
-  /** Epoch of its lease; null on a host that shares no log. */
+  /** Epoch of its lease; null if the host shares no log. */
   epoch: number | null;
   /** Entry of the newest base, as far as this host knows: a public archive names the newest. */
   base: number | null;
@@ -70,26 +70,26 @@ export interface ArchiverOptions {
   place: Place;
   journal: Pick<JournalReads, 'after' | 'chainAt' | 'lastId'>;
   clock: Clock;
-  /** Signs an archive that is for everybody, so that private commands are withheld; null for a private one. */
+  /** Signs a public archive, in which private commands are withheld; null for a private archive. */
   signer: Signer | null;
   /** Called with the number of the last entry that the archive has. */
   archived: (entry: number) => void;
-  /** Where a segment ends; tests have shorter ones. */
+  /** Maximum size of a segment; tests use smaller segments. */
   segment?: MostEntries;
 }
 
-/** Names a place that a log can have for itself. */
+/** Suggests a location that this log can use for itself. */
 const ownPlace = (location: string, identity: string): string =>
   `Nothing was written to it. Use another location for this log, such as ${location}-${identity.slice(0, 8)}.`;
 
-/** The archive has entries that the log lacks, or other ones than the log. */
+/** Returns the error for an archive whose entries the log lacks or contradicts. */
 const diverged = (location: string, identity: string, what: string): OperatorError =>
   new OperatorError(
     `The archive at ${location} doesn't match this log: ${what}.`,
     `${ownPlace(location, identity)} Or restore the archive into another directory, and serve that one.`,
   );
 
-/** @throws OperatorError where the archive is of another chain or another log, or is public and the own one isn't, or the reverse */
+/** @throws OperatorError if the archive has another chain or log, or if it is public and should be private, or the reverse */
 function requireSame(location: string, found: Identity, own: Identity): void {
   if (found.chain_id !== own.chain_id) {
     throw new OperatorError(
@@ -112,7 +112,7 @@ function requireSame(location: string, found: Identity, own: Identity): void {
   );
 }
 
-/** Returns the newest sound base as the head names it; null if there is none. @param last last entry of the head */
+/** Returns the newest sound base in the format of the head; null if there is none. @param last last entry of the head */
 async function signableBase(place: Place, last: number): Promise<ArchiveHead['base']> {
   for (const named of await basesOf(place)) {
     const { name, id } = named;
@@ -132,7 +132,7 @@ async function signableBase(place: Place, last: number): Promise<ArchiveHead['ba
 /** Writes a log to an archive. One round runs at a time. */
 export class Archiver {
   readonly #options: ArchiverOptions;
-  /** The writer for whom the archive was compared with the journal; null before that, and after a failure. */
+  /** Writer for which the archive was compared with the journal; null before the comparison and after a failure. */
   #begunFor: string | null = null;
   /** The end of the sealed segments that follow each other. */
   #sealed: Head = LOG_START;
@@ -140,15 +140,15 @@ export class Archiver {
   #listed = new Map<number, SegmentRange>();
   /** Open parts, each with its last entry. */
   #open = new Map<string, number>();
-  /** The entries of this writer's open part, as it wrote or found it; null where there is none. */
+  /** First and last entry of this writer's open part, as it wrote or found it; null if there is none. */
   #opened: { first: number; last: number } | null = null;
   /** The log that the archive belongs to; null before the first round. */
   #identity: Identity | null = null;
   /** The sealed segments that follow each other. */
   #segments: SegmentRange[] = [];
-  /** The newest base, as it is signed; undefined if it must be looked up. */
+  /** The newest base in the format of the head; undefined if it must be looked up. */
   #base: ArchiveHead['base'] | undefined;
-  /** Last entry of the head that this writer signed last, and the newest base of the round. */
+  /** Last entry of the newest head that this writer signed, and the newest base in that round. */
   #signed = 0;
   #signedFor: Round['base'] = null;
 
@@ -157,9 +157,9 @@ export class Archiver {
   }
 
   /**
-   * Archives all that the journal has now.
-   * @param signal ends the round early, after a write that is under way
-   * @throws OperatorError where the place or the journal can't be read or written, or the archive is of another log
+   * Archives all entries that the journal has now.
+   * @param signal stops the round early, after the current write
+   * @throws OperatorError if the place or the journal can't be read or written, or the archive belongs to another log
    */
   async round(round: Round, signal: AbortSignal): Promise<void> {
     const writer = `${round.identity}/${openName(round.host, round.epoch)}`;
@@ -193,15 +193,15 @@ export class Archiver {
   }
 
   /**
-   * The entries after a number as the archive has them. A segment ends by what it has, so that a journal that has commands and one
-   * that withholds them make the same public segments.
+   * Returns the entries after a number in the form that the archive stores. A segment's size counts this form. So a journal that
+   * has commands and a journal that withholds them make the same public segments.
    */
   *#entriesAfter(id: number): Generator<Entry> {
     const { journal, signer } = this.#options;
     for (const entry of journal.after(id)) yield signer === null ? entry : publicEntry(entry);
   }
 
-  /** Compares the archive with the journal, before anything is written. @throws OperatorError if they differ */
+  /** Compares the archive with the journal before the first write. @throws OperatorError if they differ */
   async #begin(round: Round): Promise<void> {
     this.#sealed = LOG_START;
     this.#segments = [];
@@ -213,20 +213,20 @@ export class Archiver {
     await this.#note(round, contents);
   }
 
-  /** Notes what the archive has. @throws OperatorError if it has other entries than the log */
+  /** Records the archive's objects. @throws OperatorError if the archive has other entries than the log */
   async #note({ host, epoch, identity }: Round, { segments, open }: Contents): Promise<void> {
     this.#listed = new Map(segments.map((range) => [range.first, range]));
     this.#open = new Map();
     this.#opened = null;
     for (const range of segments) this.#requireOwn(range, segmentName(range), identity);
-    // A list that is too old lacks the part of this writer's last life, which it would replace.
+    // A stale list may lack the open part from this writer's previous run, which this run would replace.
     const own = openName(host, epoch);
     for (const name of new Set([...open, own])) await this.#noteOpen(name, name === own, identity);
   }
 
   /**
-   * Requires that the archive belongs to the log. If there is none, this log's begins.
-   * @param contents listed before: another host may begin the archive at the same time
+   * Requires that the archive belongs to the log. If there is no archive, starts one for this log.
+   * @param contents listed before: another host may start the archive at the same time
    * @throws OperatorError
    */
   async #requireIdentity({ chainId, identity }: Round, { segments, open }: Contents): Promise<Identity> {
@@ -245,7 +245,7 @@ export class Archiver {
     return there;
   }
 
-  /** @throws OperatorError where a public archive is signed with another key */
+  /** @throws OperatorError if a public archive is signed with another key */
   async #requireOwnSignature(): Promise<void> {
     const { place, signer } = this.#options;
     if (signer === null) return;
@@ -265,7 +265,7 @@ export class Archiver {
   #noteSealed({ first, last, chain }: SegmentRange): void {
     this.#sealed = { id: last, chain };
     this.#segments.push({ first, last, chain });
-    // One that another host made meanwhile is signed with the next segment.
+    // If another host has made a base in the meantime, the next head names it.
     this.#base = undefined;
   }
 
@@ -303,7 +303,7 @@ export class Archiver {
     throw diverged(place.location, identity, what);
   }
 
-  /** Notes an open part of the archive, until a sealed segment replaces it. @throws OperatorError if it has other entries than the log */
+  /** Records an open part until a sealed segment replaces it. @throws OperatorError if it has other entries than the log */
   async #noteOpen(name: string, isOwn: boolean, identity: string): Promise<void> {
     try {
       const part = await openPart(this.#options.place, name);
@@ -312,7 +312,7 @@ export class Archiver {
       this.#open.set(name, part.last);
       if (isOwn) this.#opened = { first: part.first, last: part.last };
     } catch (error) {
-      // A damaged part has nothing that the journal lacks, as far as anybody can tell. It stays, unless it is this writer's own.
+      // A damaged part has no readable entry that the journal lacks. It stays, unless it is this writer's own part.
       if (!(error instanceof ArchiveDamagedError)) throw error;
     }
   }
@@ -333,7 +333,7 @@ export class Archiver {
     }
   }
 
-  /** @throws OperatorError where an object that is there has other content; another version of zstd may make other bytes */
+  /** @throws OperatorError if the existing object has other content; its bytes may differ between versions of zstd */
   async #requireContent(name: string, content: Buffer): Promise<void> {
     const { place } = this.#options;
     const there = await place.read(name, { least: 1, most: MAX_SEGMENT_BYTES });

@@ -1,6 +1,6 @@
 /**
- * A backup: an archive that is brought up to the last entry of a data directory, with a base of its index. A server may write the
- * directory meanwhile, and archive to the same place. Repeated, it sends only what is new.
+ * Makes a backup: an archive with all entries of a data directory and a base of its index. During a backup, a server may write
+ * to the directory and archive to the same place. The next backup sends only new objects.
  */
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
@@ -16,27 +16,27 @@ import { type BaseProgress, makeBase } from './base-writer.ts';
 import { retain } from './retention.ts';
 import type { Signer } from './signing.ts';
 
-/** In the name of the open part that a backup writes, beside those of servers. */
+/** Host in the name of the open part that a backup writes. Servers use their own names. */
 const HOST = 'backup';
 
 export interface BackupOptions {
   directory: string;
   place: Place;
-  /** Signs an archive that is for everybody; null for a private one. */
+  /** Signs a public archive; null for a private archive. */
   signer: Signer | null;
-  /** Days after which bases are removed, but for the newest; null for never. */
+  /** Days after which bases are removed, except the newest; null to keep all. */
   keepDays: number | null;
   /** Version of this program. */
   program: string;
   clock: Clock;
-  /** Called with the last entry that is archived, and the last of the journal. */
+  /** Called with the last archived entry and the last entry of the journal. */
   archived: (entry: number, last: number) => void;
   report: (progress: BaseProgress) => void;
 }
 
-/** What a backup came to. */
+/** Result of a backup. */
 export interface Backup {
-  /** The last entry in it. */
+  /** The last entry in the backup. */
   entry: number;
   /** The base of the index. */
   base: { name: string; entry: number; height: number };
@@ -44,7 +44,7 @@ export interface Backup {
   sent: number;
 }
 
-/** The place, which counts the bytes that it is sent. */
+/** Wraps a place to count the bytes that are sent to it. */
 function counting(place: Place): { place: Place; sent: () => number } {
   let sent = 0;
   const counted: Place = {
@@ -62,7 +62,7 @@ function counting(place: Place): { place: Place; sent: () => number } {
   return { place: counted, sent: () => sent };
 }
 
-/** @throws OperatorError where there is nothing to begin an archive with */
+/** @throws OperatorError if the directory has no block to archive yet */
 function requireChain(directory: string): Pick<Round, 'chainId' | 'identity'> {
   const { chainId, identity, tip } = dataStateOf(directory);
   if (chainId !== null && identity !== null && tip !== null) return { chainId, identity };
@@ -72,7 +72,7 @@ function requireChain(directory: string): Pick<Round, 'chainId' | 'identity'> {
   );
 }
 
-/** @throws OperatorError where the index has to be rebuilt first */
+/** @throws OperatorError if the index must be rebuilt first */
 function stateOf(directory: string, { state }: BaseSnapshot): NonNullable<BaseSnapshot['state']> {
   if (state !== null) return state;
   throw new OperatorError(
@@ -97,14 +97,14 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
   const archive = (base: number | null = null): Promise<void> =>
     archiver.round({ ...chain, host: HOST, epoch: null, base }, signal);
 
-  // The first archive of a long journal takes hours, in which the write-ahead log of the index is to be emptied.
+  // Archive before opening the snapshot: the first archive of a long journal takes hours, and a snapshot would block the WAL.
   await archive();
   using snapshot = snapshotForBase(directory, signer !== null);
   const state = stateOf(directory, snapshot);
   requireFit(directory, state.position, journal);
   await archive();
   await makeBase({ place, snapshot, journal, program, clock, signal, report }, state);
-  // A public archive names its base, signed.
+  // The signed head of a public archive names the base.
   if (signer !== null) await archive(state.position.id);
   await retain({ place, keepDays, now: clock.now(), signal });
   const { position, tip } = state;
@@ -114,15 +114,15 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
 
 /**
  * Makes a backup.
- * @throws OperatorError where the data can't be read, the place can't be written, or has an archive of another log; what was written
- *   until then is sound, and the next backup goes on there
+ * @throws OperatorError if the data can't be read, the place can't be written, or the place has an archive of another log; the
+ *   objects written before the error are sound, and the next backup continues after them
  */
 export async function backUp(options: BackupOptions): Promise<Backup> {
   const journal = openJournalReader(options.directory);
   try {
     return await makeBackup(options, journal);
   } catch (error) {
-    // Places name themselves in their errors: what is left is of the data.
+    // Errors of a place already name the place, so any other error concerns the data directory.
     throw operatorErrorOf(error, options.directory) ?? error;
   } finally {
     journal.close();

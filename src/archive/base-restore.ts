@@ -1,6 +1,6 @@
 /**
- * Begins a restore with a base: chooses it, brings its entries into the journal, verified by the chain up to the base's own, and
- * loads its rows into a new index. Each step goes on where an interrupted one ended.
+ * Starts a restore from a base: chooses the base, copies its entries into the journal and loads its rows into a new index. The
+ * chain values verify the entries up to the base's own value. Each step continues after an interruption.
  */
 
 import { OperatorError } from '../base/errors.ts';
@@ -24,7 +24,7 @@ import {
   rowsOfPart,
 } from './base.ts';
 
-/** The base that a restore begins with: that of an entry, none, or the newest that fits where it is null. */
+/** The base that a restore starts from: the base of an entry, none, or if null, the newest base that fits. */
 export type BaseChoice = number | 'none' | null;
 
 /** A base with its name. */
@@ -32,7 +32,7 @@ export interface ChosenBase extends BaseManifest {
   name: string;
 }
 
-/** Why a base that is not after the end is of no use, as the end of a sentence; null where it is. */
+/** Returns why a base before the end of the restore can't be used, as the end of a sentence; null if it can. */
 async function unfitOf(
   base: BaseManifest,
   { chainId, lastUpTo }: Pick<ChoosingOptions, 'chainId' | 'lastUpTo'>,
@@ -51,14 +51,14 @@ export interface ChoosingOptions {
   isAfter: (base: BaseManifest) => boolean;
   /** Returns the last of the entries that follow each other from entry 1, as far as a base needs them. */
   lastUpTo: (base: BaseManifest) => Promise<number>;
-  /** Called with each base that is skipped, and why, as the end of a sentence. */
+  /** Called with each skipped base and the reason, as the end of a sentence. */
   skipped: (name: string, why: string) => void;
 }
 
 const OTHER_BASE =
   'Give an older base with --base, or --base none to begin with entry 1; stackside archive list shows the bases.';
 
-/** A base that was begun with, or that is wanted by its entry. @throws OperatorError where it is gone */
+/** Returns the base that an interrupted restore or the user chose. @throws OperatorError if it is gone */
 async function requireBase(place: PlaceReads, named: NamedBase): Promise<ChosenBase> {
   const base = await baseAt(place, named);
   if (base !== null) return { ...base, name: named.name };
@@ -67,9 +67,8 @@ async function requireBase(place: PlaceReads, named: NamedBase): Promise<ChosenB
 
 /**
  * Chooses the base of a restore.
- * @returns null where it begins with entry 1
- * @throws ArchiveDamagedError where the base is damaged; OperatorError where one of an entry is wanted and there is none, or it
- *   doesn't fit
+ * @returns null if the restore starts with entry 1
+ * @throws ArchiveDamagedError if the base is damaged; OperatorError if the base of the given entry doesn't exist or doesn't fit
  */
 export async function chosenBase(options: ChoosingOptions): Promise<ChosenBase | null> {
   const { place, choice, isAfter, skipped } = options;
@@ -89,7 +88,7 @@ export async function chosenBase(options: ChoosingOptions): Promise<ChosenBase |
   throw new OperatorError(`The archive at ${place.location} doesn't contain a base for entry ${choice}.`, OTHER_BASE);
 }
 
-/** The base of a name, which a restore was begun with. */
+/** Returns the base with a name, from which an interrupted restore started. */
 export async function begunBase(place: PlaceReads, name: string): Promise<ChosenBase> {
   const named = baseOfName(name);
   if (named === null) throw new Error('a restore begins with a base that has a name');
@@ -97,7 +96,7 @@ export async function begunBase(place: PlaceReads, name: string): Promise<Chosen
 }
 
 export interface FillingOptions {
-  /** The directory in which the files are made. */
+  /** Directory for the new files. */
   staging: string;
   place: PlaceReads;
   base: ChosenBase;
@@ -105,7 +104,7 @@ export interface FillingOptions {
   turn: () => Promise<void>;
 }
 
-/** Fills the journal with the entries up to the base. @throws ArchiveDamagedError if the base belongs to another log than the segments */
+/** Fills the journal up to the entry of the base. @throws ArchiveDamagedError if the base and the segments have different logs */
 export async function fillJournal(options: FillingOptions): Promise<void> {
   const { staging, place, base, report, turn } = options;
   const journal = openJournal(staging);
@@ -143,7 +142,7 @@ interface TablePart {
   part: BasePart;
 }
 
-/** The parts in the order in which they are loaded. @throws ArchiveDamagedError where the base has other tables than the program */
+/** Returns the parts in loading order. @throws ArchiveDamagedError if the base has other tables than the program */
 function partsOf(place: PlaceReads, { name, tables }: ChosenBase, known: readonly BaseTable[]): TablePart[] {
   const shape = (one: { name: string; columns: readonly string[] }): string => `${one.name}(${one.columns.join(', ')})`;
   const wanted = known.map((table) => shape({ name: table.name, columns: table.columns.map((column) => column.name) }));
@@ -156,9 +155,9 @@ function partsOf(place: PlaceReads, { name, tables }: ChosenBase, known: readonl
 }
 
 export interface LoadingOptions extends Pick<FillingOptions, 'staging' | 'place' | 'base' | 'turn'> {
-  /** Called with the number of parts that are loaded, of all. */
+  /** Called with the number of loaded parts and the total. */
   report: (part: number, of: number) => void;
-  /** Called with each index before it is made. */
+  /** Called before each index is made. */
   making: (progress: SecondaryIndexProgress) => void;
 }
 

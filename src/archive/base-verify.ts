@@ -5,7 +5,7 @@ import type { PlaceReads } from '../places/files.ts';
 import { ArchiveDamagedError, faultIn, holds, type Verified } from './archive.ts';
 import { type BaseManifest, type BasePart, baseAt, basesOf, type NamedBase, partName, rowsOfPart } from './base.ts';
 
-/** @returns null where the base was removed meanwhile @throws ArchiveDamagedError */
+/** @returns null if the base was removed in the meantime @throws ArchiveDamagedError */
 async function soundBase(place: PlaceReads, named: NamedBase): Promise<BaseManifest | null> {
   const base = await baseAt(place, named);
   if (base === null) return null;
@@ -19,7 +19,7 @@ async function soundBase(place: PlaceReads, named: NamedBase): Promise<BaseManif
   );
 }
 
-/** Reads every base of an archive and every part that one needs, and verifies it. @throws OperatorError where the place can't be read */
+/** Reads and verifies every base of an archive and all their parts. @throws OperatorError if the place can't be read */
 export async function* verifiedBases(place: PlaceReads): AsyncGenerator<Verified> {
   const seen = new Set<string>();
   for (const named of await basesOf(place)) {

@@ -1,6 +1,6 @@
 /**
- * Makes a base of an index in an archive. Parts are sent as they are made, those that the archive has are not, and the manifest is
- * created last, so that an interrupted base leaves parts alone, which the next one finds.
+ * Makes a base of an index in an archive. It sends each part once it is made, unless the archive already has the part. It creates
+ * the manifest last, so an interrupted base leaves only parts, and the next base reuses them.
  */
 
 import { type Clock, pause } from '../base/clock.ts';
@@ -29,9 +29,9 @@ import {
 } from './base.ts';
 import { reliableParts } from './retention.ts';
 
-/** Bytes of parts that are read in a millisecond at most, so that disk and network are left to others. */
+/** Maximum bytes of parts to read per millisecond, which leaves disk and network capacity to other work. */
 const BYTES_PER_MS = 80_000;
-/** Milliseconds between two looks whether the archive has the entry of the base. */
+/** Milliseconds between two checks whether the archive has the entry of the base. */
 const LOOK_MS = 1_000;
 
 /** Log events of bases. */
@@ -48,23 +48,23 @@ export type BaseEvent =
   | { event: 'archive_bases_removed'; place: string; bases: number; parts: number }
   | { event: 'archive_base_failing'; place: string; problem: string; remedy: string; cause?: unknown };
 
-/** What a base came to. */
+/** Result of making a base. */
 export interface MadeBase {
   name: string;
   manifest: BaseManifest;
-  /** Parts and bytes of objects that were sent. */
+  /** Number of parts that were sent, and the bytes of their objects. */
   sentParts: number;
   sentBytes: number;
-  /** Parts that were taken over from an earlier base, and not even read. */
+  /** Number of parts that were reused from an earlier base without reading their rows. */
   takenParts: number;
 }
 
 export interface BaseProgress {
-  /** The table that is read, and its number among all. */
+  /** The current table, its number, and the number of tables. */
   table: string;
   number: number;
   of: number;
-  /** Rows that were read. */
+  /** Number of rows read so far. */
   rows: number;
   sentBytes: number;
 }
@@ -76,26 +76,26 @@ export interface BaseWriterOptions {
   program: string;
   clock: Clock;
   report: (progress: BaseProgress) => void;
-  /** Ends the base early, after a write that is under way. */
+  /** Stops early, after the current write. */
   signal: AbortSignal;
-  /** Sizes of parts; tests have smaller ones. */
+  /** Sizes of parts; tests use smaller parts. */
   size?: PartSize;
 }
 
 /**
- * The newest base whose parts may be taken over: of this log and schema, with a tip that is still canonical, and no block that was
- * completed since.
+ * Returns the newest base with reusable parts: it has this log and schema, its tip is still canonical, and no block was completed
+ * since.
  */
 async function earlierBase(
   { place, snapshot, journal }: BaseWriterOptions,
   state: BaseState,
 ): Promise<BaseManifest | null> {
   for (const named of await basesOf(place)) {
-    // The numbers of principals in rows are those of one log.
+    // Rows contain numbers of principals, which are valid only within one log.
     const own = journal.chainAt(named.id);
     if (own === null || !sameChain(own, named.chain)) continue;
     const base = await baseAt(place, named).catch((error: unknown) => {
-      // A damaged base is of no use to this one; archive verify names it.
+      // This base can't reuse a damaged base; archive verify names it.
       if (error instanceof ArchiveDamagedError) return null;
       throw error;
     });
@@ -105,7 +105,7 @@ async function earlierBase(
   return null;
 }
 
-/** The parts of a table that an earlier base has wholly: those of its canonical blocks, without the last one, which may grow. */
+/** Returns the parts that an earlier base completed for its canonical blocks. It omits the last part, which may grow. */
 function takenFrom(earlier: BaseManifest | null, { name, grows }: BaseTable, known: ReadonlySet<string>): BasePart[] {
   if (earlier === null || grows === null) return [];
   const parts = earlier.tables.find((table) => table.name === name)?.parts.slice(0, -1) ?? [];
@@ -114,7 +114,7 @@ function takenFrom(earlier: BaseManifest | null, { name, grows }: BaseTable, kno
   return first < 0 ? parts : parts.slice(0, first);
 }
 
-/** @throws PassingError where the archive lacks a part that a base relies on: another host removed it meanwhile */
+/** @throws PassingError if the archive lacks a part that a base relies on: another host removed it in the meantime */
 async function requireParts(place: Place, relied: ReadonlySet<string>): Promise<void> {
   const there = new Set(await place.list(PARTS));
   const missing = [...relied].find((name) => !there.has(name));
@@ -125,7 +125,7 @@ async function requireParts(place: Place, relied: ReadonlySet<string>): Promise<
   );
 }
 
-/** Waits until the archive has the entry of the base. @returns false where the signal ended it */
+/** Waits until the archive has the entry of the base. @returns false if the signal stopped the wait */
 async function isArchived({ place, clock, signal }: BaseWriterOptions, { position }: BaseState): Promise<boolean> {
   while (!signal.aborted) {
     if ((await holds(place, position)) === 'this') return true;
@@ -162,8 +162,8 @@ function manifestOf(
 /**
  * Makes a base.
  * @param state of the snapshot
- * @returns null where the archive has it, or the signal ended it
- * @throws OperatorError where the place or the index can't be read, or the place can't be written
+ * @returns null if the archive already has the base, or the signal stopped it
+ * @throws OperatorError if the place or the index can't be read, or the place can't be written
  */
 export async function makeBase(options: BaseWriterOptions, state: BaseState): Promise<MadeBase | null> {
   const { place, snapshot, clock, report, signal, size = PART } = options;
@@ -206,7 +206,7 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
   try {
     await requireParts(place, relied);
   } catch (error) {
-    // Another host removed a part between both looks, and this one has lost its lease.
+    // Another host removed a part between the two checks, so this host has lost its lease.
     await place.remove(name);
     throw error;
   }

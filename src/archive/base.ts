@@ -1,15 +1,16 @@
 /**
- * A base: the rows of the index at an entry, from which a restore begins without a replay of what came before.
+ * A base: the rows of the index at an entry. A restore starts from these rows without replaying earlier entries.
  *
  *     base-<entry>-<its chain value>.json.zst     the manifest: written last, and never replaced
  *     part-<SHA-256 of the content>.zst           rows of one table
  *
- * The content of a part, before zstd, is text: a line of JSON for each row, which is the list of its values. Blobs are in hex, and
- * integers that JSON would round are texts. A part is named by its content, so that one that an archive has is not sent again.
+ * The uncompressed content of a part is text: one line of JSON per row, with the list of its values. Blobs are in hex. Integers
+ * that JSON would round are strings. A part's name is the hash of its content, so a part that the archive has isn't sent again.
  *
- * Where a part ends depends on rows alone, so that all hosts make the same parts. Where rows may change anywhere, a part ends with a
- * row whose hash is low enough, so that a row that is added or changed concerns one part or two. In a table that grows, a part has a
- * share of the bytes before it: the last part, which a longer chain replaces, is short beside the table, and a long table has few parts.
+ * Part boundaries depend only on rows, so all hosts make the same parts. If rows may change anywhere in a table, a part ends with
+ * a row whose hash is low enough. A new or changed row then affects only one or two parts. In a table that grows, the size of a
+ * part is a share of the bytes before it. The last part, which a longer chain replaces, is then small compared to the table, and
+ * a long table has few parts.
  */
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
@@ -27,13 +28,13 @@ import { ArchiveDamagedError, readVerified } from './archive.ts';
 export const BASE_FORMAT = 1;
 
 /**
- * Bytes of a part: it ends between the least and the most. Half of the parts end after fewer than twice the usual, or in a table that
- * grows, with the share of the bytes before them.
+ * Bytes of a part: it ends between the least and the most. Half of the parts end after fewer than twice the usual, or in a table
+ * that grows, with the share of the bytes before them.
  */
 export const PART = { least: 250_000, usual: 750_000, most: 4_000_000, share: 1 / 50 };
 export type PartSize = typeof PART;
 
-/** Maximum bytes of a part: rows of one place in the chain are never divided, nor is a row. */
+/** Maximum bytes of a part. Neither a row nor the rows of one place in the chain are ever divided. */
 const MAX_PART = 256_000_000;
 const MAX_MANIFEST = 64 * 1024 * 1024;
 
@@ -41,12 +42,12 @@ const Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 const Part = Type.Object({
-  /** Of the content. */
+  /** Hash of the uncompressed content, in hex. */
   sha256: Hex,
-  /** Of the content. */
+  /** Bytes of the uncompressed content. */
   bytes: Type.Integer({ minimum: 1, maximum: MAX_PART }),
   rows: Type.Integer({ minimum: 1, maximum: MAX_PART }),
-  /** In a table that grows: the value of the column that grows in the last row. */
+  /** In a table that grows: the value of the growing column in the last row. */
   to: Type.Optional(Size),
 });
 /** A part of a table. */
@@ -67,15 +68,15 @@ const Manifest = Type.Object({
   /** Version of the schema of the tables. */
   schema: Size,
   chain_id: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
-  /** The entry, its chain value, and when it was received, in Unix microseconds. */
+  /** The entry, its chain value, and its time of receipt in Unix microseconds. */
   position: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   chain: Hex,
   received_at: Type.Integer(),
-  /** The tip, and the height of the highest block that is known, canonical or not. */
+  /** The tip, and the height of the highest known block, canonical or not. */
   height: Size,
   index_block_hash: Hex,
   highest: Size,
-  /** How often known blocks were completed: rows of canonical blocks are the same as long as this number is. */
+  /** Number of times a known block was completed. Rows of canonical blocks don't change while this number stays the same. */
   completions: Size,
   tables: Type.Array(Table, { maxItems: 1_000 }),
 });
@@ -84,7 +85,7 @@ export type BaseManifest = Static<typeof Manifest>;
 export const partName = (sha256: string): string => `part-${sha256}.zst`;
 export const PARTS = 'part-';
 
-/** Digits of an entry's number in a name, as in those of segments. */
+/** Digits of an entry's number in a name, as in the names of segments. */
 const DIGITS = 12;
 const BASES = 'base-';
 
@@ -96,7 +97,7 @@ export interface NamedBase extends Head {
   name: string;
 }
 
-/** The base that a name is of; null for any other name. */
+/** Parses a base's name; returns null for any other name. */
 export function baseOfName(name: string): NamedBase | null {
   const match = /^base-(\d{12,15})-([0-9a-f]{64})\.json\.zst$/.exec(name);
   if (match === null) return null;
@@ -104,7 +105,7 @@ export function baseOfName(name: string): NamedBase | null {
   return { name, id: Number(id), chain: Uint8Array.fromHex(chain) };
 }
 
-/** The bases of an archive, the newest first. @throws OperatorError where the place can't be read */
+/** Lists the bases of an archive, newest first. @throws OperatorError if the place can't be read */
 export async function basesOf(place: PlaceReads): Promise<NamedBase[]> {
   const names = await place.list(BASES);
   return names
@@ -113,12 +114,12 @@ export async function basesOf(place: PlaceReads): Promise<NamedBase[]> {
     .sort((a, b) => b.id - a.id);
 }
 
-/** Content of a part, with what its manifest says of it. */
+/** Content of a part, with its fields in the manifest. */
 export interface PartContent extends BasePart {
   content: Buffer;
 }
 
-/** Values of a hash of 32 bits. */
+/** Number of values of a 32-bit hash. */
 const HASHES = 2 ** 32;
 
 /** Whether a part may end with a row. */
@@ -126,8 +127,8 @@ const isLow = (line: string, { usual }: PartSize): boolean => Bun.hash.xxHash32(
 
 /**
  * Divides rows into parts.
- * @param rows of one table, in their order; those that grow are divided only where their column changes
- * @param before bytes of the parts of the table that come before the rows
+ * @param rows of one table, in their order; in a table that grows, a part ends only where the growing column changes
+ * @param before bytes of the parts of the table before these rows
  */
 export function* partsOfRows(rows: Iterable<RowLine>, before = 0, size: PartSize = PART): Generator<PartContent> {
   let lines: string[] = [];
@@ -155,12 +156,12 @@ export function* partsOfRows(rows: Iterable<RowLine>, before = 0, size: PartSize
   if (lines.length > 0) yield part();
 }
 
-/** The object of a part. */
+/** Returns the object of a part. */
 export const packedPart = compressedPart;
 
 const decompress = promisify(zstdDecompress);
 
-/** The content of an object. @throws ArchiveDamagedError that names it */
+/** Returns the content of an object. @throws ArchiveDamagedError that names it */
 async function decompressed(place: PlaceReads, name: string, object: Uint8Array, most: number): Promise<Buffer> {
   try {
     return await decompress(object, { maxOutputLength: most });
@@ -170,7 +171,7 @@ async function decompressed(place: PlaceReads, name: string, object: Uint8Array,
   }
 }
 
-/** The content of a part. @throws ArchiveDamagedError that names it */
+/** Returns the content of a part. @throws ArchiveDamagedError that names it */
 async function contentOf(place: PlaceReads, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
   const content = await readVerified(place, name, longestCompressed(bytes), async (object) => {
     const found = await decompressed(place, name, object, bytes);
@@ -182,9 +183,9 @@ async function contentOf(place: PlaceReads, name: string, { sha256, bytes }: Bas
 }
 
 /**
- * Reads the rows of a part, and verifies it by its hash.
- * @returns lists of values, as far as anybody knows
- * @throws ArchiveDamagedError that names it; OperatorError where the place can't be read
+ * Reads the rows of a part and verifies its hash.
+ * @returns lists of values; the types of the rows aren't verified
+ * @throws ArchiveDamagedError that names it; OperatorError if the place can't be read
  */
 export async function rowsOfPart(place: PlaceReads, part: BasePart): Promise<unknown[]> {
   const name = partName(part.sha256);
@@ -194,7 +195,7 @@ export async function rowsOfPart(place: PlaceReads, part: BasePart): Promise<unk
   throw new ArchiveDamagedError(place, `${name} is a damaged part of a base: its rows don't match the base`);
 }
 
-/** The object of a manifest. */
+/** Returns the object of a manifest. */
 export function packedManifest(manifest: BaseManifest): Promise<Buffer> {
   const sha256 = hashOfPart(Buffer.from(JSON.stringify(manifest)));
   return compressedPart(Buffer.from(`${JSON.stringify({ manifest, sha256 })}\n`));
@@ -202,7 +203,7 @@ export function packedManifest(manifest: BaseManifest): Promise<Buffer> {
 
 const mistakeIn = checker(Manifest);
 
-/** What is wrong with a manifest, as the end of a sentence; null where nothing is. */
+/** Returns the fault of a manifest, as the end of a sentence; null if there is none. */
 function faultOf(named: NamedBase, manifest: unknown, sha256: unknown): string | null {
   if (sha256 !== hashOfPart(Buffer.from(JSON.stringify(manifest) ?? ''))) return 'its checksum is wrong';
   const mistake = mistakeIn(manifest);
@@ -213,8 +214,8 @@ function faultOf(named: NamedBase, manifest: unknown, sha256: unknown): string |
 
 /**
  * Reads the manifest of a base.
- * @returns null where it is gone
- * @throws ArchiveDamagedError that names it; OperatorError where a newer program made it, or the place can't be read
+ * @returns null if it is gone
+ * @throws ArchiveDamagedError that names it; OperatorError if a newer program made it, or the place can't be read
  */
 export const baseAt = (place: PlaceReads, named: NamedBase): Promise<BaseManifest | null> =>
   readVerified(place, named.name, MAX_MANIFEST, async (object) => {
@@ -233,7 +234,7 @@ export const baseAt = (place: PlaceReads, named: NamedBase): Promise<BaseManifes
     throw new ArchiveDamagedError(place, `${name} is a damaged base: ${fault}`);
   });
 
-/** The newest base whose manifest is sound; archive verify names the others. @returns null where there is none */
+/** Returns the newest base with a sound manifest; archive verify names the damaged ones. @returns null if there is none */
 export async function newestBase(place: PlaceReads): Promise<BaseManifest | null> {
   for (const named of await basesOf(place)) {
     const base = await baseAt(place, named).catch((error: unknown) => {

@@ -1,17 +1,17 @@
-/** Finds the entry at which a server that follows an archive begins to read it. */
+/** Finds the entry from which a server that follows an archive starts to read. */
 import type { PlaceReads } from '../places/files.ts';
 import { contentsOf, linkedFrom, sealedSegment } from './archive.ts';
 import { heightOf } from './restore.ts';
 
 export type FollowEvent =
-  /** The server takes events from the archive. `height` is that of the tip. */
+  /** The server receives events from the archive. `height` is the height of the tip. */
   | { event: 'archive_followed'; place: string; blocks: number; height: number }
-  /** The events of the archive can't be taken now; they are tried again. */
+  /** The server can't read events from the archive now; it retries. */
   | { event: 'archive_not_followed'; place: string; reason: string };
 
 type Linked = ReturnType<typeof linkedFrom>['linked'];
 
-/** The first block of some segments, and the place of its segment; null if they have none. */
+/** Returns the height of the first block in some segments, and the index of its segment; null if they have no block. */
 async function firstBlock(place: PlaceReads, linked: Linked, from: number, to: number) {
   for (let at = from; at < to; at++) {
     const { range, after } = linked[at]!;
@@ -25,7 +25,7 @@ async function firstBlock(place: PlaceReads, linked: Linked, from: number, to: n
 }
 
 /**
- * Finds the newest sealed segment that begins at or below a block. It reads a few segments, however many the archive has.
+ * Finds the newest sealed segment that begins at or below a block. Reads only a few segments, even of a large archive.
  * @param height of the block
  * @returns number of the segment's first entry; 1 if there is no such segment
  * @throws ArchiveDamagedError; OperatorError if the place can't be read
@@ -42,7 +42,7 @@ export async function entryBelow(place: PlaceReads, height: number): Promise<num
   return linked[low]?.range.first ?? 1;
 }
 
-/** The first entry of the segment before the one that begins with an entry; the same entry if there is none. */
+/** Returns the first entry of the last segment that begins before an entry; the same entry if there is no such segment. */
 export async function entryBefore(place: PlaceReads, entry: number): Promise<number> {
   const { linked } = linkedFrom((await contentsOf(place)).segments, 1);
   return linked.findLast(({ range }) => range.first < entry)?.range.first ?? entry;

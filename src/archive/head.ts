@@ -1,13 +1,14 @@
 /**
- * The head of a public archive: `head.json`, the one object by which a reader begins. It names what there is to read, so that a
- * mirror needs no list, and is signed (`signing.ts`), so that a mirror need not be trusted. Its payload is JSON:
+ * The head of a public archive: `head.json`, the object that a reader reads first. It names the other objects, so a mirror needs
+ * no list. It is signed (`signing.ts`), so readers don't have to trust the mirror. Its payload is JSON:
  *
  *     {"format":1,"archive":{…as archive.json…},"written_at":"<ISO 8601>","entry":<last entry>,"chain":"<its chain value, hex>",
  *      "base":{"name":"base-…","sha256":"<of the object, hex>"} or null,"segments":["segment-…",…],"open":"open-…" or null}
  *
- * The head is written after all that it names, which its chain values prove: a segment has one in its name, and the open part must
- * have the last entry with the head's. Objects of a mirror may be of different moments. Then the open part may lack the last entry
- * or begin later; it counts as missing, and the reader gets the sealed segments alone.
+ * The head is written after all objects that it names. Chain values prove the entries: each segment has a chain value in its
+ * name, and the open part must contain the head's last entry with the head's chain value. A mirror may copy objects at different
+ * moments. The open part may then lack the last entry or begin later. It counts as missing, and the reader gets only the sealed
+ * segments.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -29,19 +30,19 @@ import {
 } from './signing.ts';
 
 export const HEAD = 'head.json';
-/** The type of the payload, for which alone a signature counts. */
+/** The type of the payload. A signature is valid only for this type. */
 export const HEAD_TYPE = 'application/vnd.stackside.archive-head+json';
-/** Maximum bytes of the object: that of a hundred thousand segments has some 16 MB. */
+/** Maximum bytes of the object. A head with 100,000 segments has about 16 MB. */
 const MAX_HEAD = 64 * 1024 * 1024;
 
 const ArchiveHead = Type.Object({
   format: Type.Literal(FORMAT),
   archive: Identity,
-  /** When it was written, by the clock of the writer. */
+  /** Time when it was written, by the writer's clock. */
   written_at: Type.String({ maxLength: 40 }),
   entry: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   chain: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-  /** The newest base, and the hash of its manifest's object; null where there is none. */
+  /** The newest base, and the hash of its manifest's object; null if there is none. */
   base: Type.Union([
     Type.Object({ name: Type.String(), sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }),
     Type.Null(),
@@ -49,14 +50,14 @@ const ArchiveHead = Type.Object({
   segments: Type.Array(Type.String()),
   open: Type.Union([Type.String(), Type.Null()]),
 });
-/** What a public archive has, as its operator says. */
+/** Contents of a public archive, as signed by its operator. */
 export type ArchiveHead = Static<typeof ArchiveHead>;
 
-/** The bytes of `head.json`. */
+/** Returns the bytes of `head.json`. */
 export const headBytes = (head: ArchiveHead, signer: Signer): Buffer =>
   envelopeBytes(HEAD_TYPE, Buffer.from(JSON.stringify(head)), signer);
 
-/** What an archive says is not proven by the key that its reader trusts. */
+/** The key that the reader trusts doesn't prove the archive's head. */
 export class ArchiveUntrustedError extends OperatorError {
   override readonly name = 'ArchiveUntrustedError';
 }
@@ -64,7 +65,7 @@ export class ArchiveUntrustedError extends OperatorError {
 const COMPARE_KEYS =
   'Nothing of it was used. Compare --archive-public-key with the key that the operator of the archive publishes elsewhere than there.';
 
-/** The payload that the holder of a key signed. @param key null if nobody vouches for it @throws ArchiveUntrustedError */
+/** Returns the payload that the holder of a key signed. @param key null if nobody vouches for it @throws ArchiveUntrustedError */
 function payloadOf(location: string, envelope: Envelope, key: string | null): Buffer {
   if (key === null) return unverifiedPayload(envelope);
   const payload = verifiedPayload(envelope, HEAD_TYPE, key);
@@ -79,7 +80,7 @@ function payloadOf(location: string, envelope: Envelope, key: string | null): Bu
   );
 }
 
-/** What contradicts itself in a head, as the end of a sentence; null if nothing does. */
+/** Returns a contradiction within a head, as the end of a sentence; null if there is none. */
 function contradictionIn({ base, segments, open, entry, chain }: ArchiveHead): string | null {
   const ranges = segments.map(rangeOfName);
   if (base !== null && (baseOfName(base.name)?.id ?? Number.POSITIVE_INFINITY) > entry) return 'names an invalid base';
@@ -115,8 +116,8 @@ function headOf(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, key: 
 /**
  * Reads the head of an archive.
  * @param key the public key that its reader trusts; null if nobody vouches for the head
- * @returns null where there is none
- * @throws ArchiveUntrustedError; ArchiveDamagedError; OperatorError where the place can't be read, or the format is newer
+ * @returns null if there is none
+ * @throws ArchiveUntrustedError; ArchiveDamagedError; OperatorError if the place can't be read, or the format is newer
  */
 export const headIn = (source: BackupSource, key: string | null): Promise<ArchiveHead | null> =>
   readVerified(source, HEAD, MAX_HEAD, async (bytes) => headOf(source, bytes, key));

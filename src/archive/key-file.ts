@@ -1,4 +1,4 @@
-/** The private key of a public archive, in a file of the data directory. No backup and no archive holds it. */
+/** The private key of a public archive, in a file of the data directory. Backups and archives never contain it. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../base/errors.ts';
@@ -11,7 +11,7 @@ export const ARCHIVE_KEY = 'archive.key';
 
 const keyFile = (directory: string): string => join(directory, ARCHIVE_KEY);
 
-/** The signer of a data directory; null where it has no key. @throws OperatorError if the file can't be read, or holds no key */
+/** Returns the signer of a data directory; null without a key file. @throws OperatorError if the file is unreadable or invalid */
 function storedSigner(directory: string): Signer | null {
   const text = storedSecret(keyFile(directory));
   if (text === null) return null;
@@ -24,8 +24,8 @@ function storedSigner(directory: string): Signer | null {
 }
 
 /**
- * Like {@link storedSigner}, but makes the key if there is none; of several processes that make it at the same time, one succeeds.
- * @throws OperatorError if the file can't be read or written, or holds no key
+ * Like {@link storedSigner}, but makes the key if there is none. If several processes make it at the same time, one succeeds.
+ * @throws OperatorError if the file can't be read or written, or has no key
  */
 export function madeSigner(directory: string): Signer {
   const stored = storedSigner(directory);
@@ -52,9 +52,9 @@ export function requiredSigner(directory: string): Signer {
 }
 
 /**
- * The signer of a server. A host of a cluster doesn't make a key, since the archive has one for all hosts.
+ * Returns the signer of a server. A host of a cluster doesn't make a key, since all hosts share the archive's key.
  * @param isShared whether the server is a host of a cluster
- * @throws OperatorError if the file can't be read or written, or holds no key; if the host has no key
+ * @throws OperatorError if the file can't be read or written, or has no key; if a host of a cluster has no file
  */
 export const servedSigner = (directory: string, isShared: boolean): Signer =>
   isShared ? requiredSigner(directory) : madeSigner(directory);

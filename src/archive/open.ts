@@ -1,4 +1,4 @@
-/** Opens the archive at a location to be read, with the key that its reader trusts. */
+/** Opens the archive at a location for reading, with the key that its reader trusts. */
 
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
@@ -12,30 +12,30 @@ import { HEAD } from './head.ts';
 import { noteArchive, seenArchive } from './seen-head.ts';
 import { type SignedArchiveOptions, signedArchive } from './signed.ts';
 
-/** Whom the reader of an archive trusts, as its settings say. */
+/** Settings for the trust of a reader in an archive. */
 export interface Trust {
   /** The public key of its signer, as `ed25519:…`; null for none. */
   archivePublicKey: string | null;
-  /** Whether it is read although nobody vouches for it. */
+  /** Whether to read the archive without a key that verifies it. */
   archiveUnsigned: boolean;
 }
 
 export interface OpenArchiveOptions extends Pick<SignedArchiveOptions, 'lacks'> {
   location: string;
-  /** The data directory, which notes what it saw of the archive, and in which that must not be; null where none is concerned. */
+  /** Data directory, which stores the newest head it saw and must not contain the archive; null if there is none. */
   directory: string | null;
   trust: Trust;
   clock: Clock;
 }
 
-/** What it means to read an archive that nobody vouches for. */
+/** Warning about an archive that no key verifies. */
 export const UNSIGNED =
   'This archive is not verified: anyone who controls its server or the connection may have invented blocks and balances.';
 
 /** Whether a location is a URL of a web server. */
 export const isWeb = (location: string): boolean => ['http', 'https'].includes(schemeOf(location) ?? '');
 
-/** @throws OperatorError for no URL, or one without TLS of another machine */
+/** @throws OperatorError if the location is not a URL, or is a URL of another machine without TLS */
 function webFiles(location: string, clock: Clock): BackupSource {
   const url = URL.parse(location);
   if (url === null) throw new OperatorError(`${location} isn't a URL.`, 'Correct the URL.');
@@ -49,16 +49,16 @@ function webFiles(location: string, clock: Clock): BackupSource {
   );
 }
 
-/** The location of an archive without the name of an object that begins it. */
+/** Returns an archive's location without the name of `archive.json` or `head.json`. */
 export const archiveLocation = (location: string): string => withoutName(withoutName(location, IDENTITY), HEAD);
 
-/** The objects at a location, of which none is read yet. @throws OperatorError for a location that can't be read */
+/** Returns the source of objects at a location, without reading any. @throws OperatorError for an unreadable location */
 export const filesAt = (given: string, directory: string | null, clock: Clock): BackupSource => {
   const location = archiveLocation(given);
   return isWeb(location) ? webFiles(location, clock) : placeAt(location, directory);
 };
 
-/** @throws OperatorError where nobody vouches for an archive, and its reader didn't say that this is right */
+/** @throws OperatorError unless the reader gives exactly one of a key and --archive-unsigned */
 function requireTrust(location: string, { archivePublicKey, archiveUnsigned }: Trust): void {
   if (archivePublicKey !== null && archiveUnsigned) {
     throw new OperatorError('--archive-public-key and --archive-unsigned are both given.', 'Give one of them.');
@@ -70,7 +70,7 @@ function requireTrust(location: string, { archivePublicKey, archiveUnsigned }: T
   );
 }
 
-/** What a data directory saw of an archive, and notes of it. */
+/** Loads and stores the newest head that a data directory saw of an archive. */
 const noting = (directory: string | null, location: string): Pick<SignedArchiveOptions, 'seen' | 'saw'> => ({
   seen: directory === null ? null : seenArchive(directory),
   saw({ archive, entry, chain }) {
@@ -79,8 +79,8 @@ const noting = (directory: string | null, location: string): Pick<SignedArchiveO
 });
 
 /**
- * Opens an archive to be read. One on a web server is read by its head, and so is any other if a key is given.
- * @throws OperatorError for a location that can't be read, and where an archive is public and its reader trusts no key
+ * Opens an archive for reading. An archive on a web server is read by its head, and so is any archive if a key is given.
+ * @throws OperatorError for a location that can't be read, and if an archive is public and its reader trusts no key
  */
 export async function openArchive({
   location: given,

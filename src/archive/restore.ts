@@ -1,6 +1,6 @@
 /**
- * Restores an archive into an empty data directory: its entries are applied in their order, as an import applies those of another
- * journal. What an interrupted restore has applied stays, and the next one goes on after it.
+ * Restores an archive into an empty data directory. It applies the entries in order, as an import applies the entries of another
+ * journal. An interrupted restore keeps the entries that it applied, and the next restore continues after them.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -44,18 +44,18 @@ interface RestoreProgress {
   /** Number of the last entry that was applied, and the height of the tip. */
   entry: number;
   height: number;
-  /** Number of the last entry of this run's beginning, and of the last entry that is known of. */
+  /** Number of the last entry when this run started, and of the last known entry. */
   from: number;
   last: number;
 }
 
-/** How far a base is loaded. */
+/** Progress of loading a base. */
 interface BaseLoading {
   name: string;
-  /** Last entry in the journal, and that of the base. */
+  /** Last entry in the journal, and the entry of the base. */
   entry: number;
   position: number;
-  /** Parts that are loaded, and all; both are 0 while the journal is filled. */
+  /** Number of loaded parts, and the total; both are 0 while the journal is filled. */
   part: number;
   parts: number;
 }
@@ -66,9 +66,9 @@ export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | '
   /** The chain that the archive must have; null for any. */
   chainId: number | null;
   until: Until;
-  /** The base to begin with; the newest that fits if omitted. */
+  /** The base to start from; the newest that fits if omitted. */
   base?: BaseChoice;
-  /** Called with each base that is skipped, and why, as the end of a sentence. */
+  /** Called with each skipped base and the reason, as the end of a sentence. */
   skipped?: (name: string, why: string) => void;
   /** Called while a base is loaded. */
   loading?: (progress: BaseLoading) => void;
@@ -79,7 +79,7 @@ export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | '
   clock: Pick<Clock, 'turn' | 'now'>;
 }
 
-/** The height of a block's event; null for any other entry. */
+/** Returns the height of a block's event; null for any other entry. */
 export function heightOf({ path, text }: Pick<Entry, 'path' | 'text'>): number | null {
   if (path !== '/new_block') return null;
   const height = Object(parsedJson(text)).block_height;
@@ -101,14 +101,14 @@ function isBaseBeyond({ position, received_at, highest }: BaseManifest, until: U
   return 'time' in until ? received_at > until.time : highest > until.height;
 }
 
-/** The last entry that was applied; undefined if there is none. */
+/** Returns the last applied entry; undefined if there is none. */
 const lastApplied = ({ entries }: Ingest): Entry | undefined => [...entries.after(entries.head().id - 1)][0];
 
-/** Gives the log a new identity: other entries follow from here on than in the log that the archive belongs to. */
+/** Gives the log a new identity: from here on, its entries differ from the archive's log. */
 function changeIdentity(ingest: Ingest, identity: string, { clock }: ArchiveRestoreOptions): void {
   const last = lastApplied(ingest);
   if (last === undefined) return;
-  // Times of entries don't decrease, whatever this machine's clock says.
+  // Times of entries never decrease, even if this machine's clock is behind.
   const receivedAt = Math.max(clock.now() * MICROSECONDS, last.receivedAt);
   ingest.entries.apply({ entry: identityEntry(last, receivedAt, identity) }, 'each', false);
 }
@@ -119,10 +119,10 @@ function requireNamedIdentity(place: PlaceReads, named: string, { identity }: In
   if (found !== named) throw new ArchiveDamagedError(place, otherIdentity(named, found ?? 'none'));
 }
 
-/** Whether an entry is the one that the restore ends with, so that what comes after it need not even be sound. */
+/** Whether the restore ends with this entry. Later entries may then even be damaged. */
 const isEnd = (entry: number, until: Until): boolean => until !== null && 'entry' in until && entry >= until.entry;
 
-/** Applies the entries up to the end. A restore takes hours, during which the archive grows: then the new entries follow. */
+/** Applies the entries up to the end. The archive grows during a long restore, so it then applies the new entries. */
 async function applyEntries(ingest: Ingest, options: ArchiveRestoreOptions, last: number): Promise<void> {
   const from = ingest.position().id;
   for (let begin = from; !(await applyListed(ingest, options, { from, last })); begin = ingest.position().id) {
@@ -149,7 +149,7 @@ async function applyListed(
 }
 
 /**
- * Returns the last entry of those that follow each other.
+ * Returns the last of the entries that follow each other.
  * @param wanted open parts are read only if the sealed segments end before it
  * @throws ArchiveDamagedError if a segment before it is missing
  */
@@ -162,8 +162,8 @@ async function lastUpTo(place: PlaceReads, wanted: number): Promise<number> {
 }
 
 /**
- * Returns the last entry that is to be restored, as far as it is known before.
- * @throws OperatorError if the archive ends before an entry that was named
+ * Returns the last entry to restore, as far as it is known in advance.
+ * @throws OperatorError if the archive ends before the given entry
  */
 async function lastEntry({ place, until }: ArchiveRestoreOptions): Promise<number> {
   if (until === null || !('entry' in until)) return lastUpTo(place, 0);
@@ -189,10 +189,10 @@ async function makeBase(options: ArchiveRestoreOptions, staging: string, base: C
   });
 }
 
-/** A restore that was begun. */
+/** A restore that has started. */
 interface Begun {
   archive: Identity;
-  /** The new identity of the log after an end that was named; null if the log keeps the archive's. */
+  /** New identity of the log if the user gave an end; null if the log keeps the archive's identity. */
   identity: string | null;
   base: ChosenBase | null;
   last: number;
@@ -219,7 +219,7 @@ async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, ba
   }
 }
 
-/** What an interrupted restore into the directory began with; null if none was interrupted. */
+/** Returns the base and the identity of an interrupted restore into the directory; null if there is none. */
 function interrupted(directory: string): { base: string | null; identity: string | null } | null {
   const path = markerPath(directory);
   if (!existsSync(path)) return null;
@@ -230,7 +230,7 @@ function interrupted(directory: string): { base: string | null; identity: string
   };
 }
 
-/** The base to begin with: that of an interrupted restore, even if a newer one was made since. */
+/** Returns the base to start from. An interrupted restore keeps its base, even if a newer one was made since. */
 async function baseOf(
   options: ArchiveRestoreOptions,
   begun: ReturnType<typeof interrupted>,
@@ -267,7 +267,7 @@ async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promis
   const identity = until === null ? null : (begun?.identity ?? newIdentity());
   const marker = { archive, until, identity, base: base?.name ?? null };
   beginMaking(directory, Buffer.from(JSON.stringify(marker)));
-  // A restore that was killed while it moved the files had made them whole.
+  // If a restore was killed while it moved the files, the files are complete.
   const isMade = isInstalled(directory, basename(journalPath(directory)));
   if (!isMade) await makeFiles(options, { archive, identity, base, last });
   lock.requireHeld();

@@ -1,9 +1,10 @@
 /**
- * Removes bases of an archive that are old enough, and parts that no base needs any more.
+ * Removes old bases of an archive, and parts that no base needs any more.
  *
- * A part is removed once no base needed it twice in a row, with a new base between: `unneeded.json` has those of the first time. Whoever
- * makes a base sends them again, as if they were not there, and finds before its manifest is written that all other parts still are. So
- * neither a list that is too old nor a host that lost its lease leaves a base without its parts.
+ * Stackside removes a part if no base needs it in two consecutive runs, with a new base between them. `unneeded.json` lists the
+ * parts that no base needed in the first run. A host that makes a base sends these parts again, as if the archive lacked them.
+ * Before it writes the manifest, it checks that the archive still has all other parts. So neither a stale list nor a host that
+ * lost its lease leaves a base without its parts.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -19,7 +20,7 @@ const MAX_LIST_BYTES = 64 * 1024 * 1024;
 const Unneeded = Type.Object({
   /** Names of parts that no base needed when this was written. */
   parts: Type.Array(Type.String()),
-  /** Names of parts that were removed then: a list may still have them. */
+  /** Names of parts that were removed then. A stale list may still contain them. */
   removed: Type.Array(Type.String()),
 });
 type Unneeded = Static<typeof Unneeded>;
@@ -27,11 +28,11 @@ type Unneeded = Static<typeof Unneeded>;
 async function unneededIn(place: Place): Promise<Unneeded> {
   const bytes = await place.read(UNNEEDED, { least: 1, most: MAX_LIST_BYTES });
   const found = bytes === null ? null : parsedJson(strictText(bytes) ?? '');
-  // Without it, or where it is damaged, every part is unneeded for the first time.
+  // If the object is missing or damaged, every unneeded part counts as unneeded for the first time.
   return Value.Check(Unneeded, found) ? found : { parts: [], removed: [] };
 }
 
-/** The parts of an archive on which a new base may rely. */
+/** Returns the names of the parts that a new base may rely on. */
 export async function reliableParts(place: Place): Promise<Set<string>> {
   const names = new Set(await place.list(PARTS));
   const { parts, removed } = await unneededIn(place);
@@ -47,12 +48,12 @@ export interface Retained {
 
 const DAY_MS = 86_400_000;
 
-/** The manifests of all bases by their names, the newest first; null where one can't be read. */
+/** Returns the manifests of all bases by name, newest first; null if one can't be read. */
 async function manifestsOf(place: Place): Promise<Map<string, BaseManifest> | null> {
   const manifests = new Map<string, BaseManifest>();
   for (const named of await basesOf(place)) {
     const base = await baseAt(place, named).catch((error: unknown) => {
-      // Whatever this program can't read may need any part.
+      // A base that this program can't read may need any part.
       if (error instanceof OperatorError) return undefined;
       throw error;
     });
@@ -64,15 +65,15 @@ async function manifestsOf(place: Place): Promise<Map<string, BaseManifest> | nu
 
 interface RetentionOptions {
   place: Place;
-  /** Days after which bases are removed, but for the newest; null for never. */
+  /** Days after which bases are removed, except the newest; null to keep all. */
   keepDays: number | null;
-  /** Unix milliseconds. */
+  /** Current time, in Unix milliseconds. */
   now: number;
-  /** Ends it early, as when this host lost its lease. */
+  /** Stops early, for example when this host lost its lease. */
   signal: AbortSignal;
 }
 
-/** Removes the parts that no base needed now and the last time. @returns how many */
+/** Removes the parts that no base needed in this run and in the run before. @returns number of removed parts */
 async function removeParts(
   place: Place,
   bases: ReadonlyMap<string, BaseManifest>,
@@ -87,7 +88,7 @@ async function removeParts(
   const before = new Set((await unneededIn(place)).parts);
   const removed = unneeded.filter((name) => before.has(name));
   const parts = unneeded.filter((name) => !before.has(name));
-  // A base that another host made meanwhile may need any of them.
+  // A base that another host made in the meantime may need any of these parts.
   const now = await basesOf(place);
   if (signal.aborted || now.some(({ name }) => !bases.has(name))) return 0;
   await place.write(UNNEEDED, Buffer.from(`${JSON.stringify({ parts, removed } satisfies Unneeded)}\n`));
@@ -99,8 +100,8 @@ async function removeParts(
 }
 
 /**
- * Removes bases that are old enough, and parts that no base needs. Called after a base was made, by the host that writes the archive.
- * @returns null if nothing is to be removed, or a base can't be read, which keeps everything
+ * Removes old bases, and parts that no base needs. The host that writes the archive calls it after it made a base.
+ * @returns null if all bases are kept, there is no base, a base can't be read, or the signal stopped it
  * @throws OperatorError if the place can't be read or written
  */
 export async function retain({ place, keepDays, now, signal }: RetentionOptions): Promise<Retained | null> {

@@ -1,4 +1,4 @@
-/** The note in a data directory about the archive that it was restored from, so that an older state of it is noticed. */
+/** Stores the newest head of an archive in the data directory restored from it, to detect an older state of the archive. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
@@ -10,20 +10,20 @@ import { FILE_MODE, makePrivateDirectory } from '../store/files/private-files.ts
 import { Identity } from './archive.ts';
 
 const SeenArchive = Type.Object({
-  /** Where it was last read. */
+  /** Location from which it was last read. */
   location: Type.String(),
   archive: Identity,
-  /** Its newest entry that was seen, and the chain value of that in hex. */
+  /** Number of the newest entry seen, and its chain value in hex. */
   entry: Type.Integer({ minimum: 0 }),
   chain: Type.String({ pattern: '^[0-9a-f]{64}$' }),
 });
 /** An archive as it was last seen. */
 export type SeenArchive = Static<typeof SeenArchive>;
 
-/** Path of the note, which users know as `from.json`. */
+/** Returns the path of the note. Users know it as `from.json`. */
 const notePath = (directory: string): string => join(directory, 'from.json');
 
-/** Reads the note; null where there is none, or it was changed by hand. @throws OperatorError where the file can't be read */
+/** Reads the note; returns null if it is missing or invalid. @throws OperatorError if the file can't be read */
 export function seenArchive(directory: string): SeenArchive | null {
   const path = notePath(directory);
   const text = onFile(path, () => (existsSync(path) ? readFileSync(path, 'utf8') : ''));
@@ -31,7 +31,7 @@ export function seenArchive(directory: string): SeenArchive | null {
   return Value.Check(SeenArchive, value) ? value : null;
 }
 
-/** Notes an archive in place of a known one. @throws OperatorError where the note can't be written */
+/** Writes the note, and replaces an earlier one. @throws OperatorError if the note can't be written */
 export function noteArchive(directory: string, seen: SeenArchive): void {
   onFile(directory, () => makePrivateDirectory(directory));
   const file = wholeFile(notePath(directory), FILE_MODE);

@@ -4,17 +4,18 @@
  *     segment-<first entry>-<last entry>-<chain value of the last>.zst     sealed: it never changes
  *     open-<host>.zst, open-<host>-<lease>.zst                             the entries after the last sealed segment
  *
- * The content, before zstd, is text: a line of JSON about the segment, then for each entry a line of JSON and the text.
+ * The uncompressed content is text: a line of JSON about the segment, then for each entry a line of JSON and the text.
  *
  *     {"format":1,"first":1,"last":2,"before":"<hex>","chain":"<hex>","sha256":"<hex>"}
  *     {"received_at":1760000000000000,"path":"/new_block","bytes":20}
  *     {"block_height": 1 }
  *
- * `before` is the chain value before the first entry, `chain` that of the last, `sha256` the hash of all that follows the first
- * line, `bytes` the length of a text, which ends with a line feed of its own. Entries are as the log has them: secrets in commands
- * stay sealed, and a withheld entry has an empty path and its two hashes for a text (`store/log/entry.ts`).
+ * `before` is the chain value before the first entry, and `chain` is the chain value of the last entry. `sha256` is the hash of
+ * all bytes after the first line. `bytes` is the length of a text without the line feed after it. Entries are the same as in the
+ * log: secrets in commands stay sealed, and a withheld entry has an empty path and its two hashes as its text
+ * (`store/log/entry.ts`).
  *
- * Where a segment ends depends on the log alone, so that all hosts of a log make the same segments.
+ * Segment boundaries depend only on the log, so all hosts of a log make the same segments.
  */
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
@@ -29,9 +30,9 @@ import { type Entry, type MostEntries, nextChain, sameChain } from '../store/log
 export const FORMAT = 1;
 
 /**
- * Where a segment ends: with the entry that reaches either bound. The bytes bound what is sent again every few seconds while the
- * segment is open, and the memory of those who read it; some 600 KB remain of them once compressed. The entries bound a segment of
- * small ones, such as those of the mempool. Another bound is another format.
+ * Limits of a segment. It ends with the entry that reaches either limit. The byte limit bounds the upload every few seconds while
+ * the segment is open, and the memory of readers. Compressed, about 600 KB remain. The entry limit is for small entries, such as
+ * mempool events. Changing a limit changes the format.
  */
 export const SEGMENT: MostEntries = { entries: 4_000, bytes: 4_000_000 };
 
@@ -45,21 +46,21 @@ export interface SegmentRange {
   chain: Uint8Array;
 }
 
-/** How the names of sealed segments and open parts begin. */
+/** Prefixes of the names of sealed segments and open parts. */
 export const SEGMENTS = 'segment-';
 export const OPEN_PARTS = 'open-';
 
-/** Digits of an entry's number in a name, so that names are in the order of entries. */
+/** Digits of an entry's number in a name. Names then sort in the order of entries. */
 const DIGITS = 12;
 const digits = (id: number): string => String(id).padStart(DIGITS, '0');
 
-/** How the names of all sealed segments begin that begin with an entry. */
+/** Returns the name prefix of all sealed segments that begin with an entry. */
 export const segmentBeginning = (first: number): string => `${SEGMENTS}${digits(first)}-`;
 
 export const segmentName = ({ first, last, chain }: SegmentRange): string =>
   `${segmentBeginning(first)}${digits(last)}-${chain.toHex()}.zst`;
 
-/** The range that a name of a sealed segment tells; null for any other name. */
+/** Parses the range in a sealed segment's name; returns null for any other name. */
 export function rangeOfName(name: string): SegmentRange | null {
   const match = /^segment-(\d{12,15})-(\d{12,15})-([0-9a-f]{64})\.zst$/.exec(name);
   if (match === null) return null;
@@ -71,9 +72,9 @@ export function rangeOfName(name: string): SegmentRange | null {
 const MAX_HOST = 100;
 
 /**
- * Name of the open part of a host.
- * @param host its name; other characters than those of host names become _
- * @param epoch of its lease; null on a host that shares no log
+ * Returns the name of the open part of a host.
+ * @param host its name; characters that are not allowed in the name become _
+ * @param epoch of its lease; null if the host shares no log
  */
 export const openName = (host: string, epoch: number | null): string =>
   `${OPEN_PARTS}${host.replaceAll(/[^\w.-]/g, '_').slice(0, MAX_HOST)}${epoch === null ? '' : `-${epoch}`}.zst`;
@@ -106,9 +107,9 @@ const EntryLine = Type.Object({
 });
 
 /**
- * The content of a segment before compression.
+ * Returns the content of a segment before compression.
  * @param before the chain value before the first entry
- * @param entries consecutive ones, at least one
+ * @param entries consecutive entries, at least one
  */
 export function segmentContent(before: Uint8Array, entries: readonly Entry[]): Buffer {
   const [first, last] = [entries[0], entries.at(-1)];
@@ -130,10 +131,10 @@ export function segmentContent(before: Uint8Array, entries: readonly Entry[]): B
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]);
 }
 
-/** The bytes of an object with a segment's content. */
+/** Returns the object with a segment's content. */
 export const packedSegment = compressedPart;
 
-/** An object is no sound segment. Its message says why, and names the entry where one is at fault. */
+/** An object isn't a sound segment. The message has the reason, and the entry if a single entry is at fault. */
 export class SegmentError extends Error {
   override readonly name = 'SegmentError';
 }
@@ -146,7 +147,7 @@ export interface Segment extends SegmentRange {
 
 const decompress = promisify(zstdDecompress);
 
-/** The content of an object. @throws SegmentError */
+/** Returns the content of an object. @throws SegmentError */
 export const segmentContentOf = (object: Uint8Array): Promise<Buffer> =>
   decompress(object, { maxOutputLength: MAX_SEGMENT_BYTES }).catch((cause: unknown) => {
     throw new SegmentError("it can't be decompressed", { cause });
@@ -154,7 +155,7 @@ export const segmentContentOf = (object: Uint8Array): Promise<Buffer> =>
 
 const LINE_FEED = 0x0a;
 
-/** The JSON of the line at an offset, and where the next line begins; undefined where there is no line of JSON. */
+/** Returns the JSON of the line at an offset, and the offset of the next line; undefined if there is no line of JSON. */
 function lineAt(content: Buffer, offset: number): { value: unknown; next: number } | undefined {
   const end = content.indexOf(LINE_FEED, offset);
   if (end < 0) return undefined;
@@ -174,7 +175,7 @@ function headerOf(content: Buffer): { header: Header; body: Buffer } {
   return { header: line.value, body };
 }
 
-/** The entries of a body. @throws SegmentError that names an entry */
+/** Yields the entries of a body. @throws SegmentError that names an entry */
 function* entriesOf(body: Buffer, { first, before }: Header): Generator<Entry> {
   let chain: Uint8Array = Uint8Array.fromHex(before);
   let offset = 0;
@@ -195,9 +196,9 @@ function* entriesOf(body: Buffer, { first, before }: Header): Generator<Entry> {
 }
 
 /**
- * Reads a segment, and verifies it in itself: the entries are those of its first line, and its chain values lead from one end to
- * the other. Whether it follows another is for the caller to see.
- * @param named the range that its name tells; null for an open part
+ * Reads a segment and verifies that it is consistent: its entries match its first line, and their chain values lead from start
+ * to end. The caller checks whether the segment follows the one before it.
+ * @param named the range in its name; null for an open part
  * @throws SegmentError
  */
 export async function readSegment(object: Uint8Array, named: SegmentRange | null): Promise<Segment> {

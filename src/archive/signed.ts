@@ -1,6 +1,6 @@
 /**
- * A public archive as its readers have it: by its head, on any place from which objects can be read by their names, such as a static
- * web server, which has no list.
+ * Reads a public archive by its head. The archive may be at any place that returns objects by name, such as a static web server
+ * without listings.
  */
 
 import { PassingError } from '../base/errors.ts';
@@ -12,10 +12,10 @@ import { IDENTITY } from './archive-directory.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, headIn } from './head.ts';
 import { packedSegment, rangeOfName, readSegment, SegmentError, segmentContent } from './segment.ts';
 
-/** The head that a reader has seen of an archive. */
+/** The newest head of an archive that a reader has seen. */
 type SeenHead = Pick<ArchiveHead, 'archive' | 'entry' | 'chain'>;
 
-/** @throws PassingError if a head is older than one that was seen before; ArchiveUntrustedError if it contradicts that */
+/** @throws PassingError if a head is older than the seen head; ArchiveUntrustedError if it contradicts the seen head */
 function requireNotOlder(location: string, head: ArchiveHead, seen: SeenHead | null): void {
   if (seen === null || seen.archive.identity !== head.archive.identity) return;
   if (head.entry < seen.entry) {
@@ -33,24 +33,24 @@ function requireNotOlder(location: string, head: ArchiveHead, seen: SeenHead | n
 
 export interface SignedArchiveOptions {
   source: BackupSource;
-  /** The public key that the reader trusts; null if nobody vouches for what the archive says. */
+  /** The public key that the reader trusts; null to read the archive without verifying its signature. */
   key: string | null;
   /** The newest head that was seen before; null if none was. */
   seen: SeenHead | null;
   /** Called with each head that is read. */
   saw: (head: ArchiveHead) => void;
-  /** Called if the open part is not there as the head says: the name, and the last entry that is missing. */
+  /** Called if the open part is missing or doesn't match the head, with its name and the last missing entry. */
   lacks: (name: string, entry: number) => void;
 }
 
 /**
- * Reads an archive by its head: lists what the head names, and reads of the open part what the head proves.
+ * Reads an archive by its head: lists only objects that the head names, and reads only entries of the open part that it proves.
  * @throws (each function) as {@link headIn}; PassingError
  */
 export function signedArchive({ source, key, saw, lacks, ...options }: SignedArchiveOptions): PlaceReads {
   let { seen } = options;
   let current: ArchiveHead | null = null;
-  /** The last entry that was said to be missing. */
+  /** The last entry that was reported as missing; 0 if there is none. */
   let lacked = 0;
 
   async function newest(): Promise<ArchiveHead> {
@@ -76,7 +76,7 @@ export function signedArchive({ source, key, saw, lacks, ...options }: SignedArc
     return part;
   }
 
-  /** @throws ArchiveDamagedError where it is not the object that was signed */
+  /** @throws ArchiveDamagedError if it is not the object that was signed */
   async function signedBase(
     { name, sha256 }: NonNullable<ArchiveHead['base']>,
     bounds: SizeBounds,
@@ -104,7 +104,7 @@ export function signedArchive({ source, key, saw, lacks, ...options }: SignedArc
   };
 }
 
-/** The open part as far as the head proves it. @returns null if the object doesn't have that */
+/** Returns the entries of the open part that the head proves. @returns null if the object doesn't match the head */
 async function provenPart(object: Uint8Array, { segments, entry, chain }: ArchiveHead): Promise<Uint8Array | null> {
   try {
     const { first, before, entries } = await readSegment(object, null);

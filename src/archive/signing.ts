@@ -1,14 +1,15 @@
 /**
  * Signatures of public archives: Ed25519 (RFC 8032). A public key is written as `ed25519:` and its 32 bytes in base64 (RFC 4648,
- * section 4). What is signed is JSON in an envelope of DSSE, the Dead Simple Signing Envelope, version 1:
+ * section 4). The signed payload is JSON in an envelope of DSSE, the Dead Simple Signing Envelope, version 1:
  *
  *     {"payloadType":"<type>","payload":"<base64>","signatures":[{"keyid":"ed25519:…","sig":"<base64>"}]}
  *
- * The signature is of these bytes, so that it counts for its type alone, and JSON is parsed only once its bytes are proven:
+ * The signature covers these bytes. It is therefore valid only for its type, and a reader with a key verifies the bytes of the
+ * JSON before parsing it:
  *
  *     DSSEv1 <bytes of the type> <type> <bytes of the payload> <payload>
  *
- * `keyid` is a hint for messages, and proves nothing.
+ * `keyid` is only a hint for messages and proves nothing.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto';
 import { type Static, Type } from '@sinclair/typebox';
@@ -20,7 +21,7 @@ import { strictText } from '../codec/utf8.ts';
 export const PUBLIC_KEY = '^ed25519:[A-Za-z0-9+/]{43}=$';
 const SCHEME = 'ed25519:';
 
-/** Base64 as JSON Web Keys have it, and as it is written here. */
+/** Converts between the base64url of JSON Web Keys and the base64 of public keys. */
 const toUrlBase64 = (text: string): string => Buffer.from(text, 'base64').toString('base64url');
 const fromUrlBase64 = (text: string): string => Buffer.from(text, 'base64url').toString('base64');
 
@@ -37,17 +38,17 @@ export interface Signer {
   sign(bytes: Uint8Array): Uint8Array;
 }
 
-/** A new private key, in PKCS#8 and PEM (RFC 8410), as `openssl genpkey -algorithm ed25519` makes one. */
+/** Makes a private key in PKCS#8 and PEM (RFC 8410), in the format of `openssl genpkey -algorithm ed25519`. */
 export const newPrivateKey = (): string =>
   String(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })).trim();
 
-/** The signer with a private key as {@link newPrivateKey} has it. @returns null for any other text */
+/** Returns the signer for a private key in the format of {@link newPrivateKey}. @returns null for any other text */
 export function signerOf(pem: string): Signer | null {
   let key: KeyObject;
   try {
     key = createPrivateKey(pem);
   } catch {
-    // The error has no type, and its code is that of the library below.
+    // The error has no specific type, and its code comes from the underlying crypto library.
     return null;
   }
   if (key.asymmetricKeyType !== 'ed25519') return null;
@@ -65,7 +66,7 @@ export type Envelope = Static<typeof Envelope>;
 const signedBytes = (type: string, payload: Uint8Array): Buffer =>
   Buffer.concat([Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${payload.length} `), payload]);
 
-/** The bytes of an envelope. */
+/** Signs a payload and returns the bytes of its envelope. */
 export function envelopeBytes(type: string, payload: Uint8Array, signer: Signer): Buffer {
   const envelope: Envelope = {
     payloadType: type,
@@ -77,16 +78,16 @@ export function envelopeBytes(type: string, payload: Uint8Array, signer: Signer)
   return Buffer.from(`${JSON.stringify(envelope)}\n`);
 }
 
-/** Reads an envelope, and verifies nothing. @returns null for bytes that are none */
+/** Parses an envelope without verifying its signatures. @returns null if the bytes aren't an envelope */
 export function envelopeOf(bytes: Uint8Array): Envelope | null {
   const envelope = parsedJson(strictText(bytes) ?? '');
   return Value.Check(Envelope, envelope) ? envelope : null;
 }
 
-/** The payload of an envelope, which nobody vouches for. */
+/** Returns the payload of an envelope without verifying its signatures. */
 export const unverifiedPayload = ({ payload }: Envelope): Buffer => Buffer.from(payload, 'base64');
 
-/** The payload of an envelope of a type, if the holder of a key signed it. @param key as {@link PUBLIC_KEY} @returns null if not */
+/** Returns the payload of an envelope of a type, if a key signed it; null if not. @param key as {@link PUBLIC_KEY} */
 export function verifiedPayload(envelope: Envelope, type: string, key: string): Buffer | null {
   if (envelope.payloadType !== type) return null;
   const payload = unverifiedPayload(envelope);
@@ -95,6 +96,6 @@ export function verifiedPayload(envelope: Envelope, type: string, key: string): 
   return isSigned ? payload : null;
 }
 
-/** The keys that an envelope says it is signed with, for messages. */
+/** Returns the keys that an envelope names as its signers, for messages. Nothing proves them. */
 export const namedKeys = ({ signatures }: Envelope): string[] =>
   signatures.flatMap(({ keyid }) => (keyid !== undefined && new RegExp(PUBLIC_KEY).test(keyid) ? [keyid] : []));
