@@ -79,7 +79,7 @@ export function burnBlockWriter(db: Database) {
     return top;
   }
 
-  /** Writes the payouts from a height on again. @param known a payload that needn't be read */
+  /** Rewrites the payouts from a height on. @param known a payload that needn't be read */
   function renumber(from: number, known: BurnBlockPayload): void {
     rewards.removeFrom(from);
     for (const row of withPayouts.iterate(from)) {
@@ -140,7 +140,7 @@ interface PoxOutput {
   amount: string;
 }
 
-/** Outputs by transaction id and output number, both descending; the first counts where an output is named twice. */
+/** Outputs by transaction id and output number, both descending; the first counts if an output is named twice. */
 function outputsOf({ pox_transactions }: BurnBlockPayload): PoxOutput[] {
   const outputs = new Map<string, PoxOutput>();
   for (const { txid, reward_recipients } of pox_transactions ?? []) {

@@ -46,7 +46,7 @@ export function chainIdentity(db: Database) {
       }
     },
 
-    /** Stores the chain id of the node where none is. @throws ForeignChainError where the data has another */
+    /** Stores the chain id of the node if none is stored. @throws ForeignChainError if the data has a different chain id */
     learn(id: number): void {
       const found = chainId();
       if (found === null) store(id);
@@ -63,7 +63,7 @@ export function chainIdentity(db: Database) {
       return id === null ? null : networkOf(id);
     },
 
-    /** The network of a block. Its chain id is stored where none is and a transaction of the block is signed. */
+    /** The network of a block. Stores its chain id if none is stored and the block has a signed transaction. */
     networkFor(payload: Pick<BlockPayload, 'transactions'>): Network {
       const id = chainId();
       if (id !== null) return networkOf(id);

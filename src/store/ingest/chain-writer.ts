@@ -214,7 +214,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
 
   /**
    * Moves the chain to a block that is higher than the tip.
-   * @param parent an orphan, or null where it is the tip itself
+   * @param parent an orphan, or null if the parent is the tip itself
    * @param own the effects of the block
    */
   function growTo(block: Block, parent: Uint8Array | null, network: Network, own: Iterable<Effect>): ChainChange {

@@ -13,7 +13,7 @@ const FORGOTTEN_AT_ONCE = 1_000;
 /** A transaction whose mempool state changed during the event. */
 interface Moved {
   txId: Uint8Array;
-  /** State of its row before the event; null where there was none. */
+  /** State of its row before the event; null if there was none. */
   from: number | null;
   to: number;
   announced: boolean;

@@ -1,7 +1,7 @@
 /**
  * Commands: what is written besides the node's events, such as the registration of a chainhook. A command has a type and
  * arguments in plain JSON, and a function of a registry applies it in the open transaction. The function depends on the
- * tables, the arguments and the command's time alone: the sender chooses uuids and secrets, and puts the limits of its
+ * tables, the arguments and the command's time only: the sender chooses uuids and secrets, and puts the limits of its
  * settings into the arguments.
  */
 import type { Database } from 'bun:sqlite';
@@ -158,7 +158,7 @@ export interface SentCommand extends Command {
 interface ProposedCommand {
   /** What the command's function returned, or whether the work in batches is done. */
   result: unknown;
-  /** The event that becomes the entry; null where the command changes nothing, or has an entry already. */
+  /** The event that becomes the entry; null if the command changes nothing or already has an entry. */
   event: ReceivedEvent | null;
 }
 

@@ -13,9 +13,9 @@ export class UnknownParentError extends Error {
   override readonly name = 'UnknownParentError';
   constructor(
     message: string,
-    /** The missing blocks between the tip and a block above it; null where none are missing there. */
+    /** The missing blocks between the tip and a block above it; null if none are missing there. */
     readonly missing: MissingBlocks | null = null,
-    /** The missing parent; null where the block itself isn't known. */
+    /** The missing parent; null if the block itself isn't known. */
     readonly parent: MissingParent | null = null,
   ) {
     super(message);
@@ -39,7 +39,7 @@ export interface Branch {
   hashes: Uint8Array[];
   /** Height of the lowest orphan. */
   lowest: number;
-  /** Height of the canonical block below the orphans; that of the block below the history if they fork below it. */
+  /** Height of the canonical block below the orphans, or of the block below the history if the orphans fork below it. */
   forkHeight: number;
   /** Whether the branch forks below the history: the parent of its lowest block isn't known. */
   isBelowHistory: boolean;
@@ -114,7 +114,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
     historyStart,
     bottom,
 
-    /** The height of the tip; 0 where block 0 is the only block; null where there is none. */
+    /** The height of the tip; 0 if block 0 is the only block; null if there is none. */
     tipHeight,
 
     /** The canonical block of that height; block 0 until a block 1 comes. */
@@ -125,7 +125,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
 
     /**
      * What the parent of a block is. A partial history accepts a block of its first height or lower without its parent.
-     * @param height that of the block itself
+     * @param height the height of the block itself
      * @throws UnknownParentError if the parent isn't known
      */
     statusOfParent(parent: Uint8Array, height: number): ParentStatus {

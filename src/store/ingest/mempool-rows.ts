@@ -142,7 +142,7 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
   const summary = mempoolSummary(db);
   const lists = pendingLists(db);
 
-  /** A transaction becomes pending or ends to be. Rows that are not in the table yet have no list. */
+  /** A transaction becomes pending or stops being pending. Rows that are not in the table yet have no list. */
   function waits(row: MempoolRow): void {
     summary.waits(1);
     if (row.id !== null) lists.add(row);

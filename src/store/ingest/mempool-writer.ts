@@ -117,7 +117,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
   );
 
   /**
-   * The canonical transaction with an id; null where there is none. It is found by its nonces: they lie close to each other,
+   * The canonical transaction with an id; null if there is none. It is found by its nonces: they lie close to each other,
    * where ids are random, and a load leaves out the index of ids.
    * @param spenders canonical transactions that spent a nonce of it
    */
@@ -151,7 +151,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
             if (dropEarly({ rows, drops }, content.txId, receipt.height - LATE_BLOCKS)) others++;
             else waiting.push(content.txId);
           } else if (receipts.store(transaction.position, receipt, receipt.height)) others++;
-          // Announced again, it is in the node's mempool once more: the node reverted its block.
+          // A transaction announced again is back in the node's mempool: the node reverted its block.
           else if (drops.take(content.txId) !== null) others++;
         } else if (row.state < PENDING && !isMined(row) && !rivals.stayReplaced(row)) {
           rows.receive(row, receipt);
@@ -288,14 +288,14 @@ function earlyDrops(db: Database) {
   const raise = db.prepare<null, [number]>('UPDATE early_drops SET height = ?1 WHERE height < ?1');
 
   return {
-    /** @param tipHeight when the node posted it @returns false where the transaction has an early drop already */
+    /** @param tipHeight when the node posted it @returns false if the transaction already has an early drop */
     store: (txId: Uint8Array, { state, replacedBy }: Drop, tipHeight: number): boolean =>
       add({ tx_id: txId, state, replaced_by_tx_id: replacedBy, height: tipHeight }) !== null,
 
     /**
      * Removes and returns the drop of a transaction that would become pending, or was announced again.
      * @param since lowest height of the tip at which it was posted
-     * @returns null where there is none, or only an older one
+     * @returns null if there is none, or only an older one
      */
     take(txId: Uint8Array, since = 0): Drop | null {
       // Few transactions have one, and a look-up costs a third of a removal that removes nothing.
@@ -335,7 +335,7 @@ function minedReceipts(db: Database) {
     store: (position: number, { time, height }: Receipt, tipHeight: number): boolean =>
       position >= reach(tipHeight) && add({ position, received_at: time, receipt_block_height: height }) !== null,
 
-    /** Removes and returns the receipt of a transaction that left the chain; null where it was never announced. */
+    /** Removes and returns the receipt of a transaction that left the chain; null if it was never announced. */
     take(position: number): Receipt | null {
       const row = take.get(position);
       return row === null ? null : { time: row.received_at, height: row.receipt_block_height };

@@ -54,7 +54,7 @@ export type NonceRivals = ReturnType<typeof nonceRivals>;
 export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows) {
   const spenders = minedUsers(db);
 
-  /** The newest canonical transaction that spent one of these nonces; null where none did. */
+  /** The newest canonical transaction that spent one of these nonces; null if none did. */
   function minedBy(spends: Spends): Uint8Array | null {
     const [first, ...others] = spenders(spends);
     if (first === undefined) return null;

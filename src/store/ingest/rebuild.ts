@@ -67,7 +67,7 @@ function requireServable({ directory, free = freeBytes }: RebuildOptions): numbe
   return Math.min(mostBytes, Number.MAX_SAFE_INTEGER);
 }
 
-/** Leaves the new index to a running server, or installs it where none runs. @returns whether it is installed */
+/** Leaves the new index to a running server, or installs it if no server runs. @returns whether it is installed */
 function handOver(directory: string): boolean {
   try {
     using _lock = lockWriter(directory);

@@ -1,4 +1,4 @@
-/** A state machine: tables that are a function of the chain and of the commands among the journal's entries alone. */
+/** A state machine: tables that are a function of the chain and of the commands among the journal's entries only. */
 
 import type { Block } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';

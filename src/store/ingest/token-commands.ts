@@ -38,7 +38,7 @@ interface OfContract {
 
 /** What came of a piece of work. Tokens are decimal numbers. */
 export type TokenAnswer =
-  /** `last` is null where the contract has more tokens than are listed. */
+  /** `last` is null if the contract has more tokens than are listed. */
   | ({ work: 'last_token_id'; answer: { last: number | null } | FailedTry } & OfContract)
   | ({ work: 'facts'; token: string; answer: TokenFacts | FailedTry } & OfContract);
 

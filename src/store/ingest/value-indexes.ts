@@ -106,7 +106,7 @@ function olderOnes(db: Database, most: number) {
 /**
  * Does the work on the indexes, one small batch for each call, in the open transaction.
  * @param most maximum logs, calls or entries of a batch
- * @returns a function that returns null where no work is left
+ * @returns a function that returns null if no work is left
  */
 export function valueIndexBatches(db: Database, most = BATCH_ROWS): () => ValueIndexBatch | null {
   const all = valueIndexes(db);

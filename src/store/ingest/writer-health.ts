@@ -34,7 +34,7 @@ export function writerHealth(log: IngestLog) {
       failedSince = 0;
     },
 
-    /** Why writes fail; null where they succeed. */
+    /** Why writes fail; null if they succeed. */
     failing: (): StoreUnavailableError | null => failing,
     /** How often writes failed since the start, by reason. */
     failures: (): ReadonlyMap<StoreFailure, number> => failures,

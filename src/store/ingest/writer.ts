@@ -319,7 +319,7 @@ export class Writer {
   }
 
   /**
-   * Applies entries of a log in one transaction, and skips those that the host has already.
+   * Applies entries of a log in one transaction, and skips entries that the host already has.
    * @param durability of all of them, once the last one is applied
    * @param isLive whether their changes are pushed to subscribers
    * @param turn yields to other work between two entries
@@ -858,7 +858,7 @@ function lastEvent() {
     is: ({ path, text }: SentEvent): boolean =>
       last !== null && path === last.path && text.length === last.length && hashOf(text) === last.hash,
 
-    /** @param event undefined where there is none */
+    /** @param event undefined if there is none */
     note(event: SentEvent | undefined): void {
       last = event === undefined ? null : { path: event.path, length: event.text.length, hash: hashOf(event.text) };
     },
