@@ -22,7 +22,7 @@ export interface ClusterStatus {
   bytes: number;
   hosts: SeenHost[];
   leases: LeaseState[];
-  /** Null where no data directory was given, or it has no journal yet. */
+  /** Null if no data directory was given, or it has no journal yet. */
   directory: DirectoryPosition | null;
   engine: EngineStatus;
 }
@@ -124,7 +124,7 @@ export interface HostAnswer {
 export interface SeenHost extends HostPosition {
   /** Seconds since that report, by the engine's clock. */
   seconds: number;
-  /** Seconds since the host last had all entries; 0 where it had them at its report. */
+  /** Seconds since the host last had all entries; 0 if it had all entries when it reported. */
   lagSeconds: number;
 }
 
@@ -171,9 +171,9 @@ export async function readHosts({ engine, tables }: EngineAccess): Promise<SeenH
 /** A standby of the primary. */
 interface Standby {
   name: string;
-  /** `streaming` where it is up to date; null where the role may not read it. */
+  /** `streaming` if the standby is up to date; null if the role may not read the state. */
   state: string | null;
-  /** `sync` or `quorum` where commits wait for it; null where the role may not read it. */
+  /** `sync` or `quorum` if commits wait for the standby; null if the role may not read this. */
   sync: string | null;
 }
 

@@ -26,8 +26,8 @@ const divergedLog = (id: number): OperatorError =>
   );
 
 /**
- * The log is damaged, but this host has the whole journal. Events can't be appended, and this host serves what it has until the
- * log is repaired.
+ * The log is damaged, but this host has the whole journal. Events can't be appended. Until the log is repaired, this host serves
+ * its own data.
  */
 export class UnsoundLogError extends LogUnavailableError {
   override readonly name = 'UnsoundLogError';
@@ -118,7 +118,7 @@ export async function appendSurely(log: Log, entries: readonly Entry[], head: He
   if (has !== null) return has ? 'appended' : 'conflict';
   // Others may have appended fewer.
   if (first !== last && (await isThere(first)) === false) return 'conflict';
-  // The entries may still come: then they are followed like those of another host, and their events are repetitions.
+  // The entries may still arrive. This host then follows them like another host's entries, and their events are repetitions.
   throw new LogUnavailableError('the log did not confirm whether it accepted the entries');
 }
 
@@ -139,7 +139,7 @@ async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Pr
 }
 
 /**
- * Gives the log the next entries that it lost and the host's journal has. The journal must not change meanwhile.
+ * Gives the log the next entries that it lost and the host's journal has. The journal must not change during the call.
  * @param head the newest entry of the log, which should be in the journal
  * @returns the newest entry given; null if another host gives some
  * @throws OperatorError if the log is not a beginning of the journal, UnsoundLogError, LogUnavailableError
@@ -155,7 +155,7 @@ export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head 
 }
 
 /**
- * Gives the log entries that are missing between others, if its entries on both sides are those of the host's journal.
+ * Gives the log entries that are missing between others, if the entries on both sides match the host's journal.
  * @returns whether the log has them
  * @throws LogUnavailableError, OperatorError
  */
@@ -188,12 +188,12 @@ function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
 }
 
 /**
- * Gives the log all entries of a journal that it lacks; the journal must not change meanwhile. An interrupted run is continued
- * by the next.
+ * Gives the log all entries of a journal that the log lacks. The journal must not change during the call. The next run continues
+ * an interrupted one.
  * @param filled called after each transaction with the number of the newest entry
  * @returns the log's newest entry
  * @throws OperatorError if the log is not a beginning of the journal, or the journal is damaged; PassingError if
- *   another host appends meanwhile; LogUnavailableError
+ *   another host appends at the same time; LogUnavailableError
  */
 export async function fillLog(log: SharedLog, own: OwnEntries, filled: (id: number) => void): Promise<Head> {
   let head = await log.head();

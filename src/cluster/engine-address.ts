@@ -12,7 +12,7 @@ export const PREFIX = /^(?:[a-z_][a-z0-9_]{0,30})?$/;
 export interface EngineServer {
   /** Host and port, for people. */
   name: string;
-  /** A URL of this server alone; it may contain a password. */
+  /** URL of only this server; it may contain a password. */
   url: string;
   database: string;
 }
@@ -42,7 +42,7 @@ function serversOf(url: string): EngineServer[] | null {
 
 /**
  * The servers of a URL such as `postgres://user@h1,h2:5433,h3/database?sslmode=verify-full`.
- * @throws OperatorError where the text is no such URL; the message doesn't repeat it, since it may contain a password
+ * @throws OperatorError if the text isn't such a URL; the message doesn't repeat it, since it may contain a password
  */
 export function engineServers(url: string): EngineServer[] {
   const servers = serversOf(url);

@@ -15,8 +15,8 @@ export interface EngineAccess {
 }
 
 /**
- * Makes the access to the tables, which need not exist.
- * @param prefix of their names @throws OperatorError where URL or prefix is invalid
+ * Creates the access to the tables, which need not exist.
+ * @param prefix prefix of the table names @throws OperatorError if the URL or the prefix is invalid
  */
 export function engineAccess(url: string, prefix = '', options: EngineOptions = {}): EngineAccess {
   const tables = tablesOf(prefix);
@@ -99,7 +99,7 @@ export const grantsOf = ({ log, lease, meta, hosts }: EngineTables): string[] =>
 
 const UNDEFINED_TABLE = '42P01';
 
-/** Requires that the tables exist and are of this version. @throws OperatorError, LogUnavailableError */
+/** Checks that the tables exist and have this version. @throws OperatorError, LogUnavailableError */
 export async function requireTables(access: EngineAccess): Promise<void> {
   const format = await formatOf(access);
   if (format === null) {
@@ -120,7 +120,7 @@ function requireFormat(format: number): void {
   );
 }
 
-/** The version of the tables; null where they don't exist. */
+/** Returns the version of the tables; null if they don't exist. */
 async function formatOf({ engine, tables: { meta } }: EngineAccess): Promise<number | null> {
   try {
     const [row] = await engine.read((run) => run<{ format: number }>(`SELECT format FROM ${meta}`));

@@ -42,7 +42,7 @@ const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (cha
 
 /**
  * The error for a log that has the events of another chain than this host's data directory or settings.
- * @param ofLog the chain of the log @param own the other chain @param who what has the other chain, as a part of a sentence
+ * @param ofLog the chain of the log @param own the other chain @param who subject of the sentence that names the other chain
  */
 export const otherChain = (ofLog: number, own: number, who: string): OperatorError =>
   new OperatorError(
@@ -83,7 +83,7 @@ interface Waiting {
 
 const bytesOf = ({ change }: Waiting): number => ('event' in change ? change.event.text.length : 0);
 
-/** Takes the first of those that wait, as many as are appended together; at least one. */
+/** Takes the first waiting jobs, as many as are appended together; at least one. */
 function takeTogether(waiting: Waiting[]): Waiting[] {
   let [count, bytes] = [0, 0];
   for (const one of waiting) {
@@ -112,19 +112,19 @@ interface Synchronised {
 export class ClusterHost {
   readonly #options: ClusterHostOptions;
   readonly #stopping = new AbortController();
-  /** What waits to be appended, first come, first served. */
+  /** Events and commands that wait to be appended, in order of arrival. */
   readonly #waiting: Waiting[] = [];
-  /** Commands with long work wait here for each other, so that what is appended together has one turn of such work at most. */
+  /** Commands with long work wait here for each other, so that one append includes at most one such command. */
   readonly #batched = new WriterQueue();
   #following: Loop | null = null;
   /** Whether the last synchronisation changed nothing; once is normal, since an entry may have come in between. */
   #isIdle = false;
   /** The error that ended the host; null while it runs. */
   #end: OperatorError | null = null;
-  /** The host's chain, once the log is known to be of it. */
+  /** The host's chain, set once the log is known to belong to that chain. */
   #verifiedChain: number | null = null;
 
-  // What is known of the log and this host. Moments are milliseconds of the monotonic clock.
+  // State of the log and this host. Times are milliseconds of the monotonic clock.
   #head: number | null = null;
   /** Whether the log answered the last request; null before the first. */
   #isReachable: boolean | null = null;
@@ -157,7 +157,7 @@ export class ClusterHost {
   }
 
   /**
-   * Sends commands, each of which is an entry of the log. When one resolves, it is in the log, on the disk and in the index.
+   * Sends commands, each as an entry of the log. When a command resolves, it is in the log, on the disk and in the index.
    * A command that was not appended, or perhaps not, rejects with LogUnavailableError.
    */
   readonly commander: Commander = {
@@ -182,7 +182,7 @@ export class ClusterHost {
     this.#noteAnswer(await this.#noted(this.#options.log.head()));
   }
 
-  /** Appends an event or a command together with those that wait for the writer's turn as well. */
+  /** Appends an event or a command, together with others that wait for the writer's turn. */
   #submit(change: Change): Promise<Submitted> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
@@ -217,7 +217,7 @@ export class ClusterHost {
     // The host may have ended while these waited.
     if (this.#end !== null) throw this.#fail(this.#end);
     if (this.#stopping.signal.aborted) throw new LogUnavailableError('this host stops');
-    // The log may have failed meanwhile: if each waiting job tried it, the last would wait for all their time-outs.
+    // The log may have failed by now. If each waiting job tried the log, the last job would wait for all their timeouts.
     if (this.#isReachable !== true) throw new LogUnavailableError('the log did not answer');
     const submitted = await this.#noted(this.#race(changes));
     if (submitted.some((one) => one?.isAppended)) this.#noteLevel();
@@ -377,7 +377,7 @@ export class ClusterHost {
   }
 
   /**
-   * Checks that the log is of the host's chain, before the log is read or appended to.
+   * Checks that the log belongs to the host's chain, before the host reads the log or appends to it.
    * @param isAppending whether a new log, which has no chain yet, gets this host's
    * @throws OperatorError, LogUnavailableError
    */

@@ -210,7 +210,7 @@ export class LeaseKeeper implements Lease {
     return this.#options.clock.monotonic() + LEASE_SECONDS * 1000;
   }
 
-  /** Milliseconds for which this host certainly has the lease; 0 or less after its end. */
+  /** Returns the milliseconds for which this host certainly has the lease; 0 or less after the lease's end. */
   #remaining({ end }: HeldLease): number {
     return end - this.#options.clock.monotonic();
   }
@@ -238,7 +238,7 @@ export class LeaseKeeper implements Lease {
     await caughtUp(this.#losing.signal);
     if (this.#held !== lease) return;
     try {
-      // Entries with a higher epoch may be known only now.
+      // This host may have learned of entries with a higher epoch only now.
       if (epochSeen() >= lease.epoch) await this.#giveUp(lease, 'a higher epoch was given before');
       else this.#work.start(lease.epoch);
     } catch (error) {
@@ -253,7 +253,7 @@ export class LeaseKeeper implements Lease {
     if (lacking !== null) return this.#giveUp(lease, lacking);
     const end = this.#endFromNow();
     const isMine = await this.#setUntil(lease, LEASE_SECONDS);
-    // If the lease has ended meanwhile, the work was stopped, and the next lease has a higher epoch.
+    // If the lease has ended by now, the work was stopped, and the next lease has a higher epoch.
     if (this.#held !== lease) return;
     if (!isMine) return this.#lose('it had ended, or another host has it');
     lease.end = end;

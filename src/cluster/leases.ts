@@ -6,13 +6,13 @@
 import type { EngineAccess } from './engine-tables.ts';
 
 export interface LeaseOptions {
-  /** What is leased. */
+  /** Name of the lease. */
   name: string;
-  /** The process that asks: a text that no other process has used. */
+  /** The requesting process: a text that no other process has used. */
   holder: string;
   /** Seconds until the lease ends unless it is renewed. */
   seconds: number;
-  /** The highest epoch that the caller knows of: an engine that was restored may have forgotten it. */
+  /** The highest epoch that the caller knows. A restored engine may have lost it. */
   epochSeen: number;
 }
 
@@ -21,7 +21,7 @@ type LeaseKey = Pick<LeaseOptions, 'name' | 'holder'> & { epoch: number };
 
 /** The host that holds a lease. */
 export interface LeaseHolder {
-  /** Null where it isn't known: the lease changed at the same moment. */
+  /** Null if unknown: the lease changed at the same moment. */
   holder: string | null;
   epoch: number | null;
 }

@@ -12,7 +12,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { type EngineServer, engineServers } from './engine-address.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
 
-/** Connections of a process: one for writes, the others for reads meanwhile. */
+/** Connections of a process: one for writes, the others for concurrent reads. */
 const CONNECTIONS = 3;
 
 /** Seconds within which a server must accept a connection. */
@@ -72,12 +72,12 @@ type ProbeResult = Writable & ({ timeline: number | null } | { failure: unknown 
 const TIMELINE =
   "SELECT current_setting('transaction_read_only') = 'on' AS read_only," +
   " CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_walfile_name(pg_current_wal_lsn()) END AS file";
-/** A single server may be of any kind that speaks PostgreSQL's protocol. */
+/** A single server may be any server that speaks PostgreSQL's protocol. */
 const READ_ONLY = "SELECT current_setting('transaction_read_only') = 'on' AS read_only, '' AS file";
 
 export interface EngineOptions {
   clock?: Clock;
-  /** Maximum number of connections, besides one for notifications. */
+  /** Maximum number of connections, not counting the connection for notifications. */
   connections?: number;
   /** Seconds within which a server must accept a connection. */
   connectSeconds?: number;
@@ -142,8 +142,8 @@ export class PostgresEngine {
 
   /**
    * Runs one statement that writes, or several of which only the last writes.
-   * @param bytes about how many they carry
-   * @throws LogUnavailableError where nothing was written, LogUnknownOutcomeError where it may have been
+   * @param bytes approximate bytes that the statements carry
+   * @throws LogUnavailableError if nothing was written, LogUnknownOutcomeError if something may have been written
    */
   async write<T>(work: (session: Session) => Promise<T>, bytes = 0): Promise<T> {
     return this.#inSession((session, writable) => this.#answered(writable, failureOfWrite, work(session), bytes));
@@ -184,7 +184,7 @@ export class PostgresEngine {
     await writable.sql.close({ timeout: 0 });
   }
 
-  /** Asks all servers at once. @throws LogUnavailableError where none takes writes */
+  /** Asks all servers at once. @throws LogUnavailableError if no server takes writes */
   async #find(): Promise<Writable> {
     const found = await Promise.all(this.#servers.map((server) => this.#look(server)));
     const timelines = found.map((one) => ('timeline' in one ? (one.timeline ?? -1) : -1));
@@ -228,7 +228,7 @@ const runOf =
   (statement, parameters = []) =>
     sql.unsafe(statement, [...parameters]);
 
-// ── What a failure means ──
+// ── Meaning of failures ──
 
 /** SQLSTATEs of severity ERROR with an unknown outcome: of connections, and of statements that may have completed. */
 const isSilent = (state: string): boolean => state.startsWith('08') || state === '40003';
@@ -246,7 +246,7 @@ function endsConnection(error: unknown): boolean {
   return !(error instanceof Bun.SQL.PostgresError) || !provesNothingWritten(error) || error.errno === TAKES_NO_WRITES;
 }
 
-/** The message of a failure. Errors of making a connection, such as for an untrusted certificate, may be of any type. */
+/** Returns the message of a failure. Connection errors, such as an untrusted certificate, may have any type. */
 function messageOf(error: unknown): string {
   if (error instanceof Bun.SQL.PostgresError) return `${error.message} (${error.errno ?? error.code})`;
   return error instanceof Error ? error.message : String(error);
@@ -262,6 +262,6 @@ function failureOfWrite(server: string, cause: unknown): LogUnavailableError | L
   return new LogUnknownOutcomeError(`PostgreSQL at ${server}: ${messageOf(cause)}`, { cause });
 }
 
-/** Whether PostgreSQL refused a statement with this SQLSTATE. @param error what the engine threw */
+/** Reports whether PostgreSQL refused a statement with this SQLSTATE. @param error the engine's error */
 export const hasState = (error: unknown, state: string): boolean =>
   error instanceof LogUnavailableError && error.cause instanceof Bun.SQL.PostgresError && error.cause.errno === state;

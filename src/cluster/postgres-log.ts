@@ -12,7 +12,7 @@ import {
   type SharedLog,
 } from './shared-log.ts';
 
-/** Bytes of text of a read where the caller gives no maximum. */
+/** Bytes of text of a read if the caller gives no maximum. */
 const DEFAULT_BYTES = 32_000_000;
 
 /** The columns of the log. */
@@ -39,10 +39,10 @@ export interface PostgresLogOptions extends EngineOptions {
 }
 
 /**
- * Opens the shared log that `stackside cluster init` made. An unreachable engine is no error here: calls of the log throw
+ * Opens the shared log that `stackside cluster init` made. An unreachable engine isn't an error here: calls of the log throw
  * LogUnavailableError until it is reachable.
  * @param url of one or several servers, among which the primary is found
- * @throws OperatorError where URL or prefix is invalid, or the tables are missing or of another version
+ * @throws OperatorError if the URL or prefix is invalid, or the tables are missing or have another version
  */
 export async function openPostgresLog(
   url: string,
@@ -98,8 +98,8 @@ export class PostgresLog implements SharedLog {
   }
 
   /**
-   * Verifies once that the tables exist and are of this version. Calls of the log do so, too, since the engine may be
-   * unreachable when the log is opened.
+   * Verifies once that the tables exist and have this version. Each call of the log checks this as well, since the engine may
+   * be unreachable when the log is opened.
    * @throws OperatorError, LogUnavailableError
    */
   async requireTables(): Promise<void> {
@@ -241,11 +241,11 @@ export class PostgresLog implements SharedLog {
 
 type HeadRow = Pick<LogRow, 'seq' | 'chain'>;
 
-/** The entry of the first row; that before the first entry where there is none. */
+/** Returns the entry of the first row; if there is no row, the start before the first entry. */
 const headOf = ([row]: readonly HeadRow[]): Head =>
   row === undefined ? LOG_START : { id: Number(row.seq), chain: row.chain };
 
-/** The entry of a row; null where its payload can't be decompressed. */
+/** Returns the entry of a row; null if the payload can't be decompressed. */
 function entryOf({ seq, received_at, path, payload, chain }: LogRow): Entry | null {
   try {
     return { id: Number(seq), receivedAt: Number(received_at), path, text: decompressed(payload), chain };

@@ -38,7 +38,7 @@ export class DamagedLogError extends OperatorError {
   }
 }
 
-/** Result of appending entries after a head: `conflict` where the log has another entry there. */
+/** Result of appending entries after a head: `conflict` if the log has another entry there. */
 export type Appended = 'appended' | 'conflict';
 
 export interface SharedLog {
@@ -50,10 +50,10 @@ export interface SharedLog {
   append(entries: readonly Entry[], head: Head): Promise<Appended>;
 
   /**
-   * Entries after `after`, in order, without a check of their chain values; none where there are none yet. Returned entries
+   * Entries after `after`, in order, without a check of their chain values; none if there are none yet. Returned entries
    * are durable, whichever host appended them.
    * @param limit maximum number of entries @param maxBytes approximate maximum bytes of text; at least one entry is returned
-   * @throws LogUnavailableError; DamagedLogError where the payload of the first can't be read
+   * @throws LogUnavailableError; DamagedLogError if the first entry's payload can't be read
    */
   read(after: number, limit: number, maxBytes?: number): Promise<Entry[]>;
 
@@ -63,7 +63,7 @@ export interface SharedLog {
   /**
    * The id of the log's chain.
    * @param named is set if the log has none yet; null sets none
-   * @returns null where none is set @throws LogUnavailableError
+   * @returns null if no chain is set @throws LogUnavailableError
    */
   chain(named: number | null): Promise<number | null>;
 

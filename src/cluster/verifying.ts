@@ -25,7 +25,7 @@ interface VerifyingOptions {
 
 /** Starts verifying. */
 export function verifying({ log, missing, entries, isHeld, clock, say }: VerifyingOptions) {
-  /** Faults by their first entry: the known ones, and those found in the present pass. */
+  /** Faults by their first entry: known faults, and faults found in the present pass. */
   const faults = new Map<number, LogFault>();
   let met = new Set<number>();
   let at: VerifiedTo | null = null;
