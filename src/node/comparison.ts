@@ -150,8 +150,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /**
-   * Returns the lowest block from which a fact differs up to a given block, by halving. If the node has no comparable
-   * answer for a block, such as below a contract's deployment, the block counts as equal.
+   * Finds the lowest block from which a fact differs up to a given block, by binary search. A block counts as equal if the
+   * node has no comparable answer for it, such as below a contract's deployment.
    */
   async function firstDifferent(fact: Fact, at: BlockAt): Promise<BlockAt> {
     let [first, low, high] = [at, firstHeight(), at.height - 1];

@@ -301,8 +301,8 @@ export class SnpSubscriber {
   }
 
   /**
-   * Whether a message is the next one. After a gap, the stream is requested once more. A gap that remains is in the publisher's
-   * numbering, or a loss, which the next block will show.
+   * Reports whether a message is the next one. After a gap, Stackside requests the stream again. If the gap remains, the
+   * publisher skipped numbers or lost messages. The next block shows a loss.
    */
   #follows({ last }: Session, { id, sequence }: Message): boolean {
     const { clock, log } = this.#options;
@@ -356,7 +356,7 @@ export class SnpSubscriber {
   }
 }
 
-/** Number of messages of the next read: those that would have some megabytes if they are like these. */
+/** Returns the number of messages of the next read: a few megabytes, if the next messages are as large as these. */
 function nextCount(count: number, entries: Entries): number {
   if (entries.length === 0) return count;
   const bytes = entries.reduce((sum, { message }) => sum + (message?.body.length ?? 0), 0);
