@@ -40,7 +40,7 @@ interface Source {
   names: readonly string[];
   /** Routes that it is for; all by default. */
   routes?: RegExp;
-  /** The reason why a route has no question if there are no values. */
+  /** Reason for skipping a route if there are no values. */
   without: string;
   values: (subjects: Samples) => readonly (readonly string[])[];
   /** Whether the values name something that later blocks leave as it is. */

@@ -1,4 +1,4 @@
-/** `stackside archive …`: what an archive has; and `stackside restore` of an archive. */
+/** `stackside archive …` shows an archive's content; `stackside restore` restores an archive. */
 import {
   chainOfIdentity,
   contentsOf,
@@ -25,13 +25,16 @@ import type { OutputFormat } from '../cli/command.ts';
 import { interruptible, printLines } from '../cli/output.ts';
 import { duration, progressLines, secondaryIndexReport } from '../cli/progress.ts';
 
-/** What is printed where the open part is missing behind the head that was signed. */
+/** Prints a warning if the open part after the signed head is missing. */
 export const lacksOpenPart = (name: string, entry: number): void =>
   void process.stderr.write(
     `${name} is not there as it was signed, so that the last entries up to ${entry} are missing; they may arrive later.\n`,
   );
 
-/** Opens an archive to look at it, which needs no key: what is shown of it may be wrong then. @throws OperatorError where there is none */
+/**
+ * Opens an archive to show it. This needs no key, but without a key, the shown content may be wrong.
+ * @throws OperatorError if there is no archive
+ */
 async function archiveAt(
   { archivePublicKey, archiveUnsigned }: Trust,
   given: string,
@@ -148,12 +151,12 @@ export async function verifyArchive(trust: Trust, location: string, format: Outp
   return isSound;
 }
 
-/** What is restored of an archive: up to where, and how it begins. */
+/** Options of a restore: its end, and how it starts. */
 export interface ArchiveChoice extends Pick<ArchiveRestoreOptions, 'base'> {
   until: Until;
 }
 
-/** What is said of a log that has a new identity. */
+/** Text for the operator about a log with a new identity. */
 const identityText = (place: PlaceReads, last: number, identity: string | null): string =>
   `Entry ${last} gives the log a new identity, ${identity}: archive it to another place than ${place.location}. Chainhooks are paused ` +
   'until stackside hooks enable --paused.\n';

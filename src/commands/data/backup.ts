@@ -1,4 +1,4 @@
-/** `stackside backup` and `stackside restore`: a data directory, and the archive that holds what is lost with it. */
+/** `stackside backup` and `stackside restore`: back up a data directory to an archive, and restore it. */
 import { type Backup, backUp } from '../../archive/backup.ts';
 import { ARCHIVE_KEY, madeSigner } from '../../archive/key-file.ts';
 import { archiveLocation, openArchive, UNSIGNED } from '../../archive/open.ts';

@@ -20,7 +20,7 @@ export interface CheckNodeOptions {
 /** Blocks that a sample is taken of at most: some kinds are rare. */
 const DEEPEST = 20_000;
 
-/** Times that a comparison begins anew because a fork took its block away. */
+/** Maximum number of times a comparison restarts because a fork orphaned its block. */
 const MAX_FORKS = 10;
 
 /** Compares at one block. @throws TipLostError, NodeUnreachableError, OperatorError */
@@ -45,7 +45,7 @@ function problemsOf({ differences, differing }: KindReport): string[] {
   return [...differences.map(differenceText), ...(rest === 0 ? [] : [`and ${rest} more`])];
 }
 
-/** What was compared of a kind, and what was not, with the reason. */
+/** Describes how many facts of a kind were compared, and how many weren't, with the reason. */
 function nameOf({ kind, compared, unanswered }: KindReport): string {
   const others = [...unanswered].map(([reason, count]) => `${count} not compared (${reason})`);
   return [`${kind}: ${compared} compared`, ...others].join(', ');
@@ -54,7 +54,7 @@ function nameOf({ kind, compared, unanswered }: KindReport): string {
 /**
  * Compares the index of a data directory with a node. The findings have a line for each kind of facts.
  * @returns whether nothing differs
- * @throws OperatorError where the node is of another chain; PassingError where it gives no answers or is behind
+ * @throws OperatorError if the node follows another chain; PassingError if the node doesn't answer or is behind
  */
 export async function checkAgainstNode(
   directory: string,

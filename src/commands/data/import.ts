@@ -64,7 +64,7 @@ const isBadRow = (error: unknown): error is Error =>
 interface Recording {
   file: string;
   open(): Input;
-  /** Whether the rows are read in the order of their ids, and not in that of the file. */
+  /** Whether the rows are read in the order of their ids, not in file order. */
   isSorted: boolean;
   /** The rows that were imported before the rows were sorted. */
   durable: DurableRows;
@@ -90,7 +90,7 @@ class DisorderedError extends Error {
 /**
  * Returns the progress of an earlier import of the same recording; none if another recording begins with the same rows.
  * @param entry number of the last entry that rows were compared with, apart from the earlier import
- * @throws DisorderedError if the rows may have been imported in another order than that of the file
+ * @throws DisorderedError if the rows may have been imported in a different order than in the file
  */
 async function importedOf(recording: Recording, imported: Imported, entry: number): Promise<Imported> {
   if (imported.rows === 0 || (await beginsWith(recording, imported))) return imported;
@@ -148,7 +148,7 @@ async function* readHere(input: Input, file: string, format: RecordingFormat | n
   for await (const row of rowsOf(input, file, format)) yield { rows: [row], read: input.bytesRead() };
 }
 
-/** Bytes of a recording from which on threads read ahead: for fewer, they take longer to start than they save. */
+/** Minimum bytes of a recording for threads to read ahead. For fewer, starting the threads takes longer than they save. */
 const AHEAD_FROM_BYTES = 4_000_000;
 
 function batchesOf(
@@ -167,7 +167,7 @@ function batchesOf(
   );
 }
 
-/** The digest of the first row of a file; null where there is none, or where the file can't be read twice. */
+/** Returns the digest of a file's first row; null if there is no row, or the file can't be read twice. */
 async function firstDigest(file: string, { size }: Input): Promise<bigint | null> {
   if (size === null) return null;
   for await (const line of openInput(file).lines()) {
@@ -211,7 +211,7 @@ async function importRows(
     return new LogBeginning(ingest.entries, stored.entry, log.last);
   };
   let beginning = beginningOf();
-  /** Whether the recording is known to be of this chain; before, nothing of it becomes durable. */
+  /** Whether the recording is known to belong to this chain. Until then, none of its rows become durable. */
   let ours = imported.rows > 0;
   let digest = 0n;
   let batch = { rows: 0, bytes: 0 };

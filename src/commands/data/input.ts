@@ -58,7 +58,7 @@ async function* linesOf(stream: AsyncIterable<Bytes>): AsyncGenerator<Buffer> {
 
 type Compression = 'gzip' | 'zstd';
 
-/** Kinds of files by their first bytes, whatever the name. Those without a compression are refused. */
+/** Kinds of files by their first bytes; the name doesn't matter. Kinds without a `compression` are refused. */
 const KINDS: readonly { name: string; begins: readonly number[]; compression: Compression | null }[] = [
   { name: 'gzip', begins: [0x1f, 0x8b], compression: 'gzip' },
   { name: 'zstd', begins: [0x28, 0xb5, 0x2f, 0xfd], compression: 'zstd' },

@@ -1,6 +1,6 @@
 /**
- * The log that a directory has before an import. An import goes on with the log only if the recording begins with it, entry by
- * entry, by path and text. Otherwise the directory would mix two histories.
+ * The log that a directory has before an import. An import continues the log only if the recording starts with the log's
+ * entries, compared by path and text. Otherwise the directory would mix two histories.
  */
 import { hash } from 'bun';
 import { isRecordedPath, readPayload } from '../../chain/payload-reader.ts';

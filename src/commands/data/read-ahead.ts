@@ -1,6 +1,6 @@
 /**
- * Threads that read a recording or a journal ahead of the writer. Each finds its own batches, every n-th one, so that they need
- * nothing of each other; the writer takes the batches in their order. What waits for it is bounded.
+ * Threads that read a recording or a journal ahead of the writer. Each thread finds its own batches, every n-th one, so threads
+ * don't depend on each other. The writer takes the batches in order. The number of waiting batches is bounded.
  */
 import { availableParallelism } from 'node:os';
 import { type ErrorMessage, errorOfMessage, PassingError } from '../../base/errors.ts';
@@ -11,10 +11,10 @@ import { readingThreadUrl } from '../../thread-urls.ts';
 import type { JournalSource } from './journal-entries.ts';
 import type { RecordingSource, RowBatch } from './recording-rows.ts';
 
-/** What is read, and what its events are prepared with. */
+/** The source to read, and the chain id to prepare its events with. */
 export interface ReadAheadInput<Source extends RecordingSource | JournalSource = RecordingSource | JournalSource> {
   source: Source;
-  /** Null where it is unknown yet. */
+  /** Null if it is not known yet. */
   chainId: number | null;
 }
 

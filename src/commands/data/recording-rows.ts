@@ -13,9 +13,9 @@ export interface RecordingRow {
   bytes: number;
   /** Digest of all rows up to it. */
   digest: bigint;
-  /** Its event; null where it has none, or where it can't be read. */
+  /** The row's event; null if the row has no event or can't be read. */
   event: RowEvent | null;
-  /** Why it can't be read; null where it can. */
+  /** Reason why the row can't be read; null if it can. */
   problem: string | null;
 }
 
