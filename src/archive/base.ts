@@ -28,8 +28,8 @@ import { ArchiveDamagedError, readVerified } from './archive.ts';
 export const BASE_FORMAT = 1;
 
 /**
- * Bytes of a part: it ends between the least and the most. Half of the parts end after fewer than twice the usual, or in a table
- * that grows, with the share of the bytes before them.
+ * Bytes of a part: it ends between the least and the most. In a table that grows, it ends at this share of the bytes before it;
+ * in other tables, about half of the parts end before the usual size.
  */
 export const PART = { least: 250_000, usual: 750_000, most: 4_000_000, share: 1 / 50 };
 export type PartSize = typeof PART;
