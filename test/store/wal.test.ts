@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
+import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { copyLog, LOOK_MS, startCheckpointer, type WalEvent } from '../../src/store/files/checkpointer.ts';
 import { openToRead, openToWrite, WAL_LIMIT_BYTES } from '../../src/store/files/connection.ts';
@@ -198,6 +199,23 @@ test('a log is copied only once at a time, and a short one is not copied', async
   copied.go.resolve();
   await until(() => copied.commits === 2);
   expect(copied.paths.length).toBe(2);
+});
+
+test('a checkpointer that stops during copies commits nothing after them, and starts no further ones', async () => {
+  const copied = startCopying();
+  copied.go = Promise.withResolvers<void>();
+  // More than the writer's thread copies itself.
+  copied.meanwhile = (path) => {
+    using db = new Database(path);
+    db.run(`CREATE TABLE large${copied.paths.length} AS SELECT zeroblob(4000000) AS bytes`);
+  };
+  receiveAll();
+  clock.tick();
+  stop();
+  copied.go.resolve();
+  await until(() => copied.paths.length >= 2);
+  await systemClock.turn();
+  expect([copied.commits, copied.paths.length]).toEqual([0, 2]);
 });
 
 test('a log that is emptied by SQLite itself keeps no more than the bound', () => {

@@ -102,8 +102,12 @@ export function truncateWal(path: string): string | null {
   }
 }
 
-/** Copies a log while it is short enough that nobody needs to wait. */
-function logCopier(path: string, { copy, copiedPages = COPIED_PAGES, before = () => {} }: CheckpointerOptions) {
+/** Copies a log while it is short enough that nobody needs to wait. @param signal aborted when the checkpointer stops */
+function logCopier(
+  path: string,
+  { copy, copiedPages = COPIED_PAGES, before = () => {} }: CheckpointerOptions,
+  signal: AbortSignal,
+) {
   /** When the log was last written at the last look. */
   let written = 0;
   let isCopying = false;
@@ -116,7 +120,7 @@ function logCopier(path: string, { copy, copiedPages = COPIED_PAGES, before = ()
         copyLog(path);
         return;
       }
-      if (round === MAX_ROUNDS || !(await copy(path))) return;
+      if (round === MAX_ROUNDS || !(await copy(path)) || signal.aborted) return;
       before();
     }
   }
@@ -133,9 +137,9 @@ function logCopier(path: string, { copy, copiedPages = COPIED_PAGES, before = ()
   };
 }
 
-function logCheckpointer(path: string, options: CheckpointerOptions) {
+function logCheckpointer(path: string, options: CheckpointerOptions, signal: AbortSignal) {
   const { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic, before = () => {} } = options;
-  const copy = logCopier(path, options);
+  const copy = logCopier(path, options, signal);
   /** When the log was first too large; null if it isn't. */
   let since: number | null = null;
   let said = false;
@@ -159,12 +163,18 @@ function logCheckpointer(path: string, options: CheckpointerOptions) {
 
 /**
  * Starts to check the logs of index and journal, in the process that writes them.
- * @returns a function that stops it
+ * @returns a function that stops it; a copy under way ends, and no other one starts
  */
 export function startCheckpointer(options: CheckpointerOptions): () => void {
   const { directory, every = systemClock.every } = options;
-  const checkpointers = [indexPath(directory), journalPath(directory)].map((path) => logCheckpointer(path, options));
-  return every(LOOK_MS, () => {
+  const stopping = new AbortController();
+  const paths = [indexPath(directory), journalPath(directory)];
+  const checkpointers = paths.map((path) => logCheckpointer(path, options, stopping.signal));
+  const endLooks = every(LOOK_MS, () => {
     for (const check of checkpointers) check();
   });
+  return () => {
+    endLooks();
+    stopping.abort();
+  };
 }
