@@ -29,7 +29,7 @@ const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base6
 
 async function bundledFile(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<BundledFile> {
   const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
-  if (type === undefined) throw new Error(`the bundle of the console has ${name}, of a type that nothing serves`);
+  if (type === undefined) throw new Error(`the console's bundle has ${name}, whose file type has no content type`);
   const compressed = await brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY } });
   return { name, type, gzip: base64(Bun.gzipSync(bytes, { level: 9 })), brotli: base64(compressed) };
 }

@@ -112,7 +112,7 @@ export function readSource(name: string, source: string, clarityVersion: number 
     variables: Object.fromEntries(variables),
     maps: Object.fromEntries(draft.maps.map(({ name: map }) => [map, () => undefined])),
     propose() {
-      throw new Error(`nobody of the simulation calls ${name}`);
+      throw new Error(`the simulation has no calls of ${name}`);
     },
   };
   return { template, flaw, executed };

@@ -82,7 +82,7 @@ export function checkedBody(path: string, schema: TSchema, text: string): void {
   const declared = Value.Clean(schema, Value.Clone(body));
   if (!Value.Equal(declared, body)) {
     const extra = JSON.stringify(Value.Diff(declared, body).filter(({ type }) => type === 'insert'));
-    throw new Error(`${path} answers what its schema doesn't name: ${extra}`);
+    throw new Error(`${path} returned members that its schema lacks: ${extra}`);
   }
 }
 

@@ -102,7 +102,7 @@ const neighbour = (description: string) => Type.Union([Type.String(), Type.Null(
  * @throws Error if the item's schema has no `$id`
  */
 export function listOf<P extends TProperties, T extends TSchema>(kind: TObject<P>, item: T) {
-  if (item.$id === undefined) throw new Error(`the items of a ${kind.$id} have no name`);
+  if (item.$id === undefined) throw new Error(`the schema of the items of ${kind.$id} has no $id`);
   return Type.Object(
     { ...kind.properties, results: Type.Array(MaybeSerialized(item)) },
     { $id: `${item.$id}${kind.$id}`, extends: kind },

@@ -190,7 +190,7 @@ describe('logs of several contracts', () => {
   test('requires contracts or a deployer, and rejects a mistake with the name of the parameter', async () => {
     const names = (count: number) => Array.from({ length: count }, (_, n) => `${BOOT}.pool-${n}`);
     const refused: [string, RegExp][] = [
-      ['', /^querystring\/contract_id must be given, or deployer in its place$/],
+      ['', /^querystring\/contract_id must be given if there is no deployer$/],
       ['topic=print', /^querystring\/contract_id must be given/],
       ['contract_id=', /^querystring\/contract_id\/0 must be a contract identifier/],
       [`contract_id=${POX},`, /^querystring\/contract_id\/1 must be a contract identifier/],

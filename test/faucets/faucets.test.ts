@@ -376,7 +376,7 @@ describe('faucets return 403', () => {
   });
 });
 
-test("the client's real IP address is stored, whatever X-Forwarded-For says", async () => {
+test("the client's real IP address is stored even if X-Forwarded-For has another", async () => {
   await post(`stx?address=${RECIPIENT}`, { headers: { 'x-forwarded-for': '203.0.113.9, 10.0.0.1' } });
   await post(`stx?address=${RECIPIENT}`);
   const { Database } = await import('bun:sqlite');

@@ -334,7 +334,7 @@ describe('failures', () => {
 });
 
 describe('further endpoints of a broadcast', () => {
-  test('get the same bytes, whatever their outcome', async () => {
+  test('get the same bytes, even if some of them fail', async () => {
     await Bun.write(endpoints, `# ours\n\n${other.url}/push?key=1\nhttp://127.0.0.1:1/gone\n`);
     other.answer('/push', () => new Response('no', { status: 400 }));
     const body = new Uint8Array([9, 8, 7]);

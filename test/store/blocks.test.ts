@@ -214,7 +214,7 @@ describe('Bitcoin blocks', () => {
     }
   });
 
-  test('of another chain are omitted', async () => {
+  test('omit the blocks of another chain', async () => {
     for (const id of [{ height: 0 }, { height: 10 ** 15 }, { hash: new Uint8Array(32) }]) {
       expect(await read((reader) => reader.burnBlocks.find(id))).toBeUndefined();
       expect(await read((reader) => reader.burnBlocks.blocks(id, 1, 0))).toBeUndefined();

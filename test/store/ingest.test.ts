@@ -570,7 +570,7 @@ test('a genesis block that comes after block 1 changes nothing of it, and block 
   expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
-test('an orphaned block has no transactions, and an unknown block has no list', async () => {
+test('an orphaned block has an empty list of transactions, and an unknown block has none', async () => {
   using open = openNew();
   const first = block(null, 'first');
   const orphan = block(first, 'orphan', [transfer(alice, 0, 200)]);

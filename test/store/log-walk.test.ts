@@ -339,7 +339,7 @@ test('a deployer may have any number of contracts', async () => {
   }
 });
 
-test("a name that starts like a deployer's isn't one of its contracts", async () => {
+test("the beginning of a deployer's address finds none of its contracts", async () => {
   using open = chainOf([{ logs: [['pool', clarity.none()]] }]);
   using db = new Database(indexPath(open.directory), { readonly: true });
   for (const limits of [{}, { merged: 0 }]) {
@@ -429,7 +429,7 @@ test("a walk over the logs of contracts finds only the sender's", async () => {
   expect([await heightsOf(alice.address), await heightsOf(bob.address)]).toEqual([[1], [2]]);
 });
 
-test('a window has no total and only its own rows, at any cursor', async () => {
+test('a window has only rows inside it and no total, at any cursor', async () => {
   using open = chainOf(Array.from({ length: 6 }, () => ({ logs: [['pool', clarity.none()]] as const })));
   using db = new Database(indexPath(open.directory), { readonly: true });
   const { walkLogs } = readerOf(db, noEntries, 1).contracts;

@@ -144,7 +144,7 @@ describe('a new index that is offered', () => {
     expect(contents(directory.path)).toEqual(contents(plain.path));
   });
 
-  test('of a newer program is left alone', () => {
+  test('of a newer program stays as it is', () => {
     using directory = offering(version(SCHEMA_VERSION + 1));
     using open = openAt(directory.path);
     expect(open.said[0]).toEqual({ event: 'new_index_refused', reason: 'newer' });

@@ -227,7 +227,7 @@ test('a walk that started before a block continues as if without it', async () =
   expect(page.previous).not.toBeNull();
 });
 
-test('a request reads one state, whatever is written meanwhile', async () => {
+test('a request reads a single state of the chain despite concurrent writes', async () => {
   const later = await snapshots.readLong(async (reader) => {
     const before = reader.chain.tip();
     const total = reader.transactions.page(1, null).total;

@@ -162,7 +162,7 @@ describe('STX stacked in pox-4', () => {
     expect(list.map(([cycle]) => cycle)).toEqual([6, 5]);
   });
 
-  test('has no known rewards if the length of cycles is unknown', async () => {
+  test('has unknown rewards if the length of cycles is unknown', async () => {
     const first = poxBlock(null, 'no bond', [
       [stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [6, 7]), ...named([6, 7]) })],
       [stacked('pox-3', 'stack-stx', A, stackStx(700, [6, 7]))],

@@ -192,7 +192,7 @@ const logsQuery = {
 function loggingContracts(contracts: readonly string[] | undefined, deployer: string | undefined): LoggingContracts {
   const refuse = (name: string, rule: string) => new ParameterError({ location: 'querystring', path: [name] }, rule);
   if (deployer === undefined) {
-    if (contracts === undefined) throw refuse('contract_id', 'must be given, or deployer in its place');
+    if (contracts === undefined) throw refuse('contract_id', 'must be given if there is no deployer');
     return { contracts: [...new Set(contracts)].sort() };
   }
   if (contracts !== undefined) throw refuse('deployer', 'must NOT be given together with contract_id');

@@ -83,7 +83,7 @@ const periodQuery = {
   ),
   to: bound(
     toOf,
-    'Last block, which is included (default: the tip): a height, a day in UTC, which is included whole, or a time. A day or a time means the block before the first later one.',
+    'Last block (default: the tip): a height, a day in UTC, or a time. For a day or a time, it is the newest block up to then.',
   ),
 };
 

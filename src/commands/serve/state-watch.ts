@@ -242,6 +242,7 @@ export function watchState(
     readiness,
     start() {
       loop = startLoop({ clock, everyMs: EVERY_MS, firstMs: 0, turn });
+      // Calls of `every` that are due together share a wake-up of the process.
       endReading = clock.every(EVERY_MS, loop.wake);
     },
     async stop() {

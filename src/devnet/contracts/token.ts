@@ -204,7 +204,7 @@ const common = {
   clarityVersion: 3,
   isPartial: true,
   propose() {
-    throw new Error('nobody of the simulation calls the contracts of sBTC');
+    throw new Error('the simulation has no calls of the sBTC contracts');
   },
 } as const;
 
