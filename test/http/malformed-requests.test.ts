@@ -208,7 +208,7 @@ describe('a percent-encoded path', () => {
     }
     node.answer('/v2/there', () => new Response('yes'));
     expect(await (await alone.get(`/${encoded('v2')}/there?x=%31`)).text()).toBe('yes');
-    expect(node.asked.at(-1)?.path).toBe('/v2/there?x=%31');
+    expect(node.forwarded.at(-1)?.path).toBe('/v2/there?x=%31');
     const refused = await fetch(`${alone.events}/${encoded('new_block')}`, { method: 'POST', body: '{}' });
     expect([refused.status, await refused.text()]).toEqual([
       (await fetch(`${alone.events}/new_block`, { method: 'POST', body: '{}' })).status,
@@ -241,7 +241,7 @@ test('a request without a Host keeps its query parameters', async () => {
   expect(await at('/extended/v1/block/by_height/x')).toBe(400);
   node.answer('/v2/here', () => new Response('yes'));
   expect(await at('/v2/here?x=1')).toBe(200);
-  expect(node.asked.at(-1)?.path).toBe('/v2/here?x=1');
+  expect(node.forwarded.at(-1)?.path).toBe('/v2/here?x=1');
 });
 
 test.each(['HTTP/1.0\r\n', 'HTTP/1.1\r\nHost:\r\n'])('after %j a path is handled as with a Host', async (beginning) => {

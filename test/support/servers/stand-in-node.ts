@@ -14,6 +14,8 @@ export interface Asked {
 export interface StandInNode extends Disposable {
   readonly url: string;
   readonly asked: Asked[];
+  /** The requests among them that the server forwarded. It also sends its own, such as for the node's tip, at any time. */
+  readonly forwarded: readonly Asked[];
   /** Changes the answer for a path without query; undefined for 404. */
   answer(path: string, response: ((asked: Asked) => Response | Promise<Response>) | undefined): void;
 }
@@ -40,6 +42,9 @@ export function standInNode(): StandInNode {
   return {
     url: server.url.origin,
     asked,
+    get forwarded() {
+      return asked.filter(({ headers }) => headers.has('via'));
+    },
     answer(path, response) {
       if (response === undefined) answers.delete(path);
       else answers.set(path, response);
