@@ -20,7 +20,7 @@ interface OrderedRow extends AddedRow {
   order: number;
 }
 
-/** The row as a query of the table would return it. */
+/** Returns the row as a query of the table would. */
 const viewOf = (row: OrderedRow): MempoolRow => ({
   id: null,
   order: row.order,
@@ -113,7 +113,7 @@ export function addedRows() {
       const row = byTxId.size === 0 ? undefined : byTxId.get(txId.toHex());
       return row === undefined ? null : viewOf(row);
     },
-    /** Rows that spend one of these nonces, as origin or as sponsor; a row may be found twice. */
+    /** Rows that spend one of these nonces, as origin or as sponsor. The list may contain a row twice. */
     using({ sender, nonce, payer, payerNonce }: Spends): readonly MempoolRow[] {
       if (byTxId.size === 0) return NONE;
       const found = [...bySender.get(sender, nonce), ...bySponsor.get(sender, nonce)];
@@ -122,13 +122,13 @@ export function addedRows() {
       }
       return found.map(viewOf);
     },
-    /** Rows for which `passes` returns true, in the order in which they were added. */
+    /** Rows for which `passes` returns true, oldest addition first. */
     where(passes: (row: AddedRow) => boolean): MempoolRow[] {
       const found: MempoolRow[] = [];
       for (const row of byTxId.values()) if (passes(row)) found.push(viewOf(row));
       return found;
     },
-    /** Removes all rows and returns them, in the order in which they were added. */
+    /** Removes all rows and returns them, oldest addition first. */
     drain(): AddedRow[] {
       const rows = [...byTxId.values()];
       clear();

@@ -22,13 +22,13 @@ export function blockPayloads(db: Database, journal: EntryReader) {
       insert({ index_block_hash: indexBlockHash, journal_id: journalId });
     },
 
-    /** Replaces the payload of a block by that of another entry. */
+    /** Replaces a block's payload with another entry's payload. */
     replace(indexBlockHash: Uint8Array, journalId: number): void {
       move.run(indexBlockHash, journalId);
     },
 
     /**
-     * The JSON text of a block's payload.
+     * Returns the JSON text of a block's payload.
      * @throws OperatorError if the journal doesn't have it
      */
     read(indexBlockHash: Uint8Array): string {

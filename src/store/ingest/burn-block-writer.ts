@@ -1,7 +1,8 @@
 /**
- * The Bitcoin blocks that a node announced, and those that were filled from its RPC interface. The block announced last is
- * canonical: blocks at its height or above become orphans, and if its parent is an orphan, the branch of the parent becomes
- * canonical again. A filled block replaces only the branch at its height, and the node's own event completes it.
+ * Stores Bitcoin blocks: those that a node announces, and filled ones, which Stackside reads from the node's RPC interface. The
+ * block that was announced last is canonical. Blocks at its height or above become orphans. If its parent is an orphan, the
+ * parent's branch becomes canonical again. A filled block replaces only the branch at its height. If the node announces the
+ * same block later, the event completes it.
  */
 import type { Database } from 'bun:sqlite';
 import { readPayload } from '../../chain/payload-reader.ts';
@@ -18,7 +19,7 @@ const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) ===
 
 const isFilled = ({ filled_from }: BurnBlockPayload): boolean => filled_from !== undefined;
 
-/** The payload of a stored block, as the node posted it. */
+/** Parses the payload of a stored block, as the node posted it. */
 function storedPayload(row: Pick<Row, 'payload'>): BurnBlockPayload {
   const payload = readPayload('/new_burn_block', decompressed(row.payload));
   if (payload.kind !== 'burn_block') throw new Error('the payload of a Bitcoin block is that of another event');
@@ -51,7 +52,7 @@ export function burnBlockWriter(db: Database) {
 
   const countCompletion = db.prepare<null, []>('UPDATE progress SET completions = completions + 1');
 
-  /** The orphan of that hash and height. A node may announce a parent of another height, or parents in a circle. */
+  /** Finds the orphan with this hash and height. A node may announce a parent with a wrong height, or parents in a circle. */
   function orphanAt(height: number, hash: Uint8Array | null): Row | null {
     const row = hash === null ? null : orphan.get(hash);
     return row?.height === height ? row : null;
@@ -68,7 +69,7 @@ export function burnBlockWriter(db: Database) {
     return branch;
   }
 
-  /** The height up to which canonical blocks follow each other from a height on; the height itself if it has no block. */
+  /** Returns the last height of the unbroken canonical chain that starts at `height`; `height` if it has no block. */
   function topOfBranch(height: number): number {
     let top = height;
     for (let below = at.get(top), above = at.get(top + 1); below !== null && above !== null; above = at.get(top + 1)) {
@@ -79,7 +80,7 @@ export function burnBlockWriter(db: Database) {
     return top;
   }
 
-  /** Rewrites the payouts from a height on. @param known a payload that needn't be read */
+  /** Rewrites the payouts from a height on. @param known a payload that the caller has already parsed */
   function renumber(from: number, known: BurnBlockPayload): void {
     rewards.removeFrom(from);
     for (const row of withPayouts.iterate(from)) {

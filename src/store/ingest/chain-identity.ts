@@ -1,4 +1,7 @@
-/** The chain of the data: its id, from the setting or the first signed transaction, and whether its first blocks match. */
+/**
+ * Reads and checks the data's chain: its id, from the setting or the first signed transaction, and whether its first blocks
+ * match.
+ */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import type { Block } from '../../chain/block.ts';
@@ -15,7 +18,7 @@ export type ChainIdentity = ReturnType<typeof chainIdentity>;
 export function chainIdentity(db: Database) {
   const find = db.prepare<Stored<'progress', 'chain_id'>, []>('SELECT chain_id FROM progress');
   const set = db.prepare<null, [number]>('UPDATE progress SET chain_id = ?1');
-  /** The chain id in the index; undefined until it is read again. */
+  /** The chain id in the index; undefined if it must be read. */
   let known: number | null | undefined;
 
   function chainId(): number | null {
@@ -33,7 +36,7 @@ export function chainIdentity(db: Database) {
 
     /**
      * Stores the chain id of the setting, or compares it with the stored one.
-     * @throws OperatorError where the data has another chain id
+     * @throws OperatorError if the data has another chain id
      */
     require(wanted: number, directory: string): void {
       const found = chainId();
@@ -72,7 +75,7 @@ export function chainIdentity(db: Database) {
       return networkOf(found?.chainId ?? TESTNET_CHAIN_ID);
     },
 
-    /** The network for payloads without a block; the test network while none is known: no transaction is stored then. */
+    /** The network for payloads without a block. Before the first block, no transaction is stored: the test network will do. */
     networkOrTest: (): Network => networkOf(chainId() ?? TESTNET_CHAIN_ID),
 
     listener: {
@@ -83,24 +86,28 @@ export function chainIdentity(db: Database) {
   };
 }
 
-/** A block belongs to another chain than the data. */
+/** Thrown if a block belongs to another chain than the data. */
 export class ForeignChainError extends PayloadError {
   override readonly name = 'ForeignChainError';
 }
 
-/** Bitcoin blocks above a confirmed anchor: a rival of its height is refused unless the node announced a Bitcoin fork. */
+/**
+ * Bitcoin blocks above an anchor that confirm it. A rival block with another anchor is rejected then, unless the node
+ * announced a Bitcoin fork.
+ */
 const CONFIRMATIONS = 6;
-/** Bitcoin blocks below two rivals in which their common ancestor is looked for. */
+/** Maximum Bitcoin blocks between two rivals and their common ancestor. */
 const DEEPEST_FORK = 20;
 
 /**
  * Makes a check of whether the first blocks of a chain belong to the data's chain. Chain ids don't show it: all devnets have
  * the same one, and most have the same block 0.
  *
- * Block 1 may fork as any other. All its rivals follow the same block 0 and are anchored to the same Bitcoin. So a rival
- * belongs to another chain if it follows another block 0; or if the data has another, confirmed Bitcoin block at the height
- * of the rival's anchor, the node announced both Bitcoin blocks, and no announced fork connects them. Without such evidence
- * the rival counts as a fork, because a node sends a refused block again and again, and nothing else meanwhile.
+ * Block 1 can fork like any other block. All its rivals follow the same block 0 and are anchored to the same Bitcoin chain. So
+ * a rival belongs to another chain if it follows another block 0. It also does if the data has another, confirmed Bitcoin
+ * block at the height of the rival's anchor, the node announced both Bitcoin blocks, and no announced fork connects them.
+ * Without such evidence the rival counts as a fork: a node repeats a rejected block until it is accepted, and sends no other
+ * events until then.
  *
  * @returns a function that throws ForeignChainError for a new block of another chain
  */
@@ -122,7 +129,7 @@ export function originCheck(db: Database): (block: Block) => void {
       UNION ALL SELECT parent_hash FROM orphaned_burn_blocks WHERE hash = ?1 LIMIT 1`,
   );
 
-  /** Hashes of a Bitcoin block and its announced ancestors. A node may announce parents in a circle. */
+  /** Returns the hashes of a Bitcoin block and its announced ancestors. A node may announce parents in a circle. */
   function withAncestors(hash: Uint8Array): Set<string> {
     const hashes = new Set<string>();
     let at: Uint8Array | null = hash;

@@ -34,13 +34,13 @@ interface Tip {
   nakamoto: boolean;
 }
 
-/** A block that a node announced, read no further than it is looked up. */
+/** An announced block, of which only the part for its look-up is read. */
 export interface AnnouncedBlock extends Pick<Block, 'height' | 'indexBlockHash' | 'parentIndexBlockHash'> {
-  /** Its content, and its effects where they are known. @throws PayloadError */
+  /** Returns the block, with its effects if they were computed ahead. @throws PayloadError */
   read(network: Network): { block: Block; effects?: readonly Effect[] };
 }
 
-/** The block of a payload. */
+/** Returns the announced block of a payload. */
 export const announcedBlock = (payload: ReadBlock): AnnouncedBlock => ({
   height: payload.block_height,
   indexBlockHash: fromHex(payload.index_block_hash),
@@ -75,7 +75,7 @@ function checkChain(block: Block, network: Network): void {
   }
 }
 
-/** Returns a function that reads the tip of the chain; without blocks, the block that the first one follows. */
+/** Returns a function that reads the tip of the chain. Without blocks, the tip is the parent of the history's first block. */
 function tipReader(db: Database): () => Tip {
   const historyStart = historyStartQuery(db);
   const newest = db.prepare<Stored<'blocks', 'height' | 'index_block_hash' | 'signer_bits'>, []>(
@@ -98,7 +98,7 @@ const MANY_EVENTS = 50_000;
 
 const eventsOf = ({ transactions }: Block): number => transactions.reduce((sum, { events }) => sum + events.length, 0);
 
-/** Collects garbage for a genesis block: its payload and the objects made of it are several times its size. */
+/** Collects garbage after a genesis block, because its payload and the objects made of it need several times its size. */
 function collectFor(block: Block): void {
   if (eventsOf(block) > MANY_EVENTS) Bun.gc(true);
 }
@@ -115,7 +115,7 @@ function storedBlocks(db: Database, payloads: BlockPayloads) {
     blockOfPayload(payloads.read(indexBlockHash), indexBlockHash, network);
   return {
     stored,
-    /** The block whose effects are applied: block 1 with the transactions of block 0, every other block as it is. */
+    /** Returns the block to apply: block 1 with the transactions of block 0, every other block unchanged. */
     complete(block: Block, network: Network): Block {
       if (block.height !== 1) return block;
       const row = genesisBefore.get(block.indexBlockHash);
@@ -157,7 +157,7 @@ function tipMover(
   };
 }
 
-/** The readers of the chain that chainReader and chainWriter share. */
+/** Makes the readers that chainReader and chainWriter share. */
 function chainThrough(db: Database, payloads: BlockPayloads) {
   const orphans = orphanWriter(db);
   return {
@@ -202,7 +202,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
   );
   const countCompletion = db.prepare<null, []>('UPDATE progress SET completions = completions + 1');
 
-  /** Stores block 0, and applies it while there is no other block. */
+  /** Stores block 0, and applies it if there is no other block. */
   function addGenesis(block: Block): void {
     orphans.add(block);
     if (known.tipHeight() !== null) return;
@@ -245,7 +245,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     mempool.chainChanged(restored, applied.flatMap(transactionsOf), heights, now);
   }
 
-  /** The block as it was filled; null if it has its miner's transaction on Bitcoin. */
+  /** Returns a filled block; null if the block has its miner's transaction on Bitcoin, and so came from the node's event. */
   function filledBlock(indexBlockHash: Uint8Array, network: Network): Block | null {
     const canonical = minerOf.get(indexBlockHash);
     if (canonical !== null && !isZero(canonical.miner_tx_id)) return null;
@@ -253,7 +253,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     return isZero(block.minerTxId) ? block : null;
   }
 
-  /** Replaces a known block by another version; blocks above a canonical one are reverted and applied again. */
+  /** Replaces a stored block with another version. Blocks above a canonical one are reverted and applied again. */
   function replace(known: Block, block: Block, journalId: number, network: Network, now: number): ChainChange {
     const before = tip();
     const isCanonical = minerOf.get(block.indexBlockHash) !== null;
@@ -271,7 +271,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     return { reverted, applied };
   }
 
-  /** Takes all blocks off the chain. @returns them, the highest first */
+  /** Orphans all blocks of the chain. @returns them, the highest first */
   function empty(network: Network): Block[] {
     const reverted: Block[] = [];
     const bottom = known.bottom();
@@ -286,7 +286,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
 
   return {
     tip,
-    /** Discards what is cached of a transaction that is rolled back. */
+    /** Clears the cache, because the open transaction is rolled back. */
     forget: tip.clear,
 
     /**
@@ -304,9 +304,9 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
       return { reverted, applied: [] };
     },
 
-    /** Whether there is no canonical block. */
+    /** Whether the chain has no canonical block. */
     isEmpty: () => known.tipHeight() === null,
-    /** A known block as it was received: block 1 without the transactions of block 0. */
+    /** A stored block as it was received: block 1 without the transactions of block 0. */
     stored,
     payload: payloads.read,
     branchOf: known.branchOf,
@@ -338,7 +338,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     },
 
     /**
-     * Adds a block that isn't known yet.
+     * Adds a block that the index doesn't have yet.
      * @param journalId the journal's entry that holds its payload
      * @param now Unix microseconds
      * @throws UnknownParentError, PayloadError; the caller must then roll back

@@ -5,7 +5,7 @@ import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/enums.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { changesTable } from '../rows/tables.ts';
 
-/** Number of the newest rows that stay: many times what comes between two polls of a reader. */
+/** Number of rows to keep: many times the rows that are added between two polls of a reader. */
 const MAX_ROWS = 20_000;
 /** Old rows are removed in batches of this size. */
 const FORGOTTEN_AT_ONCE = 1_000;
@@ -76,7 +76,7 @@ export function changeWriter(db: Database) {
       if (known !== undefined) known.announced = true;
     },
 
-    /** Ends an event. Changes of the chain are written before those of the mempool. */
+    /** Ends an event: writes the changes of the chain, then the changes of the mempool. */
     end(chain: readonly Omit<Change, 'id'>[]): void {
       for (const { kind, subject } of chain) write(kind, subject);
       for (const moved of transactions.values()) {

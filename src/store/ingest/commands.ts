@@ -1,8 +1,8 @@
 /**
- * Commands: what is written besides the node's events, such as the registration of a chainhook. A command has a type and
- * arguments in plain JSON, and a function of a registry applies it in the open transaction. The function depends on the
- * tables, the arguments and the command's time only: the sender chooses uuids and secrets, and puts the limits of its
- * settings into the arguments.
+ * Commands: changes that Stackside itself writes to the log, such as the registration of a chainhook. A command has a type and
+ * arguments in plain JSON, and a function of a registry applies it in the open transaction. The function depends only on the
+ * tables, the arguments and the command's time. So the sender chooses uuids and secrets, and puts the limits of its settings
+ * into the arguments.
  */
 import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
@@ -16,7 +16,7 @@ import { type Entry, withheld } from '../log/entry.ts';
 import type { ReceivedEvent, TransactionListener } from './event.ts';
 
 /**
- * Applies a command in the open transaction. What it throws rolls the command back.
+ * Applies a command in the open transaction. If it throws, the command is rolled back.
  * @param at Unix milliseconds
  */
 // biome-ignore lint/suspicious/noExplicitAny: each has arguments and a result of its own
@@ -44,8 +44,8 @@ export interface Command {
 /** Sends commands, each of which waits for its turn in the writer's queue. */
 export interface Commander {
   /**
-   * @returns what the command's function returned
-   * @throws what the function throws, and StoreUnavailableError; then nothing has changed
+   * @returns the result of the command's function
+   * @throws errors of the function, and StoreUnavailableError; then nothing has changed
    */
   run(command: Command): Promise<unknown>;
   /**
@@ -68,7 +68,7 @@ export interface CommandsOf<R extends CommandRegistry> {
   ): Promise<boolean>;
 }
 
-/** The commands of a registry, sent by a commander that knows the registry. */
+/** Returns typed functions that send the commands of a registry. */
 export const commandsOf = <R extends CommandRegistry>({ run, runBatches }: Commander): CommandsOf<R> => ({
   run: (type, args) => run({ type, args }) as ReturnType<CommandsOf<R>['run']>,
   runBatches: (type, args) => runBatches({ type, args }),
@@ -156,7 +156,7 @@ export interface SentCommand extends Command {
 
 /** The outcome of a command that was applied and is not in the log yet. */
 interface ProposedCommand {
-  /** What the command's function returned, or whether the work in batches is done. */
+  /** The result of the command's function; for a batched command, whether its work is done. */
   result: unknown;
   /** The event that becomes the entry; null if the command changes nothing or already has an entry. */
   event: ReceivedEvent | null;
@@ -169,7 +169,10 @@ function commandOf(text: string): EntryCommand {
   return command;
 }
 
-/** Returns whether a command concerns only the hosts of its log. Everybody may read the identity, and can ask about tokens. */
+/**
+ * Returns whether public archives must omit a command, because it concerns only the hosts of its log. The log's identity and
+ * the metadata of tokens are public.
+ */
 export const isPrivateCommand = (text: string): boolean => {
   const { type } = commandOf(text);
   return type !== LOG_IDENTITY && !type.startsWith('tokens.');
@@ -191,7 +194,7 @@ const MAX_RESULTS = 1_000;
 
 /** Remembers the results of own commands that came back as entries of the log. */
 function returnedResults() {
-  /** Own commands by uuid, with the result of those that came back. */
+  /** Commands of this host by uuid. Those that were applied have their result. */
   const own = new Map<string, { result: unknown } | null>();
   let uncommitted = new Map<string, { result: unknown }>();
 
@@ -240,7 +243,7 @@ export function entryCommands(db: Database, known: KnownCommands) {
 
     /**
      * Applies an entry.
-     * @throws PayloadError for a text that is no command, OperatorError for an unknown command, and the errors of the command's function
+     * @throws PayloadError if the text isn't a command, OperatorError for an unknown command, and errors of the command's function
      */
     apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {
       const command = commandOf(entry.text);
@@ -251,7 +254,7 @@ export function entryCommands(db: Database, known: KnownCommands) {
     /**
      * Applies a command of this host as other hosts will apply its entry.
      * @param receivedAt Unix microseconds
-     * @throws what the command's function throws
+     * @throws errors of the command's function
      */
     propose(
       { uuid, type, args, isBatched }: SentCommand,
@@ -279,7 +282,7 @@ export function entryCommands(db: Database, known: KnownCommands) {
   };
 }
 
-/** Writes to a local table in the writer's queue, all or nothing. @throws what `change` throws, StoreUnavailableError */
+/** Writes to a local table in the writer's queue, all or nothing. @throws errors of `change`, StoreUnavailableError */
 export type LocalWrite = <T>(change: () => T) => Promise<T>;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -287,9 +290,9 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /**
  * Gives long work a turn.
  * @param turn returns whether the work is done
- * @param failed notes that the work can't go on, such as for lack of a block; other work goes on
+ * @param failed called if this work can't continue, such as for lack of a block; other work continues
  * @returns whether the work is done
- * @throws TransientError, and errors of SQLite: the store or the log that hosts share can't be written or read now
+ * @throws TransientError, and errors of SQLite, if the store or the shared log is unavailable
  */
 export async function turnOrFailure(
   turn: () => Promise<boolean>,
@@ -307,7 +310,7 @@ export async function turnOrFailure(
 /** Makes a function that does long work in batches, a turn at a time. */
 export const batchTurns =
   (write: LocalWrite, clock: Clock) =>
-  /** Applies the batches of a turn in a transaction; as {@link turnOrFailure}, where `failed` is called in a transaction. */
+  /** Applies the batches of a turn in a transaction, like {@link turnOrFailure}. It calls `failed` in a transaction, too. */
   (batch: () => boolean, failed: (reason: string, error: unknown) => void): Promise<boolean> =>
     turnOrFailure(
       () => write(() => applyBatches(batch, clock).done),

@@ -2,7 +2,10 @@ import type { Clock } from '../../base/clock.ts';
 
 /** Counts the commits of the writing process, in memory shared with its threads. */
 export class CommitCount {
-  /** First the count: odd while a commit is under way; greater by two after it. Then 1 if a thread waits for the next commit. */
+  /**
+   * Two numbers. The first counts commits: it is odd during a commit, and each commit adds two. The second is 1 if a thread
+   * waits for the next commit.
+   */
   readonly #shared: Int32Array<SharedArrayBuffer>;
   readonly #followers = new Set<() => void>();
 
@@ -16,7 +19,7 @@ export class CommitCount {
     return this.#shared.buffer;
   }
 
-  /** Counts a commit, also a failed one, since it may be durable all the same. @throws what `commit` throws */
+  /** Runs and counts a commit, also a failed one, because it may be durable. @throws errors of `commit` */
   around(commit: () => void): void {
     Atomics.store(this.#shared, 1, 0);
     Atomics.add(this.#shared, 0, 1);
@@ -29,8 +32,8 @@ export class CommitCount {
   }
 
   /**
-   * Calls a function after commits by this thread, once for all commits of a time.
-   * @param milliseconds from the first of these commits to the call
+   * Calls a function after commits by this thread, once for all commits of an interval.
+   * @param milliseconds from the interval's first commit to the call
    * @returns a function that stops the calls
    */
   follow({ after }: Pick<Clock, 'after'>, milliseconds: number, call: () => void): () => void {
@@ -54,7 +57,7 @@ export class CommitCount {
     return count % 2 === 0 ? count : null;
   }
 
-  /** Notes that a thread reads, so that it waits for the next commit. */
+  /** Records that a thread has read, and so waits for the next commit. */
   await(): void {
     Atomics.store(this.#shared, 1, 1);
   }

@@ -27,8 +27,8 @@ import { HISTORY_START, type HistoryStartFacts, historyStarts, startingAccountWr
 import { mempoolWriter } from './mempool-writer.ts';
 
 /**
- * Number of logged unknown kinds of each thing. A byte that differs in each transaction would otherwise log a new kind each
- * time, and hide other log events.
+ * Maximum logged kinds of each thing. Otherwise, a byte that differs in each transaction would log a new kind each time and
+ * hide other log events.
  */
 const MAX_LOGGED = 25;
 /** Characters of an unknown kind that are logged and remembered. */
@@ -50,24 +50,24 @@ const MICROSECONDS_PER_MILLISECOND = 1_000;
 /** The outcome of an event. */
 export interface Applied {
   outcome: Outcome;
-  /** The change of the chain; null for an event that is no block. */
+  /** The change of the chain; null if the event isn't a block. */
   change: ChainChange | null;
 }
 
 const NOTHING: Applied = { outcome: 'repeated', change: null };
 const appliedWhere = (isNew: boolean): Applied => ({ outcome: isNew ? 'applied' : 'repeated', change: null });
 
-/** Whether neither a node nor a host is known to post to this path. */
+/** Returns whether no known node or host posts to this path. */
 const isForeign = (path: string): boolean => !isEventPath(path) && !isHostPath(path) && path !== WITHHELD_PATH;
 
-/** Number of things of unknown kinds since the process began, by what they are. */
+/** Numbers of transactions, events and so on whose kind this program doesn't support, since the process started. */
 export type UnknownCounts = Readonly<Record<UnknownKind, number>>;
 
-/** Counts things of kinds that only a newer node knows, and logs each kind once. */
+/** Counts unsupported kinds, which a newer node may send, and logs each kind once. */
 function unknownKindLog(log: IngestLog) {
   const none = () => Object.fromEntries(unknownKinds.map((what) => [what, 0])) as Record<UnknownKind, number>;
   const counts = none();
-  /** Counts since the last commit; a rolled back event comes again. */
+  /** Counts since the last commit. The node sends a rolled-back event again. */
   let uncommitted = none();
   const saidOf = new Map(unknownKinds.map((what) => [what, new Set<string>()]));
   return {
@@ -166,12 +166,12 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
     switch (payload.kind) {
       case 'block': {
         const { block } = payload;
-        // A node that starts again announces block 0 without its transactions: that is no genesis block.
+        // A restarted node announces block 0 without its transactions, which isn't a complete genesis block.
         if (block.block_height === 0 && block.transactions.length === 0 && chain.isEmpty()) return NOTHING;
         return addBlock(announcedBlock(block), () => identity.networkFor(block), journalId, event);
       }
       case 'prepared_block':
-        // Prepared before the chain was known, or for another one.
+        // The payload was prepared before the first block, or for another chain.
         if (payload.chainId !== identity.chainId()) return route(readPayload(event.path, event.text), event, journalId);
         return addBlock({ ...payload.block, read: () => payload }, identity.networkOrTest, journalId, event);
       case 'burn_block':
@@ -210,7 +210,7 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
     },
 
     /**
-     * Where the history starts with an event; null if the event doesn't change that.
+     * Returns where the history starts if an event changes that; otherwise null.
      * @throws as {@link historyStarts}
      */
     startsAt(payload: NodePayload | PreparedPayload, event: ReceivedEvent): HistoryStartFacts | null {

@@ -16,20 +16,20 @@ export interface ReceivedEvent {
   receivedAt: number;
   /** Position in the event's source after this event. It is stored with the event, also with a repeated one. */
   read?: { source: string; upTo: Imported };
-  /** What was done ahead for it. */
+  /** Results of work that was done ahead of the writer. */
   prepared?: Preparation;
 }
 
-/** What doesn't depend on the index, and so is done ahead of the writer. */
+/** Results of work that doesn't need the index, and so is done ahead of the writer. */
 export interface Preparation {
-  /** Null where the writer reads the text. */
+  /** Null if the writer reads the text. */
   payload: PreparedPayload | null;
   text: PackedText;
   /** Characters of the text. */
   length: number;
 }
 
-/** An event that was prepared. Its text is decompressed where it is asked for. */
+/** An event that was prepared. Reading `text` decompresses it. */
 export class PreparedEvent implements ReceivedEvent {
   constructor(
     readonly path: string,
@@ -41,7 +41,7 @@ export class PreparedEvent implements ReceivedEvent {
     return decompressed(this.prepared.text.compressed);
   }
 
-  /** The event without what was read of its text, which takes more memory. */
+  /** The event without its parsed payload, which needs more memory than the text. */
   get unread(): PreparedEvent {
     return new PreparedEvent(this.path, this.receivedAt, { ...this.prepared, payload: null });
   }
@@ -51,7 +51,7 @@ export class PreparedEvent implements ReceivedEvent {
 export type PreparedEntry = Omit<Entry, 'text'> & {
   /** Characters of its text. */
   length: number;
-  /** What was read of the text, or the text where the writer reads it. */
+  /** The parsed payload, or the text if the writer parses it. */
   content: { payload: PreparedPayload } | { text: string };
 };
 
@@ -67,14 +67,14 @@ export type IngestEvent =
   /** The node is newer than this program: the index stores the thing as `unknown`. */
   | { event: 'unknown_kind'; what: UnknownKind; reason: string }
   | { event: 'stacking_print_unread'; contract: string; topic: string | null; reason: string }
-  /** A new index, which a rebuild made beside the present one, was installed. */
+  /** A new index from a rebuild was installed. */
   | { event: 'index_replaced' }
   /**
    * `newer`: a newer program made the index and can install it. `unfit`: an older program made it, or it has another
    * journal; it is removed.
    */
   | { event: 'new_index_refused'; reason: 'newer' | 'unfit' }
-  /** A secondary index, which an interrupted import or rebuild left out, is being made. */
+  /** The creation of a secondary index started, because an interrupted import or rebuild had left it out. */
   | ({ event: 'secondary_index_begun' } & SecondaryIndexProgress)
   | { event: 'journal_replayed'; events: number }
   | { event: 'writes_failing'; reason: StoreFailure; cause: unknown }
@@ -87,11 +87,11 @@ export type IngestLog = (event: IngestEvent) => void;
  * further work is done later.
  */
 export interface TransactionListener {
-  /** All or a part of what was written since the last commit is rolled back: discard what depends on it. */
+  /** Some or all changes since the last commit are rolled back: discard everything that depends on them. */
   undone(): void;
-  /** What was written is committed. */
+  /** All changes are committed. */
   committed?(): void;
-  /** Whether work waits for the commit of what was written. */
+  /** Whether work waits for the next commit. */
   awaitsCommit?(): boolean;
   /** The files are consistent again after a failure. A transaction that was reported as undone may be committed. */
   recovered?(): void;

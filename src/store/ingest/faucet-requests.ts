@@ -1,4 +1,4 @@
-/** Gifts of the faucets, for as long as they count against the limits. */
+/** Stores payouts of the faucets, for as long as they count against the limits. */
 import type { Database } from 'bun:sqlite';
 import { inserter } from '../rows/table.ts';
 import { faucetRequestsTable } from '../rows/tables.ts';
@@ -8,7 +8,7 @@ export type Currency = 'stx' | 'btc' | 'sbtc';
 /** The requests, for the faucets' routes. */
 export type FaucetRequests = Pick<ReturnType<typeof faucetRequests>, 'count'>;
 
-/** A gift of a faucet. */
+/** A payout of a faucet. */
 interface Gift {
   currency: Currency;
   address: string;
@@ -17,12 +17,12 @@ interface Gift {
 
 /** The commands of faucets. */
 export const faucetCommands = ({ add, remove, forgetBefore }: ReturnType<typeof faucetRequests>) => ({
-  /** @returns the time of the gift, in Unix milliseconds */
+  /** @returns the time of the payout, in Unix milliseconds */
   'faucet.add'({ currency, address, ip }: Gift, at: number): number {
     add(currency, address, at, ip);
     return at;
   },
-  /** Rolls back a gift that was not sent. `added`: what `faucet.add` returned. */
+  /** Removes a payout that was not sent. `added`: the time that `faucet.add` returned. */
   'faucet.take_back': ({ currency, address, added }: Omit<Gift, 'ip'> & { added: number }): void =>
     remove(currency, address, added),
   /** `time` in Unix milliseconds. */

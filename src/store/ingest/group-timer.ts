@@ -1,16 +1,16 @@
 /**
  * Decides when the writer commits a group of entries to the index. Each commit stalls the writer's thread and writes every
- * changed page, many of which the next block changes again. So while nobody waits for a commit, a group lasts longer.
+ * changed page, and the next block changes many of these pages again. So if nobody waits for a commit, a group lasts longer.
  */
 import type { Clock } from '../../base/clock.ts';
 
 /** Milliseconds without an event after which a group is committed. */
 const QUIET_MS = 20;
-/** Milliseconds after a group's first event at which it is committed, if somebody waits for the commit. */
+/** Maximum milliseconds from a group's first event to its commit, if somebody waits for the commit. */
 const AWAITED_MS = 100;
-/** Milliseconds after a group's first event at which it is committed in any case. */
+/** Maximum milliseconds from a group's first event to its commit. */
 const WINDOW_MS = 1_000;
-/** Times the duration of a commit that must pass before the next one, within the window. */
+/** Rest before the next commit within the window, as a multiple of the last commit's duration. */
 const REST = 10;
 
 export interface GroupTimerOptions {
@@ -31,14 +31,14 @@ export class GroupTimer {
   #rested = Number.NEGATIVE_INFINITY;
   #cancelQuiet: Cancel | null = null;
   #cancelWindow: Cancel | null = null;
-  /** Time at which the window ends. */
+  /** End of the window, on the monotonic clock. */
   #end = 0;
 
   constructor(options: GroupTimerOptions) {
     this.#options = options;
   }
 
-  /** Notes that an event joined the pending group. */
+  /** Schedules the commit after an event joined the pending group. */
   joined(): void {
     const { clock, commit, isAwaited } = this.#options;
     const now = clock.monotonic();
@@ -47,7 +47,7 @@ export class GroupTimer {
     const end = isAwaited() ? Math.min(last, Math.max(this.#began + AWAITED_MS, this.#rested)) : last;
     this.#cancelQuiet?.();
     this.#cancelQuiet = clock.after(Math.max(QUIET_MS, this.#rested - now), commit);
-    // A timer that began again with every event would never end.
+    // If every event restarted the timer, it would never fire.
     if (this.#cancelWindow !== null && end === this.#end) return;
     this.#cancelWindow?.();
     this.#end = end;
@@ -63,7 +63,7 @@ export class GroupTimer {
     this.#cancelWindow = null;
   }
 
-  /** Runs a commit, and measures how long the writer rests after it. @throws what `commit` throws */
+  /** Runs a commit, and measures how long the writer rests after it. @throws errors of `commit` */
   measured(commit: () => void): void {
     const { clock } = this.#options;
     const begun = clock.monotonic();

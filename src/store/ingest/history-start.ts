@@ -1,21 +1,21 @@
 /**
- * Where a history starts. A Stackside that is started next to a synced node doesn't get the genesis block. Its history then
- * starts at the first block that it gets, and it knows nothing below that block: it has a partial history.
+ * Decides where a history starts. If Stackside is started next to a synced node, the node doesn't send the genesis block. The
+ * history then starts at the first block that the node sends, and has no data below that block: it is a partial history.
  *
  *     index without a block  +  a block above 1       →  [history.start, block]
  *     branch below the start longer than the chain    →  [history.start, block]: the history starts again
  *
- * The writer appends both entries together, and applies both in one transaction. The command `history.start` has only facts
- * from the payload of the first block, so the node isn't asked, and every replay does the same. To start again, it takes all
- * blocks off the chain, the newest first: chainhooks get their rollbacks, and the transactions become pending again. Then the
- * block is applied like any other, with the branch that it ends.
+ * The writer appends both entries together, and applies both in one transaction. The command `history.start` contains only
+ * facts from the payload of the first block. So it needs no request to the node, and every replay does the same. To start
+ * again, the command orphans all blocks, newest first: chainhooks get their rollbacks, and the transactions become pending
+ * again. Then the block is applied like any other, with the branch below it.
  *
- * A branch is below the start if its lowest stored block has the height of the start or a lower one, and another parent. Its
- * blocks are stored as orphans until the branch is longer than the chain. A block above the start without its parent shows a
- * gap, and a gap never starts the history again.
+ * A branch is below the start if its lowest stored block is at the start's height or lower and has another parent. Its blocks
+ * are stored as orphans until the branch is longer than the chain. A block above the start without its parent shows a gap, and
+ * a gap never starts the history again.
  *
- * Stackside asks the node for the accounts at the start. The answers are entries of their own, and name the parent of the
- * first block, so that a late answer about a former start is ignored.
+ * Stackside reads the accounts at the start from the node. Each answer becomes an entry that names the parent of the first
+ * block, so that Stackside can ignore a late answer for a former start.
  */
 import type { Database } from 'bun:sqlite';
 import { type Chance, systemChance } from '../../base/chance.ts';
@@ -30,10 +30,10 @@ import { historyStartTable, startingAccountsTable } from '../rows/tables.ts';
 import type { EntryCommand } from './commands.ts';
 import type { Branch } from './known-blocks.ts';
 
-/** Blocks that are taken off the chain at most to start the history again. */
+/** Maximum blocks that are orphaned to start the history again. */
 const MAX_ROLLED_BACK = 1_000;
 
-/** The arguments of `history.start`: the first block and its parent, in the words of the block's payload. */
+/** The arguments of `history.start`: the first block and its parent, with the field names of the block's payload. */
 export interface HistoryStartFacts {
   block_height: number;
   index_block_hash: string;
@@ -43,13 +43,13 @@ export interface HistoryStartFacts {
   parent_burn_block_height: number;
 }
 
-/** A branch below the start is longer than the chain, but too many blocks would have to be taken off the chain. */
+/** Thrown if a branch below the start is longer than the chain, but too many blocks would be orphaned. */
 export class DeepForkError extends Error {
   override readonly name = 'DeepForkError';
   constructor(
     /** Height of the branch's lowest stored block. */
     readonly height: number,
-    /** Number of blocks that would be taken off the chain. */
+    /** Number of blocks that would be orphaned. */
     readonly blocks: number,
   ) {
     super(
@@ -58,7 +58,7 @@ export class DeepForkError extends Error {
   }
 }
 
-/** The whole chain is needed, for `--history full` or for hosts that share a log, and the history would start at a block. */
+/** Thrown if the history would be partial, although `--history full` or a cluster needs the whole chain. */
 export class PartialHistoryError extends OperatorError {
   override readonly name = 'PartialHistoryError';
 
@@ -70,7 +70,7 @@ export class PartialHistoryError extends OperatorError {
     );
   }
 
-  /** An empty index gets another first block than the genesis block. */
+  /** The first block of an empty index isn't the genesis block. */
   static ofBlock(height: number): PartialHistoryError {
     return new PartialHistoryError(
       `The first block of the node is block ${height}, and --history full and --cluster need the whole chain.`,
@@ -79,7 +79,7 @@ export class PartialHistoryError extends OperatorError {
   }
 }
 
-/** The facts of a first block. @param text its payload @throws PayloadError */
+/** Returns the arguments of `history.start` for a first block. @param text its payload @throws PayloadError */
 function factsOf(text: string): HistoryStartFacts {
   const payload = readPayload('/new_block', text);
   if (payload.kind !== 'block') throw new Error('the payload of a block is that of another event');
@@ -107,7 +107,7 @@ interface Chain {
 }
 
 /**
- * Makes a function that returns where the history starts with a block; null if the block doesn't change that.
+ * Makes a function that returns where the history starts if a block changes that; otherwise null.
  * @param requiresWhole whether the first block has to be the genesis block
  */
 export function historyStarts(chain: Chain, requiresWhole: () => boolean) {
@@ -139,7 +139,7 @@ export const startCommand = (args: HistoryStartFacts, chance: Pick<Chance, 'uuid
   args,
 });
 
-/** Makes a function that writes where the history starts, and forgets what accounts had at a former start. */
+/** Makes a function that stores where the history starts, and deletes the accounts of a former start. */
 export function historyStartWriter(db: Database): (facts: HistoryStartFacts) => void {
   const clear = ['history_start', 'starting_accounts'].map((table) => db.prepare<null, []>(`DELETE FROM ${table}`));
   const add = inserter(db, historyStartTable);
@@ -159,8 +159,8 @@ export function historyStartWriter(db: Database): (facts: HistoryStartFacts) => 
 }
 
 /**
- * Makes a function that writes what an account had at the start.
- * @returns whether it did: nothing is written of an account that waits for no answer, or for another start
+ * Makes a function that stores an account's balance and nonce at the start.
+ * @returns whether it did: it ignores an account that waits for no answer, and an answer for another start
  */
 export function startingAccountWriter(db: Database) {
   const start = historyStartQuery(db);

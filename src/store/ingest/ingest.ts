@@ -46,10 +46,10 @@ export type { ChainFollower, ChainHistory } from './state-machine.ts';
 
 export interface IngestOptions {
   directory: string;
-  /** Where the index is made, by a caller that has the directory's lock; the data directory if omitted. */
+  /** Directory for the index, if the caller has locked the data directory; the data directory if omitted. */
   staging?: string;
   log: IngestLog;
-  /** What is written; `events` if omitted. The write-ahead log of `bulk` may grow, and is emptied at the end. */
+  /** Kind of load; `events` if omitted. With `bulk` the write-ahead log may grow, and is emptied at the end. */
   load?: Load;
   /** Maximum bytes of the index; unlimited if omitted. */
   mostBytes?: number;
@@ -59,11 +59,11 @@ export interface IngestOptions {
   views?: boolean;
   /** Number of the journal's last entry that is applied; the newest if omitted. */
   replayTo?: number;
-  /** Chain id that the operator set; null to use that of the first block. */
+  /** Chain id that the operator set; null to use the first block's chain id. */
   chainId: number | null;
   /** `full` refuses a first block that isn't the genesis block; `any` if omitted. */
   history?: 'full' | 'any';
-  /** Indexes of decoded values that the operator asks for; if omitted, those that the index has. */
+  /** Indexes of decoded values that the operator configured; if omitted, the index keeps its present ones. */
   valueIndexes?: readonly ValueIndexChoice[];
   /** Rows of a batch that fills an index of decoded values; tests use fewer than the default. */
   valueIndexRows?: number;
@@ -161,7 +161,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   });
   return {
     ...{ files, health, identity, commits, router, writer, requireLock },
-    /** From now on changes are pushed to subscribers, except those of an import. */
+    /** Pushes changes to subscribers from now on, except the changes of an import. */
     beginLive(): void {
       isLive = load !== 'bulk';
     },
@@ -171,7 +171,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   };
 }
 
-/** @param opened gets the functions that close what was opened, in the order to call them in */
+/** @param opened receives the functions that close the opened files, in the order to call them */
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory, chainId, valueIndexes: choices, load, log } = options;
   const { files, health, identity, commits, router, writer, requireLock, beginLive, allowPartialHistory } = openParts(
@@ -191,7 +191,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     history: historyOf(chainReader(reader, blockPayloads(reader, journal)), identity.networkOrTest),
   };
 
-  /** Commits what was applied, and makes the secondary indexes that the file lacks. */
+  /** Commits all applied events, then creates the missing secondary indexes. */
   function secondaryIndexesLeft(): Iterable<SecondaryIndexProgress> {
     writer.commit();
     return makeSecondaryIndexes(db, indexPath(home));
@@ -215,8 +215,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   return {
     /**
      * Accepts one event. When this returns, the event is on disk.
-     * @throws PayloadError where it can't be read, UnknownParentError where its parent must come first; then nothing has
-     *   changed; StoreUnavailableError where it could not be written: it must be sent again
+     * @throws PayloadError if it can't be parsed, UnknownParentError if its parent must come first; then nothing has changed;
+     *   StoreUnavailableError if it could not be written: it must be sent again
      */
     receive: (event: ReceivedEvent): Outcome => writer.receive(event),
 
@@ -241,19 +241,19 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
      */
     apply: (event: ReceivedEvent): Outcome =>
       writer.apply({ event }, 'end', false).isAppended ? 'applied' : 'repeated',
-    /** Lets the first block be another than the genesis block, whatever the options say. */
+    /** Accepts any block as the first one, even if the options require the genesis block. */
     allowPartialHistory,
     /** The last event that was applied. */
     position: () => writer.position(),
-    /** Makes what was applied durable. Others may not see it before `commit`. @throws StoreUnavailableError */
+    /** Makes all applied events durable. Other connections may not see them before `commit`. @throws StoreUnavailableError */
     commitToJournal: () => writer.commitToJournal(),
-    /** Makes what was applied durable, and lets others see it. @throws StoreUnavailableError */
+    /** Makes all applied events durable and visible to other connections. @throws StoreUnavailableError */
     commit: () => writer.commit(),
     rollback: () => writer.rollback(),
     /** Makes the indexes that an import or rebuild left out, one after each value that it yields. @throws SQLiteError */
     makeSecondaryIndexes: secondaryIndexesLeft,
 
-    /** Position up to which a source was read: a recording, by the hash of its beginning, or a stream. */
+    /** Position up to which a source was imported. A source is a recording, by the hash of its first bytes, or a stream. */
     imported: (source: string): Imported => journal.imports.get(source),
     /** Written with the next `commitToJournal` or `commit`. */
     setImported: (source: string, imported: Imported): void => writer.setImported(source, imported),
@@ -264,13 +264,13 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     replay: (entries: Iterable<PreparedEntry>) => writer.replay(entries),
     /** Number of the journal's last entry. */
     lastEntry: journal.lastId,
-    /** Applies the entries that only the journal has, also those that another process appends. @throws StoreUnavailableError */
+    /** Applies entries that only the journal has, including those of another process. @throws StoreUnavailableError */
     catchUp: () => writer.catchUp(),
     tipHeight: (): number => router.chain.tip().height,
-    /** Number of things of kinds that only a newer node knows, since the process began. */
+    /** Numbers of unsupported kinds, which a newer node may send, since the process started. */
     unknownCounts: router.unknownCounts,
     chainId: identity.chainId,
-    /** Requires a chain id, as the setting does. @throws OperatorError where the data has another */
+    /** Requires a chain id, as the setting does. @throws OperatorError if the data has another chain id */
     holdTo: (chain: number): void => writer.local(() => identity.require(chain, directory)),
     /** Null before the first block, unless the chain was set. */
     networkKind: (): Network['kind'] | null => identity.network()?.kind ?? null,
@@ -281,7 +281,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     ...published,
     /** Gifts of the faucets. */
     faucetRequests: { count: faucetRequests(reader).count },
-    /** Numbers of what is asked about tokens, by work and state. */
+    /** Numbers of token-metadata lookups, by work and state. */
     tokenJobs: tokenJobCounts(reader),
     /** Indexes of decoded values: `all` lists them, `batch` does a part of the work in the open transaction. */
     valueIndexes: { all: valueIndexes(reader), batch: valueIndexBatches(db, options.valueIndexRows) },
@@ -297,7 +297,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     commits,
     /** The order of all writes while several parts of the process write. */
     queue: writer.queue,
-    /** Writes to a local table, which is no function of the log, in the writer's queue. @throws StoreUnavailableError */
+    /** Writes to a local table, which isn't derived from the log, in the writer's queue. @throws StoreUnavailableError */
     local: <T>(change: () => T): Promise<T> => writer.queue.run(() => writer.local(change)),
 
     health,
@@ -326,7 +326,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   };
 }
 
-/** Installs an index that a rebuild made beside the present one. */
+/** Installs the new index of a finished rebuild, if there is one. */
 function installNewIndex(directory: string, log: IngestLog): void {
   const offer = installOffer(directory);
   if (offer === 'none') return;
@@ -336,7 +336,7 @@ function installNewIndex(directory: string, log: IngestLog): void {
 
 /**
  * Locks the directory and opens its files.
- * @param opened gets the functions that close what was opened, in the order to call them in
+ * @param opened receives the functions that close the opened files, in the order to call them
  * @throws OperatorError
  */
 function openDataFiles(options: IngestOptions, opened: (() => void)[]) {

@@ -1,4 +1,4 @@
-/** All known blocks, canonical and orphaned, and how they are connected. */
+/** Looks up stored blocks, canonical and orphaned, and how they are connected. */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -8,21 +8,21 @@ import type { Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';
 import { orphanedBlocksTable, orphanedTransactionsTable } from '../rows/tables.ts';
 
-/** The node must send the block's parent first: the answer asks it to send the block again. */
+/** Thrown if a block's parent is missing. The node has to send the parent first, and then this block again. */
 export class UnknownParentError extends Error {
   override readonly name = 'UnknownParentError';
   constructor(
     message: string,
     /** The missing blocks between the tip and a block above it; null if none are missing there. */
     readonly missing: MissingBlocks | null = null,
-    /** The missing parent; null if the block itself isn't known. */
+    /** The missing parent; null if the block itself is missing. */
     readonly parent: MissingParent | null = null,
   ) {
     super(message);
   }
 }
 
-/** A block that is not known. */
+/** A block that the index doesn't have. */
 export interface MissingParent {
   height: number;
   indexBlockHash: Uint8Array;
@@ -41,14 +41,14 @@ export interface Branch {
   lowest: number;
   /** Height of the canonical block below the orphans, or of the block below the history if the orphans fork below it. */
   forkHeight: number;
-  /** Whether the branch forks below the history: the parent of its lowest block isn't known. */
+  /** Whether the branch forks below the history: the parent of its lowest block isn't stored. */
   isBelowHistory: boolean;
 }
 
 /** `below`: the block may be the lowest of a branch that forks below the history. */
 type ParentStatus = 'canonical' | 'orphan' | 'below';
 
-/** Looks up known blocks. */
+/** Makes the look-ups of stored blocks. */
 export function knownBlocks(db: Database, orphans: OrphanWriter) {
   const canonicalHash = db.prepare<Stored<'blocks', 'index_block_hash'>, [number]>(
     'SELECT index_block_hash FROM blocks WHERE height = ?1',
@@ -63,22 +63,22 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
 
   const tipHeight = (): number | null => tip.get()?.height ?? null;
 
-  /** Height of the block below the first one of the chain: 0, unless the index begins at a block. */
+  /** Height of the block below the first one of the chain: 0, unless the history is partial. */
   const bottom = (): number => (historyStart()?.height ?? 1) - 1;
 
-  /** The missing blocks below one whose parent isn't known. */
+  /** Returns the missing blocks below a block without a parent; null if there are none. */
   function missingBelow(height: number): MissingBlocks | null {
     const from = (tipHeight() ?? bottom()) + 1;
     return from < height ? { from, to: height - 1 } : null;
   }
 
-  /** Whether a block of this height and parent is, or would be, the first of the history. */
+  /** Returns whether a block with this height and parent is, or would be, the first block of the history. */
   function isFirst(start: HistoryStart | null, height: number, parent: Uint8Array): boolean {
     if (start === null) return height <= 1;
     return height === start.height && Buffer.compare(parent, start.indexBlockHash) === 0;
   }
 
-  /** The branch that ends in an orphaned block, from the fork up. @throws UnknownParentError for a block that isn't one */
+  /** Returns the branch from the fork up to an orphaned block. @throws UnknownParentError if the block isn't an orphan */
   function branchTo(indexBlockHash: Uint8Array): Branch {
     const start = historyStart();
     const hashes: Uint8Array[] = [];
@@ -101,8 +101,8 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
     branchTo,
 
     /**
-     * The branch of a known block; that of a canonical block forks at the block itself and has no orphans.
-     * @throws UnknownParentError for a block that isn't known
+     * Returns the branch of a stored block. A canonical block's branch forks at the block itself and has no orphans.
+     * @throws UnknownParentError if the block isn't stored
      */
     branchOf: (indexBlockHash: Uint8Array): Branch => {
       const found = canonical.get(indexBlockHash);
@@ -124,9 +124,9 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
       canonical.get(indexBlockHash) !== null || orphans.find(indexBlockHash) !== null,
 
     /**
-     * What the parent of a block is. A partial history accepts a block of its first height or lower without its parent.
+     * Returns where the parent of a block is. A partial history accepts a block at its first height or lower without its parent.
      * @param height the height of the block itself
-     * @throws UnknownParentError if the parent isn't known
+     * @throws UnknownParentError if the parent isn't stored
      */
     statusOfParent(parent: Uint8Array, height: number): ParentStatus {
       const start = historyStart();
@@ -146,7 +146,7 @@ type OrphanedBlock = Stored<'orphaned_blocks', 'height' | 'index_block_hash' | '
 
 export type OrphanWriter = ReturnType<typeof orphanWriter>;
 
-/** Writes the orphans, and the transactions by which they are found. */
+/** Writes orphaned blocks, with the ids of their transactions for look-ups. */
 export function orphanWriter(db: Database) {
   const blocks = table(db, orphanedBlocksTable);
   // A transaction of Stacks 1 may occur twice in block 1 with the genesis transactions.
@@ -161,7 +161,7 @@ export function orphanWriter(db: Database) {
   return {
     find: (indexBlockHash: Uint8Array): OrphanedBlock | null => find.get(indexBlockHash),
 
-    /** Adds an orphan. Block 0 has no rows of transactions, because block 1 shows its transactions. */
+    /** Adds an orphan. Block 0 gets no rows of transactions, because block 1 shows its transactions. */
     add(block: Block): void {
       const index_block_hash = block.indexBlockHash;
       blocks.add({

@@ -1,7 +1,7 @@
 /**
- * The identity of a log: a random name by which archives, webhook ids and cursors of changes know which log they belong to. The
- * command that sets it is the first entry of each log. Data restored to an earlier point gets a new identity, because other
- * entries follow there than in the log that it came from.
+ * The identity of a log: a random name that links archives, webhook ids and change cursors to their log. The command that sets
+ * it is the first entry of each log. Data restored to an earlier point gets a new identity, because its next entries differ from
+ * the original log.
  */
 import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
@@ -53,7 +53,7 @@ export function lastIdentityIn(entries: readonly Pick<Entry, 'path' | 'text'>[])
 export function logIdentity(db: Database, changed: () => void) {
   const find = logIdentityQuery(db);
   const set = db.prepare<null, [Uint8Array]>('UPDATE progress SET log_identity = ?1');
-  /** Whether the log is known to have an identity. */
+  /** Whether an earlier look-up found an identity. */
   let isKnown = false;
 
   /** Returns whether no entry has given the log an identity yet. */

@@ -55,7 +55,7 @@ function pendingLists(db: Database) {
   };
 }
 
-/** The row of a transaction that becomes pending. */
+/** Returns the row of a transaction that becomes pending. */
 function addedRow(content: TransactionContent, receipt: Receipt, principals: Dictionaries['principals']): AddedRow {
   const { sender, sponsor, payload, raw } = content;
   const shown = payloadColumns(payload, sender.address, principals);
@@ -83,9 +83,8 @@ function addedRow(content: TransactionContent, receipt: Receipt, principals: Dic
 }
 
 /**
- * The version of the mempool, which each event that changes it raises, and the number of pending transactions; in memory
- * until the commit. The version is a time, so that two states never share one, not even after a rebuild or the restore of a
- * backup.
+ * The version of the mempool and the number of pending transactions, in memory until the commit. Each event that changes the
+ * mempool raises the version. It is a time, so that two states never share a version, even after a rebuild or a restore.
  */
 function mempoolSummary(db: Database) {
   const find = db.prepare<{ version: number }, []>('SELECT mempool_version AS version FROM progress');
@@ -95,7 +94,7 @@ function mempoolSummary(db: Database) {
   /** Null until it is read. */
   let version: number | null = null;
   let isRaised = false;
-  /** Pending transactions beyond the number in the table; may be negative. */
+  /** Change of the number of pending transactions since the last commit. */
   let more = 0;
   return {
     /** @param by change of the number of pending transactions */
@@ -142,7 +141,10 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
   const summary = mempoolSummary(db);
   const lists = pendingLists(db);
 
-  /** A transaction becomes pending or stops being pending. Rows that are not in the table yet have no list. */
+  /**
+   * Updates the counts and lists for a transaction that becomes pending or stops being pending. Rows that are not in the
+   * table yet have no list.
+   */
   function waits(row: MempoolRow): void {
     summary.waits(1);
     if (row.id !== null) lists.add(row);
@@ -177,13 +179,13 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
 
   return {
     find: (txId: Uint8Array): MempoolRow | null => added.find(txId) ?? stored.find(txId),
-    /** Rows that spend one of these nonces, as origin or as sponsor; a row may be found twice. */
+    /** Rows that spend one of these nonces, as origin or as sponsor. The list may contain a row twice. */
     using: (spends: Spends): MempoolRow[] => [...stored.using(spends), ...added.using(spends)],
     /** Adds a pending transaction. */
     add,
     /** Gives a row another state. @param replacedBy id of the transaction that replaced it */
     move,
-    /** Notes that the node dropped a transaction that was replaced before; its replacement stays the same. */
+    /** Marks a replaced transaction as dropped by the node, too. Its replacement stays the same. */
     dropReplaced(row: MempoolRow): void {
       if (row.id === null) added.change(row.tx_id, { state: REPLACED_AND_DROPPED });
       else setDropped.run(row.id, REPLACED_AND_DROPPED);
@@ -203,21 +205,21 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
       else setReceipt.run(row.id, received_at, receipt_block_height);
       move({ ...row, received_at }, PENDING);
     },
-    /** Transactions that are pending since a time, in Unix microseconds, or longer. */
+    /** Transactions that are pending at least since a time, in Unix microseconds. */
     waitingSince: (time: number): MempoolRow[] => [
       ...stored.waitingSince(time),
       ...added.where(({ state, received_at }) => state === PENDING && received_at <= time),
     ],
-    /** Transactions that are pending since the tip had a height, or longer. */
+    /** Transactions that are pending at least since the tip had a height. */
     waitingSinceHeight: (height: number): MempoolRow[] => [
       ...stored.waitingSinceHeight(height),
       ...added.where(({ state, receipt_block_height }) => state === PENDING && receipt_block_height <= height),
     ],
-    /** Notes that the mempool changed; called once for each event that changes it. @param now Unix microseconds */
+    /** Raises the version, once for each event that changes the mempool. @param now Unix microseconds */
     touch: summary.touch,
     /** Writes the added rows and the summary; called before each commit. */
     store,
-    /** Gives lower heights of receipt this one. */
+    /** Raises lower heights of receipt to this height. */
     raiseReceipts(height: number): void {
       store();
       raise.run(height);

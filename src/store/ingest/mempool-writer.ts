@@ -1,4 +1,4 @@
-/** The states of mempool transactions: announced, replaced, dropped, mined, and restored by a reorganization. */
+/** Writes the states of mempool transactions: announced, replaced, dropped, mined, and restored by a reorganization. */
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
 import { MAX_STORED_INTEGER } from '../../chain/payload-schemas.ts';
@@ -25,29 +25,34 @@ export interface ConfirmedTransaction {
 
 /** A transaction in a block that left the chain, with its former position. */
 export interface RestoredTransaction extends ConfirmedTransaction {
-  /** Unix seconds of the Bitcoin block that its block was built on. */
+  /** Time of the Bitcoin block that anchors its block, in Unix seconds. */
   burnBlockTime: number;
 }
 
 /**
- * Number of canonical blocks below the tip whose receipts and drops are kept. No deeper reorganization than this many Stacks blocks
- * (some days of Bitcoin) has been seen.
+ * Number of canonical blocks below the tip for which receipts and drops are kept. That is some days of Bitcoin blocks, deeper
+ * than any reorganization so far.
  */
 const RETAINED_BLOCKS = 6_000;
 
-/** Nodes forget pending transactions after this time in Nakamoto, and after this many blocks before; so do we. */
+/**
+ * Nakamoto nodes discard pending transactions after this time, and older nodes after this many blocks. Stackside does the
+ * same.
+ */
 const COLLECT_AFTER_MICROSECONDS = 2560 * 60 * 1_000_000;
 const COLLECT_AFTER_BLOCKS = 256;
 const MICROSECONDS = 1_000_000;
 
-/** Whether miners or nodes made the transaction: it is never broadcast, so never pending. Unsigned ones have no chain id. */
+/**
+ * Returns whether a miner or node made the transaction, so that it was never pending. Unsigned transactions have no chain id.
+ */
 const neverBroadcast = ({ payload, bitcoinOperation, chainId }: TransactionContent): boolean =>
   bitcoinOperation || chainId === 0 || payload.type === 'coinbase' || payload.type === 'tenure_change';
 
 const isStorable = ({ sender, sponsor }: TransactionContent): boolean =>
   sender.nonce <= MAX_STORED_INTEGER && (sponsor?.nonce ?? 0n) <= MAX_STORED_INTEGER;
 
-/** What the writer works with. */
+/** The parts of the writer. */
 interface Parts {
   rows: MempoolRows;
   rivals: NonceRivals;
@@ -55,7 +60,7 @@ interface Parts {
   drops: EarlyDrops;
 }
 
-/** Marks a row as dropped by the node. A replaced one stays replaced, and does not become pending when its replacement goes. */
+/** Marks a row as dropped by the node. A replaced row stays replaced, and doesn't become pending if its replacement goes. */
 function dropRow(rows: MempoolRows, row: MempoolRow, { state, replacedBy }: Drop): void {
   if (row.state === REPLACED) rows.dropReplaced(row);
   else rows.move(row, state === REPLACED ? REPLACED_AND_DROPPED : state, replacedBy);
@@ -75,8 +80,9 @@ function dropEarly({ rows, drops }: Pick<Parts, 'rows' | 'drops'>, txId: Uint8Ar
 }
 
 /**
- * Makes transactions pending again that left the chain, with the rivals that they had ruled out. Those that the node dropped
- * meanwhile are dropped. @returns the ids of the pending ones
+ * Makes transactions pending again that left the chain, with the rivals that they had ruled out. Drops those that the node
+ * has dropped since.
+ * @returns the ids of the pending ones
  */
 function restore(
   { rows, rivals, receipts, drops }: Parts,
@@ -117,9 +123,9 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
   );
 
   /**
-   * The canonical transaction with an id; null if there is none. It is found by its nonces: they lie close to each other,
-   * where ids are random, and a load leaves out the index of ids.
-   * @param spenders canonical transactions that spent a nonce of it
+   * Finds the canonical transaction with an id; null if there is none. It searches by nonce: nonces lie close to each other
+   * in their index, while ids are random, and a bulk load leaves out the index of ids.
+   * @param spenders canonical transactions that spent one of its nonces
    */
   const minedAmong = (spenders: readonly Mined[], txId: Uint8Array): Pick<Mined, 'position'> | null =>
     spenders.find(({ tx_id }) => Buffer.compare(tx_id, txId) === 0) ?? withoutNonce.get(txId);
@@ -132,8 +138,8 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     forget: rows.forget,
 
     /**
-     * Adds announced transactions. A dropped transaction becomes pending again, with a new receipt; one whose drop came
-     * before its announcement is dropped.
+     * Adds announced transactions. A dropped transaction becomes pending again, with a new receipt. A transaction whose drop
+     * came first is dropped at once.
      * @returns how many are new or came back
      */
     announce(contents: readonly TransactionContent[], receipt: Receipt): number {
@@ -151,7 +157,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
             if (dropEarly({ rows, drops }, content.txId, receipt.height - LATE_BLOCKS)) others++;
             else waiting.push(content.txId);
           } else if (receipts.store(transaction.position, receipt, receipt.height)) others++;
-          // A transaction announced again is back in the node's mempool: the node reverted its block.
+          // The node announced the transaction again because it reverted the transaction's block.
           else if (drops.take(content.txId) !== null) others++;
         } else if (row.state < PENDING && !isMined(row) && !rivals.stayReplaced(row)) {
           rows.receive(row, receipt);
@@ -165,11 +171,11 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
-     * Drops transactions that the node dropped. The drop of a transaction that isn't pending, since it isn't announced yet or
-     * is in a block, is stored until the transaction would become pending. The replacement of a dropped transaction becomes
-     * pending, also where a higher fee had replaced it.
+     * Drops transactions that the node dropped. If a transaction isn't pending, because it isn't announced yet or is in a
+     * block, its drop is stored until the transaction would become pending. The replacement of a dropped transaction becomes
+     * pending, even if a higher fee had replaced it.
      * @param drop the reason, and the replacement
-     * @param receipt when, and on which chain
+     * @param receipt time and height at which the node posted the drop
      * @returns how many of them were pending, were replaced, or have a stored drop
      */
     drop(txIds: readonly Uint8Array[], drop: Drop, { time, height }: Receipt): number {
@@ -194,8 +200,8 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
-     * The chain changed: transactions that left it become pending, confirmed ones are removed. All that left are restored
-     * before any is removed, since a transaction may have moved from a lower block to a higher one.
+     * Updates the mempool after the chain changed: transactions that left the chain become pending, and confirmed ones are
+     * removed. It restores first, because a transaction may have moved from a lower block to a higher one.
      * @param heights of the tip before and after
      * @param now Unix microseconds
      */
@@ -207,7 +213,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     ): void {
       const back = restore({ rows, rivals, receipts, drops }, restored, heights.before);
       const signed = confirmed.filter(({ content }) => !content.bitcoinOperation);
-      // A transaction whose signer can't be read may have been announced.
+      // If a transaction's signer can't be read, the transaction may still have been announced.
       const announced = confirmed.filter(
         ({ content }) => !content.bitcoinOperation || content.payload.type === 'unknown',
       );
@@ -224,18 +230,15 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
       rows.touch(now);
     },
 
-    /**
-     * The history starts above a height, and no block came before. Earlier announcements and drops of the node count as received
-     * at this height.
-     */
+    /** Moves earlier receipts and drops to the height at which a partial history starts. */
     startedAbove(height: number): void {
       rows.raiseReceipts(height);
       drops.raise(height);
     },
 
     /**
-     * The node said what an account had where the index begins. Which pending transactions it can pay is part of what is read of
-     * the mempool.
+     * Raises the mempool's version after the node answered for an account at the history's start: the answer decides which
+     * pending transactions the account can pay for.
      * @param now Unix microseconds
      */
     accountKnown(now: number): void {
@@ -265,14 +268,14 @@ interface Drop {
 }
 
 /**
- * Blocks after an early drop within which the announcement of its transaction is expected. Real nodes need milliseconds. A
- * later announcement means that the transaction was broadcast again and is in the node's mempool.
+ * Blocks after an early drop within which Stackside expects the announcement of its transaction. Real nodes need
+ * milliseconds. A later announcement means that the transaction was broadcast again and is in the node's mempool.
  */
 const LATE_BLOCKS = 10;
 
 /**
- * Early drops, of transactions that aren't pending: the node posts some before it announces the transaction, and after a Bitcoin
- * fork it drops mined transactions whose blocks are orphaned only later. A drop is applied when its transaction would become
+ * Drops of transactions that aren't pending. The node posts some drops before it announces the transaction. After a Bitcoin
+ * fork, it drops mined transactions whose blocks are orphaned only later. A drop is applied when its transaction would become
  * pending.
  */
 type EarlyDrops = ReturnType<typeof earlyDrops>;
@@ -293,12 +296,12 @@ function earlyDrops(db: Database) {
       add({ tx_id: txId, state, replaced_by_tx_id: replacedBy, height: tipHeight }) !== null,
 
     /**
-     * Removes and returns the drop of a transaction that would become pending, or was announced again.
+     * Removes and returns the drop of a transaction that would become pending or was announced again.
      * @param since lowest height of the tip at which it was posted
      * @returns null if there is none, or only an older one
      */
     take(txId: Uint8Array, since = 0): Drop | null {
-      // Few transactions have one, and a look-up costs a third of a removal that removes nothing.
+      // Few transactions have a drop, and a look-up costs a third of a removal that finds nothing.
       const row = find.get(txId);
       if (row === null) return null;
       remove.run(txId);
@@ -306,15 +309,15 @@ function earlyDrops(db: Database) {
       return { state: MEMPOOL_STATE[storedMempoolState.nameOf(row.state)], replacedBy: row.replaced_by_tx_id };
     },
 
-    /** Removes drops older than any reorganization reaches. */
+    /** Removes drops that are too old for any reorganization. */
     trim: (tipHeight: number): void => void forget.run(tipHeight - RETAINED_BLOCKS),
 
-    /** Gives lower heights of drops this one. */
+    /** Raises lower heights of drops to this height. */
     raise: (height: number): void => void raise.run(height),
   };
 }
 
-/** When canonical transactions reached the mempool: a reorganization restores them with this time. */
+/** Times at which canonical transactions reached the mempool, for a reorganization that makes them pending again. */
 type MinedReceipts = ReturnType<typeof minedReceipts>;
 
 /** Stores receipts by the position of their transaction on the chain. */
@@ -329,7 +332,7 @@ function minedReceipts(db: Database) {
 
   return {
     /**
-     * Stores a receipt, unless there is one, or the transaction is too old for a reorganization.
+     * Stores a receipt, unless the table has one already or the transaction is too old for a reorganization.
      * @returns whether it is new
      */
     store: (position: number, { time, height }: Receipt, tipHeight: number): boolean =>
@@ -341,7 +344,7 @@ function minedReceipts(db: Database) {
       return row === null ? null : { time: row.received_at, height: row.receipt_block_height };
     },
 
-    /** Removes receipts that no reorganization needs once the tip has reached a height. */
+    /** Removes receipts that are too old for any reorganization at this height of the tip. */
     trim: (tipHeight: number): void => void forget.run(reach(tipHeight)),
   };
 }

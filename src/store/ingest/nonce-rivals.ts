@@ -1,9 +1,9 @@
 /**
- * Rivals: transactions that spend the same nonce. Decides which of them is pending, and which others it replaces.
+ * Rivals: transactions that spend the same nonce. Decides which of them is pending, and which ones it replaces.
  *
- * An account has one counter, for nonces that it spends as origin and as sponsor. So a confirmed transaction rules out every
- * other that spends the nonce of its origin or of its payer, as either. Among pending transactions a node compares less: of
- * two with the same origin and nonce the one with the higher fee stays; of two that share only the payer's nonce the later
+ * An account has one counter, for the nonces that it spends as origin and as sponsor. So a confirmed transaction rules out
+ * every other transaction that spends its origin's or its payer's nonce, in either role. A node compares pending transactions
+ * less strictly: if two have the same origin and nonce, the higher fee stays. If two share only the payer's nonce, the later
  * one stays, whatever its fee.
  */
 import type { Database } from 'bun:sqlite';
@@ -23,14 +23,17 @@ const spendsOfRow = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow
   payerNonce: BigInt(sponsor_nonce ?? nonce),
 });
 
-/** Keys of a row's nonces: that of its origin, and that of its payer. */
+/** Keys of a row's two nonces: the origin's and the payer's. */
 const originOf = ({ sender_id, nonce }: MempoolRow): string => `${sender_id} ${nonce}`;
 const payerOf = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow): string =>
   `${sponsor_id ?? sender_id} ${sponsor_nonce ?? nonce}`;
 
 const keyOf = ({ tx_id }: MempoolRow): string => tx_id.toHex();
 
-/** Whether a transaction may replace a row: it is pending, or was replaced. A row dropped for another reason stays dropped. */
+/**
+ * Returns whether a transaction may replace a row: it is pending or replaced. A row that was dropped for another reason stays
+ * dropped.
+ */
 const isReplaceable = ({ state }: MempoolRow): boolean =>
   state === PENDING || state === REPLACED || state === REPLACED_AND_DROPPED;
 
@@ -39,7 +42,7 @@ const byArrival = (a: MempoolRow, b: MempoolRow): number => a.received_at - b.re
 /** A canonical transaction. */
 export type Mined = Stored<'transactions', 'tx_id' | 'position'>;
 
-/** Finds the canonical transactions that spent one of these nonces; one of them may be found twice. */
+/** Finds the canonical transactions that spent one of these nonces. The list may contain a transaction twice. */
 function minedUsers(db: Database): (spends: Spends) => Mined[] {
   const users = prepared<Mined, [number, bigint, number, bigint]>(
     db,
@@ -82,9 +85,9 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
   }
 
   /**
-   * A pending row, and all rows that share a nonce with it, directly or through others. Each nonce is looked up once: anybody
-   * can replace an own transaction thousands of times, and a fork restores all of them.
-   * @returns the pending rows, and all rows, whatever their state, by the nonce of their origin
+   * Finds all rows that share a nonce with a pending row, directly or through other rows. It looks up each nonce once: an
+   * account may replace a transaction thousands of times, and a fork restores all of them.
+   * @returns the pending rows, and all rows in any state, by the nonce of their origin
    */
   function connected(begun: MempoolRow): { waiting: MempoolRow[]; byOrigin: Map<string, MempoolRow[]> } {
     const found = new Map([[keyOf(begun), begun]]);
@@ -112,7 +115,10 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     return { waiting: [...found.values()].sort(byArrival), byOrigin };
   }
 
-  /** Whether a pending row has no rivals, as nearly all have none. @param isUnspent whether its nonces are known to be unspent */
+  /**
+   * Returns whether a pending row has no rivals, which is the common case.
+   * @param isUnspent whether no canonical transaction spent its nonces
+   */
   function isAlone(row: MempoolRow, isUnspent: boolean): boolean {
     const spends = spendsOfRow(row);
     const isOnly = rows.using(spends).every(({ tx_id }) => Buffer.compare(tx_id, row.tx_id) === 0);
@@ -120,14 +126,15 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
   }
 
   /**
-   * Leaves a row and its rivals pending or replaces them, as the mempool of a node that got them in this order.
-   * @returns the keys of all that were pending
+   * Decides whether a row and its rivals stay pending or are replaced, as a node's mempool does that received them in this
+   * order.
+   * @returns the keys of all rows that were pending
    */
   function resolveRow(begun: MempoolRow): string[] {
     const { waiting, byOrigin } = connected(begun);
     const beaten = new Map<string, { row: MempoolRow; winner: Uint8Array }>();
     const beat = (row: MempoolRow, winner: Uint8Array) => beaten.set(keyOf(row), { row, winner });
-    // Of transactions with the same nonce, of an origin or of a payer, one is valid at a time.
+    // Only one transaction for each nonce of an origin or payer can be valid.
     const [winners, paying] = [new Map<string, MempoolRow>(), new Map<string, MempoolRow>()];
     for (const row of waiting) {
       const [origin, payer] = [originOf(row), payerOf(row)];
@@ -162,15 +169,15 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     /** Rows that spend a nonce of a transaction, with its own row. */
     of: (content: TransactionContent): MempoolRow[] => users(spendsOf(content)),
 
-    /** Canonical transactions that spent a nonce of a transaction, it among them if it is on the chain. */
+    /** Canonical transactions that spent a nonce of a transaction, including itself if it is on the chain. */
     mined: (content: TransactionContent): Mined[] => spenders(spendsOf(content)),
 
-    /** Those that spent a nonce of a row. */
+    /** Canonical transactions that spent a nonce of a row. */
     minedWith: (row: MempoolRow): Mined[] => spenders(spendsOfRow(row)),
 
     /**
-     * Whether a replaced transaction still has a winning rival, so that announcing it again changes nothing. A rival that
-     * shares only the payer's nonce doesn't win: it is the earlier of the two then.
+     * Returns whether a replaced transaction still has a winning rival, so that another announcement changes nothing. A rival
+     * that shares only the payer's nonce doesn't win, because it is then the earlier one.
      */
     stayReplaced(row: MempoolRow): boolean {
       if (row.state !== REPLACED) return false;
@@ -189,9 +196,9 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     },
 
     /**
-     * Leaves transactions and their rivals pending or replaces them, as a node does.
-     * @param txIds those that aren't pending are ignored
-     * @param unspent those of them whose nonces no canonical transaction spent, as far as the caller knows
+     * Decides which transactions and rivals stay pending and which are replaced, as a node does.
+     * @param txIds ids; those that aren't pending are ignored
+     * @param unspent ids whose nonces no canonical transaction spent, if the caller has checked
      */
     resolve(txIds: readonly Uint8Array[], unspent: ReadonlySet<Uint8Array> = new Set()): void {
       const resolved = new Set<string>();

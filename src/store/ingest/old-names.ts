@@ -1,11 +1,11 @@
-/** Names from before the chain, which an import adds. */
+/** Adds names from before the chain, which an import provides. */
 import type { Database } from 'bun:sqlite';
 import type { PriceFunction } from '../../chain/name-system.ts';
 import { priceColumns } from '../effects/name-writer.ts';
 import { inserterIfAbsent } from '../rows/table.ts';
 import { oldNamespacesTable, oldNamesTable, oldSubdomainsTable, oldZonefilesTable } from '../rows/tables.ts';
 
-/** A row of the export of names from before the chain that the index holds. */
+/** A row of an export of names from before the chain. */
 export type OldNameRow =
   /** `lifetime` in blocks. */
   | { kind: 'namespace'; namespace: string; lifetime: number; price: PriceFunction }
@@ -20,10 +20,10 @@ export type OldNameRow =
       zonefile: string;
     };
 
-/** The last labels of a name. @param count number of labels */
+/** Returns the last labels of a name. @param count number of labels */
 const lastLabels = (name: string, count: number): string => name.split('.').slice(-count).join('.');
 
-/** Makes a function that adds a row unless it is there, and returns whether it did. */
+/** Makes a function that adds a row unless the table has it, and returns whether it did. */
 function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
   const addNamespace = inserterIfAbsent(db, oldNamespacesTable);
   const addName = inserterIfAbsent(db, oldNamesTable);
@@ -65,7 +65,7 @@ function fromJson(_: string, value: unknown): unknown {
   return 'integer' in value && typeof value.integer === 'string' ? BigInt(value.integer) : value;
 }
 
-/** Bytes of a command's rows after which a new command begins. */
+/** Bytes of rows after which a command is complete. */
 const MAX_BYTES = 500_000;
 
 /** Splits rows into the arguments of commands of bounded size. */
@@ -87,7 +87,7 @@ export async function* oldNameParts(rows: AsyncIterable<OldNameRow>): AsyncGener
 export function oldNameCommands(db: Database) {
   const add = oldNameAdder(db);
   return {
-    /** Adds the rows that are missing. @returns how many */
+    /** Adds the missing rows. @returns their number */
     'names.add': ({ rows }: { rows: readonly JsonRow[] }): number => {
       const whole = JSON.parse(JSON.stringify(rows), fromJson) as OldNameRow[];
       return whole.filter((row) => add(row)).length;

@@ -1,4 +1,4 @@
-/** Rebuilds the index from the journal, beside the present index, which stays until the new one is whole. */
+/** Rebuilds the index from the journal. The present index stays until the new index is complete. */
 
 import { existsSync } from 'node:fs';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
@@ -12,7 +12,7 @@ import { freeBytes } from '../files/status.ts';
 import type { Head } from '../log/entry.ts';
 import { type Ingest, type IngestOptions, openIngest } from './ingest.ts';
 
-/** A sentence that says what the present index has and a new one would lack; null where nothing. */
+/** Returns a sentence about data that the present index has and a new one would lack; null if there is none. */
 function wouldBeLost(position: Head, journal: JournalReads): string | null {
   switch (fitOf(position, journal)) {
     case 'fits':
@@ -48,12 +48,12 @@ export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
   making?: (progress: SecondaryIndexProgress) => void;
 }
 
-/** Bytes of disk space that a rebuild leaves to the server beside it. */
+/** Bytes of free disk space that a rebuild leaves to a running server. */
 const LEFT_FREE = 1_000_000_000;
 
 /**
- * Checks that a rebuild beside a server doesn't fill its disk.
- * @returns maximum bytes of the new index
+ * Returns how large the new index may become without filling the disk of a running server.
+ * @returns maximum bytes
  * @throws DiskFullError
  */
 function requireServable({ directory, free = freeBytes }: RebuildOptions): number {
@@ -83,22 +83,22 @@ function handOver(directory: string): boolean {
 export interface Rebuilt {
   /** The height of its tip. */
   tipHeight: number;
-  /** Whether it is installed: beside a server, the server does so. */
+  /** False if the index isn't installed yet, because a running server will install it. */
   isInstalled: boolean;
 }
 
-/** A rebuild that was begun. Its disposal removes what it made, unless it is finished. */
+/** A rebuild in progress. Disposing it removes its files, unless it is finished. */
 export interface Rebuild extends Disposable {
-  /** The new index, which is empty. Entries of the journal can be replayed into it. */
+  /** The new, empty index, into which entries of the journal can be replayed. */
   ingest: Ingest;
-  /** Replays the entries that are left, and installs the index in place of the old one. @throws LockHeldError if the lock is lost */
+  /** Replays the remaining entries, and replaces the old index. @throws LockHeldError if the lock is lost */
   finish(): Rebuilt;
 }
 
 /**
- * Begins to replay the journal into a new index. If this fails or is stopped, the old index is unchanged.
- * @throws OperatorError if the journal lacks data of the index and `force` is false; LockHeldError while
- *   another process writes, or makes an index, or the lock is lost
+ * Starts to replay the journal into a new index. If this fails or is stopped, the old index is unchanged.
+ * @throws OperatorError if the journal lacks data of the index and `force` is false; LockHeldError if another process writes
+ *   or makes an index, or the lock is lost
  */
 export function beginRebuild(options: RebuildOptions): Rebuild {
   const { directory, force, beside = false, making = () => {} } = options;
@@ -126,7 +126,7 @@ export function beginRebuild(options: RebuildOptions): Rebuild {
     ingest.catchUp();
     const tipHeight = ingest.tipHeight();
     opened.dispose();
-    // Without them, the files in the staging directory may be those of another rebuild.
+    // Without the locks, the files in the staging directory may belong to another rebuild.
     lock.requireHeld();
     writing?.requireHeld();
     offerIndex(directory);

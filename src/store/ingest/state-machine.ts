@@ -1,4 +1,4 @@
-/** A state machine: tables that are a function of the chain and of the commands among the journal's entries only. */
+/** A state machine: tables that depend only on the chain and on the commands in the journal. */
 
 import type { Block } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';
@@ -8,7 +8,7 @@ import type { CommandRegistry } from './commands.ts';
 import type { TransactionListener } from './event.ts';
 import type { Branch } from './known-blocks.ts';
 
-/** What a state machine is made with. */
+/** Dependencies of a state machine. */
 export interface MachineParts {
   store: HookStore;
   history: ChainHistory;
@@ -24,7 +24,7 @@ export interface StateMachine {
 /** Makes a state machine when an index is opened, before any entry is applied. */
 export type ComposeMachine = (parts: MachineParts) => StateMachine;
 
-/** Follows the changes of the chain, in the transaction of each. */
+/** Follows the changes of the chain, in their transactions. */
 export interface ChainFollower extends TransactionListener {
   /**
    * May write. An error that it throws rolls back the event.
@@ -37,20 +37,20 @@ export interface ChainFollower extends TransactionListener {
   recovered(): void;
 }
 
-/** The known blocks. */
+/** The stored blocks, canonical and orphaned. */
 export interface ChainHistory {
   tip(): { height: number; indexBlockHash: Uint8Array };
-  /** Height of the block below the first one of the chain: 0, unless the index begins at a block. */
+  /** Height of the block below the first one of the chain: 0, unless the history is partial. */
   bottom(): number;
   /** Index block hash of the canonical block at a height. */
   hashAt(height: number): Uint8Array | undefined;
-  /** Whether the block is known, canonical or not. */
+  /** Whether the index has the block, canonical or not. */
   isKnown(indexBlockHash: Uint8Array): boolean;
-  /** @throws UnknownParentError for a block that isn't known */
+  /** @throws UnknownParentError if the block isn't stored */
   branchOf(indexBlockHash: Uint8Array): Branch;
   /**
-   * A known block, canonical or not; block 1 without the transactions of block 0.
-   * @throws OperatorError where its payload is no longer stored
+   * Returns a stored block, canonical or not; block 1 without the transactions of block 0.
+   * @throws OperatorError if its payload is no longer stored
    */
   block(indexBlockHash: Uint8Array): Block;
 }

@@ -1,4 +1,4 @@
-/** Rows of the table of the mempool, with the columns that decide their state. */
+/** Reads rows of the mempool's table, with the columns that decide their state. */
 import type { Database } from 'bun:sqlite';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
 import { type AsText, prepared, type Stored } from '../rows/statement.ts';
@@ -30,7 +30,7 @@ export interface MempoolRow
 const mempoolColumns = `rowid AS id, rowid AS "order", tx_id, state, sender_id, CAST(nonce AS TEXT) AS nonce, sponsor_id,
     CAST(sponsor_nonce AS TEXT) AS sponsor_nonce, fee, received_at, receipt_block_height, recipient_id, contract_id`;
 
-/** The nonces that a transaction spends: its origin's, and its sponsor's, or its origin's again where it has no sponsor. */
+/** The nonces that a transaction spends: its origin's, and its payer's. Without a sponsor, the origin pays. */
 export interface Spends {
   sender: number;
   nonce: bigint;
@@ -39,8 +39,8 @@ export interface Spends {
 }
 
 /**
- * SQL for the rows that spend the nonce of ?1 and ?2 (the origin's account and nonce) or of ?3 and ?4 (the payer's), as
- * origin or as sponsor: an account has one counter for both. A row may be found twice.
+ * Returns SQL for the rows that spend the nonce of ?1 and ?2 (the origin's account and nonce) or of ?3 and ?4 (the payer's),
+ * as origin or as sponsor: an account has one counter for both. The result may contain a row twice.
  * @param select the statement up to WHERE, from `transactions` or `mempool_transactions`
  */
 export const usersOfNonces = (select: string): string =>

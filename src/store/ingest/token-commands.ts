@@ -22,29 +22,29 @@ import { folded } from '../rows/name-parts.ts';
 import type { Stored } from '../rows/statement.ts';
 import type { BatchedCommand } from './commands.ts';
 
-/** A try without an answer. */
+/** A failed attempt. */
 export interface FailedTry {
-  /** `pending` is shown as work under way, `failed` as an end, though both may be tried again. */
+  /** `pending` is shown as work in progress, `failed` as final, though Stackside may retry either. */
   state: 'pending' | 'failed' | 'invalid';
-  /** Milliseconds until the next try; null for no further one. */
+  /** Milliseconds until the next attempt; null if there is none. */
   wait: number | null;
 }
 
 interface OfContract {
   contract: string;
-  /** Index block hash of the block at which the node was asked; hex. */
+  /** Index block hash of the block at which the node was queried; hex. */
   tip: string;
 }
 
-/** What came of a piece of work. Tokens are decimal numbers. */
+/** The result of a lookup. Tokens are decimal numbers. */
 export type TokenAnswer =
-  /** `last` is null if the contract has more tokens than are listed. */
+  /** `last` is null if the contract has more tokens than Stackside lists. */
   | ({ work: 'last_token_id'; answer: { last: number | null } | FailedTry } & OfContract)
   | ({ work: 'facts'; token: string; answer: TokenFacts | FailedTry } & OfContract);
 
-/** Blocks since the node was asked above which an answer about a supply is too old: their events would have to be summed. */
+/** Maximum blocks since the query of a supply. For an older answer, too many mints and burns would have to be added. */
 const MAX_BLOCKS = 100;
-/** Seconds after which a dynamic token without a time of its own is read again, and the shortest such time. */
+/** Default interval at which a dynamic token is read again, and the shortest one, in seconds. */
 const DYNAMIC_SECONDS = 86_400;
 const MIN_SECONDS = 3_600;
 /** Tokens that a batch lists or queues. */
@@ -91,11 +91,11 @@ export function tokenCommands(db: Database) {
     return id === undefined ? null : rows.contract(id);
   }
 
-  /** Whether work waits for an answer: a second one for the same try changes nothing. */
+  /** Returns whether work waits for an answer. A second answer to the same attempt changes nothing. */
   const isOpen = (job: JobRow | null): job is JobRow =>
     job !== null && (job.state === JOB_STATE.pending || job.not_before !== null);
 
-  /** When a token that changes by itself is read again, in Unix milliseconds; null for others. */
+  /** Returns when to read a token that changes by itself again, in Unix milliseconds; null for other tokens. */
   function readAgainAt(token: Stored<'tokens', 'contract_id' | 'token_id' | 'position'>, at: number): number | null {
     const held = rows.notification(token.contract_id, token.token_id, token.position);
     if (held?.kind !== TOKEN_EVENT.dynamic) return null;
@@ -118,7 +118,7 @@ export function tokenCommands(db: Database) {
   const done = (job: JobRow, asked_height: number, not_before: number | null) =>
     rows.putJob({ ...job, state: JOB_STATE.done, tries: 0, not_before, asked_height }, job);
 
-  /** What was said of a supply at a height, and the mints and burns since. */
+  /** Returns the current supply: the supply that the node returned at a height, with the mints and burns since. */
   function supplyNow(said: string, asset: number, height: number): string {
     let supply = BigInt(said);
     for (const { kind, amount } of moves.all(positionsOf(height).last, asset)) {
@@ -179,7 +179,7 @@ export function tokenCommands(db: Database) {
   const answer = (answered: TokenAnswer, at: number): boolean =>
     answered.work === 'facts' ? answerFacts(answered, at) : answerLast(answered, at);
 
-  /** Adds tokens up to the last one that the node named. @returns whether the last is added */
+  /** Adds tokens up to the last one that the node returned. @returns whether the last token is added */
   function list(contract: TokenContractRow, last: number): boolean {
     const { contract_id, listed } = contract;
     const end = Math.min(last, listed + BATCH);
@@ -189,7 +189,7 @@ export function tokenCommands(db: Database) {
     return end === last;
   }
 
-  /** Queues the tokens after a place that are to be read again. @returns whether there are no more */
+  /** Queues the tokens after a position that must be read again. @returns whether there are no more */
   function queueAfter({ contract_id, is_forced }: TokenContractRow, place: string): boolean {
     const tokens = tokensAfter.all(contract_id, place);
     for (const token of tokens) {
@@ -216,19 +216,20 @@ export function tokenCommands(db: Database) {
   };
 
   return {
-    /** Writes what the node said. @returns how many answers counted */
+    /** Stores the node's answers. @returns how many of them counted */
     'tokens.answer'({ answers }: { answers: readonly TokenAnswer[] }, at: number): number {
       const counted = answers.filter((answered) => answer(answered, at)).length;
       if (counted > 0) raise.run(at * 1_000);
       return counted;
     },
 
-    /** Lists and queues the tokens of a contract that wait for it. */
+    /** Lists and queues a contract's tokens that haven't been listed or queued yet. */
     'tokens.spread': spread,
 
     /**
-     * Queues tokens of a contract, also those that are frozen. @param tokens decimal; null for all
-     * @returns what isn't known, and then nothing is queued: `contract`, or tokens; null if all is known
+     * Queues tokens of a contract, including frozen ones.
+     * @param tokens decimal; null for all
+     * @returns `contract` if the contract is unknown, or the unknown tokens: then nothing is queued; null on success
      */
     'tokens.refresh'({
       contract,

@@ -1,7 +1,6 @@
 /**
- * Indexes of decoded values: adds those that the operator asks for, fills them with the entries of earlier blocks, and
- * removes those that the operator no longer asks for. New blocks write their entries with their effects
- * (effects/value-index-writer.ts).
+ * Indexes of decoded values: adds those that the operator configured, fills them with the entries of earlier blocks, and
+ * removes others. New blocks write their entries with their effects (effects/value-index-writer.ts).
  */
 import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../base/clock.ts';
@@ -23,9 +22,9 @@ const isSame = (a: ValueIndexChoice, b: ValueIndexChoice): boolean =>
   a.subject === b.subject && a.contract === b.contract && a.scope === b.scope;
 
 /**
- * Stores what the operator asks for. A new index gets the entries of new blocks; batches add those of earlier blocks, and
- * remove the entries of indexes that aren't asked for any more.
- * @param write runs its argument in a transaction; not called where nothing is new
+ * Stores the indexes that the operator configured. A new index gets the entries of new blocks. Batches add the entries of
+ * earlier blocks, and remove the entries of indexes that are no longer configured.
+ * @param write runs its argument in a transaction; not called if nothing changes
  */
 export function chooseValueIndexes(
   db: Database,
@@ -60,7 +59,7 @@ const BATCH_ROWS = 50;
 /** Decoded bytes after which a batch ends. */
 const BATCH_BYTES = 50_000;
 
-/** A log or call that is indexed, with its position and its fields. */
+/** A log or call with its position and fields. */
 interface Indexed {
   position: EventPosition;
   bytes: number;
@@ -71,7 +70,7 @@ type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
 
 type CallRow = CallColumns & Stored<'transactions', 'position' | 'function_name'>;
 
-/** Reads the logs or calls before the position up to which an index is filled, the last first. */
+/** Reads the logs or calls below the position down to which an index is filled, newest first. */
 function olderOnes(db: Database, most: number) {
   const contractId = db.prepare<Stored<'principals', 'id'>, [string]>('SELECT id FROM principals WHERE address = ?1');
   const logs = db.prepare<LogRow, [number, number, number, number]>(
@@ -121,16 +120,16 @@ export function valueIndexBatches(db: Database, most = BATCH_ROWS): () => ValueI
   );
   const remove = db.prepare<null, [number]>('DELETE FROM value_indexes WHERE id = ?1');
 
-  /** @returns whether the index is gone */
+  /** @returns whether the index is removed */
   function shrink({ id }: ValueIndex): boolean {
     if (removeEntries.run(id, most).changes === most) return false;
     remove.run(id);
     return true;
   }
 
-  /** @returns whether the index is whole */
+  /** @returns whether the index is complete */
   function fill(index: ValueIndex): boolean {
-    // All are read before the first write: a statement must not go on while rows of its transaction change.
+    // Reads everything before the first write: a statement must not continue while rows of its transaction change.
     const ones: Indexed[] = [];
     let bytes = 0;
     for (const one of older(index)) {
@@ -156,7 +155,7 @@ export function valueIndexBatches(db: Database, most = BATCH_ROWS): () => ValueI
 interface ValueIndexName {
   of: ValueIndex['subject'];
   contract: string;
-  /** Null for all fields. */
+  /** Null if all fields are indexed. */
   field: string | null;
 }
 
@@ -173,7 +172,7 @@ interface ValueIndexingOptions {
   log: (event: ValueIndexEvent) => void;
 }
 
-/** Milliseconds until the work is tried again where the database was unavailable. */
+/** Milliseconds until a retry if the database was unavailable. */
 const RETRY_MS = 1_000;
 
 const nameOf = ({ subject, contract, scope }: ValueIndex): ValueIndexName => ({
@@ -182,12 +181,9 @@ const nameOf = ({ subject, contract, scope }: ValueIndex): ValueIndexName => ({
   field: scope === '' ? null : scope,
 });
 
-/**
- * Starts the work on the indexes, in turns between the events of the node.
- * @returns a service that stops when the present turn is over
- */
+/** Starts the work on the indexes, in turns between the node's events. @returns a service that stops after the present turn */
 export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOptions): Service {
-  /** Indexes that the batches of a turn filled or removed: reported once they are committed. */
+  /** Indexes that the batches of a turn filled or removed, which are reported after the commit. */
   let ended: ValueIndex[] = [];
   const applyBatches = batchTurns(write, clock);
 
@@ -211,7 +207,7 @@ export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOp
     return done;
   }
 
-  /** Works until nothing is left, for good: more needs a restart with other settings. */
+  /** Works until all indexes are filled and the others removed. More work comes only with a restart and other settings. */
   async function work(signal: AbortSignal): Promise<null> {
     while (!signal.aborted && !(await turn())) await clock.turn();
     return null;
@@ -222,7 +218,7 @@ export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOp
     everyMs: RETRY_MS,
     firstMs: 0,
     turn: work,
-    // An index that can't be made must not end the server, whatever the error is.
+    // An index that can't be built must not stop the server, whatever the error is.
     passes: (error) => error instanceof Error,
     failed(cause) {
       if (!(cause instanceof StoreUnavailableError)) log({ event: 'value_index_failed', cause });

@@ -1,10 +1,10 @@
-/** Whether writes succeed, and how often they failed. */
+/** Records whether writes succeed, and how often they failed. */
 import { type StoreFailure, type StoreUnavailableError, unavailable } from '../../base/store-failure.ts';
 import type { IngestLog } from './event.ts';
 
 export type WriterHealth = ReturnType<typeof writerHealth>;
 
-/** @param log called once when writes begin to fail, and once when they succeed again */
+/** @param log called once when writes start to fail, and once when they succeed again */
 export function writerHealth(log: IngestLog) {
   const failures = new Map<StoreFailure, number>();
   /** The failure of the last write; null after a success. */
@@ -12,10 +12,7 @@ export function writerHealth(log: IngestLog) {
   let failedSince = 0;
 
   return {
-    /**
-     * Notes an error of a write.
-     * @returns the error to throw: a StoreUnavailableError where the store is the cause
-     */
+    /** Records an error of a write. @returns the error to throw: a StoreUnavailableError if the store is the cause */
     failed(error: unknown): unknown {
       const failure = unavailable(error);
       if (failure === null || error === failure) return error;
@@ -26,7 +23,7 @@ export function writerHealth(log: IngestLog) {
       return failure;
     },
 
-    /** A transaction on both files is committed. */
+    /** Records that a transaction on both files is committed. */
     succeeded(): void {
       if (failing === null) return;
       failing = null;
@@ -34,9 +31,9 @@ export function writerHealth(log: IngestLog) {
       failedSince = 0;
     },
 
-    /** Why writes fail; null if they succeed. */
+    /** The reason why writes fail; null if they succeed. */
     failing: (): StoreUnavailableError | null => failing,
-    /** How often writes failed since the start, by reason. */
+    /** Numbers of failed writes since the start, by reason. */
     failures: (): ReadonlyMap<StoreFailure, number> => failures,
   };
 }

@@ -44,7 +44,7 @@ import { UnknownParentError } from './known-blocks.ts';
 import type { WriterHealth } from './writer-health.ts';
 import { WriterQueue } from './writer-queue.ts';
 
-/** An entry of the log does not follow the host's last one: its number or its chain value differs. */
+/** Thrown if an entry of the log doesn't follow the host's last entry: its number or chain value differs. */
 export class ForeignEntryError extends Error {
   override readonly name = 'ForeignEntryError';
   constructor(
@@ -57,7 +57,7 @@ export class ForeignEntryError extends Error {
   }
 }
 
-/** This program can't apply an entry that another host applied. */
+/** Thrown if this program can't apply an entry that another host applied. */
 class InapplicableEntryError extends OperatorError {
   constructor(
     readonly id: number,
@@ -75,29 +75,29 @@ class InapplicableEntryError extends OperatorError {
   }
 }
 
-/** Whether the entry itself is the reason that it can't be applied, and not a file that can't be written or read. */
+/** Returns whether the entry itself is the reason for the failure, not a file that can't be written or read. */
 const isOfTheEntry = ({ path }: Entry, cause: unknown): cause is Error =>
   cause instanceof PayloadError ||
   cause instanceof UnknownParentError ||
-  // Another host applied the command, so that it can't be refused.
+  // Another host has applied the command, so this host can't reject it.
   (path === COMMAND_PATH && cause instanceof Error && !isStorageError(cause));
 
 /** Bytes of events at which a group is committed at once: a longer commit would stall the thread for too long. */
 const GROUP_BYTES = 4_000_000;
 /**
- * Bytes of a group of an import or a replay. A commit writes each changed page once, and most of them hold busy accounts, so
- * large groups write fewer pages.
+ * Bytes of a group of an import or a replay. A commit writes each changed page once. Most changed pages hold busy accounts,
+ * so large groups write fewer pages.
  */
 const GROUP_BYTES_OF_IMPORT = 32_000_000;
 /**
- * Number of the newest entries among which a repeated event that changes nothing in the index is looked for: several nodes may
- * post it, each of them twice.
+ * Number of newest entries that may be repeated by an event that changes nothing in the index: several nodes may post it,
+ * each of them twice.
  */
 const LOOK_BACK = 1_000;
 
 /**
- * The position that the files have without the open transaction. `unknown`: a call failed, or none was made yet; the journal may
- * be ahead. `committed`: both files have the same last entry. `pending`: the index's transaction is open with entries that the
+ * How far both files are without the open transaction. `unknown`: a call failed, or none was made yet; the journal may be
+ * ahead. `committed`: both files have the same last entry. `pending`: the index's transaction is open with entries that the
  * journal has committed.
  */
 type Base = 'unknown' | 'committed' | 'pending';
@@ -110,10 +110,10 @@ interface WriterOptions {
   router: Pick<EventRouter, 'apply' | 'store'>;
   commands: Pick<EntryCommands, 'apply' | 'propose'>;
   /**
-   * Returns the commands that must be entries before an event or a command of this host, in the open transaction. The writer
+   * Returns commands that must become entries before an event or command of this host, in the open transaction. The writer
    * applies and appends them together with it.
    * @param of the event and its payload; null for a command
-   * @throws as the event
+   * @throws the same errors as the event
    */
   first: (of: { event: ReceivedEvent; payload: EventPayload } | null) => readonly EntryCommand[];
   listeners: readonly TransactionListener[];
@@ -137,9 +137,12 @@ interface WriterOptions {
  */
 export type Durability = 'each' | 'group' | 'end';
 
-/** An event or a command of this host, which becomes the next entry; or the next entry of a log. */
+/** An event or a command of this host, which becomes the next entry; or the next entry of a shared or restored log. */
 export type Change =
-  /** `isShared`: whether other hosts append to the log, too. A single host's node repeats an event at once, before any other. */
+  /**
+   * `isShared`: whether other hosts append to the log, too. Without them, the node repeats an event before it sends another
+   * one.
+   */
   | { event: ReceivedEvent; isShared?: boolean }
   /** `receivedAt` in Unix microseconds. */
   | { command: SentCommand; receivedAt: number; clock: Pick<Clock, 'monotonic'> }
@@ -147,21 +150,21 @@ export type Change =
 
 /** The outcome of a change. */
 export interface Submitted {
-  /** What the command's function returned, or whether the work in batches is done. */
+  /** The result of the command's function; for a batched command, whether its work is done. */
   result: unknown;
-  /** Whether it became an entry of the log. A change that has no effect doesn't. */
+  /** Whether it became an entry of the log; false if it had no effect. */
   isAppended: boolean;
 }
 
 /** The payload of an event. */
 type EventPayload = Parameters<EventRouter['apply']>[0];
 
-/** A change that was applied in the open transaction, and isn't appended yet. */
+/** A change that is applied in the open transaction but not yet appended. */
 interface AppliedChange {
   result: unknown;
-  /** The commands that become entries before its own. */
+  /** Commands that become entries before the change's entry. */
   first: readonly ReceivedEvent[];
-  /** The event that becomes its own entry; null if it had no effect. */
+  /** The event that becomes the change's entry; null if it had no effect. */
   event: ReceivedEvent | null;
   /** How the chain changed; null if it didn't. */
   applied: Applied | null;
@@ -188,35 +191,38 @@ function blockLines({ change }: Applied): IngestEvent[] {
 }
 
 export class Writer {
-  /** The order of all writes, where not only the node's events are written. */
+  /** The order of all writes, if the process writes more than the node's events. */
   readonly queue = new WriterQueue();
   readonly #options: WriterOptions;
   #base: Base = 'unknown';
   /** Whether a transaction is open on both files. */
   #isOpen = false;
-  /** Number of transactions that were opened, or whose changes were lost. */
+  /** Counts transactions that were opened or whose changes were lost. */
   #changes = 0;
-  /** Whether the open transaction of the index has all rows that are in memory until its commit. */
+  /** Whether the open transaction of the index includes all rows that were buffered in memory. */
   #isStored = false;
-  /** Whether to wait for a lock of another process. The wait blocks this thread, so there is only one until the lock is free. */
+  /**
+   * Whether to wait for a lock of another process. The wait blocks this thread, so the writer waits only once until the lock
+   * is free.
+   */
   #isPatient = true;
-  /** The last entry that the index's open transaction has; null until it is read. */
+  /** The last entry in the index's open transaction; null until it is read. */
   #position: Head | null = null;
   #committedPosition: Head | null = null;
-  /** The last entry: a node that missed the answer sends the event again. */
+  /** The last event. A node that missed the response sends it again. */
   readonly #last = lastEvent();
 
   // The open transaction.
   /** Its entries. */
   #entries: NewEntry[] = [];
-  /** The log lines of its entries, which are written once the entries are durable. */
+  /** Log lines of its entries. They are written when the entries are durable. */
   #lines: IngestEvent[] = [];
-  /** Whether it has the progress of a source. */
+  /** Whether it stores the position of a source. */
   #hasProgress = false;
 
   /** Bytes of the pending group. */
   #bytes = 0;
-  /** When the pending group is committed; null if each event has a separate commit. */
+  /** Timer for the commit of the pending group; null if each event has a separate commit. */
   readonly #timer: GroupTimer | null;
 
   /** Number of the journal's last entry that is applied. */
@@ -247,9 +253,8 @@ export class Writer {
   }
 
   /**
-   * Makes the index's connection show everything that was acknowledged, and nothing else: writes the rows of the pending group
-   * that are in memory until its commit.
-   * @returns false if that isn't possible: a transaction is open besides that of the pending group, or the store fails
+   * Makes the index's connection show exactly the acknowledged entries: writes buffered rows of the pending group.
+   * @returns false if that isn't possible, because another transaction is open or the store fails
    */
   makeReadable(): boolean {
     if (this.#isOpen || this.#base === 'unknown') return false;
@@ -264,7 +269,7 @@ export class Writer {
     }
   }
 
-  /** A number that changes before the content of the index's connection does. */
+  /** Returns a number that changes before the content of the index's connection changes. */
   changes(): number {
     return this.#changes;
   }
@@ -282,12 +287,12 @@ export class Writer {
    * Applies a change and appends its entry to the journal. A change without effect is not appended. If it fails, nothing has
    * changed, and the entries before it stay applied, unless the store fails.
    * @param isLive whether its changes are pushed to subscribers
-   * @throws PayloadError if an event can't be read, UnknownParentError if its parent must come first, the error of a command's
-   *   function; ForeignEntryError, InapplicableEntryError; StoreUnavailableError if it could not be written: then all entries
-   *   that aren't durable must be applied again
+   * @throws PayloadError if an event can't be parsed, UnknownParentError if its parent must come first, the error of a
+   *   command's function; ForeignEntryError, InapplicableEntryError; StoreUnavailableError if it could not be written: then
+   *   all entries that aren't durable must be applied again
    */
   apply(change: Change, durability: Durability, isLive = true): Submitted {
-    // Read before the transaction, which an unreadable event then leaves as it is.
+    // The payload is read before the transaction starts, so an unreadable event doesn't affect the transaction.
     const apply = this.#reading(change, isLive);
     this.#begin();
     const { result, first, event, applied } = this.#inTransaction(isLive, apply);
@@ -296,7 +301,7 @@ export class Writer {
       this.#append(event, 'entry' in change ? headOf(change.entry) : undefined);
       if (applied !== null) this.#lines.push(...blockLines(applied));
     } else if (first.length > 0) {
-      // Without the change, these commands don't become entries either.
+      // The change had no effect, so these commands don't become entries either.
       this.#takeBack(isLive);
     }
     if ('event' in change) this.#saveSourcePosition(change.event);
@@ -305,12 +310,12 @@ export class Writer {
   }
 
   /**
-   * Accepts an event of a single host's node. When this returns, the event is in the journal, which is the log, and on the disk.
-   * @throws as `apply`
+   * Accepts an event of a single host's node. When this returns, the event is in the journal and on disk.
+   * @throws the same errors as `apply`
    */
   receive(event: ReceivedEvent): Outcome {
     const durability = this.#timer === null ? 'each' : 'group';
-    // Entries that only the journal has are applied first, so that a repeated event is recognised.
+    // Applies entries that only the journal has first, so that it recognises a repeated event.
     this.recover();
     if (!this.#last.is(event)) return this.apply({ event }, durability).isAppended ? 'applied' : 'repeated';
     this.#saveSourcePosition(event);
@@ -320,10 +325,10 @@ export class Writer {
 
   /**
    * Applies entries of a log in one transaction, and skips entries that the host already has.
-   * @param durability of all of them, once the last one is applied
+   * @param durability durability of all entries, after the last one is applied
    * @param isLive whether their changes are pushed to subscribers
    * @param turn yields to other work between two entries
-   * @throws ForeignEntryError, InapplicableEntryError; then those before it are applied
+   * @throws ForeignEntryError, InapplicableEntryError; then the entries before it are applied
    * @throws StoreUnavailableError; then none of them is applied
    */
   async follow(
@@ -371,7 +376,10 @@ export class Writer {
     };
   }
 
-  /** Whether an event is among the newest entries. Most repeated events have no effect; others must be looked for. */
+  /**
+   * Returns whether one of the newest entries has the same event. Most repeated events have no effect anyway. Events that the
+   * index ignores are searched in the journal.
+   */
   #isRepeated(event: ReceivedEvent, payload: EventPayload): boolean {
     if (this.#last.is(event)) return true;
     return payload.kind === 'other' && this.#options.journal.holdsAfter(this.position().id - LOOK_BACK, event);
@@ -383,7 +391,7 @@ export class Writer {
     const isNext = entry.id === id + 1 && sameChain(nextChain(chain, entry), entry.chain);
     if (!isNext) throw new ForeignEntryError(entry.id, id);
     try {
-      // An entry that changes nothing (it may have, before a fix of this program) has its number all the same.
+      // An entry without effect keeps its number. An earlier version of this program may have given it an effect.
       return { result: null, first: [], event: entry, applied: this.#applyEntry(entry, isLive) };
     } catch (cause) {
       throw isOfTheEntry(entry, cause) ? new InapplicableEntryError(entry.id, { cause }) : cause;
@@ -431,7 +439,7 @@ export class Writer {
     this.#entries.push({ ...head, event: event instanceof PreparedEvent ? event.unread : event });
   }
 
-  /** Writes how far the source of an event is read. */
+  /** Stores how far the source of an event is read. */
   #saveSourcePosition({ read }: ReceivedEvent): void {
     if (read !== undefined) this.setImported(read.source, read.upTo);
   }
@@ -446,8 +454,8 @@ export class Writer {
   // ── Entries that only the journal has ──
 
   /**
-   * Applies entries of the journal that were read ahead, in groups; for a new index. The last group is committed by `catchUp`.
-   * @throws OperatorError if one doesn't follow the one before, StoreUnavailableError
+   * Applies entries that were read ahead from the journal, in groups; for a new index. `catchUp` commits the last group.
+   * @throws OperatorError if an entry doesn't follow the one before, StoreUnavailableError
    */
   replay(entries: Iterable<PreparedEntry>): void {
     this.#guarded(() => {
@@ -457,8 +465,8 @@ export class Writer {
   }
 
   /**
-   * Applies the entries that the journal has and the index lacks, whatever `upTo` says, and those that another process appends
-   * meanwhile; for an index that is made beside a server.
+   * Applies all entries that the journal has and the index lacks, regardless of `upTo`, including those that another process
+   * appends during the call. Used for an index that is rebuilt while a server runs.
    * @throws StoreUnavailableError
    */
   catchUp(): void {
@@ -481,7 +489,7 @@ export class Writer {
       if (this.#base === 'pending') this.#commitIndex();
       log({ event: 'journal_replayed', events: end - first });
     }
-    // A commit that was reported as failed may be durable: the node then sends an event that is known.
+    // A commit that failed may still be durable. The node then repeats an event that the journal has.
     this.#last.note(journal.read(end));
     this.#committed();
   }
@@ -504,11 +512,11 @@ export class Writer {
     }
   }
 
-  // ── What is no entry ──
+  // ── Writes that aren't entries ──
 
   /**
-   * Writes to a local table, which is no function of the log, all or nothing.
-   * @throws what `work` throws, StoreUnavailableError
+   * Writes to a local table, which isn't derived from the log, all or nothing.
+   * @throws errors of `work`, StoreUnavailableError
    */
   local<T>(work: () => T): T {
     if (this.#isOpen) throw new Error('a transaction is open');
@@ -539,20 +547,20 @@ export class Writer {
 
   // ── The transaction ──
 
-  /** Makes everything that was applied durable and readable. @throws StoreUnavailableError */
+  /** Makes all applied changes durable and readable. @throws StoreUnavailableError */
   commit(): void {
     this.#settle('each');
     this.#commitPending();
   }
 
-  /** Makes everything that was applied durable. Readers may not see it before `commit`. @throws StoreUnavailableError */
+  /** Makes all applied changes durable. Readers may not see them before `commit`. @throws StoreUnavailableError */
   commitToJournal(): void {
     this.#settle('group');
   }
 
   /**
-   * Commits the pending group, so that others can read it. A failure is noted in the writer's health: the entries are replayed
-   * from the journal later, and readers see what was committed before.
+   * Commits the pending group, so that other connections can read it. If the commit fails, the writer's health records it:
+   * readers see the earlier state, and the entries are replayed from the journal later.
    */
   publish(): void {
     this.#timer?.end();
@@ -616,11 +624,11 @@ export class Writer {
     const { health } = this.#options;
     this.#guarded(() => {
       this.#requireOpen();
-      // The journal first: a lost commit of the index can be replayed from it.
+      // The journal first: if the commit of the index is lost, the journal replays it.
       this.#commitJournal();
       this.#commitIndex();
     });
-    // Not in `local`: a small write may find room on a disk that is too full for events.
+    // `local` doesn't call this: a small write may fit on a disk that is too full for events.
     health.succeeded();
     this.#noteDurable();
     this.#committed();
@@ -631,7 +639,7 @@ export class Writer {
    * @throws StoreUnavailableError; then it is rolled back, or in the journal
    */
   #commitGroup(): void {
-    // While writes fail, each event tries a whole commit.
+    // While writes fail, each event tries a full commit.
     if (this.#timer !== null && this.#options.health.failing() !== null) {
       this.#commitBoth();
       return;
@@ -667,8 +675,8 @@ export class Writer {
   }
 
   /**
-   * Notes that the index's transaction isn't as the writer left it: a reader failed between two calls of the writer, and SQLite
-   * ended the pending transaction, or the reader's own one could not be ended. Pending entries are replayed from the journal.
+   * Detects that the index's transaction changed between two calls of the writer: a reader failed and SQLite ended the
+   * pending transaction, or the reader's transaction could not be ended. Pending entries are replayed from the journal.
    */
   #noteLoss(): void {
     if (this.#isOpen || this.#base === 'unknown') return;
@@ -677,7 +685,10 @@ export class Writer {
     this.#forget();
   }
 
-  /** Requires an open transaction, as other code ran since it was opened. @throws StoreUnavailableError if SQLite ended it */
+  /**
+   * Requires an open transaction, because other code has run since it was opened.
+   * @throws StoreUnavailableError if SQLite ended it
+   */
   #requireOpen(): void {
     const { index, journal } = this.#options;
     if (index.inTransaction && journal.inTransaction()) return;
@@ -695,8 +706,8 @@ export class Writer {
   }
 
   /**
-   * Runs `work` in the open transaction. If it throws, the entries before stay applied, unless the store fails.
-   * @throws what `work` throws, StoreUnavailableError
+   * Runs `work` in the open transaction. If it throws, the earlier entries stay applied, unless the store fails.
+   * @throws errors of `work`, StoreUnavailableError
    */
   #inTransaction<T>(isLive: boolean, work: () => T): T {
     try {
@@ -709,8 +720,8 @@ export class Writer {
   }
 
   /**
-   * Takes back what was applied after the last entry of the open transaction: rolls it back, and applies its entries again. That
-   * costs less than a savepoint before each entry.
+   * Undoes changes after the last entry of the open transaction: rolls the transaction back, and applies its entries again.
+   * That costs less than a savepoint before each entry.
    */
   #takeBack(isLive: boolean): void {
     const entries = this.#entries;
@@ -724,7 +735,9 @@ export class Writer {
     }
   }
 
-  /** Runs a part of a transaction; if it throws, the transaction is rolled back and both files count as unknown. */
+  /**
+   * Runs a part of a transaction. If it throws, the transaction is rolled back and the state of both files counts as unknown.
+   */
   #guarded<T>(part: () => T): T {
     try {
       return part();
@@ -778,7 +791,7 @@ export class Writer {
     else this.#timer.measured(commit);
   }
 
-  /** Writes the rows that are in memory until the commit. */
+  /** Writes the rows that are buffered until the commit. */
   #storeRows(): void {
     const { router, indexPosition } = this.#options;
     router.store();
@@ -791,7 +804,7 @@ export class Writer {
     this.#options.journal.rollback();
   }
 
-  /** Notes that the entries of the open transaction are in the journal. */
+  /** Records that the entries of the open transaction are in the journal, and writes their log lines. */
   #noteDurable(): void {
     const newest = this.#entries.at(-1);
     if (newest !== undefined) this.#last.note(newest.event);
@@ -835,7 +848,7 @@ export class Writer {
   }
 }
 
-/** The entries up to the one with a number. */
+/** Yields the entries up to the entry with a number. */
 function* entriesUpTo(entries: Iterable<Entry>, last: number): Generator<Entry> {
   for (const entry of entries) {
     yield entry;
@@ -854,7 +867,7 @@ const hashOf = (text: string): bigint => Bun.hash(text) as bigint;
 function lastEvent() {
   let last: { path: string; length: number; hash: bigint } | null = null;
   return {
-    /** Whether an event is the one that was noted last. */
+    /** Returns whether an event equals the last noted event. */
     is: ({ path, text }: SentEvent): boolean =>
       last !== null && path === last.path && text.length === last.length && hashOf(text) === last.hash,
 
