@@ -188,14 +188,14 @@ describe('the commands', () => {
     const both = join(folder.path, 'both');
     cpSync(path, both, { recursive: true });
     const backup = await stackside('backup', `${both}/${IDENTITY}`, '--data', source.path);
-    expect([backup.code, backup.stdout]).toEqual([0, expect.stringContaining('No archive holds keys')]);
+    expect([backup.code, backup.stdout]).toEqual([0, expect.stringContaining('Archives contain no keys')]);
     const at = (name: string) => join(folder.path, name);
     const whole = await stackside('restore', both, '--data', at('of-backup'));
     expect(whole.code).toBe(0);
     expect(journalRows(at('of-backup'))).toEqual(journalRows(source.path));
     const named = await stackside('restore', `${both}/${IDENTITY}`, '--data', at('of-archive'), '--until-entry', '3');
     expect(named.stdout).toMatch(
-      /: height 0, entry 4\nEntry 4 gives the log a new identity, [0-9a-f]{32}: archive it .*\n.*No archive holds keys/,
+      /: height 0, entry 4\nEntry 4 gives the log a new identity, [0-9a-f]{32}: archive it .*\n.*Archives contain no keys/,
     );
   });
 

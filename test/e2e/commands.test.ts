@@ -34,7 +34,7 @@ test('stackside status --upgrade names both files, and reports that there is not
   const { code, stdout } = await stackside('status', '--upgrade', '--data', at('data'));
   expect([code, stdout.split('\n').map((line) => line.split(/[:(]/)[0]?.replace(/[\d.]+/g, 'N'))]).toEqual([
     0,
-    ['program  stackside vN ', 'index    N MB', 'journal  N KB', '', 'Nothing is to be done first', ''],
+    ['program  stackside vN ', 'index    N MB', 'journal  N KB', '', 'You only need to restart', ''],
   ]);
 });
 
@@ -179,7 +179,9 @@ test('stackside restore makes a data directory from a backup', async () => {
   const made = await stackside('backup', at('backup'), '--data', at('data'));
   expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('base of height 12, entry ')]);
   const keys = ['admin.key', 'secrets.key'];
-  expect(made.stdout).toContain(`No archive holds keys: keep ${keys.join(' and ')} of ${at('data')} elsewhere.`);
+  expect(made.stdout).toContain(
+    `Archives contain no keys: keep copies of ${keys.join(' and ')} of ${at('data')} elsewhere.`,
+  );
   const brought = await stackside('restore', at('backup'), '--data', at('restored'));
   expect([brought.code, brought.stdout]).toEqual([0, expect.stringContaining('height 12')]);
   expect(brought.stdout).toContain(`put ${keys.join(' and ')} of the old server into ${at('restored')}`);

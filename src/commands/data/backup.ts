@@ -42,7 +42,7 @@ export async function runBackup(settings: SettingsOf<'backup'>, given: string, i
   progress.done();
   process.stdout.write(backupText(place.location, backup));
   if (signer === null) {
-    process.stdout.write(`No archive holds keys: keep ${KEYS.join(' and ')} of ${directory} elsewhere.\n`);
+    process.stdout.write(`Archives contain no keys: keep copies of ${KEYS.join(' and ')} of ${directory} elsewhere.\n`);
     return;
   }
   process.stdout.write(
@@ -64,7 +64,7 @@ export async function runRestore(
   });
   process.stdout.write(await restoreFromArchive(settings, archive, choice));
   process.stdout.write(
-    `No archive holds keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
-      `Without ${SECRETS_KEY}, deliveries of consumers with a signing secret wait until they make a new one.\n`,
+    `Archives contain no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
+      `Without ${SECRETS_KEY}, deliveries that need a signature wait until each consumer creates a new secret.\n`,
   );
 }

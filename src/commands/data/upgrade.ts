@@ -47,11 +47,11 @@ function fateText(what: string, { version, known, fate }: FilePlan): string {
 function dutyText({ duty, journal }: UpgradeReport): string {
   switch (duty) {
     case 'none':
-      return 'Nothing is to be done first: stop the old program, and start this one.';
+      return 'You only need to restart: stop the old program, and start this one.';
     case 'newer-program':
       return journal?.fate === 'newer'
         ? 'Run the newer program, or restore an archive with this one.'
-        : 'Run the newer program, or make an index of this one from the journal: stackside rebuild.';
+        : 'Run the newer program, or run stackside rebuild with this one.';
     case 'import':
       return 'Run stackside export with the executable that made the files, and stackside import into a new directory with this one.';
   }
