@@ -9,7 +9,8 @@
 --   Token balances       token_changes, ft_balances, nft_instances, nft_holdings, asset_totals
 --   Token metadata       token_contracts, tokens, token_events, token_jobs
 --   Search               name_parts
---   Names (BNS)          namespaces, namespace_prices, name_operations, names
+--   Names (BNS)          namespaces, namespace_prices, name_operations, names, bns_names, bns_namespaces,
+--                        bns_primary_names
 --   Locks and rewards    stx_locks, miner_rewards
 --   Stacking (to pox-4)  stacking_events, delegations, stacking_terms, cycle_stackers, reward_cycles,
 --                        cycle_signers
@@ -628,6 +629,53 @@ CREATE TABLE names (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX names_active ON names (name) WHERE active = 1;
 CREATE INDEX names_active_by_namespace ON names (namespace, name) WHERE active = 1;
+
+-- One row per operation on a name of a contract named BNS-V2 (chain/bns-v2.ts).
+CREATE TABLE bns_names (
+  contract_id    INTEGER NOT NULL,
+  -- number of the name's token. A name that is registered again after a burn has another number.
+  bns_id         INTEGER NOT NULL,
+  position       INTEGER NOT NULL,
+  -- index of the event that reports the operation
+  event_index    INTEGER NOT NULL,
+  -- 1 new, 2 airdrop, 3 transfer, 4 renewal, 5 burn
+  operation      INTEGER NOT NULL,
+  -- full name: alice.btc
+  name           TEXT NOT NULL,
+  namespace      TEXT NOT NULL,
+  -- Bitcoin height at which the name must be renewed, at most 2^31 - 1; 0 if it has none; null if it was not printed
+  renewal_height INTEGER,
+  -- 1 if this is the token's last operation, and not a burn
+  current        INTEGER NOT NULL,
+  PRIMARY KEY (contract_id, bns_id, position, event_index)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX bns_names_current ON bns_names (contract_id, name, bns_id) WHERE current = 1;
+CREATE INDEX bns_names_by_namespace ON bns_names (contract_id, namespace, name, bns_id) WHERE current = 1;
+
+-- One row per print of a namespace by a contract named BNS-V2. The last row applies.
+CREATE TABLE bns_namespaces (
+  contract_id INTEGER NOT NULL,
+  namespace   TEXT NOT NULL,
+  position    INTEGER NOT NULL,
+  event_index INTEGER NOT NULL,
+  -- Bitcoin blocks until a name must be renewed, at most 2^31 - 1; 0 if names never expire
+  lifetime    INTEGER NOT NULL,
+  -- Bitcoin height; null before the launch
+  launched_at INTEGER,
+  PRIMARY KEY (contract_id, namespace, position, event_index)
+) STRICT, WITHOUT ROWID;
+
+-- One row per change of a principal's primary name in a contract named BNS-V2. The last row applies.
+CREATE TABLE bns_primary_names (
+  contract_id  INTEGER NOT NULL,
+  principal_id INTEGER NOT NULL,
+  position     INTEGER NOT NULL,
+  -- index of the event; number of the transaction's events for a call without an event
+  event_index  INTEGER NOT NULL,
+  -- number of the token; null if the principal no longer has a primary name
+  bns_id       INTEGER,
+  PRIMARY KEY (contract_id, principal_id, position, event_index)
+) STRICT, WITHOUT ROWID;
 
 -------------------------------------------------------------------------------------------------------- locks and rewards
 

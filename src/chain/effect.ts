@@ -1,5 +1,6 @@
 /** The smallest changes of the canonical tables. */
 import type { Block, ChainEvent, ChainTransaction, Microblock, MinerReward, RewardSet } from './block.ts';
+import type { BnsChange } from './bns-v2.ts';
 import type { MemoTransfer } from './memo-transfers.ts';
 import type { NameOperation, PriceFunction } from './name-system.ts';
 import type { StackingLock } from './pox/reading.ts';
@@ -113,6 +114,8 @@ export type Effect =
   /** A namespace was launched; `lifetime` is in blocks. */
   | { kind: 'namespace'; sign: Sign; position: number; index: number; namespace: string; lifetime: number }
   | { kind: 'namespace_price'; sign: Sign; position: number; index: number; namespace: string; price: PriceFunction }
+  /** A change of the second name system; several changes may have one event. */
+  | { kind: 'bns'; sign: Sign; position: number; index: number; contract: string; change: BnsChange }
   /** A token contract was deployed. */
   | { kind: 'token_contract'; sign: Sign; position: number; contract: string; token: TokenContract }
   /** A token was minted, for the first time or again. */

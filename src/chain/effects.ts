@@ -4,6 +4,7 @@
  * reorg. Only block 0 is reverted in another way: by emptying the tables.
  */
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
+import { bnsChangeOfCall, bnsChangesOf } from './bns-v2.ts';
 import { dayOf } from './day.ts';
 import type { AccountMove, Effect, Involvement, UnknownKind } from './effect.ts';
 import { involvementsOf } from './involvements.ts';
@@ -109,6 +110,7 @@ export function* effectsOf(block: Block, portions = PORTIONS): Generator<Effect>
     supply += minted(transaction);
     for (const effect of tokens.add(transaction, position)) tokenEffects.push(effect);
     yield* nameEffects(transaction, position);
+    yield* bnsEffects(transaction, position);
     yield* metadataEffects(transaction, position);
   }
   for (const [index, reward] of block.minerRewards.entries()) {
@@ -365,6 +367,20 @@ function nameEffects(transaction: ChainTransaction, position: number): Effect[] 
   const change = unprintedChange(transaction);
   if (change !== null) effects.push(...effectsOfChange(change, position, events.length));
   return effects;
+}
+
+/** Generates the effects of a transaction on the second name system, in the order of its events. */
+function* bnsEffects(transaction: ChainTransaction, position: number): Generator<Effect> {
+  const { events } = transaction;
+  for (const [index, event] of events.entries()) {
+    const found = bnsChangesOf(event);
+    if (found === null) continue;
+    for (const change of found.changes) {
+      yield { kind: 'bns', sign: 1, position, index, contract: found.contract, change };
+    }
+  }
+  const called = bnsChangeOfCall(transaction);
+  if (called !== null) yield { kind: 'bns', sign: 1, position, index: events.length, ...called };
 }
 
 /** Generates the effects of a transaction on token contracts, and on their NFTs and semi-fungible tokens. */

@@ -1,6 +1,7 @@
 /** Settings of the API, and of the realtime connections that blocks and transactions are pushed to. */
 import { Type } from '@sinclair/typebox';
 import { utcMicroseconds } from '../base/utc-time.ts';
+import { BNS_CONTRACT_PATTERN } from '../chain/bns-v2.ts';
 import { parseNetworks } from '../http/client-address.ts';
 import { MAX_PER_MINUTE } from '../http/rate-limit.ts';
 import { group, integer, port, servers, setting, textOrNone, withoutScheme, yesOrNo } from './setting.ts';
@@ -78,6 +79,15 @@ export const apiSettings = group('API', {
     show: (until) => (typeof until === 'number' ? new Date(until).toISOString() : until ? 'on' : 'off'),
     help: 'Serve deprecated routes: always, never (they return 410), or until a date',
     accepts: 'on, off, or a date such as 2027-06-30 or 2027-06-30T12:00:00Z',
+  }),
+  namesContract: setting({
+    commands: servers,
+    flag: '--names-contract <id>',
+    variables: ['STACKSIDE_NAMES_CONTRACT'],
+    type: Type.Union([Type.Null(), Type.String({ pattern: BNS_CONTRACT_PATTERN })], { default: null }),
+    absent: "the network's",
+    help: 'Contract BNS-V2 that the API reads names from',
+    accepts: 'the identifier of a contract named BNS-V2',
   }),
 });
 

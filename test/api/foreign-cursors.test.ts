@@ -72,6 +72,7 @@ const values: Readonly<Record<string, readonly [string, string]>> = {
   to_time: ['8', '9'],
   day: ['2026-11-23', '2026-11-24'],
   namespace: ['btc', 'id'],
+  prefix: ['a', 'b'],
   uuid: ['01234567-89ab-cdef-0123-456789abcdef', '01234567-89ab-cdef-0123-456789abcdee'],
 };
 /** Parameters that control how a list is read, or that filter a list whose cursors are plain numbers. */

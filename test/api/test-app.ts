@@ -1,7 +1,7 @@
 /** The application over the sample chain or over a test's index, without a server. */
 import { systemClock } from '../../src/base/clock.ts';
 import { TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
-import { createApp } from '../../src/commands/serve/app.ts';
+import { type ApiOptions, createApp } from '../../src/commands/serve/app.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { versionText } from '../../src/http/respond.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
@@ -31,7 +31,7 @@ export const failingIndex = (error: Error): Snapshots =>
   });
 
 /** The application over an index, and its log. */
-export function testApp(snapshots: Snapshots = sampleIndex()) {
+export function testApp(snapshots: Snapshots = sampleIndex(), options: Partial<ApiOptions> = {}) {
   const logged: ApiEvent[] = [];
   const app = createApp({
     snapshots,
@@ -39,6 +39,7 @@ export function testApp(snapshots: Snapshots = sampleIndex()) {
     log: (event) => logged.push(event),
     checkResponses: true,
     clock: { ...systemClock, now: () => NOW },
+    ...options,
   });
   const request = (path: string, init?: RequestInit): Promise<Response> =>
     Promise.resolve(app.handle(new Request(`http://localhost${path}`, init)));

@@ -22,7 +22,9 @@ interface Chance {
 
 /** Lists that are too dear to count. */
 const isUncounted = (target: string): boolean =>
-  /^\/stackside\/v1\/(tokens\/ft\/[^/]+\/transfers|transactions|contracts|tokens\/n?ft|names|forks)\?/.test(target);
+  /^\/stackside\/v1\/(tokens\/ft\/[^/]+\/transfers|transactions|contracts|tokens\/n?ft|names|names\/bns-v2|forks)\?/.test(
+    target,
+  );
 
 /** A list during a walk, and the rows that were shown since the walk last turned. */
 class Walk {

@@ -186,6 +186,9 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'checkpoints of accounts and their tokens': other('account_checkpoints', 'events'),
   'names and namespaces against events and calls': other('name_operations', 'operation'),
   'last operation of each name': other('names', 'event_index'),
+  'names of BNS-V2 against events and calls': run(
+    'INSERT INTO bns_primary_names SELECT min(id), min(id), 1, 0, 1 FROM principals',
+  ),
   'contracts of tokens against their interfaces': longer('token_contracts', 'address'),
   'contracts and tokens of each family': run('UPDATE counters SET count = count + 1 WHERE kind = 5'),
   'work for tokens by kind and state': run('UPDATE counters SET count = count + 1 WHERE kind = 3'),

@@ -1,27 +1,20 @@
 /** Several principals or transactions in one request, from one snapshot, in the forms of v3. Stackside's own routes. */
-import { type StaticDecode, type TSchema, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { requireWholeHistory, withUntouched } from '../../http/history.ts';
 import { listOf } from '../../http/pagination.ts';
-import { textReader } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
-import type { Reader } from '../../store/read/index-reader.ts';
-import { AssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
+import { AssetParameter, TxId } from '../shared/parameters.ts';
+import { listField, MAX_SUBJECTS, ResultsAtTip, readPrincipals, texts, tipOf } from '../shared/subjects.ts';
 import { Decimals, TokenSymbol, unitOf } from '../shared/unit.ts';
-import { Hash, Height, nullable, words } from '../shared/values.ts';
+import { Hash, nullable, words } from '../shared/values.ts';
 import { StxBalance, stxBalance } from './principals.ts';
 import { FtBalance, ftBalance } from './tokens.ts';
 import { FoundTransaction, fullTransaction, includable } from './transaction.ts';
 
 const tag = 'Stackside';
-const MAX_SUBJECTS = 50;
 const MAX_TOKENS = 20;
 
-/** Schema of a list with the tip of its snapshot. */
-const ResultsAtTip = Type.Object(
-  { block_height: nullable(Height), index_block_hash: nullable(Hash) },
-  { $id: 'ResultsAtTip' },
-);
 const MeasuredFtBalance = Type.Object(
   { ...FtBalance.properties, symbol: nullable(TokenSymbol), decimals: nullable(Decimals) },
   { $id: 'MeasuredFtBalance' },
@@ -35,24 +28,8 @@ const AskedTransaction = Type.Object(
   { $id: 'AskedTransaction' },
 );
 
-function tipOf(read: Reader) {
-  const tip = read.chain.tip();
-  return { block_height: tip?.height ?? null, index_block_hash: tip === null ? null : toHex(tip.indexBlockHash) };
-}
-
-/** Creates a decoder of a list in a body. Its items have the form of parameters; an invalid one throws a ParameterError. */
-function listField<S extends TSchema>(name: string, item: S) {
-  const read = textReader(item);
-  return (texts: readonly string[]) =>
-    texts.map((text, index) => read(text, { location: 'body', path: [name, String(index)] }) as StaticDecode<S>);
-}
-
-const readPrincipals = listField('principals', PrincipalParameter);
 const readTokens = listField('fungible_tokens', AssetParameter);
 const readTxIds = listField('tx_ids', TxId);
-
-const texts = (description: string, { minItems = 0, maxItems }: { minItems?: number; maxItems: number }) =>
-  Type.Array(Type.String(), { description, minItems, maxItems });
 
 const balancesOfMany = route({
   method: 'POST',

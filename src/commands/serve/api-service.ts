@@ -103,6 +103,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     askAccount: untouchedAccounts(node, clock),
     prefixes: prefixForwards(settings, via),
     asksAboutTokens: settings.tokenMetadata === 'on',
+    namesContract: settings.namesContract,
     limiter,
     addressOf,
     ...(mainThread === undefined ? {} : { mainThread }),

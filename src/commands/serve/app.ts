@@ -9,6 +9,7 @@ import { names, namesOfAddress, namespaces } from '../../api/names/names.ts';
 import { type Operations, operationRoutes } from '../../api/operations.ts';
 import answers from '../../api/shared/examples/answers.json' with { type: 'json' };
 import { blockSeries } from '../../api/stackside/block-series.ts';
+import { bnsNames } from '../../api/stackside/bns-names.ts';
 import { contractSearch } from '../../api/stackside/contract-search.ts';
 import { directories } from '../../api/stackside/directories.ts';
 import { forks } from '../../api/stackside/forks.ts';
@@ -102,6 +103,8 @@ export interface ApiOptions {
   prefixes?: readonly PrefixForward[];
   /** Whether the server requests token metadata from the node; default: true. */
   asksAboutTokens?: boolean;
+  /** Contract of the second name system; null or undefined for the contract of the network. */
+  namesContract?: string | null;
   /** Null or undefined if this process doesn't write. */
   hooks?: HookApi | null;
   /** The functions of the server that routes for chain changes need. */
@@ -131,6 +134,7 @@ export interface ServerReadings {
  * All routes, by resource, in the order of the reference.
  * @param now the clock, in Unix milliseconds
  * @param server reads the state of the server; null in an API thread
+ * @param namesContract contract of the second name system; null for the contract of the network
  */
 export const resources = (
   version: string,
@@ -138,6 +142,7 @@ export const resources = (
   faucets: Faucets,
   server: ServerReadings | null = null,
   asksAboutTokens = true,
+  namesContract: string | null = null,
 ): readonly (readonly Route[])[] => [
   status(version),
   statusRedirects,
@@ -187,6 +192,7 @@ export const resources = (
   searches,
   tokenLists,
   directories,
+  bnsNames(namesContract),
   rawTransactions,
   serverStatus(server?.status ?? null),
   serverHistory(server?.history ?? null),
@@ -218,7 +224,8 @@ export function createApp(options: ApiOptions): AnyElysia {
     return answer(request);
   };
   const toMainThread = mainThread === undefined ? null : (request: Request) => passOn(request, mainThread);
-  const families = resources(version, clock.now, faucets, options.server, options.asksAboutTokens).map((routes) =>
+  const { server, asksAboutTokens, namesContract } = options;
+  const families = resources(version, clock.now, faucets, server, asksAboutTokens, namesContract).map((routes) =>
     routes.filter(({ path }) => !isReplaced(path, prefixes)),
   );
   const context: RouteContext = {

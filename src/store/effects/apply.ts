@@ -19,6 +19,7 @@ import {
   minerRewardWriter,
   tallyWriter,
 } from './block-writer.ts';
+import { bnsWriter } from './bns-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 import {
   eventWriter,
@@ -93,6 +94,7 @@ function writersOf(
     ...nftWriters(db, dictionaries, hot),
     ...metadata,
     ...nameWriters(db, dictionaries),
+    bns: bnsWriter(db, dictionaries),
     stacking_print: stackingWriter(db, dictionaries),
     staking: stakingWriter(db, dictionaries),
     unread_print(effect) {
@@ -120,6 +122,7 @@ export const chainTables = [
   ...['events', 'contracts', 'declared_functions', 'memo_transfers', 'stx_locks'],
   ...['accounts', 'account_checkpoints', 'token_checkpoints', 'token_changes', 'ft_balances', 'asset_totals'],
   ...['nft_instances', 'nft_holdings', 'namespaces', 'namespace_prices', 'name_operations', 'names'],
+  ...['bns_names', 'bns_namespaces', 'bns_primary_names'],
   ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'reward_cycles'],
   ...['cycle_signers', 'bonds', 'bond_totals', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
   ...['staking_shares', 'staking_rewards', 'signer_keys', 'value_index_entries', 'unasked_accounts'],

@@ -132,6 +132,9 @@ export const statementsOf = (lists: Readonly<Record<string, Ordered>>): Record<s
 /** The bounds of a list without an end. */
 export const EVERYWHERE: Span = { first: 0, last: Number.MAX_SAFE_INTEGER };
 
+/** Bounds of the first column of a key, which are included: numbers, or texts. */
+type Bounds = Span | { first: string; last: string };
+
 /** Rows of a list, read at once. */
 export interface ListedRows<Row> extends RowSource<Row> {
   rows(key: CursorKey | null, isBackward: boolean, count: number): Row[];
@@ -146,18 +149,19 @@ export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
   const names = key.map(nameOf);
 
   /** The start values for reading: the key's, or the nearest bound's if the key is outside. */
-  function startAt(asked: CursorKey | null, isBackward: boolean, { first, last }: Span): Value[] {
+  function startAt(asked: CursorKey | null, isBackward: boolean, { first, last }: Bounds): Value[] {
     const values: Value[] = key.map(({ form, descends }, index) =>
       asked === null ? forms[form][descends === isBackward ? 'least' : 'greatest'] : forms[form].read(asked, index),
     );
     if (!isEnded) return values;
     const isDown = key[0]!.descends !== isBackward;
-    const isOutside = isDown ? Number(values[0]) > last : Number(values[0]) < first;
+    const start = values[0] as number | string;
+    const isOutside = isDown ? start > last : start < first;
     if (!isOutside) return values;
     return [isDown ? last : first, ...key.slice(1).map(({ form }) => forms[form][isDown ? 'greatest' : 'least'])];
   }
 
-  return (own: readonly Value[], span: Span = EVERYWHERE): ListedRows<Row> => ({
+  return (own: readonly Value[], span: Bounds = EVERYWHERE): ListedRows<Row> => ({
     rows(asked: CursorKey | null, isBackward: boolean, count: number): Row[] {
       if (texts.forward === undefined) {
         if (asked === null) return read('head', ...own, count);

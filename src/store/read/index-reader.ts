@@ -23,6 +23,7 @@ import { stepQueries } from '../queries/blocks/steps.ts';
 import { tenureRewardQueries } from '../queries/blocks/tenures.ts';
 import { wholeBlockQueries } from '../queries/blocks/whole-blocks.ts';
 import { windowQuery } from '../queries/blocks/windows.ts';
+import { bnsNameQueries } from '../queries/bns-names.ts';
 import { changeQueries } from '../queries/changes.ts';
 import { contractLogQueries } from '../queries/contracts/contract-logs.ts';
 import { contractCallSearch, contractLogSearch } from '../queries/contracts/contract-search.ts';
@@ -232,6 +233,8 @@ export function readerOf(
     directories: directoryQueries(db, limits.walkRows),
     /** The name system. Names include their namespace: `alice.btc`. */
     names,
+    /** The second name system, by the identifier of its contract. */
+    bnsNames: bnsNameQueries(db),
     /** Matches for a text, best first. */
     search: searchQueries(db, (name) => names.findSubdomain(name) !== undefined, limits.foundRows),
     /** Chainhooks, for the main thread of a process that writes. */

@@ -3,6 +3,7 @@
  * stored number without a name throws an Error.
  */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../../chain/block.ts';
+import { type BnsOperation, bnsOperations } from '../../chain/bns-v2.ts';
 import { nameOperations } from '../../chain/name-system.ts';
 import type { TokenFamily, UpdateMode } from '../../chain/token-contracts.ts';
 import { UNKNOWN_PAYLOAD } from '../../codec/payload.ts';
@@ -246,6 +247,16 @@ export const storedNameOperation = enumNames(
     number
   >,
 );
+
+/** bns_names.operation. */
+export const storedBnsOperation = enumNames(
+  'bns_names',
+  'operation',
+  Object.fromEntries(bnsOperations.map((name, index) => [name, index + 1])) as Record<BnsOperation, number>,
+);
+
+/** The operation that ends a name of the second name system. */
+export const BNS_BURN = storedBnsOperation.numberOf('burn-name');
 
 /** changes.kind. */
 export const storedChange = enumNames('changes', 'kind', {

@@ -334,6 +334,35 @@ export const namesTable = tableShape('names', ['name'], {
   active: 'integer',
 });
 
+export const bnsNamesTable = tableShape('bns_names', ['contract_id', 'bns_id', 'position', 'event_index'], {
+  contract_id: 'integer',
+  bns_id: 'integer',
+  position: 'integer',
+  event_index: 'integer',
+  operation: 'integer',
+  name: 'text',
+  namespace: 'text',
+  renewal_height: 'integer?',
+  current: 'integer',
+});
+
+export const bnsNamespacesTable = tableShape('bns_namespaces', ['contract_id', 'namespace', 'position', 'event_index'], {
+  contract_id: 'integer',
+  namespace: 'text',
+  position: 'integer',
+  event_index: 'integer',
+  lifetime: 'integer',
+  launched_at: 'integer?',
+});
+
+export const bnsPrimaryNamesTable = tableShape('bns_primary_names', ['contract_id', 'principal_id', 'position', 'event_index'], {
+  contract_id: 'integer',
+  principal_id: 'integer',
+  position: 'integer',
+  event_index: 'integer',
+  bns_id: 'integer?',
+});
+
 export const stxLocksTable = tableShape('stx_locks', ['principal_id', 'position', 'event_index'], {
   principal_id: 'integer',
   position: 'integer',

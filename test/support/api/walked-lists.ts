@@ -27,6 +27,7 @@ import { openSnapshots, type Snapshots } from '../../../src/store/read/snapshots
 import { inserter } from '../../../src/store/rows/table.ts';
 import { hookDeliveriesTable } from '../../../src/store/rows/tables.ts';
 import { type OpenIngest, openNew, received } from '../data/ingest.ts';
+import { bnsOperated } from '../events/bns.ts';
 import {
   alice,
   announcement,
@@ -584,6 +585,13 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
       ...users.map(({ address }) => bonds.register(n, address, `${holder}.manager`, 1_000 + n)),
     ].map(print),
     n === 2 ? stacking(n).map(print) : [],
+    bnsOperated({
+      ...{ label: `name-${n}`, namespace: 'btc', operation: 'new-name', id: n, from: null, to: holder },
+      renewalHeight: 0,
+    }).events.map((event): TypedEvent => {
+      const { type, ...rest } = event as { type: string } & Record<string, object>;
+      return [type, rest[type]!];
+    }),
     operated({ op: 'name-register', name: `name-${n}` }).events.map(
       (event): TypedEvent => ['contract_event', (event as { contract_event: object }).contract_event],
     ),

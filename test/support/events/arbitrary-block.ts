@@ -1,6 +1,7 @@
 /** Blocks of every shape that the store can receive, consistent or not: undoing must not depend on consistent data. */
 import fc from 'fast-check';
 import type { Block, ChainEvent, ChainTransaction, MinerReward } from '../../../src/chain/block.ts';
+import { bnsAsset, bnsOperations, SET_PRIMARY } from '../../../src/chain/bns-v2.ts';
 import { SEND_MANY } from '../../../src/chain/memo-transfers.ts';
 import { nameOperations } from '../../../src/chain/name-system.ts';
 import { clarity, encodeArguments } from '../../../src/codec/clarity-encode.ts';
@@ -10,6 +11,7 @@ import { collectible } from '../../../src/devnet/contracts/collectible.ts';
 import { gems } from '../../../src/devnet/contracts/gems.ts';
 import { token } from '../../../src/devnet/contracts/token.ts';
 import { poxPrints, rewardSets } from './arbitrary-pox.ts';
+import { printedName, printedNamespace } from './bns.ts';
 
 /** Few, so that they meet again in every role. */
 const principals = [
@@ -28,7 +30,8 @@ const decimal = amount.map(String);
 const u64 = fc.oneof(fc.nat(), fc.bigInt({ min: 2n ** 53n, max: 2n ** 63n - 1n }));
 const cost = fc.record({ runtime: u64, readCount: u64, readLength: u64, writeCount: u64, writeLength: u64 });
 const name = fc.constantFrom('token', 'vault');
-const asset = fc.constantFrom(`${principals[3]}::coin`, `${principals[3]}::cat`);
+const bns = `${principals[0]}.BNS-V2`;
+const asset = fc.constantFrom(`${principals[3]}::coin`, `${principals[3]}::cat`, bnsAsset(bns));
 /** Instances of non-fungible tokens: few, so that they change hands. */
 const instance = fc.constantFrom(1, 2, 3).map((id) => clarity.uint(id));
 const height = fc.nat(0xffff_ffff);
@@ -73,7 +76,37 @@ const namespacePrint = fc.record({ lifetime: amount, base: amount }).map(({ life
   }),
 );
 
+const bnsPrint = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({
+        label: fc.constantFrom('alice', 'bob'),
+        namespace: fc.constant('btc'),
+        operation: fc.constantFrom(...bnsOperations),
+        id: fc.constantFrom(1, 2, 3),
+        to: fc.option(principal),
+        renewalHeight: fc.option(fc.constantFrom(0, 500), { nil: undefined }),
+      })
+      .map(({ renewalHeight, ...printed }) =>
+        printedName(renewalHeight === undefined ? printed : { ...printed, renewalHeight }),
+      ),
+  },
+  fc
+    .record({ lifetime: amount, launchedAt: fc.option(fc.nat()) })
+    .map(({ lifetime, launchedAt }) => printedNamespace('btc', lifetime, launchedAt)),
+);
+
 const event: fc.Arbitrary<ChainEvent> = fc.oneof(
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('contract_log' as const),
+      contractId: fc.constant(bns),
+      topic: fc.constant('print'),
+      value: bnsPrint,
+    }),
+  },
   fc.record({
     kind: fc.constant('contract_log' as const),
     contractId: fc.constant(names),
@@ -159,6 +192,13 @@ const payload: fc.Arbitrary<Payload> = fc.oneof(
     contractId: fc.constant(names),
     functionName: fc.constant('name-renewal'),
     functionArgs: fc.constant(renewalArgs),
+  }),
+  fc.record({
+    type: fc.constant('contract_call' as const),
+    typeId: fc.constant(2 as const),
+    contractId: fc.constant(bns),
+    functionName: fc.constant(SET_PRIMARY),
+    functionArgs: instance.map((id) => encodeArguments([id])),
   }),
 );
 

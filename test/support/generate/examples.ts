@@ -19,6 +19,7 @@ import type { TokenCommands } from '../../../src/store/ingest/token-commands.ts'
 import { openSnapshots } from '../../../src/store/read/snapshots.ts';
 import { TOKEN_FAMILY } from '../../../src/store/rows/enums.ts';
 import { ingestOf, openAt, received } from '../data/ingest.ts';
+import { BNS, bnsBlock, bnsLaunched, bnsOperated } from '../events/bns.ts';
 import { alice, transfer } from '../events/handmade.ts';
 import { type Ask, type Candidates, candidatesOf } from './example-candidates.ts';
 import { devnetExamples } from './example-devnet.ts';
@@ -187,6 +188,7 @@ const server: ServerReadings = {
 const bodies: Readonly<Record<string, unknown>> = {
   fetchFeeRate: { transaction: given.raw },
   getBalancesOfPrincipals: { principals: example('principal'), fungible_tokens: example('ft') },
+  getPrimaryNames: { principals: example('principal') },
   getManyTransactions: { tx_ids: example('tx_id') },
 };
 
@@ -277,6 +279,17 @@ async function forkExamples(routes: readonly Route[]): Promise<Examples['answers
   });
 }
 
+const BNS_NAMES = ['getBnsNames', 'getBnsName', 'getBnsNamesOfPrincipal', 'getPrimaryNames'];
+
+/** The examples of the second name system, which the simulated chain lacks. */
+async function bnsExamples(routes: readonly Route[]): Promise<Examples['answers']> {
+  const name = { label: 'alice', namespace: 'btc', operation: 'new-name', id: 1, renewalHeight: 262_901 } as const;
+  const registered = bnsOperated({ ...name, from: null, to: String(example('principal')) }, BNS, 0);
+  const { event } = bnsBlock(null, 'names', bnsLaunched('btc', 262_800, 101), registered);
+  const own = routes.filter(({ detail }) => BNS_NAMES.includes(detail.operationId));
+  return overChain([event], (get) => recorded(own, get, { of: () => undefined, also: () => false }));
+}
+
 /** Records a chain's answer to each operation that isn't deprecated, and values for parameters. */
 export async function recordExamples(): Promise<Examples> {
   const routes = resources(VERSION, () => 0, faucets, server)
@@ -285,11 +298,13 @@ export async function recordExamples(): Promise<Examples> {
   const simulated = [...devnetEvents(chainOptions)].map(received);
   const { values, most } = await overChain(simulated, async (get) => {
     const candidates = await candidatesOf(get);
-    const others = routes.filter(({ detail: { operationId: id } }) => id !== SEMI_FUNGIBLE && !FORKS.includes(id));
+    const elsewhere = [SEMI_FUNGIBLE, ...FORKS, ...BNS_NAMES];
+    const others = routes.filter(({ detail }) => !elsewhere.includes(detail.operationId));
     return { values: candidates.values, most: await recorded(others, get, candidates) };
   });
   const forks = await forkExamples(routes);
-  const answers = { ...most, ...forks, getSftMetadata: await semiFungibleExample(routes) };
+  const names = await bnsExamples(routes);
+  const answers = { ...most, ...forks, ...names, getSftMetadata: await semiFungibleExample(routes) };
   const hooks = await hookExamples(simulated.slice(0, EVENTS_OF_HOOKS), asking, cut, VERSION);
   const devnet = await devnetExamples(asking, cut, VERSION);
   return { values, answers: { ...answers, ...hooks, ...devnet } };

@@ -5,6 +5,7 @@ import type { CheckResult } from '../../../src/store/check/checks.ts';
 import { valueIndexProblems } from '../../../src/store/check/value-indexes.ts';
 import { indexPath } from '../../../src/store/files/database.ts';
 import { addressChecks } from './addresses.ts';
+import { bnsCheck } from './bns-names.ts';
 import { checkpointCheck } from './checkpoints.ts';
 import { copyChecks, countChecks } from './counts.ts';
 import { namePartCheck } from './name-parts.ts';
@@ -24,6 +25,7 @@ export const recounts: readonly Recount[] = [
   ...addressChecks,
   checkpointCheck,
   ...nameChecks,
+  bnsCheck,
   namePartCheck,
   { name: 'decoded values of logs and calls', find: valueIndexProblems },
 ];

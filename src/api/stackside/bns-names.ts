@@ -1,0 +1,167 @@
+/** Names of the second name system (BNS-V2). Stackside's own routes. */
+import { Type } from '@sinclair/typebox';
+import { BNS_CONTRACTS, bnsOperations } from '../../chain/bns-v2.ts';
+import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
+import { toHex } from '../../codec/hex.ts';
+import { notFound } from '../../http/errors.ts';
+import { chainTip } from '../../http/etag.ts';
+import { CursorPage, cursorPage, cursorQuery, listOf, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import { type Route, route } from '../../http/route.ts';
+import type { BnsName } from '../../store/model/bns-name.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
+import { object } from '../shared/fields.ts';
+import { PrincipalParameter } from '../shared/parameters.ts';
+import { MAX_SUBJECTS, ResultsAtTip, readPrincipals, texts, tipOf } from '../shared/subjects.ts';
+import { Hash, Principal, UnixTime, words } from '../shared/values.ts';
+
+const tag = 'Stackside';
+
+const [Name, name] = object<BnsName>()(
+  {
+    name: [Type.String(), ({ name }) => name],
+    token_id: [Type.Integer({ minimum: 0, description: 'Number of the NFT' }), ({ id }) => id],
+    owner: [
+      Type.Union([Principal, Type.Null()], { description: 'Owner of the NFT; null if the contract did not mint it' }),
+      ({ owner }) => owner,
+    ],
+    is_primary: [
+      Type.Boolean({
+        description:
+          'Whether it is the primary name of its owner. A choice by a call from another contract is not visible in events',
+      }),
+      ({ isPrimary }) => isPrimary,
+    ],
+    status: [
+      Type.Unsafe<BnsName['operation']>({ ...words(...bnsOperations), description: 'Topic of the last print' }),
+      ({ operation }) => operation,
+    ],
+    tx_id: [Hash, ({ txId }) => toHex(txId)],
+    block_time: [UnixTime, ({ time }) => time],
+    renewal: [
+      Type.Union(
+        [
+          Type.Object({
+            burn_block_height: Type.Integer({ minimum: 0, description: 'Bitcoin height at which the lease ends' }),
+            has_ended: Type.Boolean({
+              description: 'The owner can renew for 5,000 more Bitcoin blocks before others can take the name',
+            }),
+            expected_time: Type.Integer({ description: 'Unix seconds, at ten minutes for each Bitcoin block' }),
+          }),
+          Type.Null(),
+        ],
+        { description: 'Null for a name that does not expire, or if its namespace is not launched' },
+      ),
+      ({ renewal: of }) =>
+        of === null
+          ? null
+          : { burn_block_height: of.burnBlockHeight, has_ended: of.hasEnded, expected_time: of.expectedTime },
+    ],
+  },
+  { $id: 'BnsName' },
+);
+
+const PrimaryName = Type.Object(
+  {
+    principal: Type.String(),
+    name: Type.Union([Type.String(), Type.Null()], { description: 'Null if the principal has no primary name' }),
+  },
+  { $id: 'PrimaryName' },
+);
+
+const NO_NAME = 'Name not found';
+
+/** Names have lower case only. */
+const Lower = (description: string, maxLength: number, examples: string[]) =>
+  Type.String({ maxLength, description, examples });
+
+/**
+ * The routes of the second name system.
+ * @param chosen identifier of the contract; null for the contract of the network
+ */
+export function bnsNames(chosen: string | null): readonly Route[] {
+  const contractOf = ({ chain }: Reader): string =>
+    chosen ?? BNS_CONTRACTS[networkOf(chain.chainId() ?? TESTNET_CHAIN_ID).kind];
+  return [
+    route({
+      path: '/stackside/v1/names/bns-v2',
+      operationId: 'getBnsNames',
+      summary: 'Directory of BNS-V2 names',
+      description:
+        'Returns the names of BNS-V2 that are not burnt, in their order: all, those of a namespace, or those with a beginning.',
+      tag,
+      query: {
+        namespace: Type.Optional(Lower('Namespace, such as `btc`', 20, ['btc'])),
+        prefix: Type.Optional(Lower('Beginning of the names, in lower case', 69, ['ali'])),
+        ...cursorQuery,
+      },
+      response: UncountedCursorPage(Name),
+      etag: chainTip,
+      history: 'whole',
+      handle: ({ query: { namespace = null, prefix = '', limit, cursor }, read }) => {
+        const list = `bns ${namespace ?? ''} ${prefix}`;
+        const filter = { namespace, prefix };
+        return cursorPage(
+          list,
+          limit,
+          read.bnsNames.list(contractOf(read), filter, limit, pageCursor(list, cursor)),
+          name,
+        );
+      },
+    }),
+    route({
+      path: '/stackside/v1/names/bns-v2/{name}',
+      operationId: 'getBnsName',
+      summary: 'Owner and renewal of a BNS-V2 name',
+      description: 'Returns the owner of a name of BNS-V2, the number of its NFT, and when it must be renewed.',
+      tag,
+      params: { name: Type.String({ description: 'Name with its namespace', examples: ['alice.btc'] }) },
+      response: Name,
+      notFound: NO_NAME,
+      etag: chainTip,
+      history: 'whole',
+      handle: ({ params, read }) => {
+        const found = read.bnsNames.find(contractOf(read), params.name);
+        if (found === undefined) throw notFound(NO_NAME);
+        return name(found);
+      },
+    }),
+    route({
+      path: '/stackside/v1/names/bns-v2/owners/{principal}',
+      operationId: 'getBnsNamesOfPrincipal',
+      summary: 'BNS-V2 names of a principal',
+      description: 'Returns the names of BNS-V2 that a principal owns, oldest NFT first.',
+      tag,
+      params: { principal: PrincipalParameter },
+      query: cursorQuery,
+      response: CursorPage(Name),
+      etag: chainTip,
+      history: 'whole',
+      handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
+        const list = `bns owner ${principal}`;
+        const page = read.bnsNames.ofOwner(contractOf(read), principal, limit, pageCursor(list, cursor));
+        return cursorPage(list, limit, page, name);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/stackside/v1/names/bns-v2/primary',
+      operationId: 'getPrimaryNames',
+      summary: 'Primary names of several principals',
+      description:
+        'Returns the primary names of up to 50 principals in BNS-V2, in the order of the request. All are from one state of the chain.',
+      tag,
+      body: Type.Object(
+        { principals: texts('Standard addresses and contract identifiers', { minItems: 1, maxItems: MAX_SUBJECTS }) },
+        { additionalProperties: false },
+      ),
+      response: listOf(ResultsAtTip, PrimaryName),
+      etag: null,
+      history: 'whole',
+      handle: ({ body, read }) => {
+        const contract = contractOf(read);
+        const one = (principal: string) => ({ principal, name: read.bnsNames.primaryOf(contract, principal) });
+        return { ...tipOf(read), results: readPrincipals(body.principals).map(one) };
+      },
+    }),
+  ];
+}

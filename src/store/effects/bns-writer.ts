@@ -1,0 +1,98 @@
+/** Writes the names, namespaces and primary names of the second name system (chain/bns-v2.ts). */
+import type { Database } from 'bun:sqlite';
+import type { BnsChange, BnsNameChange } from '../../chain/bns-v2.ts';
+import type { EffectOf } from '../../chain/effect.ts';
+import { BNS_BURN, storedBnsOperation } from '../rows/enums.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
+import { table } from '../rows/table.ts';
+import { bnsNamespacesTable, bnsNamesTable, bnsPrimaryNamesTable } from '../rows/tables.ts';
+import type { Dictionaries } from './dictionary.ts';
+
+type LastOperation = Stored<'bns_names', 'position' | 'event_index' | 'operation'>;
+type LastPrimary = Stored<'bns_primary_names', 'bns_id'>;
+
+/** The place of a change. */
+type Place = Stored<'bns_names', 'contract_id' | 'position' | 'event_index'>;
+
+/** Makes the applier of changes to the second name system. */
+export function bnsWriter(db: Database, { principals }: Dictionaries): (effect: EffectOf<'bns'>) => void {
+  const names = table(db, bnsNamesTable);
+  const namespaces = table(db, bnsNamespacesTable);
+  const primaries = table(db, bnsPrimaryNamesTable);
+  const last = prepared<LastOperation, [number, number]>(
+    db,
+    `SELECT position, event_index, operation FROM bns_names WHERE contract_id = ?1 AND bns_id = ?2
+      ORDER BY position DESC, event_index DESC LIMIT 1`,
+  );
+  const mark = db.prepare<null, [number, number, number, number, number]>(
+    'UPDATE bns_names SET current = ?5 WHERE contract_id = ?1 AND bns_id = ?2 AND position = ?3 AND event_index = ?4',
+  );
+  const lastPrimary = prepared<LastPrimary, [number, number]>(
+    db,
+    `SELECT bns_id FROM bns_primary_names WHERE contract_id = ?1 AND principal_id = ?2
+      ORDER BY position DESC, event_index DESC LIMIT 1`,
+  );
+  const removePrimary = db.prepare<null, [number, number, number, number]>(
+    `DELETE FROM bns_primary_names
+      WHERE contract_id = ?1 AND principal_id = ?2 AND position = ?3 AND event_index = ?4`,
+  );
+
+  const isCurrent = (operation: number): 0 | 1 => (operation === BNS_BURN ? 0 : 1);
+
+  function operate(sign: 1 | -1, place: Place, change: BnsNameChange): void {
+    const { id: bns_id, name, namespace, renewalHeight } = change;
+    const operation = storedBnsOperation.numberOf(change.operation);
+    if (sign === -1) names.remove({ ...place, bns_id });
+    const before = last.get(place.contract_id, bns_id);
+    if (before !== null) {
+      const current = sign === 1 ? 0 : isCurrent(before.operation);
+      mark.run(place.contract_id, bns_id, before.position, before.event_index, current);
+    }
+    if (sign === -1) return;
+    names.add({
+      ...place,
+      bns_id,
+      operation,
+      name,
+      namespace,
+      renewal_height: renewalHeight,
+      current: isCurrent(operation),
+    });
+  }
+
+  const primaryOf = ({ contract_id }: Place, principal_id: number): number | null =>
+    lastPrimary.get(contract_id, principal_id)?.bns_id ?? null;
+
+  function choosePrimary(sign: 1 | -1, place: Place, principal_id: number, bns_id: number | null): void {
+    if (sign === 1) primaries.add({ ...place, principal_id, bns_id });
+    else removePrimary.run(place.contract_id, principal_id, place.position, place.event_index);
+  }
+
+  function moveToken(sign: 1 | -1, place: Place, { id, from, to }: Extract<BnsChange, { kind: 'token' }>): void {
+    if (from === to) return;
+    if (from !== null) {
+      const sender = principals.id(from);
+      if (sign === -1 || primaryOf(place, sender) === id) choosePrimary(sign, place, sender, null);
+    }
+    if (to === null) return;
+    const recipient = principals.id(to);
+    if (sign === -1 || primaryOf(place, recipient) === null) choosePrimary(sign, place, recipient, id);
+  }
+
+  return ({ sign, position, index, contract, change }) => {
+    const place: Place = { contract_id: principals.id(contract), position, event_index: index };
+    switch (change.kind) {
+      case 'name':
+        return operate(sign, place, change);
+      case 'token':
+        return moveToken(sign, place, change);
+      case 'primary':
+        return choosePrimary(sign, place, principals.id(change.owner), change.id);
+      case 'namespace': {
+        const { namespace, lifetime, launchedAt } = change;
+        const key = { ...place, namespace };
+        return sign === 1 ? namespaces.add({ ...key, lifetime, launched_at: launchedAt }) : namespaces.remove(key);
+      }
+    }
+  };
+}

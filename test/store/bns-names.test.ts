@@ -1,0 +1,318 @@
+/** The second name system: over chains with forks, the API returns the same names as a plain model of the contract. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { networks } from '../../src/devnet/network.ts';
+import { accounts } from '../../src/devnet/wallet.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { testApp } from '../api/test-app.ts';
+import { openNew } from '../support/data/ingest.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
+import { BNS, type BnsTransaction, bnsBlock, bnsChosen, bnsLaunched, bnsOperated } from '../support/events/bns.ts';
+import { block, type MadeBlock } from '../support/events/handmade.ts';
+import { assertProperty, Seen } from '../support/property.ts';
+import { checkAndRecount } from '../support/recounts/recounts.ts';
+
+const users = accounts('bns', 'user', 3, networks.testnet);
+const labels = ['alice', 'alina', 'bob', 'zoe'];
+/** Lifetimes of the namespaces, in Bitcoin blocks. */
+const lifetimes = { btc: 3, app: 0 } as const;
+type Namespace = keyof typeof lifetimes;
+const namespaces = Object.keys(lifetimes) as Namespace[];
+
+type Act =
+  | { does: 'register'; isAirdrop: boolean; label: string; namespace: Namespace; to: number }
+  | { does: 'transfer'; token: number; to: number }
+  | { does: 'renew'; token: number }
+  | { does: 'burn'; token: number }
+  | { does: 'choose'; token: number };
+
+interface Step {
+  /** Blocks that the fork replaces; 0 for the next block. */
+  back: number;
+  acts: Act[];
+}
+
+const token = fc.nat(5);
+const to = fc.nat(users.length - 1);
+const act: fc.Arbitrary<Act> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      does: fc.constant('register' as const),
+      isAirdrop: fc.boolean(),
+      label: fc.constantFrom(...labels),
+      namespace: fc.constantFrom(...namespaces),
+      to,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('transfer' as const), token, to }) },
+  fc.record({ does: fc.constantFrom('renew' as const, 'burn' as const, 'choose' as const), token }),
+);
+const steps = fc.array(fc.record({ back: fc.constantFrom(0, 0, 0, 1, 2), acts: fc.array(act, { maxLength: 3 }) }), {
+  minLength: 2,
+  maxLength: 14,
+});
+
+interface Name {
+  id: number;
+  label: string;
+  namespace: Namespace;
+  owner: number;
+  renewal: number;
+  status: string;
+}
+
+/** The contract's maps after a block. */
+interface State {
+  made: MadeBlock;
+  parent: State | null;
+  lastId: number;
+  names: ReadonlyMap<number, Name>;
+  /** Token by owner. */
+  primaries: ReadonlyMap<number, number>;
+}
+
+const burnHeightOf = (height: number): number => 100 + height;
+
+/** Makes the next block by the rules of the contract. */
+function mined(parent: State | null, label: string, acts: readonly Act[]): State {
+  const names = new Map(parent?.names);
+  const primaries = new Map(parent?.primaries);
+  let lastId = parent?.lastId ?? 0;
+  const burnHeight = burnHeightOf((parent?.made.height ?? 0) + 1);
+  const made: BnsTransaction[] =
+    parent === null ? namespaces.map((one) => bnsLaunched(one, lifetimes[one], burnHeight)) : [];
+  const addressOf = (user: number): string => users[user]!.address;
+  const lose = ({ id, owner }: Name): void => {
+    if (primaries.get(owner) === id) primaries.delete(owner);
+  };
+  const receive = (id: number, owner: number): void => {
+    if (!primaries.has(owner)) primaries.set(owner, id);
+  };
+  const nextRenewal = (namespace: Namespace): number =>
+    lifetimes[namespace] === 0 ? 0 : burnHeight + lifetimes[namespace];
+  const print = (name: Name, from: number | null, to: number | null, hasProperties = true): void => {
+    const { id, label: its, namespace, status, renewal } = name;
+    const [sender, recipient] = [from, to].map((user) => (user === null ? null : addressOf(user))) as [string, string];
+    const printed = { id, label: its, namespace, operation: status as never, from: sender, to: recipient };
+    made.push(bnsOperated(hasProperties ? { ...printed, renewalHeight: renewal } : printed));
+  };
+  for (const one of acts) {
+    if (one.does === 'register') {
+      if ([...names.values()].some((name) => name.label === one.label && name.namespace === one.namespace)) continue;
+      const status = one.isAirdrop ? 'new-airdrop' : 'new-name';
+      const renewal = nextRenewal(one.namespace);
+      const name = { id: ++lastId, label: one.label, namespace: one.namespace, owner: one.to, renewal, status };
+      names.set(name.id, name);
+      if (one.isAirdrop) primaries.set(one.to, name.id);
+      else receive(name.id, one.to);
+      print(name, null, one.to, !one.isAirdrop);
+      continue;
+    }
+    const before = [...names.values()][one.token];
+    if (before === undefined) continue;
+    if (one.does === 'choose') {
+      primaries.set(before.owner, before.id);
+      made.push(bnsChosen(users[before.owner]!, before.id));
+    } else if (one.does === 'burn') {
+      lose(before);
+      names.delete(before.id);
+      print({ ...before, status: 'burn-name' }, before.owner, null, false);
+    } else if (one.does === 'renew') {
+      const name = { ...before, renewal: nextRenewal(before.namespace), status: 'renew-name' };
+      names.set(name.id, name);
+      print(name, before.owner, before.owner);
+    } else if (one.to !== before.owner) {
+      const name = { ...before, owner: one.to, status: 'transfer-name' };
+      lose(before);
+      receive(name.id, one.to);
+      names.set(name.id, name);
+      print(name, before.owner, one.to);
+    }
+  }
+  const parentBlock = parent?.made ?? null;
+  return { made: bnsBlock(parentBlock, label, ...made), parent, lastId, names, primaries };
+}
+
+const fullName = ({ label, namespace }: Pick<Name, 'label' | 'namespace'>): string => `${label}.${namespace}`;
+const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
+
+/** The answers that the model expects, in the order of names. */
+function expected({ names, primaries, made: { height } }: State) {
+  const answer = (name: Name) => ({
+    name: fullName(name),
+    token_id: name.id,
+    owner: users[name.owner]!.address,
+    is_primary: primaries.get(name.owner) === name.id,
+    status: name.status,
+    renewal:
+      name.renewal === 0
+        ? null
+        : {
+            burn_block_height: name.renewal,
+            has_ended: name.renewal <= burnHeightOf(height),
+            expected_time: expect.any(Number),
+          },
+  });
+  return [...names.values()].map(answer).sort(byName);
+}
+
+const ROUTE = '/stackside/v1/names/bns-v2';
+
+test('after any forks, names, owners, renewals and primary names equal a model of the contract', async () => {
+  const seen = new Seen({ names: 20, forks: 5, burns: 2, ended: 2, primaries: 10 });
+  await assertProperty(
+    fc.asyncProperty(steps, async (generated: Step[]) => {
+      using open = openNew();
+      let tip = mined(null, 'first', []);
+      open.ingest.receive(tip.made.event);
+      for (const [index, { back, acts }] of generated.entries()) {
+        let from = tip;
+        let replaced = 0;
+        for (; replaced < back && from.parent !== null; replaced++) from = from.parent;
+        if (replaced > 0) seen.add('forks');
+        // As many blocks as the fork replaces, and the next one.
+        for (let nth = 0; nth <= replaced; nth++) {
+          from = mined(from, `${index} ${nth}`, nth === 0 ? acts : []);
+          open.ingest.receive(from.made.event);
+        }
+        if (from.lastId > from.names.size) seen.add('burns');
+        tip = from;
+      }
+      const snapshots = openSnapshots(open.directory);
+      const { request } = testApp(snapshots);
+      const get = async (path: string) => (await (await request(`${ROUTE}${path}`)).json()) as { results: object[] };
+      const names = expected(tip);
+      seen.add('names', names.length);
+      seen.add('ended', names.filter(({ renewal }) => renewal?.has_ended === true).length);
+      seen.add('primaries', tip.primaries.size);
+      const same = (found: object[], wanted: object[]) => {
+        expect(found).toHaveLength(wanted.length);
+        expect(found).toMatchObject(wanted as never);
+      };
+      same((await get('')).results, names);
+      same(
+        (await get('?namespace=btc')).results,
+        names.filter(({ name }) => name.endsWith('.btc')),
+      );
+      same(
+        (await get('?prefix=ali')).results,
+        names.filter(({ name }) => name.startsWith('ali')),
+      );
+      same(
+        (await get('?prefix=alic&namespace=app')).results,
+        names.filter(({ name }) => name === 'alice.app'),
+      );
+      for (const label of labels) {
+        const response = await request(`${ROUTE}/${label}.btc`);
+        const name = names.find((one) => one.name === `${label}.btc`);
+        expect(response.status).toBe(name === undefined ? 404 : 200);
+        if (name !== undefined) expect(await response.json()).toMatchObject(name as never);
+      }
+      for (const { address } of users) {
+        const own = names.filter(({ owner }) => owner === address).sort((a, b) => a.token_id - b.token_id);
+        const page = await get(`/owners/${address}`);
+        same(page.results, own);
+        expect(page).toMatchObject({ total: own.length } as never);
+      }
+      const principals = users.map(({ address }) => address);
+      const asked = await request(`${ROUTE}/primary`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ principals }),
+      });
+      const primaryOf = (user: number) =>
+        names.find(({ token_id }) => token_id === tip.primaries.get(user))?.name ?? null;
+      expect(await asked.json()).toMatchObject({
+        results: principals.map((principal, user) => ({ principal, name: primaryOf(user) })),
+      } as never);
+      snapshots.close();
+      for (const { name, problems } of checkAndRecount(open.directory))
+        expect({ name, problems }).toEqual({ name, problems: [] });
+    }),
+    { seen, cases: 6 },
+  );
+});
+
+const register = (label: string, id: number, namespace = 'btc') =>
+  bnsOperated({ label, namespace, operation: 'new-name', id, from: null, to: users[0]!.address, renewalHeight: 900 });
+
+test('pages by cursor show each name once in both directions, also below a prefix', async () => {
+  const many = Array.from({ length: 7 }, (_, index) => register(`name-${index}`, index + 2));
+  const first = bnsBlock(null, 'pages', register('alone', 1), ...many, register('zoe', 9));
+  const { request } = testApp(memoryIndex([first.event]));
+  const page = async (path: string) =>
+    (await (await request(`${ROUTE}${path}`)).json()) as {
+      results: { name: string }[];
+      cursor: { next: string | null; previous: string | null };
+    };
+  for (const [list, wanted] of [
+    ['?prefix=name', Array.from({ length: 7 }, (_, index) => `name-${index}.btc`)],
+    ['?namespace=btc', ['alone.btc', ...Array.from({ length: 7 }, (_, index) => `name-${index}.btc`), 'zoe.btc']],
+    [
+      `/owners/${users[0]!.address}`,
+      ['alone.btc', ...Array.from({ length: 7 }, (_, index) => `name-${index}.btc`), 'zoe.btc'],
+    ],
+  ] as const) {
+    const at = (cursor: string | null) =>
+      `${list}${list.includes('?') ? '&' : '?'}limit=2${cursor === null ? '' : `&cursor=${cursor}`}`;
+    const forward: string[] = [];
+    let shown = await page(at(null));
+    expect(shown.cursor.previous).toBeNull();
+    const pages = [shown];
+    while (shown.cursor.next !== null) {
+      shown = await page(at(shown.cursor.next));
+      pages.push(shown);
+    }
+    for (const { results } of pages) forward.push(...results.map(({ name }) => name));
+    expect(forward).toEqual([...wanted]);
+    const backward = [...shown.results];
+    while (shown.cursor.previous !== null) {
+      shown = await page(at(shown.cursor.previous));
+      backward.unshift(...shown.results);
+    }
+    expect(backward.map(({ name }) => name)).toEqual([...wanted]);
+  }
+});
+
+test('an imported name expires a lifetime after the launch, and prints of other contracts are separate', async () => {
+  const imported = bnsOperated({
+    ...{ label: 'early', namespace: 'btc', operation: 'new-name', id: 1, from: null, to: users[0]!.address },
+    renewalHeight: 0,
+  });
+  const other = `${users[1]!.address}.BNS-V2`;
+  const elsewhere = bnsOperated(
+    {
+      label: 'else',
+      namespace: 'btc',
+      operation: 'new-name',
+      id: 1,
+      from: null,
+      to: users[0]!.address,
+      renewalHeight: 7,
+    },
+    other,
+  );
+  const first = bnsBlock(null, 'imported', imported, elsewhere);
+  const launched = bnsBlock(first, 'launched', bnsLaunched('btc', 1_000, 102));
+  const before = testApp(memoryIndex([first.event]));
+  expect(await (await before.request(`${ROUTE}/early.btc`)).json()).toMatchObject({ renewal: null } as never);
+  const index = memoryIndex([first.event, launched.event]);
+  const { request } = testApp(index);
+  expect(await (await request(`${ROUTE}/early.btc`)).json()).toMatchObject({
+    renewal: { burn_block_height: 1_102, has_ended: false },
+  } as never);
+  expect((await request(`${ROUTE}/else.btc`)).status).toBe(404);
+  const chosen = testApp(index, { namesContract: other });
+  expect(await (await chosen.request(`${ROUTE}/else.btc`)).json()).toMatchObject({ token_id: 1 } as never);
+  expect((await chosen.request(`${ROUTE}/early.btc`)).status).toBe(404);
+});
+
+test('a chain without the contract returns empty lists and 404', async () => {
+  const { request } = testApp(memoryIndex([block(null, 'empty').event]));
+  const of = async (path: string) => (await request(`${ROUTE}${path}`)).json();
+  expect(await of('')).toMatchObject({ total: null, results: [] } as never);
+  expect(await of(`/owners/${users[0]!.address}`)).toMatchObject({ total: 0, results: [] } as never);
+  expect((await request(`${ROUTE}/alice.btc`)).status).toBe(404);
+  expect(BNS).toStartWith('ST');
+});
