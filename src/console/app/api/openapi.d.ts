@@ -85,6 +85,7 @@ export interface paths {
     "/stackside/v1/tokens/nft/{asset_identifier}/{value}": { parameters: { }; get: operations["getCollectionToken"]; };
     "/stackside/v1/names": { parameters: { }; get: operations["getListedNames"]; };
     "/stackside/v1/names/{name}": { parameters: { }; get: operations["getListedName"]; };
+    "/stackside/v1/names/bns-v2/primary": { parameters: { }; post: operations["getPrimaryNames"]; };
     "/stackside/v1/transactions/{tx_id}/raw": { parameters: { }; get: operations["getTransactionBytes"]; };
     "/stackside/v1/status": { parameters: { }; get: operations["getServerStatus"]; };
     "/stackside/v1/history": { parameters: { }; get: operations["getServerHistory"]; };
@@ -1559,6 +1560,21 @@ export interface components {
             lease: { tenure_height: number; has_ended: boolean; expected_time: components["schemas"]["UnixTime"]; } | null;
         };
         ListedNameUncountedPage: { results: components["schemas"]["ListedName"][]; } & components["schemas"]["UncountedPage"];
+        BnsName: {
+            name: string;
+            token_id: number;
+            owner: components["schemas"]["Principal"] | null;
+            is_primary: boolean;
+            status: "new-name" | "new-airdrop" | "transfer-name" | "renew-name" | "burn-name";
+            tx_id: components["schemas"]["Hash"];
+            block_time: components["schemas"]["UnixTime"];
+            renewal: { burn_block_height: number; has_ended: boolean; expected_time: number; } | null;
+        };
+        BnsNameUncountedPage: { results: components["schemas"]["BnsName"][]; } & components["schemas"]["UncountedPage"];
+        BnsNamePage: { results: components["schemas"]["BnsName"][]; } & components["schemas"]["Page"];
+        ResultsAtTip: { block_height: number | null; index_block_hash: components["schemas"]["Hash"] | null; };
+        PrimaryName: { principal: string; name: string | null; };
+        PrimaryNameResultsAtTip: { results: components["schemas"]["PrimaryName"][]; } & components["schemas"]["ResultsAtTip"];
         TransactionBytes: { tx_id: components["schemas"]["Hash"]; raw_tx: components["schemas"]["Hex"]; };
         HostState: {
             name: string;
@@ -1703,7 +1719,6 @@ export interface components {
         };
         FoundContractCallUncountedPage: { results: components["schemas"]["FoundContractCall"][]; } & components["schemas"]["UncountedPage"];
         TransactionSummaryUncountedPage: { results: components["schemas"]["TransactionSummary"][]; } & components["schemas"]["UncountedPage"];
-        ResultsAtTip: { block_height: number | null; index_block_hash: components["schemas"]["Hash"] | null; };
         MeasuredFtBalance: {
             asset_identifier: string;
             balance: components["schemas"]["Amount"];
@@ -2187,6 +2202,10 @@ export interface components {
             headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
             content: { "application/json": components["schemas"]["Problem"]; };
         };
+        NameNotFound2: {
+            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+            content: { "application/json": components["schemas"]["Problem"]; };
+        };
         BadRequestTokenMetadata: {
             headers: { [name: string]: unknown; };
             content: { "application/json": components["schemas"]["TokenMetadataProblem"]; };
@@ -2314,6 +2333,7 @@ export interface components {
         ToTime: number;
         Day: string;
         Order3: "holders" | "transfers";
+        Namespace: string;
         Topic: string;
         FieldNAME: string;
         Limit10: number;
@@ -3736,7 +3756,11 @@ export interface operations {
     };
     getListedNames: {
         parameters: {
-            query?: { namespace?: string; limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
+            query?: {
+                namespace?: components["parameters"]["Namespace"];
+                limit?: components["parameters"]["Limit"];
+                cursor?: components["parameters"]["Cursor"];
+            };
             header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
         responses: {
@@ -3758,10 +3782,21 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
-            404: {
+            404: components["responses"]["NameNotFound2"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getPrimaryNames: {
+        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
+        requestBody: { content: { "application/json": { principals: string[]; }; }; };
+        responses: {
+            200: {
                 headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
+                content: { "application/json": components["schemas"]["PrimaryNameResultsAtTip"]; };
             };
+            400: components["responses"]["BadRequest"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };

@@ -16,6 +16,7 @@ import {
 } from '../chain/format.ts';
 import { now } from './clock.ts';
 import { Copy, Table } from './parts.tsx';
+import { primaryNameOf } from './primary-names.ts';
 import { pathTo } from './router.ts';
 import { unitOf } from './token-metadata.ts';
 
@@ -173,14 +174,23 @@ interface PrincipalProps {
   copy?: boolean;
 }
 
-export const Principal = ({ principal, whole = false, copy = false }: PrincipalProps) => (
-  <span class="with-copy">
-    <a href={principalPath(principal)} title={principal} class={whole ? 'mono break' : 'mono nowrap'}>
-      {whole ? principal : shortPrincipal(principal)}
-    </a>
-    {copy ? <Copy text={principal} what={principal.includes('.') ? 'contract identifier' : 'address'} /> : null}
-  </span>
-);
+/** Renders a link to a principal, with its primary name. */
+export function Principal({ principal, whole = false, copy = false }: PrincipalProps) {
+  const name = primaryNameOf(principal);
+  return (
+    <span class="with-copy">
+      <a href={principalPath(principal)} title={principal} class={whole ? 'mono break' : 'mono nowrap'}>
+        {whole ? principal : shortPrincipal(principal)}
+      </a>
+      {copy ? <Copy text={principal} what={principal.includes('.') ? 'contract identifier' : 'address'} /> : null}
+      {name === null ? null : (
+        <span class="quiet">
+          <ChainText text={name} />
+        </span>
+      )}
+    </span>
+  );
+}
 
 export const TxLink = ({ id, whole = false }: { id: string; whole?: boolean }) => (
   <Hash value={id} to={pathTo('transaction', { id })} whole={whole} />
