@@ -287,7 +287,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
       : standing(
           'stuck',
           `${sentence(refusal.problem)} They can't be filled: ${failure}`,
-          "Check --node-rpc and the node's auth token, or the archive of --from. Stackside tries again by itself.",
+          "Check --node-rpc and the node's auth token, or the archive of --from. Stackside retries automatically.",
         );
   },
 

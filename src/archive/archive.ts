@@ -299,7 +299,7 @@ export async function* entriesAfter(
   function entriesOf({ first, before, entries }: Segment): Entry[] {
     const there = first === id + 1 ? before : entries.find((entry) => entry.id === id)?.chain;
     if (chain !== undefined && there !== undefined && !sameChain(there, chain)) {
-      throw new ArchiveDamagedError(place, `it has another entry ${id} than when this restore began`);
+      throw new ArchiveDamagedError(place, `it has another entry ${id} than at the start of this restore`);
     }
     return first > id ? entries : entries.filter((entry) => entry.id > id);
   }

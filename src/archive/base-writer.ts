@@ -120,8 +120,8 @@ async function requireParts(place: Place, relied: ReadonlySet<string>): Promise<
   const missing = [...relied].find((name) => !there.has(name));
   if (missing === undefined) return;
   throw new PassingError(
-    `The archive at ${place.location} lacks ${missing}, which it had when the base was begun.`,
-    'Another base is begun, which sends it again.',
+    `The archive at ${place.location} lacks ${missing}, which it had at the start of the base.`,
+    'Stackside starts another base, which uploads it again.',
   );
 }
 

@@ -1,4 +1,4 @@
-/** Finds the entry from which a server that follows an archive starts to read. */
+/** Finds the entry at which a server that follows an archive starts to read. */
 import type { PlaceReads } from '../places/files.ts';
 import { contentsOf, linkedFrom, sealedSegment } from './archive.ts';
 import { heightOf } from './restore.ts';
@@ -11,7 +11,9 @@ export type FollowEvent =
 
 type Linked = ReturnType<typeof linkedFrom>['linked'];
 
-/** Returns the height of the first block in some segments, and the index of its segment; null if they have no block. */
+/**
+ * Returns the first block's height in a range of segments, and the index of its segment; null if the segments have no block.
+ */
 async function firstBlock(place: PlaceReads, linked: Linked, from: number, to: number) {
   for (let at = from; at < to; at++) {
     const { range, after } = linked[at]!;
@@ -42,7 +44,7 @@ export async function entryBelow(place: PlaceReads, height: number): Promise<num
   return linked[low]?.range.first ?? 1;
 }
 
-/** Returns the first entry of the last segment that begins before an entry; the same entry if there is no such segment. */
+/** Returns the first entry of the last segment that begins before an entry; the given entry if there is no such segment. */
 export async function entryBefore(place: PlaceReads, entry: number): Promise<number> {
   const { linked } = linkedFrom((await contentsOf(place)).segments, 1);
   return linked.findLast(({ range }) => range.first < entry)?.range.first ?? entry;

@@ -63,7 +63,7 @@ export class ArchiveUntrustedError extends OperatorError {
 }
 
 const COMPARE_KEYS =
-  'Nothing of it was used. Compare --archive-public-key with the key that the operator of the archive publishes elsewhere than there.';
+  "Nothing was read from it. Compare --archive-public-key with the key that the archive's operator publishes outside the archive.";
 
 /** Returns the payload that the holder of a key signed. @param key null if nobody vouches for it @throws ArchiveUntrustedError */
 function payloadOf(location: string, envelope: Envelope, key: string | null): Buffer {

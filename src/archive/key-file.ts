@@ -24,7 +24,8 @@ function storedSigner(directory: string): Signer | null {
 }
 
 /**
- * Like {@link storedSigner}, but makes the key if there is none. If several processes make it at the same time, one succeeds.
+ * Like {@link storedSigner}, but creates the key if there is none. If several processes do so at the same time, only one
+ * succeeds.
  * @throws OperatorError if the file can't be read or written, or has no key
  */
 export function madeSigner(directory: string): Signer {
@@ -52,9 +53,9 @@ export function requiredSigner(directory: string): Signer {
 }
 
 /**
- * Returns the signer of a server. A host of a cluster doesn't make a key, since all hosts share the archive's key.
+ * Returns the signer of a server. A host of a cluster doesn't create a key, because all hosts share the archive's key.
  * @param isShared whether the server is a host of a cluster
- * @throws OperatorError if the file can't be read or written, or has no key; if a host of a cluster has no file
+ * @throws OperatorError if the file can't be read or written, has no key, or is missing on a host of a cluster
  */
 export const servedSigner = (directory: string, isShared: boolean): Signer =>
   isShared ? requiredSigner(directory) : madeSigner(directory);

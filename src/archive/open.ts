@@ -65,7 +65,7 @@ function requireTrust(location: string, { archivePublicKey, archiveUnsigned }: T
   }
   if (archivePublicKey !== null || archiveUnsigned) return;
   throw new OperatorError(
-    `The archive at ${location} is public, and no key is given that it is signed with.`,
+    `The archive at ${location} is public, but no key is given to verify it.`,
     `Give --archive-public-key with the public key that its operator publishes (stackside archive key prints it there), or --archive-unsigned. ${UNSIGNED}`,
   );
 }

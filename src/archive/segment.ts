@@ -185,7 +185,8 @@ function* entriesOf(body: Buffer, { first, before }: Header): Generator<Entry> {
       throw new SegmentError(`the header of entry ${id} is missing or invalid`);
     const { received_at: receivedAt, path, bytes } = line.value;
     const end = line.next + bytes;
-    if (body[end] !== LINE_FEED) throw new SegmentError(`the text of entry ${id} has another length than its header`);
+    if (body[end] !== LINE_FEED)
+      throw new SegmentError(`the text of entry ${id} has a different length than its header states`);
     const encoded = body.subarray(line.next, end);
     const text = strictText(encoded);
     if (text === null) throw new SegmentError(`the text of entry ${id} is not UTF-8`);

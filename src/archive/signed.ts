@@ -20,7 +20,7 @@ function requireNotOlder(location: string, head: ArchiveHead, seen: SeenHead | n
   if (seen === null || seen.archive.identity !== head.archive.identity) return;
   if (head.entry < seen.entry) {
     throw new PassingError(
-      `${HEAD} of the archive at ${location} ends with entry ${head.entry}, and an earlier one had entry ${seen.entry}.`,
+      `${HEAD} of the archive at ${location} ends with entry ${head.entry}, but an earlier version had entry ${seen.entry}.`,
       'The mirror is older than before: run the command again later, or give another mirror of the same archive.',
     );
   }

@@ -10,7 +10,7 @@ const DISK = 'Look for disk errors in the system log; restore a backup if the fi
 
 const diskFull: Explanation = (path) => [`The disk of ${path} is full.`, SPACE];
 const notAllowed: Explanation = (path) => [`${path} may not be read or written by ${userName()}.`, OWNER];
-const failing: Explanation = (path) => [`The disk of ${path} fails to read or to write.`, DISK];
+const failing: Explanation = (path) => [`The disk of ${path} has read or write errors.`, DISK];
 const notADirectory: Explanation = (path) => [
   `${path} is not a directory, or a parent of it is not.`,
   'Give another path, or move the file away.',

@@ -281,7 +281,7 @@ export function blockOf(payload: ReadBlock, network: Network): Block {
  */
 export function blockOfText(text: string, network: Network): Block {
   const payload = readPayload('/new_block', text);
-  if (payload.kind !== 'block') throw new Error('the payload of a block is that of another event');
+  if (payload.kind !== 'block') throw new Error('the stored payload of a block belongs to another event');
   return blockOf(payload.block, network);
 }
 

@@ -13,7 +13,7 @@ import { PayloadError, type ReadBlock, readPayload } from './payload-reader.ts';
 export type PreparedPayload =
   | {
       kind: 'prepared_block';
-      /** Chain id with which the block was read. */
+      /** Chain id that was used to read the block. */
       chainId: number;
       block: Block;
       effects: Effect[];

@@ -26,8 +26,8 @@ const divergedLog = (id: number): OperatorError =>
   );
 
 /**
- * The log is damaged, but this host has the whole journal. Events can't be appended. Until the log is repaired, this host serves
- * its own data.
+ * Thrown if the log is damaged but this host has the whole journal. Events can't be appended. Until the log is repaired, this
+ * host serves its own data.
  */
 export class UnsoundLogError extends LogUnavailableError {
   override readonly name = 'UnsoundLogError';

@@ -1,7 +1,7 @@
 /**
- * Requests and renews the lease for work that one host of a cluster does at a time, and starts and stops the work with it. The
- * host works only while no other host can have the lease, whatever the engine does. A process that was suspended learns too late
- * that it lost the lease, so the work it still does must be harmless.
+ * Requests and renews the lease for work that only one host of a cluster does at a time, and starts and stops the work with
+ * it. The host works only while no other host can have the lease, even if the engine fails. A process that was suspended
+ * notices too late that it lost the lease, so the work that it still does must be harmless.
  */
 import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
@@ -20,19 +20,19 @@ export const ASK_MS = 2_000;
 const LOOK_MS = 100;
 
 /**
- * Milliseconds for which a host that can't do all of the work keeps the lease. Then it pauses, so that another host can get the
- * lease; if none does, the host takes it again and does what it can.
+ * Milliseconds for which a host that can't do all of the work keeps the lease. Then it pauses, so that another host can get
+ * the lease. If no host does, it takes the lease again and does the work that it can.
  */
 export const LACKING_MS = 60_000;
 
 /** Reason of a loss that the engine didn't report. */
 const LATE = 'it was not renewed in time';
-/** Reason of a loss to another host with a higher epoch, whatever the clocks say. */
-const OVERTAKEN = 'another host has noted something since, with a higher epoch';
+/** The reason if another host has used a higher epoch, which doesn't depend on clocks. */
+const OVERTAKEN = 'another host has since used a higher epoch';
 
 /** The work that one host does at a time. */
 export interface LeasedWork {
-  /** @param epoch higher than that of every lease before @throws the store's error; the work is stopped then */
+  /** @param epoch higher than every earlier lease's epoch @throws the store's error; then the work is stopped */
   start(epoch: number): void;
   /** Ends the work: it begins nothing after this call, and nothing is under way after it resolves. Never rejects. */
   stop(): Promise<void>;
@@ -210,7 +210,7 @@ export class LeaseKeeper implements Lease {
     return this.#options.clock.monotonic() + LEASE_SECONDS * 1000;
   }
 
-  /** Returns the milliseconds for which this host certainly has the lease; 0 or less after the lease's end. */
+  /** Returns for how many milliseconds this host certainly still has the lease; 0 or less after its end. */
   #remaining({ end }: HeldLease): number {
     return end - this.#options.clock.monotonic();
   }

@@ -12,7 +12,7 @@ export interface LeaseOptions {
   holder: string;
   /** Seconds until the lease ends unless it is renewed. */
   seconds: number;
-  /** The highest epoch that the caller knows. A restored engine may have lost it. */
+  /** The highest epoch that the caller has seen. A restored engine may have lost it. */
   epochSeen: number;
 }
 
@@ -29,8 +29,8 @@ export interface LeaseHolder {
 /** Operations on leases, each atomic. @throws LogUnavailableError, LogUnknownOutcomeError */
 export interface LeaseEngine {
   /**
-   * Gives the lease to the caller, with an epoch above all before, unless another one holds it. A holder that asks again,
-   * such as after an error, gets a higher epoch.
+   * Gives the lease to the caller, unless another host holds it. The epoch is higher than every earlier one, even if the
+   * holder asks again, such as after an error.
    * @returns the new epoch, or the present holder
    */
   give(lease: LeaseOptions): Promise<{ given: number } | LeaseHolder>;

@@ -193,9 +193,9 @@ export class PostgresEngine {
     await Promise.all(found.filter((one) => one !== chosen).map(({ sql }) => sql.close({ timeout: 0 })));
     if (chosen !== undefined) return chosen;
     const reasons = found.map((one) =>
-      'failure' in one ? unavailable(one.server.name, one.failure).message : `${one.server.name} takes no writes`,
+      'failure' in one ? unavailable(one.server.name, one.failure).message : `${one.server.name} is read-only`,
     );
-    throw new LogUnavailableError(`No server of the shared log can be written: ${reasons.join('; ')}`);
+    throw new LogUnavailableError(`No server of the shared log accepts writes: ${reasons.join('; ')}`);
   }
 
   async #look(server: EngineServer): Promise<ProbeResult> {

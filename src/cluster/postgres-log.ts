@@ -181,7 +181,7 @@ export class PostgresLog implements SharedLog {
       const [row] = await engine.write(({ run }) => run<Row>(claim, [named]));
       return Number(row?.chain_id ?? named);
     } catch (error) {
-      // With an unknown outcome, the caller asks again.
+      // If the outcome of the write is unknown, the caller asks again.
       throw error instanceof LogUnknownOutcomeError ? new LogUnavailableError(error.message, { cause: error }) : error;
     }
   }

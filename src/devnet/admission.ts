@@ -120,7 +120,7 @@ function deployAction(
 ): Action {
   const { contractName: name, source, clarityVersion } = payload;
   const id = `${origin.address}.${name}`;
-  if (!CONTRACT_NAME.test(name)) throw new Rejection('Deserialization', { message: `${name} is no contract's name` });
+  if (!CONTRACT_NAME.test(name)) throw new Rejection('Deserialization', { message: `${name} isn't a contract's name` });
   if (world.contract(id) !== undefined) {
     throw new Rejection('ContractAlreadyExists', { contract_identifier: id });
   }

@@ -391,7 +391,7 @@ export class SimulatedNode {
     if (base === undefined) {
       throw new ParameterError(
         { location: 'body', path: ['depth'] },
-        `must be <= ${old.length - 1}, the blocks there are`,
+        `must be <= ${old.length - 1}, the number of blocks below the tip`,
       );
     }
     const blocks: Block[] = [];

@@ -96,7 +96,7 @@ export class ParameterError extends ApiError {
 export const invalidCursor = (): ParameterError =>
   new ParameterError(
     { location: 'querystring', path: ['cursor'] },
-    'must be a cursor that this list answered; leave it out to get the first page',
+    'must be a cursor that this list returned; omit it to get the first page',
   );
 
 /** An error with a special body that clients of the route expect. */
@@ -165,7 +165,7 @@ export const Problem = Type.Object(
     code: Type.Optional(
       Type.String({
         description:
-          'Error code for programs, if the status does not identify the error. A 404 with `BEFORE_HISTORY` means that the server began at a block, and the missing thing may be older.',
+          "Error code for programs, if the status does not identify the error. A 404 with `BEFORE_HISTORY` means that the server's history starts at a block, and the missing item may be older.",
       }),
     ),
     error: Type.String({ description: 'Phrase of the HTTP status' }),

@@ -76,7 +76,7 @@ export function contains({ bytes, bits }: Network, address: AddressBytes): boole
 /** Parses a network that is a constant of the code. @throws Error if it is invalid */
 export function network(text: string): Network {
   const parsed = parseNetwork(text);
-  if (parsed === null) throw new Error(`${text} is no network`);
+  if (parsed === null) throw new Error(`${text} isn't a network`);
   return parsed;
 }
 

@@ -129,12 +129,12 @@ function responsesOf(route: Described): Record<string, Body> {
 
 const MIN_HEIGHT = {
   ...parameter('header', MIN_HEIGHT_HEADER, Type.Optional(MinHeight)),
-  description: `Minimum height of the chain that the answer is made from. The request waits for it, ${MAX_WAIT_MS / 1000} second at most.`,
+  description: `Minimum height of the chain for the response. The request waits for it, ${MAX_WAIT_MS / 1000} second at most.`,
 };
 
 /** The response header with the height. */
 const HEIGHT = {
-  description: 'Height of the chain that the answer is made from; 0 before the first block',
+  description: 'Height of the chain when the response was made; 0 before the first block',
   schema: Height,
 };
 

@@ -36,7 +36,7 @@ const special: readonly (readonly [network: Network, reason: string])[] = (
     ['240.0.0.0/4', 'reserved'],
     ['::/128', 'unspecified'],
     ['::1/128', 'loopback'],
-    ['::/96', 'an IPv4 address in a form that was given up'],
+    ['::/96', 'an IPv4 address in a deprecated form'],
     ['::ffff:0:0:0/96', 'a translated IPv4 address'],
     ['64:ff9b:1::/48', 'an IPv4 address behind a local NAT64'],
     ['100::/64', 'discarded'],
@@ -167,7 +167,7 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
   /** Checks the URL without its addresses. @throws TargetRefused */
   function checkForm(url: URL): void {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TargetRefused('it must begin with https://');
-    if (url.username !== '' || url.password !== '') throw new TargetRefused('it must not hold a user or password');
+    if (url.username !== '' || url.password !== '') throw new TargetRefused('it must not contain a user or password');
   }
 
   async function resolved(host: string): Promise<Address[]> {

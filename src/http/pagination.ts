@@ -85,9 +85,9 @@ export const cursorQuery = {
   cursor: Type.Optional(
     Type.String({
       pattern: `^${CURSOR_TEXT}$`,
-      rule: 'a cursor from an earlier answer, unchanged',
+      rule: 'a cursor from an earlier response, unchanged',
       maxLength: MAX_CURSOR,
-      description: 'Names the page: a cursor from an earlier answer, unchanged. Leave it out for the first page.',
+      description: 'Names the page: a cursor from an earlier response, unchanged. Omit it for the first page.',
     }),
   ),
 };
@@ -125,7 +125,7 @@ const CountedPage = Type.Object(
 export const PageWithoutTotal = Type.Object(
   {
     total: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'Number of items in the whole list; null for a list that a filter makes, which is not counted',
+      description: 'Number of items in the whole list; null for a filtered list, which is not counted',
     }),
     limit,
     cursor: PageCursors,
@@ -247,10 +247,10 @@ export const flatCursor = ({ pattern, description }: ItemName<unknown>) =>
   Type.Optional(
     Type.String({
       pattern: `^(${CURSOR_TEXT}|${pattern})$`,
-      rule: `a cursor from an earlier answer, unchanged, or ${description}`,
+      rule: `a cursor from an earlier response, unchanged, or ${description}`,
       maxLength: MAX_CURSOR,
       description:
-        'Names the page: a cursor from an earlier answer, unchanged. Leave it out for the newest page. ' +
+        'Names the page: a cursor from an earlier response, unchanged. Omit it for the newest page. ' +
         `The name of the item that the page starts with is accepted as well: ${description}.`,
     }),
   );

@@ -217,7 +217,7 @@ export class RateLimiter {
     if (perMinute !== 0) {
       return { key: null, id: `address ${addressGroup(address)}`, network: providerNetwork(address), perMinute };
     }
-    throw new ApiError(401, 'This server answers requests with a key for reading: send it as X-API-Key', 'READ_KEY');
+    throw new ApiError(401, 'This server only answers requests with a read key: send it as X-API-Key', 'READ_KEY');
   }
 
   /**

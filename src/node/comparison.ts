@@ -24,7 +24,7 @@ import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 export interface Difference {
   kind: FactKind;
   subject: string;
-  /** The differing values; null if the index or the node has no such thing. */
+  /** The differing values; null if the index or the node doesn't have the thing. */
   values: { name: string; index: string | null; node: string | null }[];
   /** The first block at which it differs; null if Stackside doesn't look for it. */
   first: BlockAt | null;
@@ -41,7 +41,7 @@ export interface KindReport {
   unanswered: Map<string, number>;
 }
 
-/** The block at which index and node are compared. */
+/** The block at which the index and the node are compared. */
 export interface CommonBlock extends BlockAt {
   /** Number of higher blocks in the index, which the node doesn't have. */
   above: number;
@@ -98,8 +98,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /**
-   * Finds the block to compare at: the tip, or the highest lower block that the node has. If the index is above its
-   * node, the node went back, and reports the fork only with its next block.
+   * Finds the block to compare at: the tip, or the highest lower block that the node has. If the index is above its node, the
+   * node has reverted blocks, and reports the fork only with its next block.
    * @throws OperatorError if the node follows another chain; PassingError if it has no block yet; NodeUnreachableError
    */
   async function common(): Promise<CommonBlock | null> {

@@ -40,7 +40,7 @@ export interface BlockAt {
 /** Named values of a thing; null if the thing doesn't exist. */
 type Values = Record<string, string> | null;
 
-/** Returned if the node has no answer that can be compared. */
+/** Returned if the node has no comparable answer. */
 export class NoAnswer {
   /** @param status of the response, if it is the reason */
   constructor(
@@ -452,7 +452,7 @@ async function readOnly(
   if (answer instanceof NoAnswer) return answer;
   const { result = '' } = answer;
   const decoded = /^0x([0-9a-f]{2})+$/.test(result) ? decodeClarity(Uint8Array.fromHex(result.slice(2))) : null;
-  if (decoded?.ok !== true || decoded.value.type !== 'ok') return new NoAnswer(`${functionName} gives no value`);
+  if (decoded?.ok !== true || decoded.value.type !== 'ok') return new NoAnswer(`${functionName} returns no value`);
   return decoded.value.value;
 }
 
@@ -465,7 +465,7 @@ const ftFact = (asset: string, principal: string): Fact => ({
   async node(node, at) {
     const value = await readOnly(node, contractOf(asset), 'get-balance', clarity.principal(principal), at);
     if (value instanceof NoAnswer) return value;
-    return value.type === 'uint' ? { balance: String(value.value) } : new NoAnswer('get-balance gives no number');
+    return value.type === 'uint' ? { balance: String(value.value) } : new NoAnswer('get-balance returns no number');
   },
 });
 
@@ -480,7 +480,7 @@ const nftFact = (asset: string, value: Uint8Array): Fact => ({
     if (owner instanceof NoAnswer) return owner;
     if (owner.type === 'none') return { owner: 'none' };
     const known = owner.type === 'some' && owner.value.type === 'principal' ? owner.value.value : null;
-    return known === null ? new NoAnswer('get-owner gives no principal') : { owner: known };
+    return known === null ? new NoAnswer('get-owner returns no principal') : { owner: known };
   },
 });
 

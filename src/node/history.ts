@@ -43,8 +43,8 @@ export async function askedStart(node: ThrottledNode, { header, blockId }: Nakam
 const START_BELOW_TIP = 100;
 
 /**
- * Returns the height at which a history starts for a node; null if the node doesn't have two Nakamoto blocks. @throws
- * NodeUnreachableError
+ * Returns the height at which a history starts for a node; null if the node doesn't have two Nakamoto blocks.
+ * @throws NodeUnreachableError
  */
 export async function startHeight(
   node: ThrottledNode,

@@ -44,7 +44,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
     url,
     prefix: '',
     via,
-    // The node's password, for its signer routes, has no scheme.
+    // The node's password for its signer routes has no scheme.
     isOurKey: (authorization) => /^Bearer\s/i.test(authorization),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });

@@ -475,8 +475,7 @@ export class BlockMaker {
       );
     }
     const bodies = Buffer.concat(found.transactions.map(({ hex }) => fromHex(hex)));
-    if (Buffer.compare(bodies, decoded.transactions) !== 0)
-      throw lacks('its replay has other transactions than itself');
+    if (Buffer.compare(bodies, decoded.transactions) !== 0) throw lacks('its replay has different transactions');
     return found.transactions;
   }
 

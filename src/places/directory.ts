@@ -21,7 +21,7 @@ async function whileOnFile<T>(path: string, work: () => Promise<T>): Promise<T> 
 /** Reads a regular file. Rejects pipes and devices, which a link may lead to, because reading them may never end. */
 async function bytesOf(path: string, most: number): Promise<Uint8Array> {
   if (!(await stat(path)).isFile()) {
-    throw new OperatorError(`${path} is no file.`, 'Put the object back from a copy of the archive.');
+    throw new OperatorError(`${path} isn't a file.`, 'Put the object back from a copy of the archive.');
   }
   const file = await open(path, 'r');
   try {

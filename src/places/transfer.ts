@@ -62,7 +62,7 @@ function stallGuard({ after }: Clock) {
   let came = 0;
   const begin = (): (() => void) =>
     after(STALL_MS, () => {
-      if (came < MIN_BYTES) return late.abort(new DOMException('too little came', 'TimeoutError'));
+      if (came < MIN_BYTES) return late.abort(new DOMException('the response was too short', 'TimeoutError'));
       came = 0;
       cancel = begin();
     });

@@ -153,7 +153,7 @@ function textOf(value: ClarityValue, mostBytes: number): string | null {
 
 /** @throws ClarityError */
 function numberOf(value: ClarityValue): bigint {
-  if (value.type !== 'uint') throw new ClarityError('it is no number');
+  if (value.type !== 'uint') throw new ClarityError("it isn't a number");
   return value.value;
 }
 

@@ -167,7 +167,7 @@ describe('the tx_id parameter of balance-changes', () => {
     [`?tx_id=${a}&limit=51`, 'querystring/limit must be <= 50'],
     [
       `?tx_id=${a}&cursor=abc`,
-      'querystring/cursor must be a cursor that this list answered; leave it out to get the first page',
+      'querystring/cursor must be a cursor that this list returned; omit it to get the first page',
     ],
   ])('rejects %s', async (query, message) => {
     expect(await refusal(path(query))).toBe(message);

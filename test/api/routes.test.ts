@@ -72,11 +72,11 @@ describe.each(lists)('%s', (path) => {
     ['limit=0', 'querystring/limit must be >= 1'],
     ['limit=x', 'querystring/limit must be integer'],
     ['limit=1&limit=2', 'querystring/limit must be given once, not 2 times'],
-    ['cursor=', 'querystring/cursor must be a cursor from an earlier answer, unchanged'],
-    ['cursor=3:0:0', 'querystring/cursor must be a cursor from an earlier answer, unchanged'],
+    ['cursor=', 'querystring/cursor must be a cursor from an earlier response, unchanged'],
+    ['cursor=3:0:0', 'querystring/cursor must be a cursor from an earlier response, unchanged'],
     ['cursor=a&cursor=a', 'querystring/cursor must be given once, not 2 times'],
     [`cursor=${'a'.repeat(1025)}`, 'querystring/cursor must NOT have more than 1024 characters'],
-    ['cursor=abc', 'querystring/cursor must be a cursor that this list answered; leave it out to get the first page'],
+    ['cursor=abc', 'querystring/cursor must be a cursor that this list returned; omit it to get the first page'],
   ])('rejects ?%s', async (query, message) => {
     const { status, body } = await usual.json(`${path}?${query}`);
     expect(status).toBe(400);

@@ -201,7 +201,7 @@ const texts: readonly (readonly [Partial<StateReadings>, Pick<ServerStatus, 'sta
         state: 'stuck',
         ready: false,
         reason: "Blocks 160–171 are missing. They can't be filled: the node answers 401.",
-        next: "Check --node-rpc and the node's auth token, or the archive of --from. Stackside tries again by itself.",
+        next: "Check --node-rpc and the node's auth token, or the archive of --from. Stackside retries automatically.",
       },
     ],
     [

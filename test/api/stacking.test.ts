@@ -87,7 +87,7 @@ describe('rejects with 400:', () => {
   ];
   const cursors = (path: string) => [
     ...limits(path, 1, 50),
-    [`${path}?cursor=*`, 'querystring/cursor must be a cursor from an earlier answer, unchanged'],
+    [`${path}?cursor=*`, 'querystring/cursor must be a cursor from an earlier response, unchanged'],
   ];
   test.each([
     ...offsets('v1/pox4/events', 200),

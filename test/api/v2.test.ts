@@ -47,10 +47,10 @@ describe('rejects with 400 and the name of the parameter:', () => {
     [`${path}?cursor=1:2`, `querystring/cursor must be ${CURSOR}, or ${item}`],
     [
       `${path}?cursor=0x12`,
-      'querystring/cursor must be a cursor that this list answered; leave it out to get the first page',
+      'querystring/cursor must be a cursor that this list returned; omit it to get the first page',
     ],
   ];
-  const CURSOR = 'a cursor from an earlier answer, unchanged';
+  const CURSOR = 'a cursor from an earlier response, unchanged';
   const HASH = 'the index block hash of a block';
   const EVENT =
     'block height, microblock sequence (2147483647 if there is none), index of the transaction and index of the event, with colons between them';

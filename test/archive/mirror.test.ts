@@ -128,7 +128,7 @@ describe('whom one trusts:', () => {
     const { path, web } = mirror();
     for (const location of [web.url, path]) {
       const error = await failure(restored(location, { trust: {} }), OperatorError);
-      expect(error.message).toBe(`The archive at ${location} is public, and no key is given that it is signed with.`);
+      expect(error.message).toBe(`The archive at ${location} is public, but no key is given to verify it.`);
       expect(error.remedy).toContain('may have invented blocks');
       expect(await restored(location, { trust: { archiveUnsigned: true } })).toBe(entries());
     }
@@ -234,7 +234,7 @@ describe('a mirror that is older:', () => {
     const error = await failure(restored(web.url, { into }), PassingError);
     expect(error.exitCode).toBe(EXIT.again);
     expect(error.message).toBe(
-      `${HEAD} of the archive at ${web.url} ends with entry ${head.entry}, and an earlier one had entry ${head.entry + 1}.`,
+      `${HEAD} of the archive at ${web.url} ends with entry ${head.entry}, but an earlier version had entry ${head.entry + 1}.`,
     );
     // An emptied directory and another archive aren't affected.
     noteArchive(into, {

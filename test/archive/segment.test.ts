@@ -135,7 +135,7 @@ describe('a segment is rejected with the reason if it has', () => {
       'it ends before entry 3, the last one that it names',
     );
     expect(await refusal(await withBody(['{"received_at":1,"path":"/","bytes":500}', 'short', '']))).toBe(
-      'the text of entry 1 has another length than its header',
+      'the text of entry 1 has a different length than its header states',
     );
   });
 

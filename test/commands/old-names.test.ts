@@ -155,7 +155,7 @@ describe('an export of old names is rejected completely if', () => {
     [
       'a hash is another',
       () => writeFileSync(join(from.path, 'subdomains.csv.sha256'), '00'),
-      /subdomains\.csv has another/,
+      /subdomains\.csv doesn't match/,
     ],
     ['a file is missing', () => write('name_zonefiles.txt', 'no hash\nx\n'), /name_zonefiles\.txt, line 1/],
     [

@@ -771,8 +771,8 @@ describe('projected blocks', () => {
 
   test("give a sentence about a transaction's position, or about its absence", () => {
     expect([queuePositionText({ block: 1, place: 3 }), queuePositionText({ block: 4, place: 1_200 })]).toEqual([
-      'As others stand, it is number 3 of the next block.',
-      'As others stand, it is number 1,200 of the block after 3 others.',
+      'Currently number 3 of the next block.',
+      'Currently number 1,200 of the block after 3 others.',
     ]);
     const projection: Projection = {
       ...{ total: 30_000, considered: 20_000, estimated: 0, blocks: [] },

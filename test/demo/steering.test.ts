@@ -106,7 +106,10 @@ test('a fork below the first block is rejected', async () => {
   const { status, body } = await server.post<{ message: string }>('/stackside/v1/devnet/fork', {
     depth: tip.height + 1,
   });
-  expect([status, body.message]).toEqual([400, `body/depth must be <= ${tip.height}, the blocks there are`]);
+  expect([status, body.message]).toEqual([
+    400,
+    `body/depth must be <= ${tip.height}, the number of blocks below the tip`,
+  ]);
 });
 
 test('a grant that a fork reverted is mined again with the next grant', async () => {

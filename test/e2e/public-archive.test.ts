@@ -188,7 +188,7 @@ test('without a key, or with another, nothing is restored', async () => {
   const other = (await stackside('archive', 'key', '--data', at('other'))).stdout.trim();
   expect(other).not.toBe(key);
   for (const [given, problem] of [
-    [[], 'is public, and no key is given that it is signed with'],
+    [[], 'is public, but no key is given to verify it'],
     [['--archive-public-key', other], `is signed with ${key}, not with ${other}`],
   ] as const) {
     const served = await stackside('serve', '--data', at('third'), '--from', web.url, ...given);

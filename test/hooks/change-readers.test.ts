@@ -376,7 +376,7 @@ test('an invalid request is rejected with the name of the parameter', async () =
   const get = getFrom(server);
   const { next } = (await (await get(`${PATH}?after=tip`)).json()) as Change;
   const refusals: [query: string, status: number, message: string][] = [
-    ['after=abc', 400, 'querystring/after must be a cursor that this route answered, or tip'],
+    ['after=abc', 400, 'querystring/after must be a cursor that this route returned, or tip'],
     [`after=${next}&from_height=1`, 400, 'querystring/from_height must not be given with after'],
     ['from_height=100000', 400, 'the height of the next block'],
     ['filters=%7B', 400, 'querystring/filters must be JSON'],

@@ -107,7 +107,7 @@ describe('rejects a definition with', () => {
     [
       'user',
       { ...valid, action: { type: 'http_post', url: 'https://u:p@127.0.0.1/' } },
-      'action.url is not allowed: it must not hold a user',
+      'action.url is not allowed: it must not contain a user',
     ],
     [
       'private',

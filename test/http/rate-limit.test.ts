@@ -176,7 +176,7 @@ test('an IPv6 address counts with its /64, and networks are an IPv6 /32 or an IP
 test('with a limit of 0 for addresses, only requests with a key are answered', () => {
   const { limiter: limits } = limiter({ perMinute: 0 });
   expect(() => limits.clientOf(new Headers(), '192.0.2.1')).toThrow(ApiError);
-  expect(() => limits.clientOf(key('wrong'), '192.0.2.1')).toThrow('with a key for reading');
+  expect(() => limits.clientOf(key('wrong'), '192.0.2.1')).toThrow('with a read key');
   expect(limits.charge(limits.clientOf(key('key-of-bob'), ''), 1)).toBeNull();
   expect(limits.charge(limits.clientOf(key('first-key-of-alice'), ''), 1)).toMatchObject({
     ratelimit: '"key";r=4;t=12',

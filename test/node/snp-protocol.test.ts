@@ -37,8 +37,8 @@ test.each([
   ['Message 12-0 has no fields', reply(['12-0', 'path'])],
   ['The id x of a message has no sequence number', reply(['x', ['path', '/', 'body', '']])],
   ['An entry of the stream has no id', reply('x')],
-  ['Redis answers a read with something else than a stream', reply()['mainnet:client:abc']],
-  ['Redis answers a read with something else than a stream', { other: [] }],
+  ["Redis answered a read with data that isn't a stream", reply()['mainnet:client:abc']],
+  ["Redis answered a read with data that isn't a stream", { other: [] }],
 ])('%s', (problem, answer) => {
   expect(() => messagesOf(answer)).toThrow(new Error(problem));
 });

@@ -105,7 +105,7 @@ test('continues an interrupted restore', async () => {
 
 test('restores nothing without a key, except with --archive-unsigned', async () => {
   const data = folder();
-  expect(await refusal(from(web.url, data, {}))).toContain('is public, and no key is given');
+  expect(await refusal(from(web.url, data, {}))).toContain('is public, but no key is given to verify it');
   const said = await from(web.url, data, { archiveUnsigned: 'true' });
   expect(names(said)).toEqual(['archive_unsigned', 'restore_begun', 'restored']);
   expect(said[0]).toMatchObject({ place: web.url, problem: expect.stringContaining('is not verified') });
@@ -157,7 +157,7 @@ test('rejects a directory that contains files but no entries', async () => {
   const data = kept(emptyDirectory(true));
   openAt(data)[Symbol.dispose]();
   expect(await refusal(from(web.url, data))).toBe(
-    `${data} has the files of a server without an entry, so that nothing is restored into it.`,
+    `${data} has data files without entries, so Stackside can't restore into it.`,
   );
 });
 

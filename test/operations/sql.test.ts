@@ -193,7 +193,7 @@ test('limits the number of running queries and the bytes of a result', async () 
   const all = Array.from({ length: SQL_LIMITS.atOnce }, () => waiting.run(asked('SELECT 1'), signal));
   await expect(waiting.run(asked('SELECT 1'), signal)).rejects.toMatchObject({
     status: 429,
-    message: '2 queries are under way; cancel one, or wait until it ends',
+    message: '2 queries are running; cancel one, or wait until it ends',
   });
   resolve();
   expect((await Promise.allSettled(all)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);

@@ -126,6 +126,6 @@ test.skipIf(!canMount)('a full disk is reported, and no part of the file remains
 test('a location must be a path outside the data directory, or an S3 URL with a prefix', () => {
   expect(() => placeAt(join(folder.path, 'data', 'archive'), join(folder.path, 'data'))).toThrow('is inside the data');
   expect(() => placeAt('https://example.org/archive', null)).toThrow('not a location for an archive');
-  expect(() => placeAt('s3://bucket', null)).toThrow('names no key');
+  expect(() => placeAt('s3://bucket', null)).toThrow('has no key');
   expect(placeAt('s3://bucket/archive', null).location).toBe('s3://bucket/archive');
 });

@@ -47,7 +47,7 @@ test('a deep check finds an entry of a decoded value that no log has', () => {
     db.run("INSERT INTO value_index_entries (index_id, path, value, position, event_index) VALUES (7, '', '', 1, 0)");
   }
   expect(problems()).toEqual([
-    { name: 'decoded values of logs and calls', problems: ['entries of index 7, which is none'] },
+    { name: 'decoded values of logs and calls', problems: ["entries of index 7, which doesn't exist"] },
   ]);
 });
 
@@ -58,6 +58,6 @@ test("an object that isn't in the journal's schema is a finding", () => {
     journal.run('CREATE TABLE stray (id INTEGER PRIMARY KEY)');
   }
   expect(checkDirectory(copy.path).filter(({ problems }) => problems.length > 0)).toEqual([
-    { name: 'schema of the journal file', problems: ['stray is another than in a new file'] },
+    { name: 'schema of the journal file', problems: ['stray differs from a new file'] },
   ]);
 });

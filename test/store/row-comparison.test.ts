@@ -61,7 +61,7 @@ test('names a changed, a missing and an extra balance by asset and address, and 
     expected.push(
       `${nameOf(changed)}: differs in balance`,
       `${nameOf(missing)}: the row is missing`,
-      `${nameOf({ ...other, ...stranger })}: the journal makes no such row`,
+      `${nameOf({ ...other, ...stranger })}: the journal doesn't produce this row`,
     );
   });
   expect(problems.toSorted()).toEqual(expected.sort());

@@ -119,7 +119,7 @@ test('an interrupted load continues where it was, and the next start finishes it
   expect(presentIn(directory.path)).toEqual(secondaryIndexes.slice(0, 2));
   expect(directoryStatus(directory.path).missing_indexes).toBe(secondaryIndexes.length - 2);
   expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([
-    `${secondaryIndexes.length - 2} indexes are missing: an import is still to make them, or was interrupted, and the next start makes them`,
+    `${secondaryIndexes.length - 2} indexes are missing: an import is still creating them, or was interrupted; then the next start creates them`,
   ]);
   {
     using server = openAt(directory.path);
@@ -162,7 +162,7 @@ test('readers wait until the last one is made', async () => {
     },
   });
   const height = () => snapshots.readLong(async (read) => read.height());
-  const message = `${indexPath(directory.path)} is being loaded, and has not all of its indexes yet.`;
+  const message = `${indexPath(directory.path)} is being loaded and doesn't have all of its indexes yet.`;
   await expect(height()).rejects.toThrow(message);
   for (const _ of load.ingest.makeSecondaryIndexes()) {
     for (const call of look) call();

@@ -277,7 +277,7 @@ describe('an index of an older program', () => {
     const problems = () => checkAndRecount(directory.path).flatMap((result) => result.problems);
     expect(problems()).toEqual([]);
     downgrade();
-    expect(problems()[0]).toBe('v1_chain is another view than this program makes, and will make at the next start');
+    expect(problems()[0]).toBe("v1_chain differs from this program's view; the next start replaces it");
     edit(...removed(views));
     expect(problems()).toEqual([]);
     openWriter(directory.path).close();

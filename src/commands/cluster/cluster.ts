@@ -148,7 +148,7 @@ async function mendLog(log: PostgresLog, journal: JournalReader): Promise<void> 
     if (fault.fault !== 'is missing' || !(await fillHole(log, journal, fault))) {
       throw new DamagedLogError(first, fault.fault);
     }
-    process.stdout.write(`The log lacked the entries from ${first} to ${last}, and has them of the journal.\n`);
+    process.stdout.write(`Restored entries ${first} to ${last} of the log from the journal.\n`);
   }
 }
 
@@ -170,7 +170,7 @@ function sharedKey(place: KeyLocation): string {
   const lost = openedSecrets(hookSecrets(db), sealing, () => {}).unreadable();
   if (lost.length > 0) {
     process.stderr.write(
-      `Warning: the key in ${file} does not open the signing secrets of ${lost.length} consumers. Add the line of the key that sealed them to the file, or let them make new secrets.\n`,
+      `Warning: the key in ${file} does not open the signing secrets of ${lost.length} consumers. Add the line with their key to the file, or have the consumers create new secrets.\n`,
     );
   }
   return file;

@@ -4,7 +4,7 @@ import { addCommand, command, formatOption, type OutputFormat, type OwnCommand, 
 
 const init = command({
   name: 'init',
-  summary: 'Make the tables of the shared log, and fill them with the journal of a data directory that has one',
+  summary: 'Create the tables of the shared log, and copy the journal of the data directory',
   example: 'stackside cluster init --cluster postgres://db1,db2/stacks --data /srv/stacks',
   settingsOf: 'cluster',
   async run({ settings }) {

@@ -47,7 +47,7 @@ async function statusOf(server: Server): Promise<Status> {
     );
   }
   if (typeof height !== 'number' || typeof hash !== 'string') {
-    throw new PassingError(`${server.url} doesn't have a block yet.`, 'Run the command again once it has the chain.');
+    throw new PassingError(`${server.url} doesn't have a block yet.`, 'Run the command again when it is synced.');
   }
   return { version, lowest: Number(from), tip: { height, hash, burnHeight: Number(burnHeight) } };
 }
@@ -65,9 +65,9 @@ async function hashAt(server: Server, height: number): Promise<string | null> {
 }
 
 /**
- * Looks at both servers.
- * @throws OperatorError if they have different chains, or one isn't a Stacks API; PassingError if a server can't be
- *   reached, has no block yet, or no block that the other one has
+ * Finds the newest block that both servers have.
+ * @throws OperatorError if they have different chains, or one isn't a Stacks API; PassingError if a server can't be reached,
+ *   has no block yet, or has none of the other's blocks
  */
 export async function findCommonChain(ours: Server, theirs: Server): Promise<CommonChain> {
   const [here, there] = [await statusOf(ours), await statusOf(theirs)];
@@ -110,10 +110,7 @@ export async function findCommonChain(ours: Server, theirs: Server): Promise<Com
 /** Blocks that a server may lack, or that two branches may have: they come and go all the time. */
 export const NEAR = 6;
 
-/**
- * Whether one server is far behind, or on another fork that is more than a few blocks long.
- * @returns the sentence that says so; null if neither is
- */
+/** Returns a sentence if one server is far behind, or on another fork that is more than a few blocks long; otherwise null. */
 export function apartText({ ours, theirs, common }: CommonChain): string | null {
   const lowest = Math.min(ours.height, theirs.height);
   if (lowest - common > NEAR) {

@@ -93,8 +93,8 @@ function identified(ours: readonly unknown[], theirs: readonly unknown[]): Ident
 const areEqual = (ours: unknown, theirs: unknown): boolean => differencesOf(ours, theirs, 1).length === 0;
 
 /**
- * Compares two values. Keys of objects have no order. Items of lists are compared by their identity, if they have one,
- * so that one item more is one difference; else by their index.
+ * Compares two values. Keys of objects have no order. Items of lists are compared by their identity, so that an additional
+ * item is a single difference. Items without an identity are compared by index.
  */
 export function differencesOf(ours: unknown, theirs: unknown, most: number = MAX_DIFFERENCES): Difference[] {
   const found: Difference[] = [];

@@ -28,7 +28,7 @@ function differenceLines({ path, count, example }: Finding): string[] {
   ];
 }
 
-/** Known differences, with the paths of each reason on one line. */
+/** Lines about known differences, one for each reason, with all its paths. */
 const knownLines = (known: readonly Finding[]): string[] =>
   [...Map.groupBy(known, ({ reason }) => `          here: ${reason?.here}\n          there: ${reason?.there}`)].flatMap(
     ([reason, found]) => [

@@ -28,7 +28,7 @@ import { duration, progressLines, secondaryIndexReport } from '../cli/progress.t
 /** Prints a warning if the open part after the signed head is missing. */
 export const lacksOpenPart = (name: string, entry: number): void =>
   void process.stderr.write(
-    `${name} is not there as it was signed, so that the last entries up to ${entry} are missing; they may arrive later.\n`,
+    `${name} is missing or differs from the signed list, so the last entries up to ${entry} are missing. They may arrive later.\n`,
   );
 
 /**
@@ -76,7 +76,7 @@ async function endReport(place: PlaceReads) {
   return { json, lines };
 }
 
-/** Shows where an archive ends. @returns whether its segments follow each other */
+/** Prints where an archive ends. @returns whether its segments are without gaps */
 export async function reportArchive(trust: Trust, location: string, format: OutputFormat): Promise<boolean> {
   const { place, identity } = await archiveAt(trust, location);
   const chain = chainOfIdentity(identity);
@@ -101,7 +101,7 @@ export async function reportArchive(trust: Trust, location: string, format: Outp
       `chain       ${chain}`,
       `log         ${identity.identity}`,
       base === null
-        ? `base        ${bases.length === 0 ? 'none' : 'none that is sound'}; a restore begins with entry 1`
+        ? `base        ${bases.length === 0 ? 'none' : 'none that is undamaged'}; a restore begins with entry 1`
         : `base        entry ${base.position}, height ${base.height}, made ${base.created_at}; ${bases.length} in all`,
       ...end.lines,
     ];
@@ -161,7 +161,7 @@ const identityText = (place: PlaceReads, last: number, identity: string | null):
   `Entry ${last} gives the log a new identity, ${identity}: archive it to another place than ${place.location}. Chainhooks are paused ` +
   'until stackside hooks enable --paused.\n';
 
-/** Restores an archive into a data directory, or continues an interrupted restore. @returns what is printed */
+/** Restores an archive into a data directory, or continues an interrupted restore. @returns the text to print */
 export async function restoreFromArchive(
   settings: SettingsOf<'restore'>,
   place: PlaceReads,

@@ -108,7 +108,7 @@ async function untilStill<T>(compare: () => Promise<T>): Promise<T> {
       if (!(error instanceof TipLostError)) throw error;
       if (forks < MAX_FORKS) continue;
       throw new PassingError(
-        `${MAX_FORKS} forks came while the index was compared.`,
+        `${MAX_FORKS} forks happened during the comparison.`,
         'Repeat the command, with a smaller --sample.',
         { cause: error },
       );

@@ -45,7 +45,7 @@ export const importRecordings = command({
 function requireNoRowOptions({ format, fromHeight, toHeight }: ExportOptions): void {
   if (format === undefined && fromHeight === undefined && toHeight === undefined) return;
   throw new OperatorError(
-    '--format, --from-height and --to-height are for rows, and the journal is exported without --table or --query.',
+    '--format, --from-height and --to-height apply only to rows, but without --table or --query the journal is exported.',
     'Name a view with --table, or give a query with --query.',
   );
 }
@@ -60,11 +60,7 @@ export const exportRecording = command({
     switchOption('--overwrite', 'Replace the file if it exists'),
     new Option('--table <view>', 'Export the rows of a view in place of the journal'),
     new Option('--query <sql>', 'Export the rows of a query in place of the journal').conflicts('table'),
-    choiceOption(
-      '--format <format>',
-      "Format of rows (default: by the end of the file's name, else csv)",
-      exportFormats,
-    ),
+    choiceOption('--format <format>', 'Format of rows (default: from the file name, otherwise csv)', exportFormats),
     numberOption('--from-height <height>', 'Lowest block to export (default: the first one)', 0),
     numberOption('--to-height <height>', 'Highest block to export (default: the tip)', 0),
   ],
@@ -123,7 +119,7 @@ export const backup = command({
   summary: 'Bring an archive up to date with a data directory, which may be in use, and add a base to it',
   example: 'stackside backup s3://backups/stacks --data /srv/stacks',
   settingsOf: 'backup',
-  arguments: [['<archive>', 'Archive, which is made the first time: a directory, or s3://bucket/key']],
+  arguments: [['<archive>', 'Archive, created if missing: a directory, or s3://bucket/key']],
   options: [
     switchOption(
       '--public',
@@ -152,18 +148,15 @@ export const restore = command({
   settingsOf: 'restore',
   arguments: [ARCHIVE],
   options: [
-    numberOption('--until-height <height>', 'End before the first block that is higher', 0).conflicts([
-      'untilTime',
-      'untilEntry',
-    ]),
+    numberOption('--until-height <height>', 'Stop after this block height', 0).conflicts(['untilTime', 'untilEntry']),
     checked(
-      new Option('--until-time <time>', 'End before the first entry that was received later'),
+      new Option('--until-time <time>', 'Stop at this time'),
       'a time such as 2026-01-31T12:00:00Z',
       (text) => utcMicroseconds(text) ?? undefined,
     ).conflicts('untilEntry'),
-    numberOption('--until-entry <number>', 'End with this entry', 1),
+    numberOption('--until-entry <number>', 'Stop after this entry', 1),
     checked(
-      new Option('--base <entry|none>', 'Begin with the base of this entry, or with the first entry'),
+      new Option('--base <entry|none>', 'Base to start from, by its entry; none starts with the first entry'),
       'the entry of a base, or none',
       (text) => (text === 'none' ? text : /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined),
     ),
@@ -223,7 +216,7 @@ const archiveVerify = command({
 
 const archiveKey = command({
   name: 'key',
-  summary: 'Print the public key of a public archive; the first time, the private key is made in the data directory',
+  summary: 'Print the public key of a public archive; creates its private key if there is none',
   example: 'stackside archive key --data /srv/stacks',
   settingsOf: 'sql',
   options: [switchOption('--json', 'Print JSON')],
@@ -265,17 +258,19 @@ export const check = command({
   example: 'stackside check --data /srv/stacks',
   settingsOf: 'check',
   options: [
-    switchOption(
-      '--deep',
-      'Compare every row with an index made from the journal; this takes the time and space of a rebuild',
-    ),
+    switchOption('--deep', 'Compare every row with a rebuilt index; needs the time and space of a rebuild'),
     switchOption(
       '--node',
       'Compare the index with the RPC interface of the node at one block, in place of checking: accounts, contracts, blocks, results, reward sets, tokens',
     ).conflicts('deep'),
-    numberOption('--sample <number>', 'How many of each kind --node compares, of the newest blocks', 1, DEFAULT_SAMPLE),
+    numberOption(
+      '--sample <number>',
+      'Number of items of each kind that --node compares, from the newest blocks',
+      1,
+      DEFAULT_SAMPLE,
+    ),
     switchOption('--all', 'Compare all with --node, from the tip down to the first block').conflicts('sample'),
-    numberOption('--rate <requests>', 'Requests a second that --node makes at most', 1, DEFAULT_RATE),
+    numberOption('--rate <requests>', 'Maximum requests per second of --node', 1, DEFAULT_RATE),
     formatOption('Output format; json prints a line for each step and finding'),
   ],
   async run({ settings }, { format, deep, node, sample, all, rate }: CheckCommandOptions) {

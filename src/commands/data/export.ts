@@ -18,7 +18,7 @@ import { type QueryEnd, type QuerySource, type QueryStart, runQuery } from '../q
  * Writes the journal as a recording.
  * @param file the output; undefined for stdout
  * @param overwrite whether to replace an existing file
- * @throws OperatorError if there is no journal, it is not the index's, or the file can't be written
+ * @throws OperatorError if there is no journal, it doesn't belong to the index, or the file can't be written
  */
 export async function runExport(directory: string, file: string | undefined, overwrite: boolean): Promise<void> {
   if (file !== undefined) requireNoDatabase(file, directory);
@@ -54,7 +54,7 @@ function sourceOf({ table, query, fromHeight, toHeight }: ExportOptions): QueryS
   return { view: view.name, heights: { from: fromHeight ?? null, to: toHeight ?? null } };
 }
 
-/** The requested format, or that of the file name's suffix, or CSV. */
+/** Returns the requested format; otherwise the format of the file name's suffix, or CSV. */
 function formatOf({ format, output = '' }: ExportOptions): ExportFormat {
   const plain = output.replace(/\.(gz|zst)$/, '');
   return format ?? exportFormats.find((one) => plain.endsWith(`.${one}`)) ?? 'csv';
@@ -75,7 +75,7 @@ function streamed(start: QueryStart): { stream: Readable; end: Promise<QueryEnd>
   return { stream, end };
 }
 
-/** Describes what was written, and where the next export of the same view continues. */
+/** Describes the export, and where the next export of the same view continues. */
 function summary(to: string, { rows, blocks }: QueryEnd): string {
   if (blocks === null) return `${to}: ${rows} rows\n`;
   const { first, last, lastHash } = blocks;

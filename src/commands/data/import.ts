@@ -28,9 +28,9 @@ export interface ImportOptions {
   restart: boolean;
   /** The format of the recordings; by default detected from their rows. */
   format?: RecordingFormat;
-  /** Bytes of a recording from which on threads read ahead; tests use fewer than the default. */
+  /** Bytes of a recording above which threads read ahead; tests use a lower number than the default. */
   aheadFrom?: number;
-  /** What these threads run; tests give another. */
+  /** The module that these threads run; tests replace it. */
   thread?: URL;
   /** Number of these threads, for tests; by default, the cores decide. */
   threads?: number;
@@ -182,8 +182,8 @@ const received = (event: RowEvent): ReceivedEvent =>
   'prepared' in event ? new PreparedEvent(event.path, event.receivedAt, event.prepared) : event;
 
 /**
- * Imports the rows of a recording in the order in which they are read.
- * @throws DisorderedError if a row needs one that comes later in the file and has a lower id
+ * Imports the rows of a recording in the order of the file.
+ * @throws DisorderedError if a row needs a row that comes later in the file and has a lower id
  */
 async function importRows(
   ingest: Ingest,
@@ -211,7 +211,7 @@ async function importRows(
     return new LogBeginning(ingest.entries, stored.entry, log.last);
   };
   let beginning = beginningOf();
-  /** Whether the recording is known to belong to this chain. Until then, none of its rows become durable. */
+  /** Whether the recording was found to belong to this chain. Until then, none of its rows become durable. */
   let ours = imported.rows > 0;
   let digest = 0n;
   let batch = { rows: 0, bytes: 0 };

@@ -22,7 +22,7 @@ export class LogBeginning {
   readonly #rows = new Set<bigint>();
 
   /**
-   * @param after number of the last entry that is already known to be in the recording
+   * @param after number of the last entry that is already found in the recording
    * @param last number of the log's last entry before the import
    */
   constructor(
@@ -41,7 +41,7 @@ export class LogBeginning {
     return this.#next;
   }
 
-  /** Number of the entry up to which the recording has all of them. */
+  /** Number of the last entry up to which the recording has all entries. */
   get at(): number {
     return this.#next === null ? this.last : this.#at;
   }

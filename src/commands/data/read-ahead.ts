@@ -1,6 +1,6 @@
 /**
- * Threads that read a recording or a journal ahead of the writer. Each thread finds its own batches, every n-th one, so threads
- * don't depend on each other. The writer takes the batches in order. The number of waiting batches is bounded.
+ * Reads a recording or a journal ahead of the writer, in threads. Each thread reads every n-th batch, so the threads don't
+ * depend on each other. The writer takes the batches in order. The number of waiting batches is bounded.
  */
 import { availableParallelism } from 'node:os';
 import { type ErrorMessage, errorOfMessage, PassingError } from '../../base/errors.ts';
@@ -14,7 +14,7 @@ import type { RecordingSource, RowBatch } from './recording-rows.ts';
 /** The source to read, and the chain id to prepare its events with. */
 export interface ReadAheadInput<Source extends RecordingSource | JournalSource = RecordingSource | JournalSource> {
   source: Source;
-  /** Null if it is not known yet. */
+  /** The chain id; null before the first block. */
   chainId: number | null;
 }
 
@@ -52,7 +52,7 @@ class Reader {
       },
       ended: (cause) => {
         this.#failure = new PassingError(
-          'A thread that reads ahead ended before the end of what it reads.',
+          'A reading thread stopped before the end of its input.',
           'Repeat the command.',
           { cause },
         );
@@ -84,10 +84,10 @@ class Reader {
 }
 
 /**
- * Reads by several threads.
+ * Reads with several threads.
  * @param threads 1 or more
- * @param module what the threads run; tests give another
- * @throws OperatorError as the thread that reads does; PassingError if one ends
+ * @param module the module that the threads run; tests replace it
+ * @throws OperatorError of a reading thread; PassingError if a thread ends
  */
 export function readAhead(
   reading: ReadAheadInput<RecordingSource>,

@@ -35,7 +35,7 @@ async function handOn(start: ReaderStart, port: MessagePort): Promise<void> {
   }
 }
 
-/** Reads what the thread was started for. */
+/** Reads a recording or a journal, as the thread's data say. */
 export async function runReadingThread(): Promise<void> {
   if (parentPort === null) throw new Error('a thread that reads ahead needs a main thread');
   const port = parentPort;

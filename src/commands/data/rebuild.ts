@@ -11,7 +11,7 @@ import { readAhead, threadsOfCores } from './read-ahead.ts';
 interface RebuildCommand {
   /** Whether data that the journal lacks may be lost. */
   force: boolean;
-  /** Whether another process may serve the present index meanwhile. */
+  /** Whether another process may serve the present index during the rebuild. */
   beside: boolean;
   /** Number of threads that read ahead, for tests; by default, the cores decide. */
   threads?: number;

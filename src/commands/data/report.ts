@@ -15,7 +15,7 @@ import { stateText } from '../terminal/pretty-log.ts';
 
 /** Prints findings at once. */
 export interface PrintingWatch extends CheckWatch {
-  /** Prints what is being read, for work without numbers. */
+  /** Prints the name of the input, for work without a known size. */
   reading(what: string): void;
 }
 

@@ -5,7 +5,7 @@ import { type UpgradePlan, upgradePlan } from '../../store/files/status.ts';
 import { sizeText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
-/** What the operator must do before this program can serve the directory. */
+/** The task of the operator before this program can serve the directory. */
 type Duty = 'none' | 'newer-program' | 'import';
 
 export interface UpgradeReport extends UpgradePlan {
@@ -19,7 +19,10 @@ function dutyOf({ index, journal }: UpgradePlan): Duty {
   return fates.includes('unreleased') ? 'import' : 'none';
 }
 
-/** Returns how this program would upgrade a directory. @throws OperatorError if there is no index, or a file is of another kind */
+/**
+ * Returns how this program would upgrade a directory.
+ * @throws OperatorError if there is no index, or a file isn't one of Stackside's
+ */
 export function upgradeReport(directory: string): UpgradeReport {
   const plan = upgradePlan(directory);
   return { program: serverVersion, duty: dutyOf(plan), ...plan };
@@ -27,7 +30,7 @@ export function upgradeReport(directory: string): UpgradeReport {
 
 type FilePlan = UpgradePlan['index'] | NonNullable<UpgradePlan['journal']>;
 
-/** Describes what happens to a file. @param what `schema` or `version`, the word before the number */
+/** Describes what happens to a file at the first start. @param what the word before the number, `schema` or `version` */
 function fateText(what: string, { version, known, fate }: FilePlan): string {
   switch (fate) {
     case 'made':

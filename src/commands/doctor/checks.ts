@@ -35,7 +35,7 @@ const MAX_CLOCK_DIFFERENCE = 10;
 /** The operator must act if the free space, or the time until the disk is full, is lower. */
 const MIN_FREE_BYTES = 1e9;
 const MIN_SECONDS_LEFT = 7 * 86_400;
-/** Blocks that the index may lack: a node reports its own height before it has posted the block. */
+/** Blocks that the index may lack, because a node reports a block's height before it posts the block. */
 const BLOCKS_BEHIND = 2;
 const UNAUTHORIZED = [401, 403];
 

@@ -8,7 +8,7 @@ const WIDTHS = { state: 8, name: 9 };
 
 const below = (text: string): string => text.trimEnd().replace(/^/gm, ' '.repeat(WIDTHS.state + 1 + WIDTHS.name));
 
-/** Prints the checks. @param json whether as one JSON object @returns whether there is no problem */
+/** Prints the checks. @param json whether to print one JSON object @returns whether there is no problem */
 export async function reportDoctor(settings: DoctorSettings, json: boolean): Promise<boolean> {
   const found = runChecks(await gatherFacts(settings, nodeRpc(settings.nodeRpc), systemClock));
   const isWell = found.every(({ state }) => state !== 'problem');

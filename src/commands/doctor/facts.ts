@@ -1,4 +1,4 @@
-/** Gathers what `stackside doctor` checks: from the files, the node, the ports and a running server. */
+/** Gathers the facts for `stackside doctor`: from the files, the node, the ports and a running server. */
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Value } from '@sinclair/typebox/value';

@@ -121,7 +121,7 @@ export async function runQuery(
         write(message.bytes).then(() => thread.say('written'), reject);
       }
     },
-    ended: (cause) => reject(new Error('the thread of the query ended before the query', { cause })),
+    ended: (cause) => reject(new Error('the query thread stopped before the query ended', { cause })),
   });
   const endWatch = watched(limits, machine, reject);
   try {

@@ -29,7 +29,7 @@ async function queryOnce(directory: string, sql: string, options: SqlOptions): P
 /**
  * Runs `stackside sql` and ends the process, since nothing else stops a thread that runs SQLite.
  * @param query undefined to read it from stdin
- * @throws OperatorError if there is no query, and stdin is a terminal
+ * @throws OperatorError if there is no query and stdin is a terminal
  */
 export async function runSql(directory: string, query: string | undefined, options: SqlOptions): Promise<never> {
   if (query === undefined && process.stdin.isTTY) {

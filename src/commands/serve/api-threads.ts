@@ -21,9 +21,9 @@ export interface ThreadStart {
   port: number;
   /** Whether other threads listen on the same port. */
   shared: boolean;
-  /** URL at which the main thread answers forwarded requests. */
+  /** URL of the main thread for forwarded requests. */
   mainThread: string;
-  /** The secret by which the main thread recognises requests of its own threads. */
+  /** The secret that marks requests of the process's own threads. */
   internalToken: string;
   /** Shared memory with the counts of clients' requests, for their limits. */
   rates: SharedArrayBuffer;
@@ -54,9 +54,9 @@ export interface ApiThreadsOptions {
   settings: Settings;
   /** How many. */
   count: number;
-  /** URL at which the main thread answers forwarded requests. */
+  /** URL of the main thread for forwarded requests. */
   mainThread: string;
-  /** The secret by which the main thread recognises requests of its own threads. */
+  /** The secret that marks requests of the process's own threads. */
   internalToken: string;
   /** Shared memory with the counts of clients' requests, for their limits. */
   rates: SharedArrayBuffer;
@@ -150,7 +150,7 @@ class ApiThread {
     this.#thread.say(message);
   }
 
-  /** Resolves with the URL at which the thread listens. */
+  /** Resolves with the thread's URL. */
   listening(): Promise<string> {
     return this.#listening.promise;
   }

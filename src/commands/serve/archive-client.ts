@@ -11,7 +11,7 @@ export function archiveClient(start: ArchiveThreadStart) {
 
   function ended(cause: unknown): void {
     thread = null;
-    current.done.reject(new PassingError('The thread that archives ended.', 'Another one begins.', { cause }));
+    current.done.reject(new PassingError('The archive thread stopped.', 'Stackside starts another one.', { cause }));
   }
 
   function heard(message: FromArchiveThread): void {
@@ -22,7 +22,7 @@ export function archiveClient(start: ArchiveThreadStart) {
 
   return {
     /**
-     * Lets the thread do a piece of work.
+     * Sends work to the thread, and waits until it is done.
      * @param told receives each message of the thread
      * @param signal ends the work early
      * @throws OperatorError

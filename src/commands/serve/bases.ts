@@ -19,7 +19,8 @@ import type { ArchiveLease } from './archiving.ts';
 /** Looks at the bases of an archive, and makes one. */
 export interface BaseMaking {
   /**
-   * @param make whether to make one, or only to look at the newest
+   * Makes a base, or only reads the newest.
+   * @param make whether to make one
    * @param tell receives the progress and the result
    * @param signal ends it early
    * @throws OperatorError
@@ -57,7 +58,7 @@ export interface BasesOptions {
   /** The data directory. */
   directory: string;
   location: string;
-  /** Hours between two bases; 0 for only those that the operator requests. */
+  /** Hours between two bases; 0 for bases only on request. */
   hours: number;
   lease: ArchiveLease;
   /** The archive as it is written; null while another host does. */

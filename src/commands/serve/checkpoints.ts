@@ -2,7 +2,7 @@
 import { startThread, type Thread } from '../../base/thread.ts';
 import { checkpointThreadUrl } from '../../thread-urls.ts';
 
-/** Asks the thread to copy a log. */
+/** A request to the thread to copy a log. */
 export interface CopyLog {
   /** Path of the database file. */
   path: string;

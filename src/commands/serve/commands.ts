@@ -65,7 +65,7 @@ export const demo = command({
   options: [
     switchOption(
       '--until-stdin-ends',
-      'End when stdin ends, so that the demo never outlives the program that started it',
+      'Stop when stdin ends, so that the demo never outlives the program that started it',
     ),
   ],
   async run(reading, { untilStdinEnds }: { untilStdinEnds: boolean }) {
@@ -181,7 +181,7 @@ const steering: readonly Steering[] = [
   },
   {
     ...{ name: 'fork', summary: 'Mine another branch in a running demo', example: 'stackside devnet fork 3' },
-    arguments: [['[depth]', 'Number of blocks that are lost (default: 1)']],
+    arguments: [['[depth]', 'Number of blocks to orphan (default: 1)']],
     body: (_, depth = '1') => ({ depth: integer(depth) }),
   },
   {

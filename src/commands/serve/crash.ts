@@ -1,4 +1,4 @@
-/** The end of a process whose memory may be wrong. */
+/** Ends a process whose memory may be damaged. */
 import { EXIT } from '../../base/errors.ts';
 import type { Log } from '../../log.ts';
 

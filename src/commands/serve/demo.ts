@@ -248,7 +248,8 @@ export async function startDemo(
       ...settings,
       chainId: TESTNET_CHAIN_ID,
       nodeRpc: rpc.url,
-      // The account with the simulated chain's first funds. Tests aren't slowed down by limits; there is no Bitcoin node.
+      // The account that has the simulated chain's first funds. There are no limits, because they would slow tests down, and
+      // no Bitcoin node.
       faucetKeys: `${node.faucet.privateKey.toHex()}01`,
       sbtcFaucet: real === null,
       faucetLimits: false,

@@ -49,7 +49,7 @@ export interface Environment {
   archiveRounds: typeof archiveThread;
   /** Makes bases of the archive. */
   baseMaking: typeof baseThread;
-  /** Prints the log lines of API threads for people; null if each thread writes its own JSON. */
+  /** Prints the log lines of API threads in readable form; null if each thread writes its own JSON. */
   threadLines: { print: (line: string) => void; colors: boolean } | null;
 }
 

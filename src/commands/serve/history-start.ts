@@ -141,7 +141,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chanc
 
   /** Requests all pending accounts. @returns milliseconds until the next call; null to wait for a commit */
   async function askAll(signal: AbortSignal): Promise<number | null> {
-    // There is no block yet, or the history begins with the genesis block and never gets a start block.
+    // There is no block yet, or the history starts with the genesis block and so never changes its start.
     if (ingest.history.bottom() === 0) return null;
     const node = askedAt(rpc, clock, signal);
     const start = snapshots.read((reader) => reader.chain.start());

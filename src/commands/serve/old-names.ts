@@ -1,7 +1,4 @@
-/**
- * The published export of the name system from before Stacks 2.0: four files, each with a `.sha256` file beside it that has its
- * hash.
- */
+/** Reads the published export of the name system from before Stacks 2.0: four files, each with its hash in a `.sha256` file. */
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, pause } from '../../base/clock.ts';
@@ -48,7 +45,7 @@ async function checkFile(path: string): Promise<void> {
   const hasher = new Bun.CryptoHasher('sha256');
   for await (const chunk of createReadStream(path)) hasher.update(chunk);
   if (hasher.digest('hex') !== publishedHash(path))
-    throw new OperatorError(`${path} has another SHA-256 than its .sha256.`, REMEDY);
+    throw new OperatorError(`${path} doesn't match the SHA-256 in its .sha256 file.`, REMEDY);
 }
 
 interface Line {

@@ -40,7 +40,7 @@ async function outputOf({ lines, ended }: OwnProcess): Promise<{ parts: Buffer[]
     if (bytes > mostBytes) throw tooLarge(`${mostBytes / 1e6} MB`);
   }
   const { errors } = await ended;
-  throw new ApiError(503, `The process of the query ended before the query. ${errors.trim().slice(-1_000)}`.trim());
+  throw new ApiError(503, `The query process stopped before the query ended. ${errors.trim().slice(-1_000)}`.trim());
 }
 
 /** Makes the queries of a server. @returns them, and a function that ends those under way */
@@ -55,7 +55,7 @@ export function queries({
 
   function begin({ query, parameters, format, maxRows, timeout }: AskedQuery): OwnProcess {
     if (running.size >= atOnce)
-      throw new ApiError(429, `${atOnce} queries are under way; cancel one, or wait until it ends`);
+      throw new ApiError(429, `${atOnce} queries are running; cancel one, or wait until it ends`);
     const request: SqlRequest = { query, parameters, format: format === 'json' ? 'rows' : format };
     const limits = { '--timeout': timeout, '--max-memory': megabytes, '--max-rows': maxRows };
     const options = Object.entries(limits).flatMap(([name, limit]) => [name, `${limit}`]);

@@ -45,7 +45,7 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
   const { location } = filesAt(from, directory, clock);
   if (position.id === 0) {
     throw new OperatorError(
-      `${directory} has the files of a server without an entry, so that nothing is restored into it.`,
+      `${directory} has data files without entries, so Stackside can't restore into it.`,
       'Remove index.db and journal.db from it, and start again; or omit --from.',
     );
   }
@@ -105,8 +105,8 @@ async function restore(given: From): Promise<void> {
 }
 
 /**
- * Restores an empty data directory from an archive, or continues an interrupted restore. Data in the directory must be of the
- * archive's chain, and stay as they are, so that the same command starts a server every time.
+ * Restores an empty data directory from an archive, or continues an interrupted restore. Existing data must be of the
+ * archive's chain, and are kept. So the same command starts the server every time.
  * @throws OperatorError
  */
 export async function restoreOnStart(given: From): Promise<void> {

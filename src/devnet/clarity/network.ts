@@ -118,8 +118,8 @@ export async function realNetwork(
       const now = clarinetProject(clarity ?? '.', seed, files);
       if (!Bun.deepEquals(now.accounts, project.accounts)) {
         throw new OperatorError(
-          `The accounts of ${now.directory} have changed, which the chain began with.`,
-          'Start the demo again to have them.',
+          `The accounts of ${now.directory} changed after the chain started.`,
+          'Restart the demo to use them.',
         );
       }
       if (Bun.deepEquals(now.contracts, contracts)) return null;

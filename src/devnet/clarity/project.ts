@@ -129,7 +129,7 @@ function inOrder(contracts: readonly ProjectContract[], path: string): ProjectCo
     if (ordered.has(contract)) return;
     if (under.has(contract.name)) {
       throw new OperatorError(
-        `${path}: the contracts ${[...under].join(', ')} name each other, so that none can be deployed first.`,
+        `${path}: the contracts ${[...under].join(', ')} refer to each other, so none can be deployed first.`,
         'Let one of them take the other as a trait.',
       );
     }

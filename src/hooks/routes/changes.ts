@@ -65,9 +65,9 @@ const BlockChange = Type.Object(
   {
     change: Type.Union([Type.Literal('apply'), Type.Literal('rollback')], {
       description:
-        '`apply`: the block follows the one that the chain ended in; `rollback`: the chain ended in the block, and no longer does',
+        '`apply`: the block became the tip of the chain; `rollback`: the block was the tip, and the chain removed it',
     }),
-    cursor: Type.String({ description: 'The place behind this change' }),
+    cursor: Type.String({ description: 'Cursor that points just after this change' }),
     block: Type.Object(
       {
         block_identifier: Identifier,
@@ -85,7 +85,7 @@ const BlockChange = Type.Object(
         ),
         metadata: Type.Optional(Open),
       },
-      { $id: 'ChainhookBlock', description: 'The block as deliveries of chainhooks have it' },
+      { $id: 'ChainhookBlock', description: 'The block in the format of chainhook deliveries' },
     ),
   },
   { $id: 'BlockChange' },
@@ -94,7 +94,7 @@ const BlockChange = Type.Object(
 const ChangePage = Type.Object(
   {
     results: Type.Array(MaybeSerialized(BlockChange)),
-    next: Type.String({ description: 'The place behind the page: give it as `after`' }),
+    next: Type.String({ description: 'Cursor that points just after the page: pass it as `after`' }),
     has_more: Type.Boolean({ description: 'False if the page reached the newest change' }),
   },
   { $id: 'BlockChangePage' },
@@ -107,7 +107,7 @@ const query = {
       rule: 'a cursor from an earlier answer, or tip',
       maxLength: 1_024,
       description:
-        'The place that the changes follow: a cursor of an answer, or `tip` for future changes only. Without it and `from_height`, the changes start with the first block.',
+        'Start of the changes: a cursor from a response, or `tip` for only future changes. Without it and `from_height`, the changes start with the first block.',
       examples: ['tip'],
     }),
   ),
@@ -116,7 +116,7 @@ const query = {
       minimum: 0,
       maximum: 4_294_967_295,
       description:
-        'Height of the first block, in place of `after`: the present chain from there on, without its earlier forks, and then the following changes',
+        'Height of the first block, instead of `after`: returns the present chain from this height, without earlier forks, and then new changes',
       examples: [1],
     }),
   ),
@@ -168,7 +168,7 @@ const HASH_BYTES = 32;
 /** @throws ParameterError */
 function placeOf(text: string): ChangePlace {
   const cursor = decodeCursor(LIST, text);
-  const refuse = () => new ParameterError(inQuery('after'), 'must be a cursor that this route answered, or tip');
+  const refuse = () => new ParameterError(inQuery('after'), 'must be a cursor that this route returned, or tip');
   if (cursor === null || cursor.key.length < 3 || cursor.key.length > 4) throw refuse();
   const [log, step, block] = [textAt(cursor.key, 0), numberAt(cursor.key, 1), bytesAt(cursor.key, 2)];
   if (block.length !== 0 && block.length !== HASH_BYTES) throw refuse();
@@ -370,7 +370,7 @@ const unknownPlace = (error: unknown): unknown =>
   error instanceof UnknownPlaceError
     ? new ApiError(
         409,
-        `The cursor belongs to another log, and its block ${toHex(error.block)} isn't on the chain of this server: another server gave the cursor, or the log was restored to an earlier point. Begin again with from_height`,
+        `The cursor belongs to another log, and its block ${toHex(error.block)} isn't on the chain of this server: another server gave the cursor, or the log was restored to an earlier point. Start again with from_height`,
         'UNKNOWN_CURSOR',
       )
     : error;

@@ -210,7 +210,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
     path: `${at}/me/{uuid}/deliveries/{id}/skip`,
     operationId: 'skipDelivery',
     summary: 'Skip a delivery',
-    description: 'Gives up the delivery that blocks the chainhook, so that the next one is sent.',
+    description: 'Skips the delivery that blocks the chainhook, so that the next one is sent.',
     params: { uuid: Uuid, id },
     status: 204,
     response: Type.Void(),

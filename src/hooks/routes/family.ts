@@ -94,7 +94,7 @@ export const PREFIXES = ['/chainhooks', '/chainhooks/v1'] as const;
 const refusals = {
   403: 'The key may not do this, or a web page of another origin sent the request',
   421: 'The `Host` header does not name this server',
-  429: 'Too many requests with wrong keys came from the address, or too many of this kind wait',
+  429: 'Too many requests with wrong keys came from this address, or too many requests of this kind are waiting',
   503: "The data can't be used now, or this process does not write",
 };
 

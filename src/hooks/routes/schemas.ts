@@ -18,7 +18,7 @@ const words = <const W extends readonly string[]>(list: W) =>
 export const Uuid = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
   rule: 'a UUID, such as 00000000-0000-4000-8000-000000000001',
-  description: 'Id of the resource (UUID); upper and lower case are equal',
+  description: 'Id of the resource (UUID), in upper or lower case',
   examples: ['00000000-0000-4000-8000-000000000001'],
 });
 const UnixTime = Type.Integer({ description: 'Time in Unix seconds' });

@@ -21,7 +21,7 @@ export const BLOCK_MS = 1_000;
 /** Milliseconds without a message after which the broker may have dropped the stream. */
 export const SILENCE_MS = 120_000;
 
-/** Where a stream begins: after the message, or else after the block, or else with the first event. */
+/** Where a stream starts: after the message; without it, after the block; without either, with the first event. */
 export interface Start {
   /** Id of the last accepted message; null if unknown. */
   messageId: string | null;
@@ -91,7 +91,7 @@ export function clientCommands(prefix: string, client: string) {
     messagesOf(reply: unknown): { id: string; message: Message | null }[] {
       if (reply === null) return [];
       const entries = typeof reply === 'object' ? (reply as Record<string, unknown>)[stream] : undefined;
-      if (!Array.isArray(entries)) throw protocolError('Redis answers a read with something else than a stream');
+      if (!Array.isArray(entries)) throw protocolError("Redis answered a read with data that isn't a stream");
       return entries.map(entryOf);
     },
   };
@@ -135,8 +135,8 @@ function microsecondsOf(timestamp: string): number | null {
 }
 
 /**
- * When the publisher received a message, in Unix microseconds; so late messages keep their time.
- * @param now the clock, in Unix milliseconds; used if the message has no time, or one in the future
+ * Returns when the publisher received a message, in Unix microseconds, so that late messages keep their time.
+ * @param now the clock, in Unix milliseconds; used if the message has no time, or a time in the future
  */
 export function receivedAtOf({ timestamp }: Message, now: number): number {
   const latest = now * (MICROSECONDS / 1_000);

@@ -8,8 +8,8 @@ import type { Clock } from '../../base/clock.ts';
 export type Command = readonly [name: string, ...arguments_: string[]];
 
 const CONNECTION_REMEDY =
-  'Start Redis, or correct the address, user and password of --snp. Stackside tries again by itself.';
-const REFUSAL_REMEDY = 'Correct the URL of --snp, or the rights of its user in Redis. Stackside tries again by itself.';
+  'Start Redis, or correct the address, user and password of --snp. Stackside retries automatically.';
+const REFUSAL_REMEDY = 'Correct the URL of --snp, or the rights of its user in Redis. Stackside retries automatically.';
 
 /** Redis can't be reached, refuses a command, or sends something that isn't a message of the protocol. */
 export class RedisError extends Error {
@@ -26,7 +26,7 @@ export class RedisError extends Error {
 }
 
 const refusal = (answer: string): RedisError =>
-  new RedisError(`Redis refuses a command: ${answer}`, REFUSAL_REMEDY, answer.split(' ', 1)[0]);
+  new RedisError(`Redis rejects a command: ${answer}`, REFUSAL_REMEDY, answer.split(' ', 1)[0]);
 
 /** Timeout of an answer. A block of many megabytes may take some seconds. */
 export const MAX_ANSWER_MS = 30_000;
@@ -106,7 +106,7 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
     /**
      * Runs a command.
      * @param waitMs milliseconds for which Redis may block before it answers
-     * @throws RedisError; whether the command was done is then unknown, unless it was refused
+     * @throws RedisError; unless Redis rejected the command, Redis may have run it
      */
     run: (command: Command, waitMs = 0): Promise<unknown> => inTime(sent(command), waitMs + MAX_ANSWER_MS),
     runTogether,

@@ -33,7 +33,7 @@ export type SnpEvent =
   | { event: 'snp_resumed'; failures: number }
   | { event: 'snp_handshake'; reason: HandshakeReason; client: string; message_id: string | null; height: number }
   | { event: 'snp_gap'; after: string; next: string }
-  /** A message is skipped, as the operator asked, or because no node posts to its path. */
+  /** A message is skipped because the operator requested it, or because no node posts to its path. */
   | { event: 'snp_message_skipped'; message_id: string; path: string; remedy: string }
   /** The publisher rounded numbers: these fields may be wrong, in this message and in others. */
   | { event: 'snp_rounded'; message_id: string; fields: string };
@@ -86,7 +86,7 @@ const PARENT_REMEDY =
 const eventRemedy = (sequence: number): string =>
   `Look for a newer version of Stackside, which may understand the event. The log has the cause. To continue without the event, start the server with --snp-skip ${sequence}; the data then lacks its changes.`;
 
-/** The remedy for a skipped message: what its absence means. */
+/** Returns the remedy for a skipped message, which explains what is missing without it. */
 const skipRemedy = (path: string): string =>
   path === '/new_block'
     ? 'Later blocks wait until this one is there: import a recording that has it into a new --data directory.'
@@ -124,7 +124,7 @@ export class SnpSubscriber {
   #gaps = 0;
   /** Failed attempts since the start. */
   #failures = 0;
-  /** Id of a message without a parent, for which a stream after the last block was requested. */
+  /** Id of a message whose parent block is missing, for which a stream after the last block was requested. */
   #orphan: string | null = null;
   /** Number of messages of the next read. */
   #count = 1;
@@ -268,8 +268,9 @@ export class SnpSubscriber {
   }
 
   /**
-   * Accepts a message. @returns what became of it: it is `accepted`, the stream was `left`, or the store or the log is `unavailable`,
-   * which its writer reports
+   * Accepts a message.
+   * @returns the outcome: `accepted`; `left` if the stream was left; `unavailable` if the store or the log is, which its
+   *   writer reports
    * @throws OperatorError if the message can't be accepted
    */
   async #accept(session: Session, message: Message): Promise<'accepted' | 'left' | 'unavailable'> {

@@ -81,7 +81,7 @@ function differingSchema(db: Database, made: string, besides: readonly string[] 
   const [found, expected] = [schemaOf(db), schemaOfNew(made)];
   return [...new Set([...found.keys(), ...expected.keys()])]
     .filter((name) => found.get(name) !== expected.get(name) && !besides.some((one) => one === name))
-    .map((name) => `${name} is another than in a new file`);
+    .map((name) => `${name} differs from a new file`);
 }
 
 /**
@@ -101,7 +101,7 @@ const missingWords = (indexes: number): string[] =>
   indexes === 0
     ? []
     : [
-        `${indexes} indexes are missing: an import is still to make them, or was interrupted, and the next start makes them`,
+        `${indexes} indexes are missing: an import is still creating them, or was interrupted; then the next start creates them`,
       ];
 
 /** @returns whether it found nothing */
@@ -114,9 +114,7 @@ export const checkIndexSchema = (run: CheckRun, db: Database): boolean =>
 /** Checks the views for analysts, which the program itself doesn't read. */
 export function checkViews(run: CheckRun, db: Database): void {
   run.examine('views of the index file', () =>
-    differingViews(db).map(
-      (name) => `${name} is another view than this program makes, and will make at the next start`,
-    ),
+    differingViews(db).map((name) => `${name} differs from this program's view; the next start replaces it`),
   );
 }
 

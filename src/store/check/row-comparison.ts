@@ -45,7 +45,7 @@ function keyOf(db: Database, name: string): readonly string[] {
     .sort((a, b) => Number(a.pk - b.pk))
     .map((column) => column.name);
   const key = declared.length > 0 ? declared : undeclaredKeys[name];
-  if (key === undefined) throw new Error(`No key is known of table ${name}.`);
+  if (key === undefined) throw new Error(`Table ${name} has no key.`);
   return key;
 }
 
@@ -127,7 +127,7 @@ export function* rowDifferences(stored: Database, made: Database, table: Table):
   let [our, their] = [ours.next(), theirs.next()];
   while (our.done !== true || their.done !== true) {
     const order = our.done === true ? 1 : their.done === true ? -1 : compareKeys(our.value, their.value, key);
-    if (order < 0 && our.done !== true) yield `${nameOf(our.value)}: the journal makes no such row`;
+    if (order < 0 && our.done !== true) yield `${nameOf(our.value)}: the journal doesn't produce this row`;
     else if (order > 0 && their.done !== true) yield `${nameOf(their.value)}: the row is missing`;
     else if (our.done !== true && their.done !== true) {
       const [row, right] = [our.value, their.value];

@@ -61,5 +61,5 @@ export function* valueIndexProblems(db: Database): Generator<string> {
   const strays = db.query<Stored<'value_index_entries', 'index_id'>, []>(
     'SELECT DISTINCT index_id FROM value_index_entries WHERE index_id NOT IN (SELECT id FROM value_indexes)',
   );
-  for (const { index_id } of strays.iterate()) yield `entries of index ${index_id}, which is none`;
+  for (const { index_id } of strays.iterate()) yield `entries of index ${index_id}, which doesn't exist`;
 }

@@ -25,7 +25,7 @@ interface CheckpointerOptions {
   limitBytes?: number;
   /** Copies a log into its file, in another thread. @returns whether that succeeded */
   copy: (path: string) => Promise<boolean>;
-  /** Pages of a log from which on it is copied; {@link COPIED_PAGES} if omitted. */
+  /** Pages of a log above which it is copied; {@link COPIED_PAGES} if omitted. */
   copiedPages?: number;
   /** Called before a log is emptied: ends this process's open transactions on the files. */
   before?: () => void;
@@ -34,7 +34,7 @@ interface CheckpointerOptions {
   every?: Every;
 }
 
-/** Pages of a log from which on it is copied: many writes change the same pages, which are copied once. */
+/** Pages of a log above which it is copied. Many writes change the same pages, which are then copied only once. */
 const COPIED_PAGES = 4_000;
 /** Maximum number of pages that the writer's thread copies. */
 const LAST_PAGES = 500;

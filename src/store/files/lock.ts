@@ -73,4 +73,4 @@ export const lockUnfinished = (directory: string): Lock =>
 
 /** Acquires the lock for a rebuild, while another process may write the present index. @throws LockHeldError */
 export const lockRebuild = (directory: string): Lock =>
-  lock(directory, 'rebuild.lock', `The index in ${directory} is being rebuilt.`, 'Wait for the end of that rebuild.');
+  lock(directory, 'rebuild.lock', `The index in ${directory} is being rebuilt.`, 'Wait until the rebuild ends.');

@@ -1,9 +1,9 @@
 /**
- * Secondary indexes, which an import or rebuild leaves out. Only lists need them. Each transaction would change a page of most
- * of them, and for a chain that is larger than the memory, these pages are nearly all that is written. At the end of the load
- * each is made at once, from sorted entries.
+ * Secondary indexes, which an import or rebuild leaves out. Only lists need them. Each transaction would change a page of
+ * most of these indexes. For a chain that is larger than the memory, these pages would be nearly all that is written. At the
+ * end of the load, each index is built at once from sorted entries.
  *
- * The load makes the indexes that the file lacks, so an interrupted load doesn't need a note.
+ * The load creates the indexes that the file lacks, so an interrupted load doesn't need a note.
  */
 
 import type { Database } from 'bun:sqlite';
@@ -138,7 +138,7 @@ function* makeIndexes(db: Database, path: string, missing: readonly string[]): G
 export function requireSecondaryIndexes(db: Database, path: string): void {
   if (missingSecondaryIndexes(db).length === 0) return;
   throw new OperatorError(
-    `${path} is being loaded, and has not all of its indexes yet.`,
+    `${path} is being loaded and doesn't have all of its indexes yet.`,
     'Wait for the end of the import. If none is running, start stackside serve, which creates the missing indexes.',
   );
 }

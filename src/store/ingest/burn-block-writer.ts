@@ -22,7 +22,7 @@ const isFilled = ({ filled_from }: BurnBlockPayload): boolean => filled_from !==
 /** Parses the payload of a stored block, as the node posted it. */
 function storedPayload(row: Pick<Row, 'payload'>): BurnBlockPayload {
   const payload = readPayload('/new_burn_block', decompressed(row.payload));
-  if (payload.kind !== 'burn_block') throw new Error('the payload of a Bitcoin block is that of another event');
+  if (payload.kind !== 'burn_block') throw new Error('the stored payload of a Bitcoin block belongs to another event');
   return payload.burnBlock;
 }
 

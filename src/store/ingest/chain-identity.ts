@@ -151,7 +151,7 @@ export function originCheck(db: Database): (block: Block) => void {
   return ({ height, indexBlockHash, parentIndexBlockHash, burnBlockHash, burnBlockHeight }) => {
     if (height === 0) requireSame('index_block_hash', indexBlockHash, genesis.get(), 'block 0');
     if (height !== 1) return;
-    requireSame('parent_index_block_hash', parentIndexBlockHash, firstParent.get(), 'what block 1 follows');
+    requireSame('parent_index_block_hash', parentIndexBlockHash, firstParent.get(), 'the parent of block 1');
     const anchor = confirmedAnchor.get(burnBlockHeight, CONFIRMATIONS);
     if (anchor === null || forked(burnBlockHash, anchor.hash)) return;
     if (!isAnnounced(burnBlockHash) || !isAnnounced(anchor.hash)) return;

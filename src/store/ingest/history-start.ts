@@ -82,7 +82,7 @@ export class PartialHistoryError extends OperatorError {
 /** Returns the arguments of `history.start` for a first block. @param text its payload @throws PayloadError */
 function factsOf(text: string): HistoryStartFacts {
   const payload = readPayload('/new_block', text);
-  if (payload.kind !== 'block') throw new Error('the payload of a block is that of another event');
+  if (payload.kind !== 'block') throw new Error('the stored payload of a block belongs to another event');
   const { block_height, index_block_hash, parent_index_block_hash, parent_block_hash } = payload.block;
   const { parent_burn_block_hash, parent_burn_block_height } = payload.block;
   if (parent_burn_block_hash == null) throw new PayloadError('Missing field parent_burn_block_hash');

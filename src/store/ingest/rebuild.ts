@@ -31,7 +31,7 @@ function requireNothingLost(directory: string): void {
   try {
     const position = existsSync(path) ? positionOfFile(path) : null;
     const lost = position === null ? null : wouldBeLost(position, journal);
-    if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal all the same.');
+    if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal anyway.');
   } finally {
     journal.close();
   }

@@ -67,9 +67,7 @@ class InapplicableEntryError extends OperatorError {
     const ofOperator = cause instanceof OperatorError;
     super(
       `Entry ${id} of the log can't be applied: ${ofOperator ? cause.message.replace(/\.$/, '') : cause.message}.`,
-      ofOperator
-        ? cause.remedy
-        : 'Run the newest Stackside of all hosts on this one, with the same settings of the chain.',
+      ofOperator ? cause.remedy : 'Run the same Stackside version as the newest host, with the same chain settings.',
       options,
     );
   }

@@ -26,7 +26,7 @@ export interface Entry {
   id: number;
   /** Unix microseconds. */
   receivedAt: number;
-  /** The path that the node posted to, such as `/new_block`; empty where it is withheld. */
+  /** The path that the node posted to, such as `/new_block`; empty if it is withheld. */
   path: string;
   /** The body, JSON text; the hashes of a withheld entry. */
   text: string;
@@ -35,8 +35,8 @@ export interface Entry {
 }
 
 /**
- * The number and chain value of an entry, which identify all entries up to it: of the newest one of a log, or of the last one
- * in an index. Number 0 with {@link CHAIN_START} where there is none.
+ * The number and chain value of a last entry: of a log, or of the entries that an index has applied. Together they identify
+ * all entries up to it. Without entries, it is number 0 with {@link CHAIN_START}.
  */
 export interface Head {
   id: number;
@@ -58,7 +58,7 @@ export interface MostEntries {
   bytes: number;
 }
 
-/** The first entries up to a maximum size; at least one, whatever its size, if there is one. */
+/** Yields the first entries up to a maximum size; at least one entry, if there is one. */
 export function* firstEntries(entries: Iterable<Entry>, most: MostEntries): Generator<Entry> {
   let [count, bytes] = [0, 0];
   for (const entry of entries) {
@@ -105,10 +105,7 @@ function hashesOf(path: string, text: string | Uint8Array): [path: Uint8Array, t
   return [hashes.subarray(0, HASH_BYTES), hashes.subarray(HASH_BYTES)];
 }
 
-/**
- * The chain value of entry `id`, whose predecessor has the value `previous`.
- * @param entry with its text, or the text's UTF-8 bytes
- */
+/** Returns the chain value of the next entry. @param entry with its text, or the text's UTF-8 bytes */
 export function nextChain(
   previous: Uint8Array,
   { id, receivedAt, path, text }: Omit<Entry, 'chain' | 'text'> & { text: string | Uint8Array },

@@ -237,7 +237,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
         try {
           return file.readNow(request);
         } catch (error) {
-          // Even a read may have to write changed pages of the pending group, for which the disk may have no room.
+          // Even a read may have to write changed pages of the pending group, and the disk may be full.
           if (!(error instanceof SQLiteError)) throw error;
         }
       }

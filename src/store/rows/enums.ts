@@ -61,7 +61,7 @@ export const STATUS = {
   abort_by_response: -1,
   abort_by_post_condition: -2,
   problematic_skipped: -3,
-  /** Of a newer node. */
+  /** A value that only a newer node sends. */
   unknown: -4,
 } as const satisfies Record<TransactionStatus, number>;
 export const storedTransactionStatus = enumNames('transactions', 'status', STATUS);
@@ -134,7 +134,7 @@ export const PAYLOAD = {
   versioned_smart_contract: 6,
   tenure_change: 7,
   nakamoto_coinbase: 8,
-  /** Of a newer node; no wire id. */
+  /** A type that only a newer node sends; it has no wire id. */
   unknown: UNKNOWN_PAYLOAD,
 } as const;
 export const storedPayload = enumNames('transactions', 'type', PAYLOAD);
@@ -165,7 +165,7 @@ export const storedTenureCause = enumNames('transactions', 'tenure_change_cause'
 
 /** events.kind. Kinds of one asset are consecutive, and the kinds of STX come first. */
 export const EVENT_KIND = {
-  /** Of a newer node. */
+  /** A value that only a newer node sends. */
   unknown: 0,
   log: 1,
   lock: 2,

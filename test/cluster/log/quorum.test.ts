@@ -135,7 +135,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     });
     await quorum.primary().run(`DELETE FROM ${table} WHERE seq IN (6, 8)`);
     await initCluster(settings);
-    expect(printed).toContain('The log lacked the entries from 5 to 6, and has them of the journal.');
+    expect(printed).toContain('Restored entries 5 to 6 of the log from the journal.');
     expect((await verify()).isSound).toBe(true);
   });
 
@@ -156,7 +156,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await expect(initCluster({ ...settings, cluster: null })).rejects.toThrow('No shared log is named.');
     const away = { ...settings, cluster: 'postgres://nobody@127.0.0.1:1,127.0.0.1:2/none' };
     await expect(reportCluster(away, { format: 'text', verify: false })).rejects.toThrow(
-      'No server of the shared log can be written',
+      'No server of the shared log accepts writes',
     );
   });
 

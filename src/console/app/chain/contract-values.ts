@@ -260,7 +260,7 @@ function typedValue(type: AbiType, text: string): Uint8Array | string {
       ? 'must be an address, or a contract as ADDRESS.name; here a character is wrong or missing'
       : clarity.principal(principal);
   }
-  if (typeof type === 'string') return `has the type ${type}, which no form has`;
+  if (typeof type === 'string') return `has the type ${type}, which this form doesn’t support`;
   if ('buffer' in type) {
     const bytes = bufferOf(text);
     if (bytes === null) return 'must have hex digits in pairs after 0x';

@@ -125,7 +125,7 @@ const FILTERS = {
     label: 'Function',
     input: 'text',
     placeholder: 'transfer',
-    meaning: (name) => (name.length > MAX_NAME ? 'No function has so long a name.' : { function_name: name }),
+    meaning: (name) => (name.length > MAX_NAME ? 'A function’s name can’t be that long.' : { function_name: name }),
     words: visible,
   },
   min: { label: 'STX sent, at least', input: 'text', placeholder: '1.5', meaning: amount('min_amount') },

@@ -43,5 +43,5 @@ export function projectionNotes({ total, considered, waiting, beyond }: Projecti
 /** Describes the position of a pending transaction in the projected blocks. */
 export const queuePositionText = ({ block, place }: { block: number; place: number }): string =>
   block === 1
-    ? `As others stand, it is number ${count(place)} of the next block.`
-    : `As others stand, it is number ${count(place)} of the block after ${plural(block - 1, 'other')}.`;
+    ? `Currently number ${count(place)} of the next block.`
+    : `Currently number ${count(place)} of the block after ${plural(block - 1, 'other')}.`;

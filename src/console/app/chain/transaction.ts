@@ -260,8 +260,8 @@ export function conditionWords(condition: PostCondition): ConditionWords {
 }
 
 const MODES: Readonly<Record<string, string>> = {
-  allow: 'Assets that no condition names may move freely.',
-  deny: 'Assets that no condition names must not move.',
+  allow: 'Assets without a condition may move freely.',
+  deny: 'Assets without a condition must not move.',
   unknown: 'This version does not support the mode, so the rule for other assets is unknown.',
   originator: 'Without a condition, assets of the origin must not move; assets of others may.',
 };

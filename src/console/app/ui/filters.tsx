@@ -115,5 +115,5 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
 /** Returns the text of a filtered list without a row. @param isMore whether a next page may have some */
 export const nothingMatches = (isMore: boolean): string =>
   isMore
-    ? 'None of the transactions that were looked through matches. The next page looks further.'
+    ? 'None of the searched transactions matches. The next page continues the search.'
     : 'No transaction matches all of these filters.';

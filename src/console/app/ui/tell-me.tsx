@@ -40,7 +40,7 @@ const notificationHint = (): string =>
 export function WatchedHere() {
   if (watches.value.length === 0) return null;
   return (
-    <Panel title="Watched in this browser" aside={<span class="quiet">Kept in this browser alone</span>}>
+    <Panel title="Watched in this browser" aside={<span class="quiet">Stored only in this browser</span>}>
       <Table
         label="Watched in this browser"
         rows={watches.value}

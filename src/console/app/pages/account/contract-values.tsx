@@ -134,7 +134,7 @@ function Reader({ contract, parameter, items }: ContractReadsProps & { items: re
           The node’s interface of the contract has no <ChainText text={asked ?? ''} /> that can be read.
         </Empty>
       ) : item.args === null ? (
-        <Empty>This page has no form for a type of the arguments.</Empty>
+        <Empty>This function has an argument type that the form doesn’t support.</Empty>
       ) : (
         <ReadForm
           key={`${item.kind} ${item.name}`}

@@ -243,8 +243,8 @@ export function BalanceTab({ principal, version }: Props) {
               />
               {complete || points.length === 0 ? null : (
                 <p class="pager quiet">
-                  The balance after {plural(points.length, 'block')} that are evenly distributed. Between them it may
-                  have been another; the CSV file has every change.
+                  The balance after {plural(points.length, 'block')} that are evenly distributed. It may have been
+                  different in between; the CSV file has every change.
                 </p>
               )}
             </>

@@ -64,7 +64,7 @@ function Caller({ contract, functions }: { contract: string; functions: readonly
           The contract has no public function <ChainText text={asked ?? ''} />.
         </Empty>
       ) : called.args === null ? (
-        <Empty>This page has no form for a type of the arguments.</Empty>
+        <Empty>This function has an argument type that the form doesn’t support.</Empty>
       ) : (
         <FunctionForm key={called.name} contract={contract} name={called.name} args={called.args} />
       )}

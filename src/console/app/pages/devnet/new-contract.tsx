@@ -76,7 +76,7 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
       <form class="panel-body form editing" aria-label="Deploy a contract" onSubmit={submit}>
         {accounts.length > 0 ? null : (
           <p class="note wait">
-            This chain only simulates contracts: a source that it doesn’t know can be deployed, and not be called. With{' '}
+            This chain only simulates contracts: a source that it doesn’t know can be deployed but not called. With{' '}
             <code>stackside demo --clarity</code>, contracts run for real.
           </p>
         )}

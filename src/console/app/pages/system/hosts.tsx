@@ -65,7 +65,7 @@ const Here = ({ host }: { host: ThisHost }) => (
         note: missingNote(host),
       },
       { name: 'Conflicts', value: count(host.conflicts), note: 'events that met an entry of another host' },
-      { name: 'Healed', value: count(host.healed), note: 'entries that the log had lost and got back from this host' },
+      { name: 'Healed', value: count(host.healed), note: 'entries that the log had lost and this host restored' },
     ]}
   />
 );

@@ -99,7 +99,7 @@ const ALERTS = '/stackside/v1/alerts';
 const ALERTS_EVERY = 30;
 
 const ALERT_TONES = { firing: 'bad', pending: 'wait', quiet: 'ok', elsewhere: 'plain' } as const;
-const ALERT_WORDS = { firing: 'fires', pending: 'pending', quiet: 'quiet', elsewhere: 'in Prometheus alone' } as const;
+const ALERT_WORDS = { firing: 'fires', pending: 'pending', quiet: 'quiet', elsewhere: 'only in Prometheus' } as const;
 
 /** Renders the alerts for Prometheus, which the server also evaluates. */
 function Alerts() {
@@ -295,7 +295,7 @@ function Bases() {
   const base = status?.archive?.base;
   if (base == null) return null;
   const { value, note } = baseFigure(base, Math.floor(now.value));
-  const make = () => run(() => doneOf(api.POST(ARCHIVE_BASE)), 'A base was asked for');
+  const make = () => run(() => doneOf(api.POST(ARCHIVE_BASE)), 'A base was requested');
   return (
     <Panel title="Base of the archive" source="/stackside/v1/status">
       <div class="panel-body">
