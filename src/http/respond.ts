@@ -1,4 +1,5 @@
 /** Makes the responses of the API, all with the same headers. */
+import type { Coding } from './content-coding.ts';
 
 /** Bun writes bodies of at least this many bytes separately from the head, unless they are streams; see {@link wholeBody}. */
 const WRITTEN_APART = 15_360;
@@ -6,22 +7,22 @@ const WRITTEN_APART = 15_360;
 const BYTES_OF_A_UNIT = 3;
 
 /**
- * Makes a body from its text so that Bun sends the response in one write, with `Content-Length`.
+ * Makes a body from its content so that Bun sends the response in one write, with `Content-Length`.
  *
  * Bun joins head and body if the response is ready in the same turn of the event loop as the request. If it is
  * ready later, since the request waited for its turn, and the body has {@link WRITTEN_APART} bytes or more, Bun writes each
  * name and value of the head separately: thirty system calls, which take several times as long as everything else. A
  * `direct` stream that ends before its buffer is full is always joined with its head.
  */
-function wholeBody(text: string): string | ReadableStream {
-  if (text.length * BYTES_OF_A_UNIT < WRITTEN_APART) return text;
-  const bytes = Buffer.byteLength(text);
-  if (bytes < WRITTEN_APART) return text;
+function wholeBody(content: string | Uint8Array<ArrayBuffer>): string | Uint8Array<ArrayBuffer> | ReadableStream {
+  if (content.length * BYTES_OF_A_UNIT < WRITTEN_APART) return content;
+  const bytes = Buffer.byteLength(content);
+  if (bytes < WRITTEN_APART) return content;
   return new ReadableStream(
     {
       type: 'direct',
       pull(controller) {
-        controller.write(text);
+        controller.write(content);
         controller.end();
       },
     },
@@ -35,6 +36,8 @@ export const versionText = (version: string, branch: string, commit: string): st
 
 /** Cache-Control of tagged responses: HTTP caches must revalidate a stored copy before each use. */
 const REVALIDATE = 'public, no-cache, must-revalidate';
+/** Tells HTTP caches that a stored copy is only for requests with the same `Accept-Encoding`. */
+const VARIES = { vary: 'Accept-Encoding' };
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Makes the responder of a server. @param version the value of `X-API-Version` */
@@ -48,7 +51,7 @@ export function responder(version: string) {
   // Copying a Headers object costs a third of making one from a plain object.
   const textOf = (type: string) => {
     const plain = new Headers({ ...common(), 'content-type': type, 'cache-control': 'no-store' });
-    const tagged = new Headers({ ...common(), 'content-type': type, 'cache-control': REVALIDATE });
+    const tagged = new Headers({ ...common(), ...VARIES, 'content-type': type, 'cache-control': REVALIDATE });
     return (status: number, text: string | ReadableStream, etag: string | null = null): Response => {
       const body = typeof text === 'string' ? wholeBody(text) : text;
       if (etag === null) return new Response(body, { status, headers: plain });
@@ -58,6 +61,7 @@ export function responder(version: string) {
     };
   };
   const jsonText = textOf(JSON_TYPE);
+  const plainText = textOf('text/plain');
   return {
     /** The headers of every response, for responses that other code makes. */
     common,
@@ -66,7 +70,27 @@ export function responder(version: string) {
     /** Makes a JSON response with a body that is already JSON text. @param text whole, or a stream */
     jsonText,
     /** A `text/plain` response. */
-    plainText: textOf('text/plain'),
+    plainText,
+    /**
+     * A compressed response. It has a weak ETag, since a strong one identifies the bytes of one coding.
+     * @param isJson whether the content is JSON, and not plain text
+     */
+    packed(
+      status: number,
+      bytes: Uint8Array<ArrayBuffer>,
+      coding: Coding,
+      isJson: boolean,
+      etag: string | null,
+    ): Response {
+      const headers = {
+        ...common(),
+        ...VARIES,
+        'content-type': isJson ? JSON_TYPE : 'text/plain',
+        'content-encoding': coding,
+        ...(etag === null ? { 'cache-control': 'no-store' } : { 'cache-control': REVALIDATE, etag: `W/"${etag}"` }),
+      };
+      return new Response(wholeBody(bytes), { status, headers });
+    },
     /** A JSON response. @param etag without quotes; null for a response that must not be stored */
     json: (status: number, body: unknown, etag: string | null = null): Response =>
       jsonText(status, JSON.stringify(body), etag),
@@ -79,8 +103,9 @@ export function responder(version: string) {
       }
       return answered;
     },
-    notModified: (etag: string): Response => {
-      const headers = { ...common(), 'cache-control': REVALIDATE, etag: `"${etag}"` };
+    /** @param isWeak whether the client named the weak ETag: a cache updates only the copy with the same ETag */
+    notModified: (etag: string, isWeak: boolean): Response => {
+      const headers = { ...common(), ...VARIES, 'cache-control': REVALIDATE, etag: `${isWeak ? 'W/' : ''}"${etag}"` };
       return new Response(null, { status: 304, headers });
     },
     /** A redirect. @param etag of the response at the location */

@@ -1,12 +1,15 @@
 import { lruCache } from '../base/cache.ts';
+import { type Coding, packed } from './content-coding.ts';
 
 interface Answer {
   tag: string;
   /** Undefined for a URL that was requested once. */
   text: string | undefined;
+  /** The text in the codings that were requested. */
+  packed?: Map<Coding, Uint8Array<ArrayBuffer>>;
 }
 
-/** Capacity: characters of all answers and their URLs. */
+/** Capacity: characters of all answers and their URLs, and bytes of compressed answers. */
 const CAPACITY = 8_000_000;
 /** Maximum characters of a cached answer. Longer ones, such as the source of a large contract, would evict many others. */
 const MAX_ANSWER = 100_000;
@@ -19,6 +22,8 @@ const ENTRY = 100;
  */
 export function responseCache() {
   const answers = lruCache<string, Answer>(CAPACITY);
+  const sizeOf = (url: string, { text = '', packed: codings }: Answer): number =>
+    ENTRY + url.length + text.length + (codings?.values().reduce((sum, { length }) => sum + length, 0) ?? 0);
   return {
     /** The cached text; undefined if none is cached with this tag. @param url the path and query */
     get(url: string, tag: string): string | undefined {
@@ -29,7 +34,19 @@ export function responseCache() {
     set(url: string, tag: string, text: string): void {
       const again = answers.get(url) !== undefined;
       const cached = again && text.length <= MAX_ANSWER ? text : undefined;
-      answers.set(url, { tag, text: cached }, ENTRY + url.length + (cached?.length ?? 0));
+      const answer = { tag, text: cached };
+      answers.set(url, answer, sizeOf(url, answer));
+    },
+    /** Compresses a text. If it is cached with this tag, the compressed bytes are, too. */
+    packed(url: string, tag: string, text: string, coding: Coding): Uint8Array<ArrayBuffer> {
+      const answer = answers.get(url);
+      if (answer?.tag !== tag || answer.text !== text) return packed(text, coding);
+      const known = answer.packed?.get(coding);
+      if (known !== undefined) return known;
+      const bytes = packed(text, coding);
+      answer.packed = (answer.packed ?? new Map()).set(coding, bytes);
+      answers.set(url, answer, sizeOf(url, answer));
+      return bytes;
     },
   };
 }

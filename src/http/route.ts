@@ -6,6 +6,7 @@ import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { checkedBody, checkedError } from './checker.ts';
+import { codingFor, MIN_PACKED, packed } from './content-coding.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute, type QueryOf } from './deprecation.ts';
 import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
@@ -387,6 +388,22 @@ function answering(
   const { moved, snapshot = true, long = false } = declaration;
   const etag = method === 'GET' ? declaration.etag : null;
   const success = plainText ? respond.plainText : respond.jsonText;
+  // Compression reveals whether a secret resembles a part of the request, so only public answers are compressed.
+  const isPacked = declaration.access === undefined;
+
+  /** Makes the response of a whole text. @param cacheTag of the cached text; null if it isn't cached */
+  function wholeText(
+    text: string,
+    { request, target }: AnyAsked,
+    tag: string | null,
+    cacheTag: string | null,
+  ): Response {
+    const isLong = isPacked && text.length >= MIN_PACKED;
+    const coding = isLong ? codingFor(request.headers.get('accept-encoding')) : null;
+    if (coding === null) return success(status, text, tag);
+    const bytes = cacheTag === null ? packed(text, coding) : cache.packed(target, cacheTag, text, coding);
+    return respond.packed(status, bytes, coding, !plainText, tag);
+  }
 
   /** The current ETag; null for an answer that must not be stored. */
   function currentTag(read: Reader, params: AnyAsked['params']): string | null {
@@ -410,8 +427,8 @@ function answering(
     return respond.passedOn(streamedResponse(body, { read: snapshots.read, turn, failure: failed }));
   }
 
-  /** Makes the response of a handler's result. @param store receives the text if it may be cached */
-  function finished(answered: unknown, asked: AnyAsked, tag: string | null, store?: (text: string) => void): Answer {
+  /** Makes the response of a handler's result. @param cacheTag null for an answer that may not be cached */
+  function finished(answered: unknown, asked: AnyAsked, tag: string | null, cacheTag: string | null): Answer {
     if (answered instanceof Streamed) return sentInParts(streamed(answered, asked), asked);
     if (answered instanceof Redirect) return respond.redirect(answered.status, answered.location, tag);
     if (answered instanceof Response) return respond.passedOn(answered);
@@ -421,8 +438,8 @@ function answering(
       const parts = plainText ? [String(answered)] : json;
       if (parts.length > 1) return sentInParts(success(status, inParts(parts, turns), tag), asked);
       const [text = ''] = parts;
-      store?.(text);
-      return success(status, text, tag);
+      if (cacheTag !== null) cache.set(asked.target, cacheTag, text);
+      return wholeText(text, asked, tag, cacheTag);
     };
     const json = jsonParts(answered, turns.longWork());
     return json instanceof Promise ? json.then(sent) : sent(json);
@@ -444,17 +461,18 @@ function answering(
     return { tag, cacheTag, kept: tag === null ? null : keptAnswer(asked, tag, cacheTag) };
   }
 
-  function keptAnswer({ request, target }: AnyAsked, tag: string, cacheTag: string): MakeResponse | null {
-    if (namesTag(request.headers.get('if-none-match'), tag)) return () => respond.notModified(tag);
+  function keptAnswer(asked: AnyAsked, tag: string, cacheTag: string): MakeResponse | null {
+    const { request, target } = asked;
+    const named = request.headers.get('if-none-match');
+    if (namesTag(named, tag)) return () => respond.notModified(tag, named?.includes(`W/"${tag}"`) ?? false);
     const known = cache.get(target, cacheTag);
-    return known === undefined ? null : () => success(200, known, tag);
+    return known === undefined ? null : () => wholeText(known, asked, tag, cacheTag);
   }
 
   /** Ends to read for an answer. @param answered the handler's result @returns a function that reads nothing more */
   function done(asked: AnyAsked, { tag, cacheTag, kept }: ReturnType<typeof begun>, answered?: unknown): MakeResponse {
     if (kept !== null) return kept;
-    const store = tag === null ? undefined : (text: string) => cache.set(asked.target, cacheTag, text);
-    return () => finished(answered, asked, tag, store);
+    return () => finished(answered, asked, tag, tag === null ? null : cacheTag);
   }
 
   function readNow(read: Reader, asked: AnyAsked, noted: NotedSnapshot): MakeResponse {
@@ -486,7 +504,7 @@ function answering(
   }
 
   async function answerUnread(asked: AnyAsked): Promise<Response> {
-    return finished(await declaration.handle({ ...asked, read: undefined, askAccount }), asked, null);
+    return finished(await declaration.handle({ ...asked, read: undefined, askAccount }), asked, null, null);
   }
 
   function answerParsed(asked: AnyAsked, noted: NotedSnapshot): Answer {

@@ -90,7 +90,8 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
       const response = await asked(value);
       expect([value, response.status, await response.text()]).toEqual([value, 304, '']);
       expect(response.headers.get('cache-control')).toBe(REVALIDATE);
-      expect(response.headers.get('etag')).toBe(etag);
+      // The copy of a compressed response has the weak ETag.
+      expect(response.headers.get('etag')).toBe(value.includes('W/') ? `W/${etag}` : etag);
       expect(response.headers.get('x-api-version')).toBe(VERSION);
     }
     expect((await asked(etag, 'HEAD')).status).toBe(304);

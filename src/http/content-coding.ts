@@ -1,0 +1,59 @@
+/** Content codings of responses that are made for a request (RFC 9110, 8.4.1 and 12.5.3). */
+import { brotliCompressSync, constants } from 'node:zlib';
+import { memoize } from '../base/cache.ts';
+
+/** Content codings, the cheapest first. A client that accepts several without a preference gets the first one. */
+const codings = ['zstd', 'gzip', 'br'] as const;
+export type Coding = (typeof codings)[number];
+
+/** Length in characters from which a response is compressed. */
+export const MIN_PACKED = 1_024;
+
+/** The fastest levels: on JSON, higher levels take several times as long for a few per cent. */
+const pack: Readonly<Record<Coding, (text: string) => Uint8Array<ArrayBuffer>>> = {
+  zstd: (text) => new Uint8Array(Bun.zstdCompressSync(text, { level: 1 })),
+  gzip: (text) => Bun.gzipSync(text, { level: 1 }),
+  br: (text) => new Uint8Array(brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })),
+};
+
+/** Compresses a text. */
+export const packed = (text: string, coding: Coding): Uint8Array<ArrayBuffer> => pack[coding](text);
+
+/** Maximum number of remembered headers. Clients send few different ones. */
+const MAX_HEADERS = 100;
+/** Maximum length of a remembered header. */
+const MAX_HEADER = 200;
+
+/** Returns the weights of the codings that a header names, by their names in lower case. */
+function weightsOf(header: string): Map<string, number> {
+  const weights = new Map<string, number>();
+  for (const part of header.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
+    const weight = parameters.map((text) => /^q=([01](?:\.\d{0,3})?)$/.exec(text)?.[1]).find((q) => q !== undefined);
+    if (name !== '') weights.set(name, weight === undefined ? 1 : Number(weight));
+  }
+  return weights;
+}
+
+/** Returns the coding that a header prefers to no coding; null if there is none. */
+function preferred(header: string): Coding | null {
+  const weights = weightsOf(header);
+  // A client that accepts any coding may still lack the newer ones.
+  const others = { zstd: 0, gzip: weights.get('*') ?? 0, br: 0 };
+  // A client that doesn't name `identity` accepts it, and prefers each coding that it names.
+  let best = weights.get('identity') ?? 0;
+  let chosen: Coding | null = null;
+  for (const coding of codings) {
+    const weight = weights.get(coding) ?? others[coding];
+    if (weight === 0 || weight < best || (chosen !== null && weight === best)) continue;
+    best = weight;
+    chosen = coding;
+  }
+  return chosen;
+}
+
+const remembered = memoize(preferred, MAX_HEADERS);
+
+/** Returns the coding for a response. @param header `Accept-Encoding` @returns null for an uncompressed response */
+export const codingFor = (header: string | null): Coding | null =>
+  header === null ? null : header.length > MAX_HEADER ? preferred(header) : remembered(header);
