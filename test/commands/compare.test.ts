@@ -113,6 +113,8 @@ function reference(answer: (target: string, body: unknown, status: number) => Re
       if (other instanceof Response) return other;
       const headers = new Headers(own.headers);
       headers.delete('content-length');
+      // The text is decompressed.
+      headers.delete('content-encoding');
       return new Response(other === null ? text : JSON.stringify(other), { status: own.status, headers });
     },
   });
