@@ -4,6 +4,7 @@
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { BNS_CONTRACTS } from '../../src/chain/bns-v2.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -166,6 +167,9 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     announced: async ({ blocks }) => blocks.announced(tip.indexBlockHash, true),
     loads: ({ tenures }) => tenures.loads(3),
     slice: async ({ events: of }) => of.page(mined, 3, 0),
+    count: ({ events: of }) => of.count(mined, ['stx']),
+    eventCount: ({ addresses }) => addresses.eventCount(holder, ['stx', 'ft', 'nft', 'stx_lock']),
+    primaryOf: ({ bnsNames }) => bnsNames.primaryOf(BNS_CONTRACTS.testnet, holder),
     lastFirst: ({ events: of }) => of.lastFirst(mined, ['stx'], 3, 0),
     find: ({ mempool }) => mempool.find(txId),
     findAnnounced: ({ mempool }) => mempool.findAnnounced(txId),

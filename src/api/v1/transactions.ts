@@ -232,12 +232,19 @@ export const transactionEvents = [
       type: Type.Optional(
         Type.Array(words(...types), { description: 'Event types to return, separated by commas or as repeated keys' }),
       ),
+      include_total: Type.Optional(Type.Boolean({ description: 'Whether to return `total`' })),
       ...legacyOffsetQuery({ maximum: 100, default: 20 }),
     },
     response: Type.Object(
       {
         limit: Type.Integer(),
         offset: Type.Integer(),
+        total: Type.Optional(
+          Type.Union([Type.Integer(), Type.Null()], {
+            description:
+              'Number of events of the whole list, if `include_total` asks for it. Null if it takes too long to count: for some types of an address, and for types of a transaction with more than 10,000 events',
+          }),
+        ),
         events: Type.Array(MaybeSerialized(TransactionEvent)),
       },
       { $id: 'FilteredEvents' },
@@ -245,7 +252,8 @@ export const transactionEvents = [
     etag: chainTip,
     history: 'since',
     long: true,
-    handle: async ({ query: { tx_id, address, type, limit, offset }, read }) => {
+    handle: async ({ query: { tx_id, address, type, include_total = false, limit, offset }, read }) => {
+      const page = (total: () => number | null) => ({ limit, offset, ...(include_total ? { total: total() } : {}) });
       const asked =
         type === undefined ? everyKind : everyKind.filter((kind) => type.some((word) => word === eventTypes[kind]));
       if (tx_id !== undefined && address !== undefined) {
@@ -253,11 +261,17 @@ export const transactionEvents = [
       }
       if (tx_id !== undefined) {
         const events = read.events.lastFirst(tx_id, asked, limit, offset);
-        return { limit, offset, events: serializedLazily(events, (event) => transactionEvent(tx_id, event)) };
+        return {
+          ...page(() => read.events.count(tx_id, asked)),
+          events: serializedLazily(events, (event) => transactionEvent(tx_id, event)),
+        };
       }
       if (address === undefined) throw new ApiError(400, "can not find 'address' or 'tx_id' in the request");
       const events = await read.addresses.events(address, asked, limit, offset);
-      return { limit, offset, events: serializedLazily(events, ({ txId, event }) => transactionEvent(txId, event)) };
+      return {
+        ...page(() => read.addresses.eventCount(address, asked)),
+        events: serializedLazily(events, ({ txId, event }) => transactionEvent(txId, event)),
+      };
     },
   }),
 ];

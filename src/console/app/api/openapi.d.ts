@@ -718,7 +718,7 @@ export interface components {
         UnknownTransactionId: { found: false; result: { tx_id: components["schemas"]["Hash"]; }; };
         TransactionsById: { [key: string]: components["schemas"]["TransactionWithId"] | components["schemas"]["UnknownTransactionId"]; };
         RawTransactionV1: { raw_tx: components["schemas"]["Hex"]; };
-        FilteredEvents: { limit: number; offset: number; events: components["schemas"]["TransactionEventV1"][]; };
+        FilteredEvents: { limit: number; offset: number; total?: number | null; events: components["schemas"]["TransactionEventV1"][]; };
         BlockV1: {
             canonical: boolean;
             height: number;

@@ -15,7 +15,7 @@ import type {
   TransactionKey,
 } from '../../model/transaction.ts';
 import { decimalOf } from '../../rows/amounts.ts';
-import { storedToken, TOKEN } from '../../rows/enums.ts';
+import { COUNTER, storedToken, TOKEN } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { nftListQueries } from '../tokens/nfts.ts';
@@ -35,6 +35,7 @@ export const sql = {
   principal: 'SELECT id FROM principals WHERE address = ?1',
   asset: 'SELECT id FROM assets WHERE identifier = ?1',
   identifier: 'SELECT identifier FROM assets WHERE id = ?1',
+  logs: `SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
 };
 
 /** A number that no principal or asset has, so that queries with it find nothing. */
@@ -152,6 +153,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
 export function addressReader(db: Database, details: DetailQueries, mempool: MempoolQueries, turns: Turns) {
   const { principalOf } = numbers(db);
   const identifier = prepared<Stored<'assets', 'identifier'>, [number]>(db, sql.identifier);
+  const logCount = prepared<{ total: number }, [string]>(db, sql.logs);
   const states = accountStates(db);
   const events = addressEventQueries(db, turns);
   const holders = holderListQueries(db);
@@ -186,6 +188,14 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
       if (!logs && MOVES.every((kind) => kinds.includes(kind)))
         return (await assetEvents(principal, LAST_HEIGHT, limit, offset)).items;
       return events.newest(principalOf(principal), kinds, Number.MAX_SAFE_INTEGER, limit, offset);
+    },
+
+    /** Number of events that {@link events} lists; null if no counter has it. */
+    eventCount(principal: string, kinds: readonly TransactionEvent['kind'][]): number | null {
+      const moves = MOVES.filter((kind) => kinds.includes(kind)).length;
+      if (moves > 0 && moves < MOVES.length) return null;
+      const logs = kinds.includes('contract_log') ? (logCount.get(principal)?.total ?? 0) : 0;
+      return logs + (moves === 0 ? 0 : states.total(principalOf(principal), LAST_HEIGHT, 'eventsAndLocks'));
     },
 
     /** History of each token that has an event with the principal. */

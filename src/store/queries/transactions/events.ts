@@ -26,7 +26,11 @@ export const sql = {
   ...statementsOf(lists),
   downwards: `SELECT ${eventColumns} FROM events e ${eventJoins}
                WHERE e.position = ?1 AND (?2 >> e.kind) & 1 ORDER BY e.event_index DESC LIMIT ?3 OFFSET ?4`,
+  count: 'SELECT count(*) AS total FROM events e WHERE e.position = ?1 AND (?2 >> e.kind) & 1',
 };
+
+/** Maximum events of a transaction that are counted by kind. */
+const MAX_COUNTED = 10_000;
 
 export interface EventRow
   extends Stored<'events', 'event_index' | 'kind' | 'topic' | 'amount' | 'unlock_height' | 'value'> {
@@ -66,7 +70,15 @@ export type EventQueries = ReturnType<typeof eventQueries>;
 export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'placeOf'>) {
   const ofTransaction = lister<EventRow>(db, lists.ofTransaction);
   const downwards = prepared<EventRow, [number, number, number, number]>(db, sql.downwards);
+  const count = prepared<{ total: number }, [number, number]>(db, sql.count);
   return {
+    /** Number of a transaction's events of some kinds; null if it has too many to count. */
+    count(txId: Uint8Array, kinds: readonly TransactionEvent['kind'][]): number | null {
+      const found = placeOf(txId);
+      if (found === null) return 0;
+      return found.event_count > MAX_COUNTED ? null : (count.get(found.position, kindMask(kinds))?.total ?? 0);
+    },
+
     /** Events of a canonical transaction from an offset on; none if no canonical transaction has the id. */
     page(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
       const found = placeOf(txId);
