@@ -271,6 +271,8 @@ browserTest('an orphaned block stays on the overview, struck out, with a link to
   const table = page.getByRole('table', { name: 'Newest blocks' });
   await table.getByRole('link', { name: '2', exact: true }).waitFor();
   await post(won, block(won, 'tip'));
+  // The table may show the new branch before its second block.
+  await table.getByRole('link', { name: '3', exact: true }).waitFor();
   await table.getByText('replaced by a fork').waitFor();
   const decorations = `[...document.querySelectorAll('section[aria-label="Newest blocks"] td:first-child')].map((cell) =>
     cell.textContent + ' ' + getComputedStyle(cell).textDecorationLine)`;
@@ -632,11 +634,12 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
   await look(page, NARROW);
   await expectAccessible(page, 'look');
   expect(await overflow(page)).toBe(0);
-  const before = received.length;
+  // Deliveries of later blocks may still arrive.
+  const id = new URL(page.url()).pathname.split('/').at(-1);
   await page.getByRole('button', { name: 'Resend' }).click();
   await page.getByText('redelivery', { exact: true }).waitFor();
   await page.locator('.badge', { hasText: 'delivered' }).waitFor();
-  expect(received.length).toBe(before + 1);
+  expect(received.filter((one) => one === id)).toHaveLength(2);
   expect(complaints).toEqual([]);
 });
 
