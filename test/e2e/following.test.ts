@@ -140,10 +140,14 @@ test('a follower that is killed while it takes events loses and doubles none, fo
   }
   expect(reached.at(-1)).toBeLessThan(TIP);
 
-  web.answer = () => null;
-  const last = await started();
   const pushed: { height: number; hash: string }[] = [];
   const subscribed = Promise.withResolvers<void>();
+  // The server must not reach the end of the archive before the subscription.
+  web.answer = async (name) => {
+    if (later.includes(name)) await subscribed.promise;
+    return null;
+  };
+  const last = await started();
   const socket = new WebSocket(`${last.api.replace('http', 'ws')}/extended/v1/ws`);
   socket.addEventListener('open', () =>
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'block' } })),

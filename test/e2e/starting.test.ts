@@ -289,7 +289,9 @@ test('a token that the node refuses: the history starts at the first block, and 
   });
   await next.stop();
   const states = await stopped(server);
-  expect(states.slice(-2)).toEqual(['live: Nothing to do.', `stuck: ${step}`]);
+  // The server may check its state while it asks the node for the blocks.
+  expect(states).toContain('live: Nothing to do.');
+  expect(states.at(-1)).toBe(`stuck: ${step}`);
 });
 
 test('a node that is away: waits for it with the section; the history starts with the first block that comes', async () => {
