@@ -37,6 +37,7 @@ const texts = [
   'postgres://127.0.0.1/log',
   ...['SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.many', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many'],
   `ed25519:${Buffer.alloc(32, 1).toString('base64')}`,
+  'ST000000000000000000002AMW42H.BNS-V2',
   'full',
   'text',
 ];
