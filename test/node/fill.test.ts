@@ -278,7 +278,7 @@ describe('a block that the node returns incompletely is named, and the blocks be
         replay,
         at(24, (_, answer) => changed(answer, (body: Replayed) => void body.transactions.pop())),
       ),
-      lacking: /its replay has other transactions/,
+      lacking: /its replay has different transactions/,
       height: 24,
     },
     'a replay without its events': {
