@@ -215,6 +215,27 @@ describe('over a simulated chain with forks', () => {
     expect(ofDay.movements).toEqual(movements.filter(({ time }) => time.startsWith(day)));
   });
 
+  test('the memo of each STX transfer equals the memo of the list of transfers', async () => {
+    let memos = 0;
+    for (const [principal, { movements }] of histories) {
+      const listed = new Map<string, unknown>();
+      for (const direction of ['inbound', 'outbound']) {
+        const path = `/extended/v3/principals/${principal}/transfers/stx/${direction}?limit=50`;
+        const { results } = (await ask(path)) as {
+          results: { tx_id: string; event_index: number; memo: unknown }[];
+        };
+        for (const { tx_id, event_index, memo } of results) listed.set(`${tx_id} ${event_index}`, memo);
+      }
+      for (const { tx_id, event_index, asset, memo } of movements) {
+        const known = listed.get(`${tx_id} ${event_index}`);
+        if (asset.type !== 'stx' || event_index === null) expect(memo).toBeNull();
+        else if (known !== undefined) expect(memo).toEqual(known as never);
+        if (memo !== null) memos += 1;
+      }
+    }
+    expect(memos).toBeGreaterThan(10);
+  });
+
   test('CSV records equal the JSON answer', async () => {
     for (const [principal, { movements, from_height, to_height }] of busiest()) {
       const response = await app.request(pathOf(principal, '?format=csv'));
@@ -222,14 +243,14 @@ describe('over a simulated chain with forks', () => {
       expect(response.headers.get('content-disposition')).toContain(`${principal}-${from_height}-${to_height}.csv`);
       const [header, ...records] = (await response.text()).trimEnd().split('\r\n');
       expect(header).toBe(
-        'time,block_height,tx_id,event_index,type,asset_type,asset,value,counterparty,amount,decimals,balance,symbol',
+        'time,block_height,tx_id,event_index,type,asset_type,asset,value,counterparty,amount,decimals,balance,symbol,memo',
       );
-      const shown = movements.map(({ time, amount, balance, decimals, symbol, tx_id }) => [
+      const shown = movements.map(({ time, amount, balance, decimals, symbol, tx_id, memo }) => [
         time,
         tx_id ?? '',
-        `${amount},${decimals ?? ''},${balance},${symbol ?? ''}`,
+        `${amount},${decimals ?? ''},${balance},${symbol ?? ''},${csvLine([memo?.repr ?? null]).trimEnd()}`,
       ]);
-      expect(records.map((line) => [line.split(',')[0], line.split(',')[2], line.split(',').slice(-4).join()])).toEqual(
+      expect(records.map((line) => [line.split(',')[0], line.split(',')[2], line.split(',').slice(-5).join()])).toEqual(
         shown as never,
       );
     }

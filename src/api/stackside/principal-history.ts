@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
+import { memoText } from '../../codec/utf8.ts';
 import { csvLine } from '../../http/csv.ts';
 import { ApiError, ParameterError, Problem } from '../../http/errors.ts';
 import { chainTip, principal as principalTag } from '../../http/etag.ts';
@@ -34,6 +35,8 @@ import {
   Height,
   IsoTime,
   isoTime,
+  Memo,
+  memo,
   nullable,
   Principal as PrincipalText,
   SignedAmount,
@@ -124,6 +127,7 @@ const [Movement, movement] = object<Measured>()(
     decimals: [nullable(Decimals), ({ unit }) => unit.decimals],
     balance: [SignedAmount, ({ balance }) => String(balance)],
     symbol: [nullable(TokenSymbol), ({ unit }) => unit.symbol],
+    memo: [nullable(Memo), ({ memo: bytes }) => memo(bytes)],
   },
   { $id: 'PrincipalMovement' },
 );
@@ -173,6 +177,7 @@ const COLUMNS = [
   'decimals',
   'balance',
   'symbol',
+  'memo',
 ];
 
 const record = (one: Measured): string =>
@@ -190,6 +195,7 @@ const record = (one: Measured): string =>
     one.unit.decimals === null ? null : JSON.stringify(one.unit.decimals),
     one.balance,
     one.unit.symbol,
+    one.memo === null ? null : memoText(one.memo),
   ]);
 
 /** Yields the movements of a walk in batches, each read from a separate snapshot. */

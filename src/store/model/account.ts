@@ -150,6 +150,8 @@ export interface Movement {
   asset: MovedAsset;
   /** Serialized Clarity value of an instance; null for other assets. */
   value: Uint8Array | null;
+  /** Of an STX transfer; null if it has none. */
+  memo: Uint8Array | null;
   /** The other party; null for mints and burns. */
   counterparty: string | null;
   /** micro-STX, base units, or 1 for an instance; negative if the principal sent it. */

@@ -1666,6 +1666,7 @@ export interface components {
             decimals: components["schemas"]["TokenDecimals"] | null;
             balance: components["schemas"]["SignedAmount"];
             symbol: components["schemas"]["TokenSymbol"] | null;
+            memo: components["schemas"]["Memo"] | null;
         };
         PrincipalHistory: {
             principal: string;

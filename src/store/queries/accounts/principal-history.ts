@@ -20,6 +20,7 @@ import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../../rows/enums.t
 import { columnList, heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { firstSinceQuery } from '../blocks/windows.ts';
+import { memoOf, memoPrint } from '../tokens/transfers.ts';
 import { accountStates, REWARD_PARTS } from './account-states.ts';
 
 export const sql = {
@@ -28,15 +29,17 @@ export const sql = {
   principal: 'SELECT id FROM principals WHERE address = ?1',
   asset: 'SELECT identifier FROM assets WHERE id = ?1',
   transactions: `SELECT pt.position, pt.events, t.tx_id, ${shownTime} AS time, t.fee, t.event_count,
-                        coalesce(t.sponsor_id, t.sender_id) AS payer_id
+                        t.type, t.memo, coalesce(t.sponsor_id, t.sender_id) AS payer_id
                    FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
                    JOIN blocks b ON b.height = ${heightIn('pt.position')}
                   WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3 ORDER BY pt.position`,
   events: `SELECT e.event_index, e.kind, e.sender_id, e.recipient_id, sender.address AS sender,
                   recipient.address AS recipient, e.asset_id, a.identifier, e.amount,
-                  iif(e.kind >= ${EVENT_KIND.nft_transfer}, e.value, NULL) AS value
+                  iif(e.kind >= ${EVENT_KIND.nft_transfer}, e.value, NULL) AS value,
+                  iif(e.kind = ${EVENT_KIND.stx_transfer}, e.value, NULL) AS memo, ${memoPrint.columns}
              FROM events e LEFT JOIN principals sender ON sender.id = e.sender_id
              LEFT JOIN principals recipient ON recipient.id = e.recipient_id LEFT JOIN assets a ON a.id = e.asset_id
+             ${memoPrint.joins}
             WHERE e.position = ?1 AND e.event_index BETWEEN ?2 AND ?3 AND e.kind >= ${EVENT_KIND.stx_transfer}
               AND (e.sender_id = ?4 OR e.recipient_id = ?4)
             ORDER BY e.event_index`,
@@ -49,7 +52,7 @@ export const sql = {
 /** `events`: number of asset events that concern the principal. */
 interface TransactionRow
   extends Stored<'principal_transactions', 'position' | 'events'>,
-    Stored<'transactions', 'tx_id' | 'fee' | 'event_count'> {
+    Stored<'transactions', 'tx_id' | 'fee' | 'event_count' | 'type' | 'memo'> {
   time: number;
   payer_id: number;
 }
@@ -60,6 +63,9 @@ interface EventRow
   recipient: string | null;
   identifier: string | null;
   value: Uint8Array | null;
+  memo: Uint8Array | null;
+  next_contract: string | null;
+  next_value: Uint8Array | null;
 }
 
 interface RewardRow extends Stored<'miner_rewards', 'height' | 'reward_index' | (typeof REWARD_PARTS)[number]> {
@@ -93,6 +99,7 @@ const rewardMovement = (row: RewardRow): Moved => ({
   asset: STX,
   assetId: null,
   value: null,
+  memo: null,
   counterparty: null,
   amount: rewardOf(row),
 });
@@ -108,7 +115,7 @@ function feeMovement(principal: number, row: TransactionRow): Moved[] {
   const fee = BigInt(decimalOf(row.fee));
   if (row.payer_id !== principal || fee === 0n) return [];
   const common = { ...inTransaction(row), eventIndex: null, counterparty: null };
-  return [{ ...common, kind: 'fee', asset: STX, assetId: null, value: null, amount: -fee }];
+  return [{ ...common, kind: 'fee', asset: STX, assetId: null, value: null, memo: null, amount: -fee }];
 }
 
 /** Movements of an event: first the amounts that the principal sends, then those it receives. */
@@ -117,7 +124,11 @@ function eventMovements(principal: number, transaction: TransactionRow, row: Eve
   const asset: MovedAsset = type === 'stx' ? STX : { type, identifier: row.identifier ?? '' };
   const amount = type === 'nft' ? 1n : BigInt(row.amount ?? 0);
   const kind: MovementKind = action;
-  const common = { ...inTransaction(transaction), kind, asset, assetId: row.asset_id, value: row.value };
+  const memo =
+    row.kind === EVENT_KIND.stx_transfer
+      ? memoOf({ ...row, type: transaction.type, transaction_memo: transaction.memo })
+      : null;
+  const common = { ...inTransaction(transaction), kind, asset, assetId: row.asset_id, value: row.value, memo };
   const moved: Moved[] = [];
   if (row.sender_id === principal) {
     moved.push({ ...common, eventIndex: row.event_index, counterparty: row.recipient, amount: -amount });

@@ -26,12 +26,14 @@ const move = {
           LEFT JOIN principals recipient ON recipient.id = e.recipient_id`,
 };
 /** A print of the send-many contract right after a transfer is that transfer's memo. */
-const memo = {
-  columns: `${move.columns}, e.value AS memo, t.type, t.memo AS transaction_memo,
-            printer.address AS next_contract, next.value AS next_value`,
-  joins: `${move.joins}
-          LEFT JOIN events next ON next.position = e.position AND next.event_index = e.event_index + 1 AND next.kind = ${EVENT_KIND.log}
+export const memoPrint = {
+  columns: 'printer.address AS next_contract, next.value AS next_value',
+  joins: `LEFT JOIN events next ON next.position = e.position AND next.event_index = e.event_index + 1 AND next.kind = ${EVENT_KIND.log}
           LEFT JOIN principals printer ON printer.id = next.contract_id`,
+};
+const memo = {
+  columns: `${move.columns}, e.value AS memo, t.type, t.memo AS transaction_memo, ${memoPrint.columns}`,
+  joins: `${move.joins} ${memoPrint.joins}`,
 };
 
 /** A list of events, newest first. */
@@ -83,13 +85,16 @@ interface MoveRow
   recipient: string | null;
 }
 
-interface StxRow extends MoveRow {
+/** The parts of a transfer and its transaction that may have the memo. */
+interface MemoRow {
   memo: Uint8Array | null;
   type: number;
   transaction_memo: Uint8Array | null;
   next_contract: string | null;
   next_value: Uint8Array | null;
 }
+
+interface StxRow extends MoveRow, MemoRow {}
 
 const TOKEN_TRANSFER = 0;
 
@@ -113,8 +118,8 @@ const moveOf = (row: MoveRow): Move => ({
 
 const ftTransferOf = (row: MoveRow): FtTransfer => ({ ...moveOf(row), amount: row.amount ?? '0' });
 
-/** The memo of a transfer; null if there is none, or it is empty. */
-function memoOf(row: StxRow): Uint8Array | null {
+/** Returns the memo of a transfer; null if there is none, or it is empty. */
+export function memoOf(row: MemoRow): Uint8Array | null {
   let bytes = row.type === TOKEN_TRANSFER ? row.transaction_memo : row.memo;
   if (row.next_contract !== null && row.next_value !== null && SEND_MANY.has(row.next_contract)) {
     const printed = decodeClarity(row.next_value);
