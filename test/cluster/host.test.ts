@@ -500,7 +500,7 @@ test("an entry that this program can't apply ends the host, which names it", asy
   await using one = openHost(log.client());
   await one.follow(log.head.id);
   expect(one.ended[0]?.message).toStartWith(`Entry ${log.head.id} of the log can't be applied: Missing field `);
-  expect(one.ended[0]?.remedy).toContain('Run the newest Stackside');
+  expect(one.ended[0]?.remedy).toContain('Run the same Stackside version as the newest host');
   expect(one.position()).toBe(log.head.id - 1);
 });
 
