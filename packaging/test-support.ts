@@ -6,7 +6,7 @@ import { type ArchivedFile, textFile } from './archive.ts';
 
 const source = join(import.meta.dir, '../src/testing');
 /** The files that users see types of. */
-const TYPED = ['index', 'types', 'filters', 'errors'];
+const TYPED = ['index', 'types', 'filters', 'errors', 'matchers', 'values'];
 
 /** The declarations of a file, under the names that its neighbours have in the package. */
 function declarationsOf(name: string): ArchivedFile {
@@ -19,7 +19,13 @@ function declarationsOf(name: string): ArchivedFile {
 
 /** Bundles the module. @throws AggregateError where it can't be bundled */
 export async function testSupport(): Promise<ArchivedFile[]> {
-  const { outputs } = await Bun.build({ entrypoints: [join(source, 'index.ts')], target: 'node', format: 'esm' });
+  const { outputs } = await Bun.build({
+    entrypoints: [join(source, 'index.ts')],
+    target: 'node',
+    format: 'esm',
+    // Hashes without Bun's functions, which Node doesn't have.
+    conditions: ['browser'],
+  });
   const [module] = outputs;
   if (module === undefined) throw new Error('test support has no module');
   return [textFile('test/index.mjs', await module.text()), ...TYPED.map(declarationsOf)];

@@ -665,11 +665,30 @@ export class SimulatedNode {
    * funds.
    */
   account(name: string): Account {
-    const known = this.#accounts.find((one) => one.name === name);
+    const known = this.knownAccount(name);
     if (known !== undefined) return known;
     const [derived] = accounts(`${this.seed}/${name}`, 'named', 1, this.chain.network);
-    this.#derived.set(derived!.address, derived!);
+    this.#derived.set(name, derived!);
     return derived!;
+  }
+
+  /** Returns the account with a name, if it belongs to the network or {@link account} has returned it. */
+  knownAccount(name: string): Account | undefined {
+    return this.#accounts.find((one) => one.name === name) ?? this.#derived.get(name);
+  }
+
+  /** Names of the known accounts. */
+  get accountNames(): string[] {
+    return [...this.#accounts.map(({ name }) => name), ...this.#derived.keys()];
+  }
+
+  /**
+   * Returns the id of the contract that an account with a key in this process deployed by this name; undefined if there
+   * is none. Accounts of the network come first, in their order.
+   */
+  contractNamed(name: string): string | undefined {
+    const deployers = [...this.#accounts, this.faucet, ...this.#derived.values()];
+    return deployers.map(({ address }) => `${address}.${name}`).find((id) => this.tip.world.contract(id) !== undefined);
   }
 
   /**
@@ -677,7 +696,7 @@ export class SimulatedNode {
    * any account.
    */
   #signing(address: string): Signing | null {
-    const known = [this.faucet, ...this.#accounts].find((one) => one.address === address) ?? this.#derived.get(address);
+    const known = [this.faucet, ...this.#accounts, ...this.#derived.values()].find((one) => one.address === address);
     if (known !== undefined) return { account: known, isSigned: true };
     const spoken = this.impersonates ? impersonated(address, this.chain.network) : null;
     return spoken === null ? null : { account: spoken, isSigned: false };

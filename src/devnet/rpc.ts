@@ -636,9 +636,9 @@ async function fromEngine(ask: () => Promise<string | null>): Promise<string | n
 /** Returns the result of a read-only function. */
 async function called(real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead & { kind: 'call' }) {
   try {
-    return { okay: true, result: await real.read(block, read) };
+    return { okay: true as const, result: await real.read(block, read) };
   } catch (error) {
-    if (error instanceof EngineRefusedError) return { okay: false, cause: vmErrorOf(error.message) };
+    if (error instanceof EngineRefusedError) return { okay: false as const, cause: vmErrorOf(error.message) };
     if (error instanceof EngineEndedError) throw new RpcError(500, error.message);
     throw error;
   }
@@ -652,16 +652,44 @@ async function callRead(asked: RpcRequest) {
   if (!Value.Check(ReadOnlyCall, body)) throw new RpcError(400, 'The body must have sender and arguments');
   if (principalBytes(body.sender) === null) throw new RpcError(400, 'sender is not a principal');
   const args = body.arguments.map(decodedArgument);
-  const found = contractOf(asked);
   const [address, name, functionName = ''] = asked.params;
-  const failed = (cause: string) => ({ okay: false, cause });
-  if (found === undefined) return failed(`Unchecked(NoSuchContract("${address}.${name}"))`);
-  const { context, template } = found;
+  return readFunction(asked.node, asked.block, {
+    contract: `${address}.${name}`,
+    functionName,
+    args,
+    sender: body.sender,
+  });
+}
+
+/** A call of a read-only function. */
+interface FunctionRead {
+  /** Contract identifier. */
+  contract: string;
+  functionName: string;
+  args: readonly ClarityValue[];
+  /** The `tx-sender`: a principal. */
+  sender: string;
+}
+
+/**
+ * Executes a read-only function on the state after a block.
+ * @returns the serialized result in hex, or the node's reason
+ * @throws RpcError if the engine isn't available
+ */
+export async function readFunction(
+  { clarity: real }: ServedNode,
+  block: Block,
+  { contract, functionName, args, sender }: FunctionRead,
+): Promise<{ okay: true; result: string | null } | { okay: false; cause: string }> {
+  const failed = (cause: string) => ({ okay: false as const, cause });
+  const { world, burnView } = block;
+  const template = world.contract(contract)?.template;
+  if (template === undefined) return failed(`Unchecked(NoSuchContract("${contract}"))`);
   const declared = template.abi.functions.find((one) => one.name === functionName && one.access !== 'private');
   if (declared === undefined) {
     return failed(
       template.isPartial === true
-        ? `The simulated node doesn't have the function ${functionName} of ${name}`
+        ? `The simulated node doesn't have the function ${functionName} of ${contract.split('.')[1]}`
         : `Unchecked(UndefinedFunction("${functionName}"))`,
     );
   }
@@ -671,17 +699,15 @@ async function callRead(asked: RpcRequest) {
   }
   const wrong = args.findIndex((value, at) => !isOfType(value, declared.args[at]!.type));
   if (wrong >= 0) return failed(`Unchecked(TypeValueError(${JSON.stringify(declared.args[wrong]!.type)}, …))`);
-  const { clarity: real } = asked.node;
   if (real !== undefined) {
-    const { contract } = context;
     const bytes = args.map((value) => toHex(value.bytes));
     // The engine doesn't accept a contract as the sender, so the contract's address replaces it.
-    const sender = splitPrincipal(body.sender).address;
-    return called(real, asked.block, { kind: 'call', contract, functionName, args: bytes, sender });
+    const { address } = splitPrincipal(sender);
+    return called(real, block, { kind: 'call', contract, functionName, args: bytes, sender: address });
   }
   const run = named(template.reads, functionName);
   if (run === undefined) return failed(`${NO_CLARITY}, and it doesn't simulate ${functionName}`);
-  return { okay: true, result: toHex(run(context, args)) };
+  return { okay: true, result: toHex(run({ world, contract, burnHeight: burnView.height }, [...args])) };
 }
 
 async function mapEntry(asked: RpcRequest) {

@@ -5,7 +5,7 @@ import { within } from './limit.ts';
 
 /** Number of log lines in an error. */
 const LOG_LINES = 20;
-const STOP_LIMIT_MS = 10_000;
+const STOP_LIMIT_MS = 60_000;
 
 /** Variables that the executable inherits. Settings of other servers must not change the chain. */
 const PASSED_ON = /^(path|home|userprofile|te?mp|tmpdir|systemroot|ld_library_path)$/i;
@@ -15,13 +15,13 @@ interface Ready {
   /** URL of the API. */
   api: string;
   /** The accounts of a Clarinet project. */
-  accounts?: readonly { name: string }[];
+  accounts?: readonly { name: string; address: string }[];
 }
 
 export interface ChainProcess {
   readonly url: string;
-  /** Names of the accounts of a Clarinet project; empty for a simulated chain. */
-  readonly accounts: ReadonlySet<string>;
+  /** Addresses of the accounts of a Clarinet project, by name; empty for a simulated chain. */
+  readonly accounts: ReadonlyMap<string, string>;
   /** Resolves when the process has ended, with the error for all later calls. */
   readonly ended: Promise<DevnetError>;
   stop(): Promise<void>;
@@ -103,7 +103,7 @@ export async function startProcess(
     const { api: url, accounts = [] } = await within(limitMs, `the chain to start. ${executable}`, ready);
     phase = 'running';
     detach(child);
-    return { url, accounts: new Set(accounts.map(({ name }) => name)), ended, stop };
+    return { url, accounts: new Map(accounts.map(({ name, address }) => [name, address])), ended, stop };
   } catch (error) {
     detach(child);
     child.kill('SIGTERM');

@@ -8,13 +8,14 @@ export type DevnetProblem =
   | 'stopped'
   | 'time_limit'
   | 'refused'
+  | 'not_deployed'
   | 'wrong_signature';
 
 /** The chain's answer to a rejected request. */
 export interface Refusal {
   /** HTTP status. */
   status?: number | null;
-  /** The node's reason for rejecting a transaction, such as `NotEnoughFunds`. */
+  /** The node's reason for rejecting a transaction, such as `NotEnoughFunds`, or the error of a contract. */
   reason?: string | null;
   /** The wrong field of the request, such as `amount`. */
   field?: string | null;
@@ -26,7 +27,10 @@ export class DevnetError extends Error {
   readonly problem: DevnetProblem;
   /** HTTP status of a rejection; null for other problems. */
   readonly status: number | null;
-  /** The node's reason for rejecting a transaction, such as `NotEnoughFunds`; null for other problems. */
+  /**
+   * The node's reason for rejecting a transaction, such as `NotEnoughFunds`, or the error of a contract; null for other
+   * problems.
+   */
   readonly reason: string | null;
   /** The wrong field, such as `amount`; null if there isn't exactly one, and for chainhooks. */
   readonly field: string | null;

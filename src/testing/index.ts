@@ -11,6 +11,7 @@ import type {
   Account,
   Amount,
   Block,
+  ContractTypes,
   Deployed,
   Devnet,
   DevnetOptions,
@@ -20,21 +21,27 @@ import type {
   HookOptions,
   Hooks,
   Reverted,
+  Sender,
   Sent,
   ValueOf,
 } from './types.ts';
+import { decodedValue, type Value } from './values.ts';
 
 export { DevnetError, type DevnetProblem, type Refusal } from './errors.ts';
+export { assertErr, assertOk, type ClarityMatchers, matchers } from './matchers.ts';
 export type * from './types.ts';
+export * from './values.ts';
 
 const OK = 200;
-const LIMIT_MS = 60_000;
+const NOT_FOUND = 404;
+/** Enough for a busy CI machine. */
+const LIMIT_MS = 180_000;
 /** Micro-STX of a new account. */
 const FUNDS = 1_000_000_000n;
 /** Default name of a snapshot. */
 const SNAPSHOT = 'default';
 /** Maximum milliseconds between a broken connection and the end of the process. */
-const END_LIMIT_MS = 5_000;
+const END_LIMIT_MS = 60_000;
 
 /** Returns the executable for this platform, which npm installed with this package. @throws DevnetError */
 function packagedExecutable(): string {
@@ -124,48 +131,116 @@ function hooksOf(ask: Ask, inbox: Inbox, usualLimit: number): Hooks {
   };
 }
 
-/**
- * Makes the functions that sign transactions. @param projectAccounts names of accounts that have funds from the start
- */
-function sending(
+/** A transaction in the server's answer. */
+type Answered = Omit<Sent, 'value'> & { result: string };
+
+const sentOf = ({ result, ...answer }: Answered): Sent => ({ ...answer, value: decodedValue(result) });
+
+const PRINCIPAL = /^S[0-9A-Z]{30,}(\..+)?$/;
+
+/** Makes the functions that sign transactions and read. @param projectAccounts addresses of the project's accounts, by name */
+function accountsOf(
   ask: Ask,
-  projectAccounts: ReadonlySet<string>,
-): Pick<Devnet, 'account' | 'transfer' | 'deploy' | 'call'> {
+  projectAccounts: ReadonlyMap<string, string>,
+): Pick<Devnet, 'account' | 'balance' | 'transfer' | 'deploy' | 'call' | 'read'> {
   const accounts = new Map<string, Promise<Account>>();
+  /** Identifiers of the contracts that the test deployed, by name. */
+  const contracts = new Map<string, string>();
   let deployed = 0;
+
   async function funded(name: string, amount: Amount): Promise<Account> {
     const account = await ask<Omit<Account, 'name'>>('/stackside/v1/devnet/account', { name });
     if (!projectAccounts.has(name))
       await ask('/stackside/v1/devnet/fund', { address: account.address, amount: String(amount) });
     return { name, ...account };
   }
+
+  /** The error for a name that no account has. */
+  function unknownAccount(name: string, field: string): DevnetError {
+    const known = [...new Set([...projectAccounts.keys(), ...accounts.keys()])].join(', ') || 'none yet';
+    return new DevnetError('refused', `No account is named ${name}. Accounts: ${known}.`, { field });
+  }
+
+  /** Returns the address of a known account. @throws DevnetError */
+  async function addressOf(name: string, field: string): Promise<string> {
+    if (PRINCIPAL.test(name)) return name;
+    const address = projectAccounts.get(name) ?? (await accounts.get(name))?.address;
+    if (address === undefined) throw unknownAccount(name, field);
+    return address;
+  }
+
+  /** Returns the identifier of a contract of the project, or that `deploy` deployed. @throws DevnetError */
+  async function contractOf(name: string, field: string): Promise<string> {
+    if (PRINCIPAL.test(name)) return name;
+    const own = contracts.get(name);
+    if (own !== undefined) return own;
+    for (const address of projectAccounts.values()) {
+      const found = await ask(`/v2/contracts/interface/${address}/${name}`).catch((error: unknown) => {
+        if (error instanceof DevnetError && error.status === NOT_FOUND) return null;
+        throw error;
+      });
+      if (found !== null) return `${address}.${name}`;
+    }
+    throw new DevnetError('refused', `No account has deployed a contract named ${name}.`, { field });
+  }
+
+  async function balance(owner: string, asset?: string): Promise<bigint> {
+    const isAccount = PRINCIPAL.test(owner) || projectAccounts.has(owner) || accounts.has(owner);
+    const principal = await (isAccount ? addressOf(owner, 'owner') : contractOf(owner, 'owner'));
+    const [contract = '', token] = asset?.split('::') ?? [];
+    const id = token === undefined ? null : `${await contractOf(contract, 'asset')}::${token}`;
+    const held = await ask<{ stx: { balance: string }; fungible_tokens: Record<string, { balance: string }> }>(
+      `/extended/v1/address/${principal}/balances`,
+    );
+    return BigInt((id === null ? held.stx : held.fungible_tokens[id])?.balance ?? 0);
+  }
+
   return {
-    account(name, amount = FUNDS) {
-      const made = accounts.get(name) ?? funded(name, amount);
+    async account(name, amount) {
+      if (amount === undefined && projectAccounts.size > 0 && !projectAccounts.has(name) && !accounts.has(name))
+        throw unknownAccount(name, 'name');
+      const made = accounts.get(name) ?? funded(name, amount ?? FUNDS);
       accounts.set(name, made);
       return made;
     },
-    transfer: (recipient, amount, options = {}) =>
-      ask<Sent>('/stackside/v1/devnet/transfer', { recipient, amount: String(amount), ...options }),
+    balance,
+    async transfer(recipient, amount, options = {}) {
+      const body = { recipient: await addressOf(recipient, 'recipient'), amount: String(amount), ...options };
+      return sentOf(await ask<Answered>('/stackside/v1/devnet/transfer', body));
+    },
     async deploy(source, { name, clarityVersion, ...sender } = {}): Promise<Deployed> {
       deployed += 1;
       const contract = name ?? `contract-${deployed}`;
       const version = clarityVersion === undefined ? {} : { clarity_version: clarityVersion };
-      const sent = await ask<Omit<Deployed, 'contract_id'>>('/stackside/v1/devnet/deploy', {
-        source,
-        name: contract,
-        ...version,
-        ...sender,
-      });
-      return { ...sent, contract_id: `${sent.sender}.${contract}` };
+      const { error_line: line, ...answer } = await ask<Answered & { error_line: number | null }>(
+        '/stackside/v1/devnet/deploy',
+        { source, name: contract, ...version, ...sender },
+      );
+      const sent = sentOf(answer);
+      if (sent.status !== 'success') {
+        const place = line === null ? '' : ` in the definition that begins on line ${line}`;
+        const message = `The contract ${contract} can't be deployed${place}: ${sent.error ?? sent.repr}`;
+        throw new DevnetError('not_deployed', message, { reason: sent.error ?? sent.repr });
+      }
+      const id = `${sent.sender}.${contract}`;
+      contracts.set(contract, id);
+      return { ...sent, contract_id: id };
     },
-    call: (contract, name, args = [], options = {}) =>
-      ask<Sent>('/stackside/v1/devnet/call', { contract, function: name, arguments: args, ...options }),
+    async call(contract: string, name: string, args: readonly string[] = [], options: Sender = {}) {
+      const body = { contract, function: name, arguments: args, ...options };
+      return sentOf(await ask<Answered>('/stackside/v1/devnet/call', body));
+    },
+    async read(contract: string, name: string, args: readonly string[] = [], options: Sender = {}): Promise<Value> {
+      const body = { contract, function: name, arguments: args, ...options };
+      return decodedValue((await ask<{ result: string }>('/stackside/v1/devnet/read', body)).result);
+    },
   };
 }
 
 /** Starts a simulated chain with an API. @throws DevnetError */
-export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> {
+export async function startDevnet<C extends ContractTypes = ContractTypes>(
+  options: DevnetOptions = {},
+): Promise<Devnet<C>> {
   const { port = 0, seed = 1, history = 1, pox5Height, clarity, limitMs = LIMIT_MS } = options;
   const executable = options.executable ?? process.env.STACKSIDE_EXECUTABLE ?? packagedExecutable();
   const pox = pox5Height === undefined ? {} : { 'pox-5-height': pox5Height };
@@ -200,7 +275,10 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
         '/stackside/v1/devnet/revert',
         typeof to === 'string' ? { snapshot: to } : { index_block_hash: to.index_block_hash },
       ),
-    ...sending(ask, chain.accounts),
+    ...(accountsOf(ask, chain.accounts) as Pick<
+      Devnet<C>,
+      'account' | 'balance' | 'transfer' | 'deploy' | 'call' | 'read'
+    >),
     stop,
     [Symbol.asyncDispose]: stop,
   };

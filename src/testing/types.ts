@@ -1,5 +1,6 @@
 /** The types of `stackside/test`. */
 import type { HookFilter } from './filters.ts';
+import type { Value } from './values.ts';
 
 export type { HookFilter } from './filters.ts';
 
@@ -22,7 +23,7 @@ export interface DevnetOptions {
    * The project must have @stacks/clarinet-sdk installed. Default: contracts are simulated.
    */
   clarity?: string;
-  /** Default limit of waits, in milliseconds. Default 60,000. */
+  /** Default limit of waits, in milliseconds. Default 180,000. */
   limitMs?: number;
 }
 
@@ -53,12 +54,14 @@ export interface Fork {
 export type Reverted = Omit<Fork, 'pending'>;
 
 /** A transaction that was mined in a separate block. */
-export interface Sent {
+export interface Sent<V extends Value = Value> {
   tx_id: string;
   /** `success`, or `abort_by_response` and similar. */
   status: string;
-  /** The serialized Clarity value, in hex. */
-  result: string;
+  /** The result, such as `{ ok: 5n }`. */
+  value: V;
+  /** The result as Clarity shows it, such as `(ok u5)`. */
+  repr: string;
   /** Runtime error of the contract; null if there is none. */
   error: string | null;
   sender: string;
@@ -68,9 +71,23 @@ export interface Sent {
 export interface Deployed extends Sent {
   /** Address of the deployer, a dot and the name. */
   contract_id: string;
-  /** First line of the definition that failed; null if none did, or contracts are simulated. */
-  error_line: number | null;
 }
+
+/** The types of a function: literals of its arguments, and its result. */
+export interface FunctionTypes {
+  args: readonly string[];
+  value: Value;
+}
+
+/** The types of contracts, by name. `stackside devnet types` writes them. */
+export type ContractTypes = Readonly<
+  Record<string, { calls: Readonly<Record<string, FunctionTypes>>; reads: Readonly<Record<string, FunctionTypes>> }>
+>;
+
+/** The parameters after a function's name. */
+type Rest<F extends FunctionTypes> = [] extends F['args']
+  ? [args?: F['args'], options?: Sender]
+  : [args: F['args'], options?: Sender];
 
 export interface Account {
   name: string;
@@ -79,7 +96,7 @@ export interface Account {
   private_key: string;
 }
 
-/** The signer: the name of an account of `chain.account()`. Default: the faucet. */
+/** The sender: the name of an account of the project, or of `chain.account()`. Default: the faucet. */
 export interface Sender {
   sender?: string;
 }
@@ -308,7 +325,7 @@ export interface Hooks {
 }
 
 /** A simulated chain with an API. Every call resolves after the index contains the blocks. */
-export interface Devnet extends AsyncDisposable {
+export interface Devnet<C extends ContractTypes = ContractTypes> extends AsyncDisposable {
   /** URL of the API and of the node's routes. */
   readonly url: string;
   readonly hooks: Hooks;
@@ -331,17 +348,42 @@ export interface Devnet extends AsyncDisposable {
    */
   revert(to?: string | Pick<Block, 'index_block_hash'>): Promise<Reverted>;
   /**
-   * Returns the account with a name of your choice. The faucet funds it the first time, unless it belongs to a Clarinet
-   * project.
-   * @param amount default 1,000 STX
+   * Returns the account of a Clarinet project, or makes an account with a name of your choice that the faucet funds. If the
+   * project has no account with this name, an amount is required.
+   * @param amount of a new account; default 1,000 STX
    */
   account(name: string, amount?: Amount): Promise<Account>;
-  /** Sends micro-STX. */
+  /**
+   * Returns a balance: micro-STX, or base units of a fungible token.
+   * @param owner name of an account or a contract, or a principal
+   * @param asset such as `token::gold`, with the contract's name or identifier
+   */
+  balance(owner: string, asset?: string): Promise<bigint>;
+  /** Sends micro-STX. @param recipient principal, or name of an account */
   transfer(recipient: string, amount: Amount, options?: Sender & { memo?: string }): Promise<Sent>;
-  /** Deploys a contract. The default name is `contract-1`, `contract-2` and so on. */
+  /**
+   * Deploys a contract. The default name is `contract-1`, `contract-2` and so on.
+   * @throws DevnetError `not_deployed` if the deployment fails
+   */
   deploy(source: string, options?: Sender & { name?: string; clarityVersion?: number }): Promise<Deployed>;
-  /** Calls a public function. @param args literals such as `u1`, or `0x` and a serialized Clarity value */
-  call(contract: string, name: string, args?: readonly string[], options?: Sender): Promise<Sent>;
+  /**
+   * Calls a public function.
+   * @param contract name of a deployed contract, or its identifier
+   * @param rest literals such as `u1`, or `0x` and a serialized Clarity value; then options
+   */
+  call<N extends keyof C & string, F extends keyof C[N]['calls'] & string>(
+    contract: N,
+    name: F,
+    ...rest: Rest<C[N]['calls'][F]>
+  ): Promise<Sent<C[N]['calls'][F]['value']>>;
+  call(contract: `${string}.${string}`, name: string, args?: readonly string[], options?: Sender): Promise<Sent>;
+  /** Calls a read-only function on the newest block. The parameters are as for `call`. @throws DevnetError if it fails */
+  read<N extends keyof C & string, F extends keyof C[N]['reads'] & string>(
+    contract: N,
+    name: F,
+    ...rest: Rest<C[N]['reads'][F]>
+  ): Promise<C[N]['reads'][F]['value']>;
+  read(contract: `${string}.${string}`, name: string, args?: readonly string[], options?: Sender): Promise<Value>;
   /** Ends the chain and removes its files. */
   stop(): Promise<void>;
 }

@@ -154,7 +154,24 @@ test('the node signs transfers, deployments and calls for named accounts, each i
     function: 'mint',
     arguments: ['u50', `'${recipient}`],
   });
-  expect(called.body).toMatchObject({ status: 'success', result: '0x0703' });
+  expect(called.body).toMatchObject({ status: 'success', result: '0x0703', repr: '(ok true)' });
+  const byName = { contract: 'coin', function: 'mint', arguments: ['u5', `'${recipient}`] };
+  expect((await server.post<Sent>('/stackside/v1/devnet/call', byName)).body).toMatchObject({ status: 'success' });
+});
+
+test('a read-only function is called with literals, and an unknown account is named', async () => {
+  const pox = 'ST000000000000000000002AMW42H.pox-4';
+  const read = await server.post<{ repr: string }>('/stackside/v1/devnet/read', {
+    ...{ contract: pox, function: 'get-pox-info' },
+  });
+  expect([read.status, read.body.repr]).toEqual([200, expect.stringContaining('(reward-cycle-id ')]);
+  const failed = await server.post('/stackside/v1/devnet/read', { contract: pox, function: 'nothing' });
+  expect(failed).toMatchObject({ status: 400, body: { reason: expect.stringContaining('nothing') } });
+  const unknown = await server.post('/stackside/v1/devnet/transfer', { sender: 'alise', recipient, amount: '1' });
+  expect(unknown).toMatchObject({
+    status: 400,
+    body: { field: 'sender', message: expect.stringContaining('POST /stackside/v1/devnet/account adds alise') },
+  });
 });
 
 test.each([
@@ -182,7 +199,7 @@ test.each([
   [
     'call',
     { contract: recipient, function: 'f' },
-    'body/contract must be a contract identifier: an address, a dot and a name',
+    'body/contract must be a contract identifier (an address, a dot and a name), or the name',
   ],
   ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['u1', 'u'] }, 'body/arguments/1 must be a literal'],
   ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['0x0'] }, 'body/arguments/0 must be a literal'],

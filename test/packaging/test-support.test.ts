@@ -3,7 +3,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { type Devnet, DevnetError, startDevnet } from '../../src/testing/index.ts';
+import {
+  assertErr,
+  assertOk,
+  type ClarityMatchers,
+  cl,
+  type Devnet,
+  DevnetError,
+  matchers,
+  type Sent,
+  startDevnet,
+} from '../../src/testing/index.ts';
 import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
@@ -46,7 +56,7 @@ test('the types of the package hold for a program that uses them', async () => {
   const file = join(directory.path, 'types.mts');
   writeFileSync(
     file,
-    `import { startDevnet, DevnetError, type Delivery } from 'stackside/test';
+    `import { cl, startDevnet, DevnetError, type Delivery, type Principal, type Response, type Uint } from 'stackside/test';
     const chain = await startDevnet({ seed: 2 });
     const delivery: Delivery = await chain.hooks.next({ limitMs: 5 });
     const height: number = delivery.payload.event.apply[0]!.block_identifier.index;
@@ -74,6 +84,24 @@ test('the types of the package hold for a program that uses them', async () => {
     result satisfies string;
     const usual = await chain.hooks.add({ filters: { events: [] }, options: { decode_clarity_values: null } });
     (await usual.next()).payload.event.apply[0]!.transactions[0]!.metadata.result.repr satisfies string;
+    type Contracts = {
+      counter: {
+        calls: { add: { args: [by: Uint, to: Principal]; value: Response<bigint, bigint> } };
+        reads: { 'get-count': { args: []; value: bigint } };
+      };
+    };
+    const typed = await startDevnet<Contracts>({ clarity: '.' });
+    (await typed.read('counter', 'get-count')) satisfies bigint;
+    (await typed.call('counter', 'add', [cl.uint(1), "'ST1"], { sender: 'wallet_1' })).value satisfies Response<bigint, bigint>;
+    // @ts-expect-error an argument is missing
+    await typed.call('counter', 'add', ['u1']);
+    // @ts-expect-error the argument is not an unsigned integer
+    await typed.call('counter', 'add', ['1', "'ST1"]);
+    // @ts-expect-error the contract has no such function
+    await typed.read('counter', 'get-nothing');
+    // @ts-expect-error the project has no such contract
+    await typed.read('nothing', 'get-count');
+    await typed.call('ST1.other', 'anything', ['u1']);
     // @ts-expect-error a filter doesn't have this parameter
     await chain.hooks.add({ filters: { events: [{ type: 'coinbase', sender: 'ST1' }] } });`,
   );
@@ -300,17 +328,73 @@ describeWith('Clarity', hasClarity, () => {
     });
     expect((await first.tip()).height).toBe(height);
     const increment = async (chain: Devnet, by: string) =>
-      (await chain.call(contract, 'increment', [by], { sender: 'wallet_1' })).result;
+      (await chain.call(contract, 'increment', [by], { sender: 'wallet_1' })).repr;
     const hook = await first.hooks.add({
       filters: { events: [{ type: 'contract_log', contract_identifier: contract }] },
     });
-    expect(await increment(first, 'u2')).toBe('0x070100000000000000000000000000000002');
+    expect(await increment(first, 'u2')).toBe('(ok u2)');
     const { payload } = await hook.next();
     expect(payload.event.apply).toHaveLength(1);
-    expect(await increment(second, 'u40')).toBe('0x070100000000000000000000000000000028');
+    expect(await increment(second, 'u40')).toBe('(ok u40)');
     expect((await first.fork(1)).orphaned).toHaveLength(1);
     expect((await hook.next()).payload.event.rollback).toHaveLength(1);
     // The transaction that the fork undid is mined again, before the next call.
-    expect(await increment(first, 'u3')).toBe('0x070100000000000000000000000000000005');
+    expect(await increment(first, 'u3')).toBe('(ok u5)');
+  });
+
+  test('a project is called by the names of its contracts and accounts, and results are values', async () => {
+    const source = `
+      (define-fungible-token gold)
+      (define-map notes principal { text: (string-ascii 20), tags: (list 3 (buff 2)) })
+      (define-public (mint (amount uint))
+        (begin (asserts! (> amount u0) (err u100)) (ft-mint? gold amount tx-sender)))
+      (define-public (note (text (string-ascii 20)) (tags (list 3 (buff 2))))
+        (ok (map-set notes tx-sender { text: text, tags: tags })))
+      (define-read-only (note-of (who principal)) (map-get? notes who))
+      (define-read-only (divide (by uint)) (/ u8 by))`;
+    using project = await clarityProject({ token: source });
+    await using chain = await startDevnet({ executable, clarity: project.path, limitMs: LONG_MS });
+    const sender = { sender: 'wallet_1' };
+    const minted = await chain.call('token', 'mint', [cl.uint(5)], sender);
+    expect([minted.status, minted.repr, minted.value]).toEqual(['success', '(ok true)', { ok: true }]);
+    expect(await chain.balance('wallet_1', 'token::gold')).toBe(5n);
+    expect(await chain.balance('deployer', 'token::gold')).toBe(0n);
+    expect(await chain.balance('wallet_1')).toBeGreaterThan(99_999_000_000_000n);
+    expect(await chain.balance('token')).toBe(0n);
+    const text = 'a "b" \\ \n c';
+    await chain.call('token', 'note', [cl.ascii(text), cl.list([cl.buffer('01ff'), cl.buffer('')])], sender);
+    const found = await chain.read('token', 'note-of', [cl.principal(WALLET.address)]);
+    expect(found).toEqual({ text, tags: ['0x01ff', '0x'] });
+    expect(await chain.read('token', 'note-of', [cl.principal(DEPLOYER.address)])).toBe(null);
+    expect(await chain.read(`${DEPLOYER.address}.token`, 'divide', ['u2'])).toBe(4n);
+
+    const refused = await chain.call('token', 'mint', ['u0'], sender);
+    expect([refused.status, assertErr(refused, 100n)]).toEqual(['abort_by_response', 100n]);
+    expect(assertOk(minted, true)).toBe(true);
+    expect(() => assertOk(refused)).toThrow('Expected (ok), received (err u100), abort_by_response');
+    expect.extend(matchers);
+    const checked = (one: Sent) => expect(one) as unknown as ClarityMatchers & { not: ClarityMatchers };
+    checked(minted).toBeOk(expect.any(Boolean));
+    checked(refused).toBeErr(100n);
+    checked(refused).not.toBeErr(101n);
+    checked(refused).not.toBeOk();
+
+    const failures: [() => Promise<unknown>, string, string | null, string | null][] = [
+      [() => chain.read('token', 'divide', ['u0']), 'refused', null, 'DivisionByZero'],
+      [() => chain.call('none', 'mint', ['u1']), 'refused', 'contract', null],
+      [() => chain.call('token', 'mint', ['u1'], { sender: 'walet_1' }), 'refused', 'sender', null],
+      [() => chain.call('token', 'mint', ['one']), 'refused', 'arguments.0', null],
+      [() => chain.account('walet_1'), 'refused', 'name', null],
+      [() => chain.transfer('walet_1', 1), 'refused', 'recipient', null],
+      [() => chain.balance('walet_1'), 'refused', 'owner', null],
+      [() => chain.deploy('(define-constant x (/ u1 u0))'), 'not_deployed', null, 'DivisionByZero'],
+    ];
+    for (const [work, problem, field, reason] of failures) {
+      const error = await work().catch((cause: unknown) => cause);
+      expect(error).toBeInstanceOf(DevnetError);
+      expect(error).toMatchObject({ problem, field, reason });
+    }
+    const guest = await chain.account('guest', 1_000);
+    expect(await chain.balance(guest.name)).toBe(1_000n);
   });
 });

@@ -59,6 +59,14 @@ export const missingOneOfError = (one: string, other: string): ParameterError =>
 export const NAME = '^[a-zA-Z0-9_-]{1,40}$';
 export const NAME_RULE = 'a name of 1 to 40 letters, digits, _ and -';
 
+/** Thrown if a read-only function can't be executed. */
+export class UnreadError extends ApiError {
+  /** @param reason the node's reason, such as `DivisionByZero` */
+  constructor(readonly reason: string) {
+    super(400, `The function has no result: ${reason}`, 'NOT_READ');
+  }
+}
+
 /** An amount in the body of a request. */
 export const MicroStx = Type.String({
   pattern: '^[1-9]\\d{0,18}$',
@@ -73,14 +81,14 @@ const steeringErrors: ErrorShape = {
     {
       ...Problem.properties,
       field: Type.Optional(Type.String({ description: 'Field of the body that is wrong, such as `transactions.0`' })),
-      reason: Type.Optional(Type.String({ description: "The node's word for why it refuses a transaction" })),
+      reason: Type.Optional(Type.String({ description: 'Why the node refuses a transaction, or a function fails' })),
     },
     { $id: 'DevnetProblem' },
   ),
   body: (error) => ({
     ...problems.body(error),
     ...(error instanceof ParameterError && error.path.length > 0 ? { field: error.path.join('.') } : {}),
-    ...(error instanceof RefusedTransaction ? { reason: error.reason } : {}),
+    ...(error instanceof RefusedTransaction || error instanceof UnreadError ? { reason: error.reason } : {}),
   }),
 };
 

@@ -1,22 +1,26 @@
-/** Routes that sign transactions, and mine each in a separate block. */
-import { Type } from '@sinclair/typebox';
+/** Routes that call contracts: transactions, each signed and mined in a separate block, and read-only functions. */
+import { type Static, Type } from '@sinclair/typebox';
 import type { AbiType } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN } from '../../codec/address.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
+import { clarityRepr } from '../../codec/clarity-text.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import type { Block } from '../../devnet/block.ts';
 import { argumentOf } from '../../devnet/contract-source.ts';
 import type { SimulatedNode } from '../../devnet/node.ts';
+import { readFunction } from '../../devnet/rpc.ts';
 import { contractCall, smartContract, tokenTransfer, versionedSmartContract } from '../../devnet/transaction.ts';
 import { type Account, impersonated } from '../../devnet/wallet.ts';
 import { ApiError, ParameterError } from '../../http/errors.ts';
 import { type Route, route } from '../../http/route.ts';
 import { describedHex, Hash, nullable } from '../shared/values.ts';
-import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal } from './family.ts';
+import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal, UnreadError } from './family.ts';
 import { ShownBlock, shown } from './shown.ts';
 
 const MEMO_BYTES = 34;
+/** A serialized none. */
+const NONE = '0x09';
 /** Last byte of a private key with a compressed public key. */
 const COMPRESSED = '01';
 
@@ -66,6 +70,7 @@ const Sent = Type.Object(
     tx_id: Hash,
     status: Type.String(),
     result: describedHex('The serialized Clarity value'),
+    repr: Type.String({ description: 'The result as Clarity shows it' }),
     error: Type.Union([Type.String(), Type.Null()], { description: 'Why a contract failed at run time' }),
     sender: Type.String(),
     block: ShownBlock,
@@ -83,6 +88,11 @@ const DeploymentSent = Type.Object(
   { $id: 'DevnetDeployment' },
 );
 
+const Read = Type.Object(
+  { result: describedHex('The serialized Clarity value'), repr: Type.String() },
+  { $id: 'DevnetRead' },
+);
+
 /** The sender of a transaction. */
 interface Signing {
   account: Account;
@@ -94,7 +104,18 @@ interface Signing {
 function signerOf(node: SimulatedNode, name: string | undefined): Signing {
   if (name === undefined) return { account: node.faucet, isSigned: true };
   const account = node.impersonates ? impersonated(name, node.chain.network) : null;
-  return account === null ? { account: node.account(name), isSigned: true } : { account, isSigned: false };
+  return account === null ? { account: requireAccount(node, name), isSigned: true } : { account, isSigned: false };
+}
+
+/** @throws ParameterError if no account has the name */
+function requireAccount(node: SimulatedNode, name: string): Account {
+  const account = node.knownAccount(name);
+  if (account !== undefined) return account;
+  const names = node.accountNames.join(', ') || 'none yet';
+  throw new ParameterError(
+    { location: 'body', path: ['sender'] },
+    `must be the name of an account (${names}); POST /stackside/v1/devnet/account adds ${name}`,
+  );
 }
 
 /** Signs and mines a payload. @returns the answer of the route */
@@ -112,7 +133,8 @@ function outcomeOf(id: string, { receipts }: Block) {
       `${id} stays in the mempool: after its earlier pending transactions, the account can't pay for this one`,
     );
   }
-  return { tx_id: id, status: receipt.status, result: toHex(receipt.result), error: receipt.vmError };
+  const { status, result, vmError: error } = receipt;
+  return { tx_id: id, status, result: toHex(result), repr: clarityRepr(result), error };
 }
 
 /**
@@ -140,15 +162,40 @@ function serializedValue(text: string, type: AbiType | undefined): Uint8Array | 
   return isBuffer && value.value.type !== 'buffer' ? null : bytes;
 }
 
-/** The id of a contract. @throws ParameterError */
+/** Returns the id of a contract, which may be given by the name that an account deployed it by. @throws ParameterError */
 function requireContract(text: string, node: SimulatedNode): string {
-  if (!text.includes('.')) {
-    throw new ParameterError(
-      { location: 'body', path: ['contract'] },
-      'must be a contract identifier: an address, a dot and a name',
-    );
-  }
-  return requirePrincipal(text, node, 'contract');
+  if (text.includes('.')) return requirePrincipal(text, node, 'contract');
+  const id = node.contractNamed(text);
+  if (id !== undefined) return id;
+  throw new ParameterError(
+    { location: 'body', path: ['contract'] },
+    'must be a contract identifier (an address, a dot and a name), or the name of a deployed contract of an account',
+  );
+}
+
+/** Returns the contract, and the serialized arguments, of a body. @throws ParameterError */
+function calledBy(body: Static<typeof Call>, node: SimulatedNode) {
+  const contract = requireContract(body.contract, node);
+  const [deployer = ''] = contract.split('.');
+  const { functions = [] } = node.tip.world.contract(contract)?.template.abi ?? {};
+  const declared = functions.find(({ name }) => name === body.function)?.args ?? [];
+  const args = (body.arguments ?? []).map((text, at) => argumentBytes(text, at, deployer, declared[at]?.type));
+  return { contract, args };
+}
+
+/** Executes a read-only function on the tip. @throws ParameterError, UnreadError */
+async function readBy(body: Static<typeof Call>, node: SimulatedNode) {
+  const { contract, args } = calledBy(body, node);
+  const values = args.map((bytes) => {
+    const value = decodeClarity(bytes);
+    if (!value.ok) throw value.error;
+    return value.value;
+  });
+  const sender = signerOf(node, body.sender).account.address;
+  const answer = await readFunction(node, node.tip, { contract, functionName: body.function, args: values, sender });
+  if (!answer.okay) throw new UnreadError(answer.cause);
+  const result = answer.result ?? NONE;
+  return { result, repr: clarityRepr(fromHex(result)) };
 }
 
 /** @throws ParameterError */
@@ -230,13 +277,20 @@ export const senders = (family: DevnetFamily): Route[] => {
       body: Call,
       response: Sent,
       handle: ({ caller: node, body }) => {
-        const contract = requireContract(body.contract, node);
-        const [deployer = ''] = contract.split('.');
-        const { functions = [] } = node.tip.world.contract(contract)?.template.abi ?? {};
-        const declared = functions.find(({ name }) => name === body.function)?.args ?? [];
-        const values = (body.arguments ?? []).map((text, at) => argumentBytes(text, at, deployer, declared[at]?.type));
-        return sent(node, signerOf(node, body.sender), contractCall(contract, body.function, values));
+        const { contract, args } = calledBy(body, node);
+        return sent(node, signerOf(node, body.sender), contractCall(contract, body.function, args));
       },
+    }),
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/read',
+      operationId: 'readDevnetContract',
+      summary: 'Call a read-only function of a contract',
+      description:
+        'Executes a read-only function on the tip, and returns its result. The arguments are as for `call`. If the function fails, `reason` is the error.',
+      body: Call,
+      response: Read,
+      handle: ({ caller: node, body }) => readBy(body, node),
     }),
   ];
 };

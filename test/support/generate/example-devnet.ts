@@ -59,6 +59,9 @@ export async function devnetExamples(
       ...{ sender: 'alice', contract: `${account.address}.journal` },
       ...{ function: 'note', arguments: ['"hello"', 'u"hello"'] },
     });
+    await steer('readDevnetContract', 'read', {
+      ...{ contract: `${node.chain.network.boot}.pox-4`, function: 'get-pox-info' },
+    });
     const { body: mined } = await steer('mineDevnetBlocks', 'mine', { count: 2 });
     await steer('revertDevnet', 'revert', { index_block_hash: mined.blocks[0].index_block_hash });
     await steer('nameDevnetState', 'snapshot', { name: 'before' });

@@ -2138,6 +2138,7 @@ export interface components {
             tx_id: components["schemas"]["Hash"];
             status: string;
             result: string;
+            repr: string;
             error: string | null;
             sender: string;
             block: components["schemas"]["DevnetBlock"];
@@ -2146,11 +2147,13 @@ export interface components {
             tx_id: components["schemas"]["Hash"];
             status: string;
             result: string;
+            repr: string;
             error: string | null;
             sender: string;
             block: components["schemas"]["DevnetBlock"];
             error_line: number | null;
         };
+        DevnetRead: { result: string; repr: string; };
     };
     responses: {
         NotModified: { headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; }; };
