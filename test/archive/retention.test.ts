@@ -132,7 +132,7 @@ test('parts that another host sends stay, and a base with deleted parts is not w
       return isNew;
     },
   };
-  expect(await refusal(baseIn(whole, beside))).toContain('which it had when the base was begun');
+  expect(await refusal(baseIn(whole, beside))).toContain('which it had at the start of the base');
   const sent = await baseIn(whole, place);
   expect(sent).not.toBeNull();
   const [newest] = await names(place);

@@ -468,7 +468,7 @@ describeWith('Clarity', hasClarity, () => {
         'contracts that name each other',
         { a: '(contract-call? .b x)', b: '(contract-call? .a x)' },
         '',
-        'a, b name each other',
+        'the contracts a, b refer to each other',
       ],
       ['a requirement', {}, '[[project.requirements]]\ncontract_id = "SP1.x"', 'requires SP1.x'],
     ];
