@@ -1172,6 +1172,8 @@ CREATE INDEX mempool_by_sponsor_nonce ON mempool_transactions (sponsor_id, spons
 -- Serve the pending transactions of an account, as origin and as sponsor.
 CREATE INDEX mempool_pending_by_sender ON mempool_transactions (sender_id, nonce) WHERE state = 0;
 CREATE INDEX mempool_pending_by_sponsor ON mempool_transactions (sponsor_id, sponsor_nonce) WHERE state = 0 AND sponsor_id IS NOT NULL;
+-- Serves the dropped transactions of an origin, newest first.
+CREATE INDEX mempool_dropped_by_sender ON mempool_transactions (sender_id, received_at, tx_id) WHERE state < 0;
 -- Finds the transactions that are old enough to be removed. Before Nakamoto, the age is counted in blocks.
 CREATE INDEX mempool_by_receipt_height ON mempool_transactions (receipt_block_height) WHERE state = 0;
 -- Serves the statistics per transaction type: fees, ages and sizes.

@@ -22,7 +22,7 @@ interface Chance {
 
 /** Lists that are too dear to count. */
 const isUncounted = (target: string): boolean =>
-  /^\/stackside\/v1\/(tokens\/ft\/[^/]+\/transfers|transactions|contracts|tokens\/n?ft|names|names\/bns-v2|forks)\?/.test(
+  /^\/stackside\/v1\/(tokens\/ft\/[^/]+\/transfers|transactions|contracts|tokens\/n?ft|names|names\/bns-v2|principals\/[^/]+\/dropped-transactions|forks)\?/.test(
     target,
   );
 

@@ -226,7 +226,12 @@ const [FullTransaction, fullMined] = variants<TransactionDetail, ByType<Transact
   },
 );
 
-const [FullPending, fullPending] = variants<PendingTransactionDetail, ByType<PendingTransactionDetail>, [Include]>()(
+/** A transaction that is pending or was dropped, with all its members. */
+export const [FullPending, fullPending] = variants<
+  PendingTransactionDetail,
+  ByType<PendingTransactionDetail>,
+  [Include]
+>()(
   typeField('type'),
   {
     ...pending,

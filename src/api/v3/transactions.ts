@@ -23,6 +23,8 @@ import { Amount, ClarityPair, clarity, Height, Memo, memo, nullable, Principal, 
 import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
 import {
   FoundTransaction,
+  FullPending,
+  fullPending,
   fullTransaction,
   includable,
   PendingSummary,
@@ -324,6 +326,24 @@ export const mempool = [
       const list = `mempool ${sort_by} ${exactJson(conditions)}`;
       const page = read.mempool.meeting(conditions, sort_by, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, pendingSummary);
+    },
+  }),
+  route({
+    path: '/stackside/v1/principals/{principal}/dropped-transactions',
+    operationId: 'getDroppedTransactionsOfPrincipal',
+    summary: 'Dropped transactions of an account',
+    description:
+      'Returns the transactions of an account (as origin) that left the mempool without being mined, starting with the one received last. `status` is the reason, and `replaced_by_tx_id` the transaction that took its nonce, if the node named one.',
+    tag: 'Stackside',
+    params: { principal: PrincipalParameter },
+    query: cursorQuery,
+    response: UncountedCursorPage(FullPending),
+    etag: mempoolTag,
+    history: 'pending',
+    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
+      const list = `dropped ${principal}`;
+      const page = read.mempool.droppedOf(principal, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, (of) => fullPending(of, []));
     },
   }),
   route({

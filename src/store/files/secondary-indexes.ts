@@ -54,6 +54,7 @@ export const secondaryIndexes = [
   'nft_instances_of_asset_by_receipt',
   'mempool_pending_by_sender',
   'mempool_pending_by_sponsor',
+  'mempool_dropped_by_sender',
   'mempool_pending_fees',
   'mempool_pending_by_fee',
   'mempool_pending_by_size',

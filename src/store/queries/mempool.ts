@@ -38,6 +38,9 @@ import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.t
 /** The columns of {@link PendingRow}. */
 const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_block_height`;
 
+/** The columns of {@link DetailRow}. */
+const detailColumns = `${pendingColumns}, m.replaced_by_tx_id, m.raw`;
+
 const lists = {
   all: ordered(
     {
@@ -54,6 +57,13 @@ const lists = {
     },
     [down('p.received_at'), down('p.tx_id', 'bytes')],
   ),
+  droppedOf: ordered(
+    {
+      select: `SELECT ${detailColumns} FROM mempool_transactions m ${waiting.joins}`,
+      where: 'm.sender_id = ?1 AND m.state < 0',
+    },
+    [down('m.received_at'), down('m.tx_id', 'bytes')],
+  ),
 };
 
 export const sql = {
@@ -62,7 +72,7 @@ export const sql = {
   version: 'SELECT mempool_version AS version FROM progress',
   fees: `SELECT type, fee, count(*) AS transactions FROM mempool_transactions
           WHERE state = ${MEMPOOL_STATE.pending} GROUP BY type, fee ORDER BY type, fee`,
-  byId: `SELECT ${pendingColumns}, m.replaced_by_tx_id, m.raw
+  byId: `SELECT ${detailColumns}
            FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   mined: `SELECT ${mined.columns}, ${MEMPOOL_STATE.pending} AS state, r.received_at, r.receipt_block_height,
                  NULL AS replaced_by_tx_id, b.raw
@@ -71,6 +81,7 @@ export const sql = {
   state: 'SELECT state FROM mempool_transactions WHERE tx_id = ?1',
   ofPrincipalTotal: `SELECT c.principal_id, c.transactions AS total
                        FROM principals p JOIN pending_counts c ON c.principal_id = p.id WHERE p.address = ?1`,
+  principal: 'SELECT id FROM principals WHERE address = ?1',
   ofPrincipalAt: `SELECT tx_id FROM pending_principals WHERE principal_id = ?1
                    ORDER BY received_at DESC, tx_id DESC LIMIT ?2 OFFSET ?3`,
 };
@@ -109,6 +120,8 @@ export function mempoolQueries(db: Database) {
   const fees = prepared<Stored<'mempool_transactions', 'type' | 'fee'> & { transactions: number }, []>(db, sql.fees);
   const all = lister<PendingRow>(db, lists.all);
   const ofPrincipal = lister<PendingRow>(db, lists.ofPrincipal);
+  const droppedOf = lister<DetailRow>(db, lists.droppedOf);
+  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
   const minedById = prepared<DetailRow, [Uint8Array]>(db, sql.mined);
   const state = prepared<Stored<'mempool_transactions', 'state'>, [Uint8Array]>(db, sql.state);
@@ -139,6 +152,12 @@ export function mempoolQueries(db: Database) {
     ofPrincipal(principal: string, limit: number, at: Cursor | null): Page<PendingTransaction> {
       const { principal_id: id, total } = ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
       return readPage({ limit, at, total, ...ofPrincipal([id]), itemOf: pendingOf });
+    },
+
+    /** Dropped transactions of an origin, newest receipt first. */
+    droppedOf(principal: string, limit: number, at: Cursor | null): Page<PendingTransactionDetail, null> {
+      const id = principalId.get(principal)?.id ?? NOBODY;
+      return readPage({ limit, at, total: null, ...droppedOf([id]), itemOf: detailOf });
     },
 
     fees: (): OfferedFee[] =>

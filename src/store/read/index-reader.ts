@@ -187,6 +187,7 @@ export function readerOf(
       version: mempool.version,
       /** Pending transactions with the principal as sender, sponsor, recipient or contract, in the order of `page`. */
       ofPrincipal: mempool.ofPrincipal,
+      droppedOf: mempool.droppedOf,
       ...pendingMeeting(db, limits.walkRows),
       ...pendingRank(db, limits.feeRank),
       ...pendingSearch(db, mempool),

@@ -243,6 +243,7 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
                                              WHERE s.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`),
     ],
     [/staking-rewards/, 'principal', counterparty('stacker_id', 'cycle_stackers')],
+    [/dropped-transactions/, 'principal', counterparty('sender_id', 'mempool_transactions')],
     [
       /staking\/bonds/,
       'principal',

@@ -446,6 +446,7 @@ export interface components {
         MempoolTransactionSummaryUncountedPage: {
             results: components["schemas"]["MempoolTransactionSummary"][];
         } & components["schemas"]["UncountedPage"];
+        MempoolTransactionUncountedPage: { results: components["schemas"]["MempoolTransaction"][]; } & components["schemas"]["UncountedPage"];
         ProjectedTransactions: { total: number; results: components["schemas"]["MempoolTransactionSummary"][]; };
         SignedAmount: string;
         AssetChange: {
