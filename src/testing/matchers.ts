@@ -36,8 +36,11 @@ const textOf = (value: unknown): string =>
 
 /** Returns why a transaction failed, if it did. */
 const reasonOf = (sent: Sent): string => {
-  const { status, error } = sent;
-  return error === null ? status : `${status}: ${error}`;
+  const { status, error, failure } = sent;
+  const place = failure?.place ?? null;
+  const where = place === null ? '' : `\n${place.contract}:${place.line}:${place.column}: ${place.expression}`;
+  const trace = failure === null ? '' : `\n${failure.trace}`;
+  return `${status}${error === null ? '' : `: ${error}`}${where}${trace}`;
 };
 
 function check(side: Side, checked: unknown, expected: readonly unknown[], context: MatcherContext): MatcherResult {

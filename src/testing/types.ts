@@ -66,6 +66,18 @@ export interface Sent<V extends Value = Value> {
   error: string | null;
   sender: string;
   block: Block;
+  /** Why a call of a Clarinet project's contract failed; null if it succeeded, or contracts are simulated. */
+  failure: Failure | null;
+}
+
+/** Why a call failed. */
+export interface Failure {
+  /** The `asserts!`, `unwrap!`, `try!` or other expression that made the error; null if it can't be known. */
+  place: { contract: string; line: number; column: number; expression: string } | null;
+  /** The calls of functions with arguments and results. */
+  trace: string;
+  /** Runtime cost of each function, without the functions that it calls. */
+  costs: { function: string; runtime: number }[];
 }
 
 export interface Deployed extends Sent {

@@ -371,7 +371,9 @@ describeWith('Clarity', hasClarity, () => {
     const refused = await chain.call('token', 'mint', ['u0'], sender);
     expect([refused.status, assertErr(refused, 100n)]).toEqual(['abort_by_response', 100n]);
     expect(assertOk(minted, true)).toBe(true);
-    expect(() => assertOk(refused)).toThrow('Expected (ok), received (err u100), abort_by_response');
+    expect(() => assertOk(refused)).toThrow(
+      `Expected (ok), received (err u100), abort_by_response\n${DEPLOYER.address}.token:5:16: (asserts! (> amount u0) (err u100))`,
+    );
     expect.extend(matchers);
     const checked = (one: Sent) => expect(one) as unknown as ClarityMatchers & { not: ClarityMatchers };
     checked(minted).toBeOk(expect.any(Boolean));

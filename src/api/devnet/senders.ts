@@ -64,6 +64,27 @@ const Call = Type.Object(
   closed,
 );
 
+const FailureSchema = Type.Object(
+  {
+    place: nullable(
+      Type.Object(
+        {
+          contract: Type.String(),
+          line: Type.Integer(),
+          column: Type.Integer(),
+          expression: Type.String({ description: 'Source of the expression that made the error' }),
+        },
+        { $id: 'DevnetPlace' },
+      ),
+    ),
+    trace: Type.String({ description: 'Calls of functions with arguments and results' }),
+    costs: Type.Array(Type.Object({ function: Type.String(), runtime: Type.Integer() }), {
+      description: 'Runtime cost of each function, without the functions that it calls',
+    }),
+  },
+  { $id: 'DevnetFailure', description: 'Why a call failed, if a Clarity engine executed it' },
+);
+
 /** A transaction that the server signed and mined. */
 const Sent = Type.Object(
   {
@@ -74,6 +95,7 @@ const Sent = Type.Object(
     error: Type.Union([Type.String(), Type.Null()], { description: 'Why a contract failed at run time' }),
     sender: Type.String(),
     block: ShownBlock,
+    failure: nullable(FailureSchema),
   },
   { $id: 'DevnetTransaction' },
 );
@@ -121,7 +143,8 @@ function requireAccount(node: SimulatedNode, name: string): Account {
 /** Signs and mines a payload. @returns the answer of the route */
 async function sent(node: SimulatedNode, { account, isSigned }: Signing, payload: Uint8Array) {
   const { id, block } = await node.send(account, payload, isSigned);
-  return { ...outcomeOf(id, block), sender: account.address, block: shown(block) };
+  const failure = (await node.clarity?.failure(id, block)) ?? null;
+  return { ...outcomeOf(id, block), sender: account.address, block: shown(block), failure };
 }
 
 /** The result of a transaction in its block. @throws ApiError if the block doesn't contain it */

@@ -8,6 +8,7 @@ import type {
   EngineRead,
   EngineSession,
 } from './engine-messages.ts';
+import type { TraceReport } from './failure.ts';
 
 /** The start of the chain. */
 export interface EngineStart {
@@ -58,7 +59,7 @@ export class EngineChain {
   /** All blocks of the chain, by id. */
   readonly #made = new Map<string, MadeBlock>();
   /** The current block of each of the engine's chains; null if the chain must be built again. */
-  readonly #at: Record<EngineSession, string | null> = { counting: null, quick: null, aside: null };
+  readonly #at: Record<EngineSession, string | null> = { counting: null, quick: null, aside: null, traced: null };
   /** Values of constants, by the block that deployed their contract and the contract's id. */
   readonly #constants = new Map<string, ReadonlyMap<string, string>>();
   /** The chain that made the last block. */
@@ -192,6 +193,21 @@ export class EngineChain {
     return this.readNow(read);
   }
 
+  /**
+   * Makes the block of a failed call again, and reports its evaluation.
+   * @param id of the block in the chain, which has the same state, because the call changed nothing
+   * @param withCosts whether to report every expression
+   * @throws any error of the engine
+   */
+  async trace(parent: string, id: string, block: EngineBlock, withCosts: boolean): Promise<TraceReport> {
+    await this.#goTo('traced', parent);
+    this.#at.traced = null;
+    const answer = await this.#engine.ask({ session: 'traced', kind: 'trace', block, withCosts });
+    if (answer.kind !== 'traced') throw new Error(`the engine answered ${answer.kind}`);
+    this.#at.traced = id;
+    return answer;
+  }
+
   async #make(session: EngineSession, blocks: EngineBlock[]): Promise<Attempt> {
     const answer = await this.#engine.ask({ session, kind: 'blocks', blocks });
     if (answer.kind !== 'made') throw new Error(`the engine answered ${answer.kind}`);
@@ -199,8 +215,8 @@ export class EngineChain {
   }
 
   async #goTo(session: EngineSession, id: string): Promise<void> {
-    // A new process has neither chain.
-    if (!this.#engine.isRunning) [this.#at.counting, this.#at.quick] = [null, null];
+    // A new process has no chain.
+    if (!this.#engine.isRunning) Object.assign(this.#at, { counting: null, quick: null, aside: null, traced: null });
     const at = this.#at[session];
     if (at === id) return;
     const blocks: EngineBlock[] = [];

@@ -1,5 +1,7 @@
 /** Messages between the server and the process of the Clarity engine. Bytes are hex with 0x, amounts decimal texts. */
 
+import type { TraceReport } from './failure.ts';
+
 /** Micro-STX that an account receives. */
 export interface Credit {
   address: string;
@@ -45,9 +47,9 @@ export type EngineRead =
 /**
  * The engine's chains. `counting` counts the costs of transactions, which takes some fifteen times as long. `quick`
  * builds the chain again, reads from it, and makes blocks without transactions. `aside` is for blocks that the chain
- * never contains.
+ * never contains. `traced` reports every expression that it evaluates.
  */
-export type EngineSession = 'counting' | 'quick' | 'aside';
+export type EngineSession = 'counting' | 'quick' | 'aside' | 'traced';
 
 export type ToEngine = { session: EngineSession } & EngineRequest;
 
@@ -55,7 +57,9 @@ type EngineRequest =
   /** Starts a new chain, at block 1. `time` is its start in Unix seconds. */
   | { kind: 'begin'; epoch: string; time: number; credits: Credit[] }
   | { kind: 'blocks'; blocks: EngineBlock[] }
-  | { kind: 'read'; read: EngineRead };
+  | { kind: 'read'; read: EngineRead }
+  /** Makes a block, and reports its evaluation. `withCosts` adds every evaluated expression. */
+  | { kind: 'trace'; block: EngineBlock; withCosts: boolean };
 
 export type EngineAnswer =
   | ({ kind: 'begun' } & EnginePosition)
@@ -63,6 +67,7 @@ export type EngineAnswer =
   | ({ kind: 'made'; outcome: EngineOutcome | null } & EnginePosition)
   /** Null if the value doesn't exist. */
   | { kind: 'value'; value: string | null }
+  | ({ kind: 'traced' } & TraceReport)
   | { kind: 'refused'; error: string };
 
 /** The first message of the process. */

@@ -21,7 +21,9 @@ interface Session {
   initEmptySession(remoteData: undefined): Promise<void>;
   setEpoch(epoch: string): void;
   mintSTX(recipient: string, amount: bigint): string;
-  mineBlock(transactions: object[]): { result: string; events: string; costs: string }[];
+  mineBlock(transactions: object[]): { result: string; events: string; costs: string; performance?: string }[];
+  enablePerformance(costField: string): void;
+  getLastContractCallTrace(): string | undefined;
   mineEmptyBurnBlock(): number;
   callReadOnlyFn(call: object): { result: string };
   getDataVar(contract: string, name: string): string;
@@ -35,7 +37,7 @@ interface Session {
 }
 interface Engine {
   SDK: new (files: () => Promise<never>, options: object) => Session;
-  SDKOptions: new (trackCosts: boolean, trackCoverage: boolean) => object;
+  SDKOptions: new (trackCosts: boolean, trackCoverage: boolean, trackPerformance: boolean) => object;
   CallFnArgs: new (contract: string, functionName: string, args: Uint8Array[], sender: string) => object;
 }
 
@@ -147,6 +149,30 @@ function implementsTrait(
   return /unresolved contract|undeclared trait/.test(said) ? null : 'false';
 }
 
+/** Lines of a trace that are reported: the last ones, because the failure is at the end. */
+const TRACE_LINES = 200;
+
+function traced(session: Session, { block, withCosts }: ToEngine & { kind: 'trace' }): EngineAnswer {
+  if (withCosts) session.enablePerformance('runtime');
+  let evaluated = '';
+  const printed: string[] = [];
+  const { error: print } = console;
+  // The engine prints the place of a runtime error, and reports it nowhere else.
+  console.error = (text: unknown) => void printed.push(String(text));
+  try {
+    if (block.kind === 'block') {
+      for (const { address, amount } of block.credits) session.mintSTX(address, BigInt(amount));
+      evaluated = session.mineBlock(transactionsOf(block)).at(-1)?.performance ?? '';
+    }
+  } catch {
+    // The error is in the printed text.
+  } finally {
+    console.error = print;
+  }
+  const lines = (session.getLastContractCallTrace() ?? '').trimEnd().split('\n');
+  return { kind: 'traced', trace: lines.slice(-TRACE_LINES).join('\n'), evaluated, printed: printed.join('\n') };
+}
+
 /** Stops the engine's clock, so that a chain that is built again has the same times. @param time Unix seconds */
 function standStill(time: number): void {
   const Running = globalThis.Date;
@@ -171,6 +197,8 @@ async function answerTo(engine: Engine, session: Session, message: ToEngine): Pr
       for (const block of message.blocks) last = made(session, block);
       return last;
     }
+    case 'trace':
+      return traced(session, message);
     case 'read':
       return { kind: 'value', value: readFrom(engine, session, message.read) };
   }
@@ -186,11 +214,13 @@ async function loaded(directory: string): Promise<{ engine: Engine; version: str
 try {
   const { engine, version } = await loaded(process.argv[2] ?? '');
   const noFiles = (): Promise<never> => Promise.reject(new Error('the engine reads no files'));
-  const session = (countsCosts: boolean) => new engine.SDK(noFiles, new engine.SDKOptions(countsCosts, false));
+  const session = (countsCosts: boolean, tracks = false) =>
+    new engine.SDK(noFiles, new engine.SDKOptions(countsCosts, false, tracks));
   const sessions: Record<EngineSession, Session> = {
     counting: session(true),
     quick: session(false),
     aside: session(false),
+    traced: session(true, true),
   };
   let turn = Promise.resolve();
   process.on('message', ({ id, ...message }: { id: number } & ToEngine) => {

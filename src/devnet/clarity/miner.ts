@@ -13,9 +13,10 @@ import { brokenPostCondition, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
 import { payerOf, type SignedTransaction } from '../transaction.ts';
-import { type ClarityEngine, EngineEndedError } from './engine.ts';
+import { type ClarityEngine, EngineEndedError, EngineRefusedError } from './engine.ts';
 import { type Attempt, EngineChain, isProbe } from './engine-chain.ts';
 import type { Credit, EngineAction, EngineBlock, EngineOutcome, EngineRead } from './engine-messages.ts';
+import { type Failure, failureOf } from './failure.ts';
 import { executedOf, vmErrorOf } from './outcome.ts';
 
 /** Epoch of the chain: the last one with an active pox-4. */
@@ -137,12 +138,25 @@ export const askedOf = (transaction: SignedTransaction): SignedTransaction =>
 
 type Deployment = EngineAction & { kind: 'deploy' };
 
+/** A failed call, to execute it again. */
+interface FailedCall {
+  parent: string;
+  block: EngineBlock;
+  /** Whether the report includes every expression: not for errors without a result, or for very long calls. */
+  withCosts: boolean;
+}
+
+/** Maximum runtime cost of a call whose expressions are reported, about one byte per unit. */
+const MAX_TRACED_RUNTIME = 20_000_000;
+
 export class ClarityMiner {
   readonly #engine: EngineChain;
   /** Mining and reading, one at a time, because the engine has one position. */
   readonly #turns = atMost(1);
   /** Rewards that each block paid to miners, by block id. */
   readonly #rewards = new Map<string, MinedBlock['rewards']>();
+  /** Failed calls, by transaction id. */
+  readonly #failed = new Map<string, FailedCall>();
   #chain: SimulatedChain | null = null;
   /** Time of the block that is being mined, in Unix seconds. */
   #time: number;
@@ -309,6 +323,16 @@ export class ClarityMiner {
     const at = isUndone ? await this.#engine.attempt(parent.indexBlockHash, made) : attempt;
     const reported =
       broken === null ? result : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: broken };
+    const isOverLimit = /BalanceExceeded/.test(result.vmError ?? '');
+    if (
+      result.status === 'abort_by_response' &&
+      transaction.action.kind === 'call' &&
+      attempt !== null &&
+      !isOverLimit
+    ) {
+      const withCosts = outcome.kind === 'returned' && result.cost.runtime <= MAX_TRACED_RUNTIME;
+      this.#failed.set(transaction.id, { parent: parent.indexBlockHash, block, withCosts });
+    }
     // Only the transaction contains the memo of a transfer.
     this.#included = [isTransfer ? transaction : executed(transaction, reported)];
     try {
@@ -319,6 +343,33 @@ export class ClarityMiner {
     } finally {
       this.#included = [];
     }
+  }
+
+  /**
+   * Explains why a call failed.
+   * @param id of the transaction
+   * @param block that contains it
+   * @returns null if the call succeeded, or the engine can't execute it again
+   */
+  failure(id: string, { indexBlockHash, world }: Block): Promise<Failure | null> {
+    return this.#turns(async () => {
+      const failed = this.#failed.get(id);
+      if (failed === undefined) return null;
+      const { parent, block, withCosts } = failed;
+      try {
+        const report = await this.#engine.trace(parent, indexBlockHash, block, withCosts);
+        const templateOf = (contract: string) => world.contract(contract)?.template;
+        return failureOf(report, {
+          source: (contract) => templateOf(contract)?.source ?? null,
+          hasFunction: (contract, name) =>
+            templateOf(contract)?.abi.functions.some((one) => one.name === name) ?? false,
+        });
+      } catch (error) {
+        // An engine of another version may have no traces.
+        if (!(error instanceof EngineEndedError || error instanceof EngineRefusedError)) throw error;
+        return null;
+      }
+    });
   }
 
   /** Executes a transaction. If the engine ends, the transaction failed. @returns a null attempt in this case */

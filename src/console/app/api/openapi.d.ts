@@ -2135,6 +2135,8 @@ export interface components {
         DevnetBitcoinBlocks: { bitcoin_blocks: components["schemas"]["DevnetBitcoinBlock"][]; blocks: components["schemas"]["DevnetBlock"][]; };
         DevnetFunds: { tx_id: components["schemas"]["Hash"]; block: components["schemas"]["DevnetBlock"]; };
         DevnetAccount: { address: string; private_key: string; };
+        DevnetPlace: { contract: string; line: number; column: number; expression: string; };
+        DevnetFailure: { place: components["schemas"]["DevnetPlace"] | null; trace: string; costs: { function: string; runtime: number; }[]; };
         DevnetTransaction: {
             tx_id: components["schemas"]["Hash"];
             status: string;
@@ -2143,6 +2145,7 @@ export interface components {
             error: string | null;
             sender: string;
             block: components["schemas"]["DevnetBlock"];
+            failure: components["schemas"]["DevnetFailure"] | null;
         };
         DevnetDeployment: {
             tx_id: components["schemas"]["Hash"];
@@ -2152,6 +2155,7 @@ export interface components {
             error: string | null;
             sender: string;
             block: components["schemas"]["DevnetBlock"];
+            failure: components["schemas"]["DevnetFailure"] | null;
             error_line: number | null;
         };
         DevnetRead: { result: string; repr: string; };
