@@ -28,7 +28,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/store/check/'],
   ['src/store/base/'],
   ['src/http/'],
-  ['src/node/', 'src/faucets/', 'src/devnet/', 'src/places/', 'src/cluster/'],
+  ['src/node/', 'src/faucets/', 'src/devnet/', 'src/storage/', 'src/cluster/'],
   ['src/archive/'],
   ['src/api/shared/'],
   [

@@ -9,7 +9,7 @@ import { parsedJson } from '../base/json.ts';
 import { mapAhead } from '../base/map-ahead.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { strictText } from '../codec/utf8.ts';
-import type { BackupSource, PlaceReads } from '../places/files.ts';
+import type { BackupSource, PlaceReads } from '../storage/object-store.ts';
 import { lastIdentityIn } from '../store/ingest/log-identity.ts';
 import { type Entry, type Head, LOG_START, sameChain } from '../store/log/entry.ts';
 import { IDENTITY } from './archive-directory.ts';

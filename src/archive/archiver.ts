@@ -6,7 +6,7 @@
 
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { hashOfPart, type Place } from '../places/files.ts';
+import { hashOfPart, type Place } from '../storage/object-store.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { publicEntry } from '../store/ingest/commands.ts';
 import { type Entry, firstEntries, type Head, LOG_START, type MostEntries, sameChain } from '../store/log/entry.ts';

@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
-import type { Place } from '../places/files.ts';
+import type { Place } from '../storage/object-store.ts';
 import { type BaseSnapshot, snapshotForBase } from '../store/base/snapshot.ts';
 import { dataStateOf } from '../store/files/data-state.ts';
 import { type JournalReader, openJournalReader } from '../store/files/journal.ts';

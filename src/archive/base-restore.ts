@@ -5,7 +5,7 @@
 
 import { OperatorError } from '../base/errors.ts';
 import { mapAhead } from '../base/map-ahead.ts';
-import type { PlaceReads } from '../places/files.ts';
+import type { PlaceReads } from '../storage/object-store.ts';
 import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';
 import type { BaseTable } from '../store/base/tables.ts';
 import { SCHEMA_VERSION } from '../store/files/database.ts';

@@ -1,7 +1,7 @@
 /** Verifies the bases of an archive: their manifests, the chain values of their entries, and each of their parts once. */
 
 import { mapAhead } from '../base/map-ahead.ts';
-import type { PlaceReads } from '../places/files.ts';
+import type { PlaceReads } from '../storage/object-store.ts';
 import { ArchiveDamagedError, faultIn, holds, type Verified } from './archive.ts';
 import { type BaseManifest, type BasePart, baseAt, basesOf, type NamedBase, partName, rowsOfPart } from './base.ts';
 

@@ -19,7 +19,7 @@ import { hasCode, OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import { checker } from '../http/checker.ts';
-import { compressedPart, hashOfPart, longestCompressed, type PlaceReads } from '../places/files.ts';
+import { compressedPart, hashOfPart, longestCompressed, type PlaceReads } from '../storage/object-store.ts';
 import type { RowLine } from '../store/base/snapshot.ts';
 import type { Head } from '../store/log/entry.ts';
 import { ArchiveDamagedError, readVerified } from './archive.ts';

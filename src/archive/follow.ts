@@ -1,5 +1,5 @@
 /** Finds the entry at which a server that follows an archive starts to read. */
-import type { PlaceReads } from '../places/files.ts';
+import type { PlaceReads } from '../storage/object-store.ts';
 import { contentsOf, linkedFrom, sealedSegment } from './archive.ts';
 import { heightOf } from './restore.ts';
 

@@ -15,7 +15,7 @@ import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
-import type { BackupSource } from '../places/files.ts';
+import type { BackupSource } from '../storage/object-store.ts';
 import { ArchiveDamagedError, Identity, linkedFrom, readVerified } from './archive.ts';
 import { baseOfName } from './base.ts';
 import { FORMAT, isOpenName, rangeOfName } from './segment.ts';

@@ -3,9 +3,9 @@
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { isLoopback, parseAddress } from '../http/hosts.ts';
-import type { BackupSource, PlaceReads } from '../places/files.ts';
-import { placeAt, schemeOf, withoutName } from '../places/place.ts';
-import { webSource } from '../places/remote.ts';
+import { placeAt, schemeOf, withoutName } from '../storage/location.ts';
+import type { BackupSource, PlaceReads } from '../storage/object-store.ts';
+import { webSource } from '../storage/remote.ts';
 import { identityIn } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
 import { HEAD } from './head.ts';

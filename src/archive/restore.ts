@@ -9,7 +9,7 @@ import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
-import type { PlaceReads } from '../places/files.ts';
+import type { PlaceReads } from '../storage/object-store.ts';
 import { type DataState, dataStateOf } from '../store/files/data-state.ts';
 import { journalPath } from '../store/files/database.ts';
 import { type Lock, lockUnfinished } from '../store/files/lock.ts';

@@ -11,7 +11,7 @@ import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
-import type { Place } from '../places/files.ts';
+import type { Place } from '../storage/object-store.ts';
 import { type BaseManifest, baseAt, basesOf, PARTS, partName } from './base.ts';
 
 const UNNEEDED = 'unneeded.json';

@@ -23,7 +23,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
-import { compressedPart, hashOfPart } from '../places/files.ts';
+import { compressedPart, hashOfPart } from '../storage/object-store.ts';
 import { type Entry, type MostEntries, nextChain, sameChain } from '../store/log/entry.ts';
 
 /** Version of the format of segments, and of the archive. */

@@ -4,8 +4,8 @@
  */
 
 import { PassingError } from '../base/errors.ts';
-import { type BackupSource, hashOfPart, type PlaceReads } from '../places/files.ts';
-import type { SizeBounds } from '../places/transfer.ts';
+import { type BackupSource, hashOfPart, type PlaceReads } from '../storage/object-store.ts';
+import type { SizeBounds } from '../storage/transfer.ts';
 import { sameChain } from '../store/log/entry.ts';
 import { ArchiveDamagedError, identityBytes } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';

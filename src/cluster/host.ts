@@ -7,9 +7,10 @@
  *     another host's entry is the head: roll back · follow it · apply again, which usually finds a repetition
  *     nothing to append: read the entries after the last one · apply, many in a transaction · wait for more
  */
-import type { Chance } from '../base/chance.ts';
+
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
+import type { Chance } from '../base/random.ts';
 import { type Loop, startLoop } from '../base/service.ts';
 import { isTransient, StoreUnavailableError, unavailable } from '../base/store-failure.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';

@@ -3,8 +3,9 @@
  * it. The host works only while no other host can have the lease, even if the engine fails. A process that was suspended
  * notices too late that it lost the lease, so the work that it still does must be harmless.
  */
-import type { Chance } from '../base/chance.ts';
+
 import { type Clock, pause } from '../base/clock.ts';
+import type { Chance } from '../base/random.ts';
 import { type Loop, startLoop } from '../base/service.ts';
 import { isTransient, unavailable } from '../base/store-failure.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';

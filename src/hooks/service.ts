@@ -1,7 +1,7 @@
 /** The chainhooks of a process that writes: the functions for routes, and the background work. */
 
-import { type Chance, systemChance } from '../base/chance.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { type Chance, systemChance } from '../base/random.ts';
 import type { Network } from '../chain/network.ts';
 import { type Lease, ownLease } from '../cluster/lease-keeper.ts';
 import { type Send, send as sendRequest, type TargetGuard, type TargetRules, targetGuard } from '../http/outgoing.ts';

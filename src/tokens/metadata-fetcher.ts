@@ -2,8 +2,9 @@
  * Looks up token metadata at the node: takes jobs from the queue in the index, and writes their results as commands. A
  * job stays in the queue until its result is written, even if the process is killed.
  */
-import type { Chance } from '../base/chance.ts';
+
 import type { Clock } from '../base/clock.ts';
+import type { Chance } from '../base/random.ts';
 import { backoff, startLoop } from '../base/service.ts';
 import { isTransient } from '../base/store-failure.ts';
 import { toHex } from '../codec/hex.ts';

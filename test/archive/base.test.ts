@@ -21,8 +21,8 @@ import { OperatorError } from '../../src/base/errors.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { directoryFiles } from '../../src/places/directory.ts';
-import { hashOfPart, type Place } from '../../src/places/files.ts';
+import { directoryFiles } from '../../src/storage/directory.ts';
+import { hashOfPart, type Place } from '../../src/storage/object-store.ts';
 import { openBaseLoader } from '../../src/store/base/loader.ts';
 import {
   type BaseSnapshot,

@@ -5,8 +5,8 @@ import { contentsOf, endOf, verifiedArchive } from '../../src/archive/archive.ts
 import { systemClock } from '../../src/base/clock.ts';
 import { restoreOnStart } from '../../src/commands/serve/restore-on-start.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { directoryFiles } from '../../src/places/directory.ts';
 import { readSettings } from '../../src/settings/config.ts';
+import { directoryFiles } from '../../src/storage/directory.ts';
 import { lastEntryOf } from '../simulation/archive.ts';
 import { restoredFrom } from '../support/data/archive.ts';
 import { backupOf } from '../support/data/backup.ts';

@@ -11,7 +11,7 @@ import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN, startRpc } from '../../src/devnet/rpc.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { directoryFiles } from '../../src/places/directory.ts';
+import { directoryFiles } from '../../src/storage/directory.ts';
 import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { type Received, type Receiver, receiver } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';

@@ -16,7 +16,7 @@ import type { ArchiveRounds } from '../../src/commands/serve/archiving.ts';
 import type { BaseMaking } from '../../src/commands/serve/bases.ts';
 import { secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import type { Place } from '../../src/places/files.ts';
+import type { Place } from '../../src/storage/object-store.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';

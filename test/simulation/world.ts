@@ -1,6 +1,7 @@
 /** Simulated time, which passes when nothing else is left to do, with events in an order that a seed draws. */
-import type { Chance } from '../../src/base/chance.ts';
+
 import type { Clock } from '../../src/base/clock.ts';
+import type { Chance } from '../../src/base/random.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 
 /** When every simulation begins: Unix milliseconds. */

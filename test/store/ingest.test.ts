@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
-import { systemChance } from '../../src/base/chance.ts';
 import { OperatorError } from '../../src/base/errors.ts';
+import { systemChance } from '../../src/base/random.ts';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';

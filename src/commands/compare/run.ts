@@ -1,7 +1,8 @@
 /** `stackside compare`: its requests, its file and its output. */
-import { systemChance } from '../../base/chance.ts';
+
 import { systemClock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
+import { systemChance } from '../../base/random.ts';
 import { noFaucets } from '../../faucets/faucets.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { interruptible } from '../cli/output.ts';

@@ -9,7 +9,7 @@ import { lazy } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
 import { messageOfError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
-import { placeAt } from '../../places/place.ts';
+import { placeAt } from '../../storage/location.ts';
 import { snapshotForBase } from '../../store/base/snapshot.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { serverVersion } from '../cli/this-program.ts';

@@ -3,15 +3,15 @@
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Round } from '../../archive/archiver.ts';
-import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
+import type { Chance } from '../../base/random.ts';
 import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { archiveMetrics } from '../../metrics/archive.ts';
-import { placeAt } from '../../places/place.ts';
 import type { Settings } from '../../settings/config.ts';
+import { placeAt } from '../../storage/location.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { archiveClient } from './archive-client.ts';
 import type { ArchiveThreadStart } from './archive-messages.ts';

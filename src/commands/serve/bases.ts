@@ -5,9 +5,9 @@
 
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
-import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
+import type { Chance } from '../../base/random.ts';
 import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';

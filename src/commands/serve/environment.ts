@@ -1,8 +1,8 @@
 /** The environment of a server: time, random numbers, cores, files and the network. Tests replace it. */
 import { availableParallelism } from 'node:os';
-import { type Chance, systemChance } from '../../base/chance.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type LossyOutputs, lossyOutputs } from '../../base/lossy-output.ts';
+import { type Chance, systemChance } from '../../base/random.ts';
 import type { DeliveryRules } from '../../hooks/delivery/attempt.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { type Send, send } from '../../http/outgoing.ts';

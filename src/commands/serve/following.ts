@@ -8,7 +8,7 @@ import { heightOf } from '../../archive/restore.ts';
 import type { Clock } from '../../base/clock.ts';
 import { startLoop } from '../../base/service.ts';
 import type { IntakeOptions } from '../../node/event-intake.ts';
-import type { PlaceReads } from '../../places/files.ts';
+import type { PlaceReads } from '../../storage/object-store.ts';
 import type { ReceivedEvent } from '../../store/ingest/event.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../../store/ingest/known-blocks.ts';

@@ -4,9 +4,9 @@
  */
 
 import type { Registry } from 'prom-client';
-import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { OperatorError } from '../../base/errors.ts';
+import type { Chance } from '../../base/random.ts';
 import { startLoop } from '../../base/service.ts';
 import { PayloadError, STARTING_ACCOUNT_PATH } from '../../chain/payload-reader.ts';
 import { accountMetrics } from '../../metrics/server.ts';

@@ -2,8 +2,9 @@
  * Alerts: a POST to the operator's URL for each hook that ended. Alerts are sent one at a time, apart from the deliveries, so
  * that deliveries don't wait for alerts. Alerts are best effort, since the log and the hook's status show the same.
  */
-import type { Chance } from '../../base/chance.ts';
+
 import { pause } from '../../base/clock.ts';
+import type { Chance } from '../../base/random.ts';
 import type { Outgoing } from '../../http/outgoing.ts';
 import type { HookStopped } from '../engine.ts';
 import { webhookId } from '../evaluation/payload.ts';

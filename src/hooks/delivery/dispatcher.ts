@@ -3,8 +3,9 @@
  * take turns, so that a slow or unreachable receiver delays only its own hooks. A queue continues once the result of its
  * delivery is written. All state is stored: after a crash, unfinished deliveries are sent again, with the same id.
  */
-import type { Chance } from '../../base/chance.ts';
+
 import type { Clock } from '../../base/clock.ts';
+import type { Chance } from '../../base/random.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';

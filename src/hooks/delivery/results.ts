@@ -2,8 +2,9 @@
  * Results of deliveries: delivered, to be retried later, or dead. They are written as commands with many results each, so that
  * a delivery costs only a part of a sync. If a result is lost before it is written, its delivery is sent again.
  */
-import type { Chance } from '../../base/chance.ts';
+
 import { type Clock, pause } from '../../base/clock.ts';
+import type { Chance } from '../../base/random.ts';
 import { unavailable } from '../../base/store-failure.ts';
 import { LogUnavailableError } from '../../cluster/shared-log.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';

@@ -3,9 +3,10 @@
  * acknowledged when the event is on the disk; the position in the stream is stored with the event. A message that can't be
  * accepted blocks those behind it, which stay in Redis.
  */
-import type { Chance } from '../../base/chance.ts';
+
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
+import type { Chance } from '../../base/random.ts';
 import { backoff, type Loop, startLoop, type Waits } from '../../base/service.ts';
 import { mayBeEventPath, SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';

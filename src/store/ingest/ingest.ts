@@ -4,9 +4,9 @@
  */
 
 import { statfsSync } from 'node:fs';
-import { type Chance, systemChance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
+import { type Chance, systemChance } from '../../base/random.ts';
 import { StoreUnavailableError } from '../../base/store-failure.ts';
 import type { Network } from '../../chain/network.ts';
 import { truncateWal } from '../files/checkpointer.ts';

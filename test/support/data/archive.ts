@@ -5,7 +5,7 @@ import { type ArchiveRestoreOptions, restoreArchive } from '../../../src/archive
 import { systemClock } from '../../../src/base/clock.ts';
 import { OperatorError } from '../../../src/base/errors.ts';
 import { silentMachine } from '../../../src/hooks/machine.ts';
-import type { Place, PlaceReads } from '../../../src/places/files.ts';
+import type { Place, PlaceReads } from '../../../src/storage/object-store.ts';
 import { snapshotForBase } from '../../../src/store/base/snapshot.ts';
 import { dataStateOf } from '../../../src/store/files/data-state.ts';
 import { openJournalReader } from '../../../src/store/files/journal.ts';

@@ -1,6 +1,6 @@
 /** Places of an archive as they are at their worst: requests fail, and the one who writes ends at any of them. */
 import fc from 'fast-check';
-import type { Place } from '../../../src/places/files.ts';
+import type { Place } from '../../../src/storage/object-store.ts';
 import type { Seen } from '../property.ts';
 import type { S3Server } from './s3-server.ts';
 

@@ -1,11 +1,11 @@
 /** Archives on other machines: on S3, or read-only on a web server. */
 import { createHash, createHmac } from 'node:crypto';
 import { S3Client } from 'bun';
-import { systemChance } from '../base/chance.ts';
 import type { Clock } from '../base/clock.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
-import type { BackupSource, Place } from './files.ts';
+import { systemChance } from '../base/random.ts';
+import type { BackupSource, Place } from './object-store.ts';
 import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 
 /** Statuses for a missing file. */

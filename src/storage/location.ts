@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { isInside } from '../base/files.ts';
 import { directoryFiles } from './directory.ts';
-import type { Place } from './files.ts';
+import type { Place } from './object-store.ts';
 import { s3Objects } from './remote.ts';
 
 /** Returns the scheme of a URL in lower case; null for a path. */

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
-import { s3Objects, webSource } from '../../src/places/remote.ts';
+import { s3Objects, webSource } from '../../src/storage/remote.ts';
 import { type S3Server, s3Server } from '../support/servers/s3-server.ts';
 import { until } from '../support/time/until.ts';
 

@@ -6,7 +6,7 @@ import { hasCode, OperatorError } from '../base/errors.ts';
 import { type WholeFile, wholeFile } from '../base/files.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { DIRECTORY_MODE, FILE_MODE } from '../store/files/private-files.ts';
-import type { Place } from './files.ts';
+import type { Place } from './object-store.ts';
 import type { SizeBounds } from './transfer.ts';
 
 /** Runs work on a file, and converts its failures to errors for the operator. @throws OperatorError */
