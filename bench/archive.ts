@@ -11,7 +11,7 @@ import { type MadeBase, makeBase } from '../src/archive/base-writer.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { readAdminKey } from '../src/hooks/access/keys.ts';
 import { directoryFiles } from '../src/storage/directory.ts';
-import type { Place } from '../src/storage/object-store.ts';
+import type { ObjectStore } from '../src/storage/object-store.ts';
 import { snapshotForBase } from '../src/store/base/snapshot.ts';
 import { growingTables } from '../src/store/check/tables.ts';
 import { dataStateOf } from '../src/store/files/data-state.ts';
@@ -53,18 +53,18 @@ const importInto = (data: string, ...files: string[]): Promise<Finished> =>
   program('import', ...files, '--data', data, '--log-level', 'error');
 
 /** Archives what a directory has, and makes a base. */
-async function archived(directory: string, place: Place): Promise<MadeBase> {
+async function archived(directory: string, store: ObjectStore): Promise<MadeBase> {
   const journal = openJournalReader(directory);
   using snapshot = snapshotForBase(directory, false);
   const { signal } = new AbortController();
   try {
     const { state } = snapshot;
     if (state === null) throw new Error('there is nothing to archive');
-    const archiver = new Archiver({ place, journal, clock: systemClock, signer: null, archived: () => {} });
+    const archiver = new Archiver({ store, journal, clock: systemClock, signer: null, archived: () => {} });
     const { identity } = dataStateOf(directory);
     if (identity === null) throw new Error('there is nothing to archive');
     await archiver.round({ chainId: state.chainId, identity, host: 'bench', epoch: null, base: null }, signal);
-    const options = { place, snapshot, journal, program: 'bench', clock: systemClock, report: () => {}, signal };
+    const options = { store, snapshot, journal, program: 'bench', clock: systemClock, report: () => {}, signal };
     const base = await makeBase(options, state);
     if (base === null) throw new Error('the archive has the base');
     return base;
@@ -191,12 +191,12 @@ async function postings(directory: string, archive: string, withFirst: boolean) 
 await withDirectory(async (directory) => {
   const at = (name: string): string => join(directory, name);
   const [data, archive] = [at('data'), at('archive')];
-  const place = directoryFiles(archive);
+  const store = directoryFiles(archive);
   await importInto(data, first);
   const { transactions } = directoryStatus(data);
-  const before = await archived(data, place);
+  const before = await archived(data, store);
   await importInto(data, more);
-  const after = await archived(data, place);
+  const after = await archived(data, store);
   const bases = basesTable(archive, before, after);
   const rounds: Restores[] = [];
   for (let n = 0; n < repeat; n++) rounds.push(await restores(directory, archive, n));

@@ -1,5 +1,5 @@
 /**
- * An archive: the entries of one log as segments in a place, with an object that identifies the log (`archive.json`). Stackside
+ * An archive: the entries of one log as segments in a store, with an object that identifies the log (`archive.json`). Stackside
  * trusts no object unverified: a segment is valid only if its chain values continue the segment before it.
  */
 import { type Static, Type } from '@sinclair/typebox';
@@ -9,7 +9,7 @@ import { parsedJson } from '../base/json.ts';
 import { mapAhead } from '../base/map-ahead.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { strictText } from '../codec/utf8.ts';
-import type { BackupSource, PlaceReads } from '../storage/object-store.ts';
+import type { BackupSource, ObjectStoreReads } from '../storage/object-store.ts';
 import { lastIdentityIn } from '../store/ingest/log-identity.ts';
 import { type Entry, type Head, LOG_START, sameChain } from '../store/log/entry.ts';
 import { IDENTITY } from './archive-directory.ts';
@@ -46,16 +46,16 @@ export class ArchiveDamagedError extends OperatorError {
 /**
  * Reads an object. If it is damaged, reads it a second time: a server may cut off a body as if it were complete.
  * @returns null if there is no such object
- * @throws ArchiveDamagedError as `sound` does; OperatorError if the place can't be read
+ * @throws ArchiveDamagedError as `sound` does; OperatorError if the store can't be read
  */
 export async function readVerified<T>(
-  place: BackupSource,
+  store: BackupSource,
   name: string,
   most: number,
   sound: (bytes: Uint8Array) => Promise<T>,
 ): Promise<T | null> {
   const read = async (): Promise<T | null> => {
-    const bytes = await place.read(name, { least: 1, most });
+    const bytes = await store.read(name, { least: 1, most });
     return bytes === null ? null : sound(bytes);
   };
   try {
@@ -100,26 +100,26 @@ export const chainOfIdentity = ({ network, chain_id }: Pick<Identity, 'network' 
  * @returns null if there is no archive
  * @throws OperatorError if a newer program made it, or the object is damaged
  */
-export const identityIn = (place: BackupSource): Promise<Identity | null> =>
-  readVerified(place, IDENTITY, MAX_IDENTITY, async (bytes) => {
+export const identityIn = (store: BackupSource): Promise<Identity | null> =>
+  readVerified(store, IDENTITY, MAX_IDENTITY, async (bytes) => {
     const identity = parsedJson(strictText(bytes) ?? '');
     const format = Object(identity).format;
     if (typeof format === 'number' && format > FORMAT) {
       throw new OperatorError(
-        `The archive at ${place.location} has format ${format}; this version reads formats up to ${FORMAT}.`,
+        `The archive at ${store.location} has format ${format}; this version reads formats up to ${FORMAT}.`,
         'Use the newer version of Stackside that wrote it.',
       );
     }
     if (Value.Check(Identity, identity)) return identity;
-    throw new ArchiveDamagedError(place, `${IDENTITY} doesn't identify the log that the archive belongs to`);
+    throw new ArchiveDamagedError(store, `${IDENTITY} doesn't identify the log that the archive belongs to`);
   });
 
 /** @throws OperatorError if there is no archive */
-export async function requireIdentity(place: BackupSource): Promise<Identity> {
-  const identity = await identityIn(place);
+export async function requireIdentity(store: BackupSource): Promise<Identity> {
+  const identity = await identityIn(store);
   if (identity !== null) return identity;
   throw new OperatorError(
-    `No archive found at ${place.location}: ${IDENTITY} is missing.`,
+    `No archive found at ${store.location}: ${IDENTITY} is missing.`,
     'Check the location. stackside backup and stackside serve --archive create archives.',
   );
 }
@@ -133,18 +133,18 @@ export interface Contents {
 }
 
 /** Lists the names of all open parts and segments, but not parts of bases, which are most of the objects in an archive. */
-async function namesOfEntries(place: PlaceReads): Promise<string[]> {
+async function namesOfEntries(store: ObjectStoreReads): Promise<string[]> {
   // Such a list has no parts of bases, and all its names are from the same moment.
-  if (place.listsAtOnce === true) return place.list('');
+  if (store.listsAtOnce === true) return store.list('');
   const names: string[] = [];
   // Open parts come first: an open part is removed once its segment exists.
-  for (const beginning of [OPEN_PARTS, SEGMENTS]) names.push(...(await place.list(beginning)));
+  for (const beginning of [OPEN_PARTS, SEGMENTS]) names.push(...(await store.list(beginning)));
   return names;
 }
 
-/** Lists the segments and open parts. A place may list the newest objects late. @throws OperatorError */
-export async function contentsOf(place: PlaceReads): Promise<Contents> {
-  const names = await namesOfEntries(place);
+/** Lists the segments and open parts. A store may list the newest objects late. @throws OperatorError */
+export async function contentsOf(store: ObjectStoreReads): Promise<Contents> {
+  const names = await namesOfEntries(store);
   const segments = names.map(rangeOfName).filter((range) => range !== null);
   return {
     segments: segments.sort((a, b) => a.first - b.first || a.last - b.last),
@@ -203,30 +203,30 @@ function faultBefore(next: SegmentRange, last: Head): string | null {
 }
 
 /** @throws ArchiveDamagedError naming the object */
-async function verifiedSegment(place: BackupSource, name: string, bytes: Uint8Array): Promise<Segment> {
+async function verifiedSegment(store: BackupSource, name: string, bytes: Uint8Array): Promise<Segment> {
   try {
     return await readSegment(bytes, rangeOfName(name));
   } catch (cause) {
     if (!(cause instanceof SegmentError)) throw cause;
-    throw new ArchiveDamagedError(place, `${name} is a damaged segment: ${cause.message}`, { cause });
+    throw new ArchiveDamagedError(store, `${name} is a damaged segment: ${cause.message}`, { cause });
   }
 }
 
-const segmentAt = (place: BackupSource, name: string): Promise<Segment | null> =>
-  readVerified(place, name, MAX_SEGMENT_BYTES, (bytes) => verifiedSegment(place, name, bytes));
+const segmentAt = (store: BackupSource, name: string): Promise<Segment | null> =>
+  readVerified(store, name, MAX_SEGMENT_BYTES, (bytes) => verifiedSegment(store, name, bytes));
 
 /**
  * Reads and verifies a sealed segment.
  * @param last the head that it follows by its name; null, or without a chain value, if the entries before it are missing
- * @throws ArchiveDamagedError; OperatorError if the place can't be read
+ * @throws ArchiveDamagedError; OperatorError if the store can't be read
  */
-export async function sealedSegment(place: BackupSource, range: SegmentRange, last: Head | null): Promise<Segment> {
+export async function sealedSegment(store: BackupSource, range: SegmentRange, last: Head | null): Promise<Segment> {
   const name = segmentName(range);
-  const segment = await segmentAt(place, name);
-  if (segment === null) throw new ArchiveDamagedError(place, `${name} is missing`);
+  const segment = await segmentAt(store, name);
+  if (segment === null) throw new ArchiveDamagedError(store, `${name} is missing`);
   if (last !== null && last.chain.length > 0 && !sameChain(segment.before, last.chain)) {
     throw new ArchiveDamagedError(
-      place,
+      store,
       `${name} belongs to another log: it doesn't follow the chain value of entry ${last.id}`,
     );
   }
@@ -241,10 +241,10 @@ export interface OpenPart extends Segment {
 /**
  * Reads the open part with a name.
  * @returns null if it is gone: a sealed segment has replaced it
- * @throws ArchiveDamagedError; OperatorError if the place can't be read
+ * @throws ArchiveDamagedError; OperatorError if the store can't be read
  */
-export async function openPart(place: BackupSource, name: string): Promise<OpenPart | null> {
-  const segment = await segmentAt(place, name);
+export async function openPart(store: BackupSource, name: string): Promise<OpenPart | null> {
+  const segment = await segmentAt(store, name);
   return segment === null ? null : { name, ...segment };
 }
 
@@ -254,21 +254,21 @@ export async function openPart(place: BackupSource, name: string): Promise<OpenP
  * @throws ArchiveDamagedError if a part is damaged, doesn't follow the sealed segments, or contradicts another part
  */
 export async function newestOpenPart(
-  place: BackupSource,
+  store: BackupSource,
   names: readonly string[],
   last: Head,
 ): Promise<OpenPart | null> {
   const parts: OpenPart[] = [];
   for (const name of names) {
-    const part = await openPart(place, name);
+    const part = await openPart(store, name);
     if (part === null || part.last <= last.id) continue;
     if (part.first !== last.id + 1) {
       const begins = `${name} begins with entry ${part.first}, and the sealed segments end with entry ${last.id}`;
-      throw new ArchiveDamagedError(place, begins);
+      throw new ArchiveDamagedError(store, begins);
     }
     if (!sameChain(part.before, last.chain)) {
       throw new ArchiveDamagedError(
-        place,
+        store,
         `${name} belongs to another log: it doesn't follow the chain value of entry ${last.id}`,
       );
     }
@@ -279,7 +279,7 @@ export async function newestOpenPart(
   const foreign = others.find(({ last: end, chain }) => !sameChain(newest.entries[end - newest.first]!.chain, chain));
   if (foreign === undefined) return newest;
   throw new ArchiveDamagedError(
-    place,
+    store,
     `${foreign.name} and ${newest.name} belong to two logs: they differ at entry ${foreign.last}`,
   );
 }
@@ -290,44 +290,44 @@ export async function newestOpenPart(
  * @throws ArchiveDamagedError if the archive has another entry with this number; at a gap, after the entries before it
  */
 export async function* entriesAfter(
-  place: PlaceReads,
+  store: ObjectStoreReads,
   { id, chain }: Pick<Head, 'id'> & Partial<Head>,
 ): AsyncGenerator<Entry[]> {
-  const { open, segments } = await contentsOf(place);
+  const { open, segments } = await contentsOf(store);
   const { linked, last, fault } = linkedFrom(segments, id + 1);
 
   function entriesOf({ first, before, entries }: Segment): Entry[] {
     const there = first === id + 1 ? before : entries.find((entry) => entry.id === id)?.chain;
     if (chain !== undefined && there !== undefined && !sameChain(there, chain)) {
-      throw new ArchiveDamagedError(place, `it has another entry ${id} than at the start of this restore`);
+      throw new ArchiveDamagedError(store, `it has another entry ${id} than at the start of this restore`);
     }
     return first > id ? entries : entries.filter((entry) => entry.id > id);
   }
 
-  for await (const segment of mapAhead(linked, ({ range, after }) => sealedSegment(place, range, after))) {
+  for await (const segment of mapAhead(linked, ({ range, after }) => sealedSegment(store, range, after))) {
     yield entriesOf(segment);
   }
-  if (fault !== null) throw new ArchiveDamagedError(place, fault);
-  const part = await newestOpenPart(place, open, last);
+  if (fault !== null) throw new ArchiveDamagedError(store, fault);
+  const part = await newestOpenPart(store, open, last);
   const entries = part === null ? [] : entriesOf(part);
   if (entries.length > 0) yield entries;
 }
 
 /** Returns the chain value of an entry; null if the archive lacks the entry. @throws ArchiveDamagedError */
-async function chainIn(place: PlaceReads, entry: number): Promise<Uint8Array | null> {
-  const { open, segments } = await contentsOf(place);
+async function chainIn(store: ObjectStoreReads, entry: number): Promise<Uint8Array | null> {
+  const { open, segments } = await contentsOf(store);
   const { linked, last } = linkedFrom(segments, entry);
   const found = linked[0];
   const segment =
     found === undefined
-      ? await newestOpenPart(place, open, last)
-      : await sealedSegment(place, found.range, found.after);
+      ? await newestOpenPart(store, open, last)
+      : await sealedSegment(store, found.range, found.after);
   return segment?.entries.find(({ id }) => id === entry)?.chain ?? null;
 }
 
 /** Returns whether an archive has an entry: this one, another one in its place, or none yet. @throws ArchiveDamagedError */
-export async function holds(place: PlaceReads, { id, chain }: Head): Promise<'this' | 'other' | 'none'> {
-  const found = await chainIn(place, id);
+export async function holds(store: ObjectStoreReads, { id, chain }: Head): Promise<'this' | 'other' | 'none'> {
+  const found = await chainIn(store, id);
   if (found === null) return 'none';
   return sameChain(found, chain) ? 'this' : 'other';
 }
@@ -339,10 +339,10 @@ export interface ArchiveEnd extends LinkedSegments, Contents {
 }
 
 /** Finds the end of an archive by the names of its segments, without reading them. @throws as {@link newestOpenPart} */
-export async function endOf(place: PlaceReads): Promise<ArchiveEnd> {
-  const contents = await contentsOf(place);
+export async function endOf(store: ObjectStoreReads): Promise<ArchiveEnd> {
+  const contents = await contentsOf(store);
   const linked = linkedFrom(contents.segments, 1);
-  const part = linked.fault === null ? await newestOpenPart(place, contents.open, linked.last) : null;
+  const part = linked.fault === null ? await newestOpenPart(store, contents.open, linked.last) : null;
   return { ...contents, ...linked, part };
 }
 
@@ -361,9 +361,9 @@ export function faultIn(error: unknown): string {
   throw error;
 }
 
-/** Reads and verifies every segment and open part of an archive. @throws OperatorError if the place can't be read */
-export async function* verifiedArchive(place: PlaceReads): AsyncGenerator<Verified> {
-  const { segments, open } = await contentsOf(place);
+/** Reads and verifies every segment and open part of an archive. @throws OperatorError if the store can't be read */
+export async function* verifiedArchive(store: ObjectStoreReads): AsyncGenerator<Verified> {
+  const { segments, open } = await contentsOf(store);
   const steps = segments.map((range, at) => {
     const before = segments[at - 1];
     const last = before === undefined ? LOG_START : { id: before.last, chain: before.chain };
@@ -371,7 +371,7 @@ export async function* verifiedArchive(place: PlaceReads): AsyncGenerator<Verifi
   });
   const read = mapAhead(steps, async ({ range, last, gap }) => ({
     ...{ name: segmentName(range), first: range.first, last: range.last, gap },
-    segment: await sealedSegment(place, range, gap === null ? last : null).catch(faultIn),
+    segment: await sealedSegment(store, range, gap === null ? last : null).catch(faultIn),
   }));
   /** The identity that the entries give the log; null after a fault. */
   let identity: string | null = null;
@@ -386,7 +386,7 @@ export async function* verifiedArchive(place: PlaceReads): AsyncGenerator<Verifi
   const end = segments.at(-1);
   const last = end === undefined ? LOG_START : { id: end.last, chain: end.chain };
   try {
-    const part = await newestOpenPart(place, open, last);
+    const part = await newestOpenPart(store, open, last);
     if (part !== null) {
       yield { name: part.name, first: part.first, last: part.last, fault: null };
       identity = lastIdentityIn(part.entries) ?? identity;
@@ -395,7 +395,7 @@ export async function* verifiedArchive(place: PlaceReads): AsyncGenerator<Verifi
     isSound = false;
     yield { name: '', first: 0, last: 0, fault: faultIn(error) };
   }
-  const named = await identityIn(place);
+  const named = await identityIn(store);
   if (!isSound || identity === null || named?.identity === identity) return;
   yield { name: IDENTITY, first: 1, last: last.id, fault: otherIdentity(named?.identity ?? 'none', identity) };
 }

@@ -6,7 +6,7 @@
 
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { hashOfPart, type Place } from '../storage/object-store.ts';
+import { hashOfPart, type ObjectStore } from '../storage/object-store.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { publicEntry } from '../store/ingest/commands.ts';
 import { type Entry, firstEntries, type Head, LOG_START, type MostEntries, sameChain } from '../store/log/entry.ts';
@@ -67,7 +67,7 @@ export interface Round {
 }
 
 export interface ArchiverOptions {
-  place: Place;
+  store: ObjectStore;
   journal: Pick<JournalReads, 'after' | 'chainAt' | 'lastId'>;
   clock: Clock;
   /** Signs a public archive, in which private commands are withheld; null for a private archive. */
@@ -113,14 +113,14 @@ function requireSame(location: string, found: Identity, own: Identity): void {
 }
 
 /** Returns the newest sound base in the format of the head; null if there is none. @param last last entry of the head */
-async function signableBase(place: Place, last: number): Promise<ArchiveHead['base']> {
-  for (const named of await basesOf(place)) {
+async function signableBase(store: ObjectStore, last: number): Promise<ArchiveHead['base']> {
+  for (const named of await basesOf(store)) {
     const { name, id } = named;
     if (id > last) continue;
-    const bytes = await place.read(name, { least: 1, most: MAX_SEGMENT_BYTES });
+    const bytes = await store.read(name, { least: 1, most: MAX_SEGMENT_BYTES });
     if (bytes === null) continue;
     try {
-      const base = await baseAt({ ...place, read: async () => bytes }, named);
+      const base = await baseAt({ ...store, read: async () => bytes }, named);
       if (base !== null) return { name, sha256: hashOfPart(bytes) };
     } catch (error) {
       if (!(error instanceof ArchiveDamagedError)) throw error;
@@ -159,7 +159,7 @@ export class Archiver {
   /**
    * Archives all entries that the journal has now.
    * @param signal stops the round early, after the current write
-   * @throws OperatorError if the place or the journal can't be read or written, or the archive belongs to another log
+   * @throws OperatorError if the store or the journal can't be read or written, or the archive belongs to another log
    */
   async round(round: Round, signal: AbortSignal): Promise<void> {
     const writer = `${round.identity}/${openName(round.host, round.epoch)}`;
@@ -207,7 +207,7 @@ export class Archiver {
     this.#segments = [];
     this.#signed = 0;
     this.#base = undefined;
-    const contents = await contentsOf(this.#options.place);
+    const contents = await contentsOf(this.#options.store);
     this.#identity = await this.#requireIdentity(round, contents);
     await this.#requireOwnSignature();
     await this.#note(round, contents);
@@ -230,27 +230,27 @@ export class Archiver {
    * @throws OperatorError
    */
   async #requireIdentity({ chainId, identity }: Round, { segments, open }: Contents): Promise<Identity> {
-    const { place, signer } = this.#options;
+    const { store, signer } = this.#options;
     const own = identityOf(chainId, identity, signer !== null);
-    const found = await identityIn(place);
+    const found = await identityIn(store);
     if (found === null && segments.length + open.length > 0) {
       throw new OperatorError(
-        `The archive at ${place.location} has entries, but no ${IDENTITY}, so that it may belong to another log.`,
-        `Put ${IDENTITY} back from a copy of the archive. ${ownPlace(place.location, identity)}`,
+        `The archive at ${store.location} has entries, but no ${IDENTITY}, so that it may belong to another log.`,
+        `Put ${IDENTITY} back from a copy of the archive. ${ownPlace(store.location, identity)}`,
       );
     }
-    if (found === null && (await place.create(IDENTITY, identityBytes(own)))) return own;
-    const there = found ?? (await requireIdentity(place));
-    requireSame(place.location, there, own);
+    if (found === null && (await store.create(IDENTITY, identityBytes(own)))) return own;
+    const there = found ?? (await requireIdentity(store));
+    requireSame(store.location, there, own);
     return there;
   }
 
   /** @throws OperatorError if a public archive is signed with another key */
   async #requireOwnSignature(): Promise<void> {
-    const { place, signer } = this.#options;
+    const { store, signer } = this.#options;
     if (signer === null) return;
     try {
-      await headIn(place, signer.publicKey);
+      await headIn(store, signer.publicKey);
     } catch (error) {
       if (error instanceof ArchiveDamagedError) return;
       if (!(error instanceof ArchiveUntrustedError)) throw error;
@@ -271,11 +271,11 @@ export class Archiver {
 
   /** Signs the head of a public archive, if it has changed. */
   async #sign(round: Round, { id, chain }: Head): Promise<void> {
-    const { place, clock, signer } = this.#options;
+    const { store, clock, signer } = this.#options;
     const isNewBase = round.base !== this.#signedFor;
     if (signer === null || this.#identity === null || (id === this.#signed && !isNewBase)) return;
     if (isNewBase) this.#base = undefined;
-    if (this.#base === undefined) this.#base = await signableBase(place, id);
+    if (this.#base === undefined) this.#base = await signableBase(store, id);
     const head: ArchiveHead = {
       format: FORMAT,
       archive: this.#identity,
@@ -286,27 +286,27 @@ export class Archiver {
       segments: this.#segments.map(segmentName),
       open: id === this.#sealed.id ? null : openName(round.host, round.epoch),
     };
-    await place.write(HEAD, headBytes(head, signer));
+    await store.write(HEAD, headBytes(head, signer));
     this.#signed = id;
     this.#signedFor = round.base;
   }
 
   /** Requires that the log has the last entry of an object. @throws OperatorError */
   #requireOwn({ last, chain }: Pick<SegmentRange, 'last' | 'chain'>, name: string, identity: string): void {
-    const { place, journal } = this.#options;
+    const { store, journal } = this.#options;
     const own = journal.chainAt(last);
     if (own !== null && sameChain(own, chain)) return;
     const what =
       own === null
         ? `${name} ends with entry ${last}, and the log with entry ${journal.lastId()}`
         : `${name} has another entry ${last} than the log`;
-    throw diverged(place.location, identity, what);
+    throw diverged(store.location, identity, what);
   }
 
   /** Records an open part until a sealed segment replaces it. @throws OperatorError if it has other entries than the log */
   async #noteOpen(name: string, isOwn: boolean, identity: string): Promise<void> {
     try {
-      const part = await openPart(this.#options.place, name);
+      const part = await openPart(this.#options.store, name);
       if (part === null) return;
       this.#requireOwn(part, name, identity);
       this.#open.set(name, part.last);
@@ -318,43 +318,43 @@ export class Archiver {
   }
 
   async #seal(entries: readonly Entry[], identity: string): Promise<void> {
-    const { place } = this.#options;
+    const { store } = this.#options;
     const [{ id: first }, { id: last, chain }] = [entries[0]!, entries.at(-1)!];
     const name = segmentName({ first, last, chain });
-    const other = (await place.list(segmentBeginning(first))).find((found) => found !== name);
-    if (other !== undefined) throw diverged(place.location, identity, `it has ${other}, and the log has ${name}`);
+    const other = (await store.list(segmentBeginning(first))).find((found) => found !== name);
+    if (other !== undefined) throw diverged(store.location, identity, `it has ${other}, and the log has ${name}`);
     const content = segmentContent(this.#sealed.chain, entries);
-    if (!(await place.create(name, await packedSegment(content)))) await this.#requireContent(name, content);
+    if (!(await store.create(name, await packedSegment(content)))) await this.#requireContent(name, content);
     this.#noteSealed({ first, last, chain });
     for (const [part, end] of this.#open) {
       if (end > last) continue;
-      await place.remove(part);
+      await store.remove(part);
       this.#open.delete(part);
     }
   }
 
   /** @throws OperatorError if the existing object has other content; its bytes may differ between versions of zstd */
   async #requireContent(name: string, content: Buffer): Promise<void> {
-    const { place } = this.#options;
-    const there = await place.read(name, { least: 1, most: MAX_SEGMENT_BYTES });
+    const { store } = this.#options;
+    const there = await store.read(name, { least: 1, most: MAX_SEGMENT_BYTES });
     try {
       if (there !== null && content.equals(await segmentContentOf(there))) return;
     } catch (error) {
       if (!(error instanceof SegmentError)) throw error;
     }
     throw new OperatorError(
-      `${name} of the archive at ${place.location} exists, but its content differs from the log.`,
+      `${name} of the archive at ${store.location} exists, but its content differs from the log.`,
       'It was not replaced. Run stackside archive verify. If the object is damaged, move it away; the server then writes it again.',
     );
   }
 
   async #writeOpen(name: string, entries: readonly Entry[]): Promise<void> {
-    const { place, archived } = this.#options;
+    const { store, archived } = this.#options;
     const last = entries.at(-1)?.id ?? this.#sealed.id;
     const first = this.#sealed.id + 1;
     const isThere = this.#opened?.first === first && this.#opened.last === last;
     if (last >= first && !isThere) {
-      await place.write(name, await packedSegment(segmentContent(this.#sealed.chain, entries)));
+      await store.write(name, await packedSegment(segmentContent(this.#sealed.chain, entries)));
       this.#open.set(name, last);
       this.#opened = { first, last };
     }

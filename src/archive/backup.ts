@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
-import type { Place } from '../storage/object-store.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
 import { type BaseSnapshot, snapshotForBase } from '../store/base/snapshot.ts';
 import { dataStateOf } from '../store/files/data-state.ts';
 import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
@@ -21,7 +21,7 @@ const HOST = 'backup';
 
 export interface BackupOptions {
   directory: string;
-  place: Place;
+  store: ObjectStore;
   /** Signs a public archive; null for a private archive. */
   signer: Signer | null;
   /** Days after which bases are removed, except the newest; null to keep all. */
@@ -44,22 +44,22 @@ export interface Backup {
   sent: number;
 }
 
-/** Wraps a place to count the bytes that are sent to it. */
-function counting(place: Place): { place: Place; sent: () => number } {
+/** Wraps a store to count the bytes that are sent to it. */
+function counting(store: ObjectStore): { store: ObjectStore; sent: () => number } {
   let sent = 0;
-  const counted: Place = {
-    ...place,
+  const counted: ObjectStore = {
+    ...store,
     async create(name, bytes) {
-      const isNew = await place.create(name, bytes);
+      const isNew = await store.create(name, bytes);
       if (isNew) sent += bytes.length;
       return isNew;
     },
     async write(name, bytes) {
-      await place.write(name, bytes);
+      await store.write(name, bytes);
       sent += bytes.length;
     },
   };
-  return { place: counted, sent: () => sent };
+  return { store: counted, sent: () => sent };
 }
 
 /** @throws OperatorError if the directory has no block to archive yet */
@@ -83,12 +83,12 @@ function stateOf(directory: string, { state }: BaseSnapshot): NonNullable<BaseSn
 
 async function makeBackup(options: BackupOptions, journal: JournalReader): Promise<Backup> {
   const { directory, signer, keepDays, program, clock, archived, report } = options;
-  const { place, sent } = counting(options.place);
+  const { store, sent } = counting(options.store);
   const { signal } = new AbortController();
   const chain = requireChain(directory);
   let entry = 0;
   const archiver = new Archiver({
-    ...{ place, journal, clock, signer },
+    ...{ store, journal, clock, signer },
     archived(last) {
       entry = last;
       archived(last, Math.max(last, journal.lastId()));
@@ -103,10 +103,10 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
   const state = stateOf(directory, snapshot);
   requireFit(directory, state.position, journal);
   await archive();
-  await makeBase({ place, snapshot, journal, program, clock, signal, report }, state);
+  await makeBase({ store, snapshot, journal, program, clock, signal, report }, state);
   // The signed head of a public archive names the base.
   if (signer !== null) await archive(state.position.id);
-  await retain({ place, keepDays, now: clock.now(), signal });
+  await retain({ store, keepDays, now: clock.now(), signal });
   const { position, tip } = state;
   const base = { name: baseName(position), entry: position.id, height: tip.height };
   return { entry, base, sent: sent() };
@@ -114,7 +114,7 @@ async function makeBackup(options: BackupOptions, journal: JournalReader): Promi
 
 /**
  * Makes a backup.
- * @throws OperatorError if the data can't be read, the place can't be written, or the place has an archive of another log; the
+ * @throws OperatorError if the data can't be read, the store can't be written, or the store has an archive of another log; the
  *   objects written before the error are sound, and the next backup continues after them
  */
 export async function backUp(options: BackupOptions): Promise<Backup> {
@@ -122,7 +122,7 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
   try {
     return await makeBackup(options, journal);
   } catch (error) {
-    // Errors of a place already name the place, so any other error concerns the data directory.
+    // Errors of a store already name the store, so any other error concerns the data directory.
     throw operatorErrorOf(error, options.directory) ?? error;
   } finally {
     journal.close();

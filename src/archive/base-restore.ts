@@ -5,7 +5,7 @@
 
 import { OperatorError } from '../base/errors.ts';
 import { mapAhead } from '../base/map-ahead.ts';
-import type { PlaceReads } from '../storage/object-store.ts';
+import type { ObjectStoreReads } from '../storage/object-store.ts';
 import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';
 import type { BaseTable } from '../store/base/tables.ts';
 import { SCHEMA_VERSION } from '../store/files/database.ts';
@@ -44,7 +44,7 @@ async function unfitOf(
 }
 
 export interface ChoosingOptions {
-  place: PlaceReads;
+  store: ObjectStoreReads;
   chainId: number;
   choice: BaseChoice;
   /** Whether a base comes after the end of the restore. */
@@ -59,10 +59,10 @@ const OTHER_BASE =
   'Give an older base with --base, or --base none to begin with entry 1; stackside archive list shows the bases.';
 
 /** Returns the base that an interrupted restore or the user chose. @throws OperatorError if it is gone */
-async function requireBase(place: PlaceReads, named: NamedBase): Promise<ChosenBase> {
-  const base = await baseAt(place, named);
+async function requireBase(store: ObjectStoreReads, named: NamedBase): Promise<ChosenBase> {
+  const base = await baseAt(store, named);
   if (base !== null) return { ...base, name: named.name };
-  throw new OperatorError(`The archive at ${place.location} lacks ${named.name}.`, OTHER_BASE);
+  throw new OperatorError(`The archive at ${store.location} lacks ${named.name}.`, OTHER_BASE);
 }
 
 /**
@@ -71,34 +71,34 @@ async function requireBase(place: PlaceReads, named: NamedBase): Promise<ChosenB
  * @throws ArchiveDamagedError if the base is damaged; OperatorError if the base of the given entry doesn't exist or doesn't fit
  */
 export async function chosenBase(options: ChoosingOptions): Promise<ChosenBase | null> {
-  const { place, choice, isAfter, skipped } = options;
+  const { store, choice, isAfter, skipped } = options;
   if (choice === 'none') return null;
-  const bases = await basesOf(place);
+  const bases = await basesOf(store);
   for (const named of bases.filter(({ id }) => choice === null || id === choice)) {
-    const base = await requireBase(place, named);
+    const base = await requireBase(store, named);
     if (choice === null && isAfter(base)) continue;
     const why = isAfter(base) ? 'it comes after the end of the restore' : await unfitOf(base, options);
     if (choice !== null && why !== null) {
-      throw new OperatorError(`${named.name} of the archive at ${place.location} can't be used: ${why}.`, OTHER_BASE);
+      throw new OperatorError(`${named.name} of the archive at ${store.location} can't be used: ${why}.`, OTHER_BASE);
     }
     if (why === null) return base;
     skipped(named.name, why);
   }
   if (choice === null) return null;
-  throw new OperatorError(`The archive at ${place.location} doesn't contain a base for entry ${choice}.`, OTHER_BASE);
+  throw new OperatorError(`The archive at ${store.location} doesn't contain a base for entry ${choice}.`, OTHER_BASE);
 }
 
 /** Returns the base with a name, from which an interrupted restore started. */
-export async function begunBase(place: PlaceReads, name: string): Promise<ChosenBase> {
+export async function begunBase(store: ObjectStoreReads, name: string): Promise<ChosenBase> {
   const named = baseOfName(name);
   if (named === null) throw new Error('a restore begins with a base that has a name');
-  return requireBase(place, named);
+  return requireBase(store, named);
 }
 
 export interface FillingOptions {
   /** Directory for the new files. */
   staging: string;
-  place: PlaceReads;
+  store: ObjectStoreReads;
   base: ChosenBase;
   report: (entry: number) => void;
   turn: () => Promise<void>;
@@ -106,11 +106,11 @@ export interface FillingOptions {
 
 /** Fills the journal up to the entry of the base. @throws ArchiveDamagedError if the base and the segments have different logs */
 export async function fillJournal(options: FillingOptions): Promise<void> {
-  const { staging, place, base, report, turn } = options;
+  const { staging, store, base, report, turn } = options;
   const journal = openJournal(staging);
   try {
     if (journal.lastId() < base.position) {
-      for await (const entries of entriesAfter(place, journal.head())) {
+      for await (const entries of entriesAfter(store, journal.head())) {
         journal.begin();
         for (const { text, ...entry } of entries) {
           if (entry.id <= base.position) journal.append(entry, compressed(text));
@@ -123,11 +123,11 @@ export async function fillJournal(options: FillingOptions): Promise<void> {
     }
     const own = journal.chainAt(base.position);
     if (own === null) {
-      throw new ArchiveDamagedError(place, `entry ${base.position}, the last one of ${base.name}, is missing`);
+      throw new ArchiveDamagedError(store, `entry ${base.position}, the last one of ${base.name}, is missing`);
     }
     if (sameChain(own, Uint8Array.fromHex(base.chain))) return;
     throw new ArchiveDamagedError(
-      place,
+      store,
       `${base.name} belongs to another log: entry ${base.position} of its segments has another chain value`,
     );
   } finally {
@@ -143,50 +143,50 @@ interface TablePart {
 }
 
 /** Returns the parts in loading order. @throws ArchiveDamagedError if the base has other tables than the program */
-function partsOf(place: PlaceReads, { name, tables }: ChosenBase, known: readonly BaseTable[]): TablePart[] {
+function partsOf(store: ObjectStoreReads, { name, tables }: ChosenBase, known: readonly BaseTable[]): TablePart[] {
   const shape = (one: { name: string; columns: readonly string[] }): string => `${one.name}(${one.columns.join(', ')})`;
   const wanted = known.map((table) => shape({ name: table.name, columns: table.columns.map((column) => column.name) }));
   const found = tables.map(shape);
   const other = found.find((text, at) => text !== wanted[at]) ?? (found.length === wanted.length ? null : 'fewer');
   if (other !== null) {
-    throw new ArchiveDamagedError(place, `${name} is a damaged base: its tables don't match schema ${SCHEMA_VERSION}`);
+    throw new ArchiveDamagedError(store, `${name} is a damaged base: its tables don't match schema ${SCHEMA_VERSION}`);
   }
   return tables.flatMap(({ parts }, at) => parts.map((part) => ({ table: known[at]!, part })));
 }
 
-export interface LoadingOptions extends Pick<FillingOptions, 'staging' | 'place' | 'base' | 'turn'> {
+export interface LoadingOptions extends Pick<FillingOptions, 'staging' | 'store' | 'base' | 'turn'> {
   /** Called with the number of loaded parts and the total. */
   report: (part: number, of: number) => void;
   /** Called before each index is made. */
   making: (progress: SecondaryIndexProgress) => void;
 }
 
-function load(place: PlaceReads, loader: BaseLoader, { table, part }: TablePart, rows: readonly unknown[]): void {
+function load(store: ObjectStoreReads, loader: BaseLoader, { table, part }: TablePart, rows: readonly unknown[]): void {
   try {
     loader.load(table, rows);
   } catch (cause) {
     if (!(cause instanceof BaseRowError)) throw cause;
     const name = partName(part.sha256);
-    throw new ArchiveDamagedError(place, `${name} is a damaged part of a base: ${cause.message}`, { cause });
+    throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: ${cause.message}`, { cause });
   }
 }
 
 /** Loads the rows of a base into a new index. @throws ArchiveDamagedError that names the part or the base */
-export async function loadBase({ staging, place, base, report, making, turn }: LoadingOptions): Promise<void> {
+export async function loadBase({ staging, store, base, report, making, turn }: LoadingOptions): Promise<void> {
   const loader = openBaseLoader(staging);
   if (loader === null) return;
   try {
-    const parts = partsOf(place, base, loader.tables);
+    const parts = partsOf(store, base, loader.tables);
     const left = parts.slice(loader.loaded());
-    const read = mapAhead(left, async (one) => ({ ...one, rows: await rowsOfPart(place, one.part) }));
+    const read = mapAhead(left, async (one) => ({ ...one, rows: await rowsOfPart(store, one.part) }));
     for await (const { rows, ...one } of read) {
-      load(place, loader, one, rows);
+      load(store, loader, one, rows);
       report(loader.loaded(), parts.length);
       await turn();
     }
     const { id, chain, chainId } = loader.state();
     if (id !== base.position || chain.toHex() !== base.chain || chainId !== base.chain_id) {
-      throw new ArchiveDamagedError(place, `${base.name} is a damaged base: its rows belong to entry ${id}`);
+      throw new ArchiveDamagedError(store, `${base.name} is a damaged base: its rows belong to entry ${id}`);
     }
     for (const one of loader.finish()) making(one);
   } finally {

@@ -5,7 +5,7 @@
 
 import { type Clock, pause } from '../base/clock.ts';
 import { PassingError } from '../base/errors.ts';
-import type { Place } from '../storage/object-store.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
 import { type BaseSnapshot, type BaseState, lastAt } from '../store/base/snapshot.ts';
 import type { BaseTable } from '../store/base/tables.ts';
 import type { JournalReads } from '../store/files/journal.ts';
@@ -70,7 +70,7 @@ export interface BaseProgress {
 }
 
 export interface BaseWriterOptions {
-  place: Place;
+  store: ObjectStore;
   snapshot: BaseSnapshot;
   journal: Pick<JournalReads, 'chainAt' | 'read' | 'missing'>;
   program: string;
@@ -87,14 +87,14 @@ export interface BaseWriterOptions {
  * since.
  */
 async function earlierBase(
-  { place, snapshot, journal }: BaseWriterOptions,
+  { store, snapshot, journal }: BaseWriterOptions,
   state: BaseState,
 ): Promise<BaseManifest | null> {
-  for (const named of await basesOf(place)) {
+  for (const named of await basesOf(store)) {
     // Rows contain numbers of principals, which are valid only within one log.
     const own = journal.chainAt(named.id);
     if (own === null || !sameChain(own, named.chain)) continue;
-    const base = await baseAt(place, named).catch((error: unknown) => {
+    const base = await baseAt(store, named).catch((error: unknown) => {
       // This base can't reuse a damaged base; archive verify names it.
       if (error instanceof ArchiveDamagedError) return null;
       throw error;
@@ -115,20 +115,20 @@ function takenFrom(earlier: BaseManifest | null, { name, grows }: BaseTable, kno
 }
 
 /** @throws PassingError if the archive lacks a part that a base relies on: another host removed it in the meantime */
-async function requireParts(place: Place, relied: ReadonlySet<string>): Promise<void> {
-  const there = new Set(await place.list(PARTS));
+async function requireParts(store: ObjectStore, relied: ReadonlySet<string>): Promise<void> {
+  const there = new Set(await store.list(PARTS));
   const missing = [...relied].find((name) => !there.has(name));
   if (missing === undefined) return;
   throw new PassingError(
-    `The archive at ${place.location} lacks ${missing}, which it had at the start of the base.`,
+    `The archive at ${store.location} lacks ${missing}, which it had at the start of the base.`,
     'Stackside starts another base, which uploads it again.',
   );
 }
 
 /** Waits until the archive has the entry of the base. @returns false if the signal stopped the wait */
-async function isArchived({ place, clock, signal }: BaseWriterOptions, { position }: BaseState): Promise<boolean> {
+async function isArchived({ store, clock, signal }: BaseWriterOptions, { position }: BaseState): Promise<boolean> {
   while (!signal.aborted) {
-    if ((await holds(place, position)) === 'this') return true;
+    if ((await holds(store, position)) === 'this') return true;
     await pause(clock, LOOK_MS, signal);
   }
   return false;
@@ -163,14 +163,14 @@ function manifestOf(
  * Makes a base.
  * @param state of the snapshot
  * @returns null if the archive already has the base, or the signal stopped it
- * @throws OperatorError if the place or the index can't be read, or the place can't be written
+ * @throws OperatorError if the store or the index can't be read, or the store can't be written
  */
 export async function makeBase(options: BaseWriterOptions, state: BaseState): Promise<MadeBase | null> {
-  const { place, snapshot, clock, report, signal, size = PART } = options;
+  const { store, snapshot, clock, report, signal, size = PART } = options;
   const name = baseName(state.position);
   const earlier = await earlierBase(options, state);
   if (earlier !== null && earlier.position === state.position.id) return null;
-  const known = await reliableParts(place);
+  const known = await reliableParts(store);
   /** Parts that this run did not create. */
   const relied = new Set<string>();
   let [sentParts, sentBytes, takenParts, rows] = [0, 0, 0, 0];
@@ -185,7 +185,7 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
       const object = partName(part.sha256);
       if (!known.has(object)) {
         const packed = await packedPart(content);
-        if (!(await place.create(object, packed))) relied.add(object);
+        if (!(await store.create(object, packed))) relied.add(object);
         known.add(object);
         sentParts += 1;
         sentBytes += packed.length;
@@ -199,15 +199,15 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
     tables.push({ name: table.name, columns: table.columns.map((column) => column.name), parts });
   }
   if (!(await isArchived(options, state))) return null;
-  await requireParts(place, relied);
+  await requireParts(store, relied);
   const manifest = manifestOf(options, state, tables);
   if (signal.aborted) return null;
-  await place.create(name, await packedManifest(manifest));
+  await store.create(name, await packedManifest(manifest));
   try {
-    await requireParts(place, relied);
+    await requireParts(store, relied);
   } catch (error) {
     // Another host removed a part between the two checks, so this host has lost its lease.
-    await place.remove(name);
+    await store.remove(name);
     throw error;
   }
   return { name, manifest, sentParts, sentBytes, takenParts };

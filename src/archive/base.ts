@@ -19,7 +19,7 @@ import { hasCode, OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import { checker } from '../http/checker.ts';
-import { compressedPart, hashOfPart, longestCompressed, type PlaceReads } from '../storage/object-store.ts';
+import { compressedPart, hashOfPart, longestCompressed, type ObjectStoreReads } from '../storage/object-store.ts';
 import type { RowLine } from '../store/base/snapshot.ts';
 import type { Head } from '../store/log/entry.ts';
 import { ArchiveDamagedError, readVerified } from './archive.ts';
@@ -105,9 +105,9 @@ export function baseOfName(name: string): NamedBase | null {
   return { name, id: Number(id), chain: Uint8Array.fromHex(chain) };
 }
 
-/** Lists the bases of an archive, newest first. @throws OperatorError if the place can't be read */
-export async function basesOf(place: PlaceReads): Promise<NamedBase[]> {
-  const names = await place.list(BASES);
+/** Lists the bases of an archive, newest first. @throws OperatorError if the store can't be read */
+export async function basesOf(store: ObjectStoreReads): Promise<NamedBase[]> {
+  const names = await store.list(BASES);
   return names
     .map(baseOfName)
     .filter((base) => base !== null)
@@ -162,37 +162,37 @@ export const packedPart = compressedPart;
 const decompress = promisify(zstdDecompress);
 
 /** Returns the content of an object. @throws ArchiveDamagedError that names it */
-async function decompressed(place: PlaceReads, name: string, object: Uint8Array, most: number): Promise<Buffer> {
+async function decompressed(store: ObjectStoreReads, name: string, object: Uint8Array, most: number): Promise<Buffer> {
   try {
     return await decompress(object, { maxOutputLength: most });
   } catch (cause) {
     const why = hasCode(cause, 'ERR_BUFFER_TOO_LARGE') ? 'it is too large' : "it can't be decompressed";
-    throw new ArchiveDamagedError(place, `${name} is a damaged part of a base: ${why}`, { cause });
+    throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: ${why}`, { cause });
   }
 }
 
 /** Returns the content of a part. @throws ArchiveDamagedError that names it */
-async function contentOf(place: PlaceReads, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
-  const content = await readVerified(place, name, longestCompressed(bytes), async (object) => {
-    const found = await decompressed(place, name, object, bytes);
+async function contentOf(store: ObjectStoreReads, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
+  const content = await readVerified(store, name, longestCompressed(bytes), async (object) => {
+    const found = await decompressed(store, name, object, bytes);
     if (found.length === bytes && hashOfPart(found) === sha256) return found;
-    throw new ArchiveDamagedError(place, `${name} is a damaged part of a base: its hash is wrong`);
+    throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: its hash is wrong`);
   });
-  if (content === null) throw new ArchiveDamagedError(place, `${name}, a part of a base, is missing`);
+  if (content === null) throw new ArchiveDamagedError(store, `${name}, a part of a base, is missing`);
   return content;
 }
 
 /**
  * Reads the rows of a part and verifies its hash.
  * @returns lists of values; the types of the rows aren't verified
- * @throws ArchiveDamagedError that names it; OperatorError if the place can't be read
+ * @throws ArchiveDamagedError that names it; OperatorError if the store can't be read
  */
-export async function rowsOfPart(place: PlaceReads, part: BasePart): Promise<unknown[]> {
+export async function rowsOfPart(store: ObjectStoreReads, part: BasePart): Promise<unknown[]> {
   const name = partName(part.sha256);
-  const text = strictText(await contentOf(place, name, part));
+  const text = strictText(await contentOf(store, name, part));
   const rows = text?.endsWith('\n') ? parsedJson(`[${text.slice(0, -1).replaceAll('\n', ',')}]`) : undefined;
   if (Array.isArray(rows) && rows.length === part.rows) return rows;
-  throw new ArchiveDamagedError(place, `${name} is a damaged part of a base: its rows don't match the base`);
+  throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: its rows don't match the base`);
 }
 
 /** Returns the object of a manifest. */
@@ -215,29 +215,29 @@ function faultOf(named: NamedBase, manifest: unknown, sha256: unknown): string |
 /**
  * Reads the manifest of a base.
  * @returns null if it is gone
- * @throws ArchiveDamagedError that names it; OperatorError if a newer program made it, or the place can't be read
+ * @throws ArchiveDamagedError that names it; OperatorError if a newer program made it, or the store can't be read
  */
-export const baseAt = (place: PlaceReads, named: NamedBase): Promise<BaseManifest | null> =>
-  readVerified(place, named.name, MAX_MANIFEST, async (object) => {
+export const baseAt = (store: ObjectStoreReads, named: NamedBase): Promise<BaseManifest | null> =>
+  readVerified(store, named.name, MAX_MANIFEST, async (object) => {
     const { name } = named;
-    const text = strictText(await decompressed(place, name, object, MAX_MANIFEST));
+    const text = strictText(await decompressed(store, name, object, MAX_MANIFEST));
     const { manifest, sha256 } = Object(parsedJson(text ?? ''));
     const format = Object(manifest).format;
     if (typeof format === 'number' && format > BASE_FORMAT) {
       throw new OperatorError(
-        `${name} of the archive at ${place.location} has format ${format}; this version reads formats up to ${BASE_FORMAT}.`,
+        `${name} of the archive at ${store.location} has format ${format}; this version reads formats up to ${BASE_FORMAT}.`,
         'Use the newer version of Stackside that wrote it, or choose an older base with --base.',
       );
     }
     const fault = faultOf(named, manifest, sha256);
     if (fault === null) return manifest as BaseManifest;
-    throw new ArchiveDamagedError(place, `${name} is a damaged base: ${fault}`);
+    throw new ArchiveDamagedError(store, `${name} is a damaged base: ${fault}`);
   });
 
 /** Returns the newest base with a sound manifest; archive verify names the damaged ones. @returns null if there is none */
-export async function newestBase(place: PlaceReads): Promise<BaseManifest | null> {
-  for (const named of await basesOf(place)) {
-    const base = await baseAt(place, named).catch((error: unknown) => {
+export async function newestBase(store: ObjectStoreReads): Promise<BaseManifest | null> {
+  for (const named of await basesOf(store)) {
+    const base = await baseAt(store, named).catch((error: unknown) => {
       if (error instanceof ArchiveDamagedError) return null;
       throw error;
     });

@@ -117,7 +117,7 @@ function headOf(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, key: 
  * Reads the head of an archive.
  * @param key the public key that its reader trusts; null if nobody vouches for the head
  * @returns null if there is none
- * @throws ArchiveUntrustedError; ArchiveDamagedError; OperatorError if the place can't be read, or the format is newer
+ * @throws ArchiveUntrustedError; ArchiveDamagedError; OperatorError if the store can't be read, or the format is newer
  */
 export const headIn = (source: BackupSource, key: string | null): Promise<ArchiveHead | null> =>
   readVerified(source, HEAD, MAX_HEAD, async (bytes) => headOf(source, bytes, key));

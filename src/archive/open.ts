@@ -3,8 +3,8 @@
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { isLoopback, parseAddress } from '../http/hosts.ts';
-import { placeAt, schemeOf, withoutName } from '../storage/location.ts';
-import type { BackupSource, PlaceReads } from '../storage/object-store.ts';
+import { objectStoreAt, schemeOf, withoutName } from '../storage/location.ts';
+import type { BackupSource, ObjectStoreReads } from '../storage/object-store.ts';
 import { webSource } from '../storage/remote.ts';
 import { identityIn } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
@@ -55,7 +55,7 @@ export const archiveLocation = (location: string): string => withoutName(without
 /** Returns the source of objects at a location, without reading any. @throws OperatorError for an unreadable location */
 export const filesAt = (given: string, directory: string | null, clock: Clock): BackupSource => {
   const location = archiveLocation(given);
-  return isWeb(location) ? webFiles(location, clock) : placeAt(location, directory);
+  return isWeb(location) ? webFiles(location, clock) : objectStoreAt(location, directory);
 };
 
 /** @throws OperatorError unless the reader gives exactly one of a key and --archive-unsigned */
@@ -88,15 +88,15 @@ export async function openArchive({
   trust,
   clock,
   lacks,
-}: OpenArchiveOptions): Promise<PlaceReads> {
+}: OpenArchiveOptions): Promise<ObjectStoreReads> {
   const { archivePublicKey: key, archiveUnsigned } = trust;
   if (isWeb(given)) {
     const source = filesAt(given, directory, clock);
     requireTrust(source.location, trust);
     return signedArchive({ source, key, lacks, ...noting(directory, source.location) });
   }
-  const place = placeAt(archiveLocation(given), directory);
-  if (key === null && !archiveUnsigned && (await identityIn(place))?.public !== true) return place;
-  requireTrust(place.location, trust);
-  return key === null ? place : signedArchive({ source: place, key, lacks, ...noting(directory, place.location) });
+  const store = objectStoreAt(archiveLocation(given), directory);
+  if (key === null && !archiveUnsigned && (await identityIn(store))?.public !== true) return store;
+  requireTrust(store.location, trust);
+  return key === null ? store : signedArchive({ source: store, key, lacks, ...noting(directory, store.location) });
 }

@@ -9,7 +9,7 @@ import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
-import type { PlaceReads } from '../storage/object-store.ts';
+import type { ObjectStoreReads } from '../storage/object-store.ts';
 import { type DataState, dataStateOf } from '../store/files/data-state.ts';
 import { journalPath } from '../store/files/database.ts';
 import { type Lock, lockUnfinished } from '../store/files/lock.ts';
@@ -62,7 +62,7 @@ interface BaseLoading {
 
 export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | 'log'> {
   directory: string;
-  place: PlaceReads;
+  store: ObjectStoreReads;
   /** The chain that the archive must have; null for any. */
   chainId: number | null;
   until: Until;
@@ -114,9 +114,9 @@ function changeIdentity(ingest: Ingest, identity: string, { clock }: ArchiveRest
 }
 
 /** @throws ArchiveDamagedError if the entries give the log another identity than the archive names */
-function requireNamedIdentity(place: PlaceReads, named: string, { identity }: Ingest): void {
+function requireNamedIdentity(store: ObjectStoreReads, named: string, { identity }: Ingest): void {
   const found = identity();
-  if (found !== named) throw new ArchiveDamagedError(place, otherIdentity(named, found ?? 'none'));
+  if (found !== named) throw new ArchiveDamagedError(store, otherIdentity(named, found ?? 'none'));
 }
 
 /** Whether the restore ends with this entry. Later entries may then even be damaged. */
@@ -136,9 +136,9 @@ async function applyListed(
   options: ArchiveRestoreOptions,
   { from, last }: { from: number; last: number },
 ): Promise<boolean> {
-  const { place, until, report, clock } = options;
+  const { store, until, report, clock } = options;
   if (isEnd(ingest.position().id, until)) return true;
-  for await (const entries of entriesAfter(place, ingest.position())) {
+  for await (const entries of entriesAfter(store, ingest.position())) {
     const beyond = entries.findIndex((entry) => isBeyond(entry, until));
     await ingest.entries.follow(beyond < 0 ? entries : entries.slice(0, beyond), 'group', false, clock.turn);
     const entry = ingest.position().id;
@@ -153,38 +153,38 @@ async function applyListed(
  * @param wanted open parts are read only if the sealed segments end before it
  * @throws ArchiveDamagedError if a segment before it is missing
  */
-async function lastUpTo(place: PlaceReads, wanted: number): Promise<number> {
-  const { open, segments } = await contentsOf(place);
+async function lastUpTo(store: ObjectStoreReads, wanted: number): Promise<number> {
+  const { open, segments } = await contentsOf(store);
   const { last: sealed, fault } = linkedFrom(segments, 1);
   if (wanted <= sealed.id) return sealed.id;
-  if (fault !== null) throw new ArchiveDamagedError(place, fault);
-  return (await newestOpenPart(place, open, sealed))?.last ?? sealed.id;
+  if (fault !== null) throw new ArchiveDamagedError(store, fault);
+  return (await newestOpenPart(store, open, sealed))?.last ?? sealed.id;
 }
 
 /**
  * Returns the last entry to restore, as far as it is known in advance.
  * @throws OperatorError if the archive ends before the given entry
  */
-async function lastEntry({ place, until }: ArchiveRestoreOptions): Promise<number> {
-  if (until === null || !('entry' in until)) return lastUpTo(place, 0);
-  const last = await lastUpTo(place, until.entry);
+async function lastEntry({ store, until }: ArchiveRestoreOptions): Promise<number> {
+  if (until === null || !('entry' in until)) return lastUpTo(store, 0);
+  const last = await lastUpTo(store, until.entry);
   if (until.entry <= last) return until.entry;
   throw new OperatorError(
-    `The archive at ${place.location} ends with entry ${last}, before entry ${until.entry}.`,
+    `The archive at ${store.location} ends with entry ${last}, before entry ${until.entry}.`,
     'Give an entry that it has; stackside archive status shows the last one.',
   );
 }
 
 /** Brings the journal and the index to the entry of a base. */
 async function makeBase(options: ArchiveRestoreOptions, staging: string, base: ChosenBase): Promise<void> {
-  const { place, making, clock, loading = () => {} } = options;
+  const { store, making, clock, loading = () => {} } = options;
   const { turn } = clock;
   await fillJournal({
-    ...{ staging, place, base, turn },
+    ...{ staging, store, base, turn },
     report: (entry) => loading({ name: base.name, entry, position: base.position, part: 0, parts: 0 }),
   });
   await loadBase({
-    ...{ staging, place, base, making, turn },
+    ...{ staging, store, base, making, turn },
     report: (part, parts) => loading({ name: base.name, entry: base.position, position: base.position, part, parts }),
   });
 }
@@ -199,7 +199,7 @@ interface Begun {
 }
 
 async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, base, last }: Begun): Promise<void> {
-  const { directory, place, making, machine, log } = options;
+  const { directory, store, making, machine, log } = options;
   const staging = stagingOf(directory);
   if (base !== null) await makeBase(options, staging, base);
   const ingest = openIngest({ directory: staging, chainId: archive.chain_id, machine, log, load: 'bulk' });
@@ -208,12 +208,12 @@ async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, ba
     const isChanged = identity !== null && restored !== undefined && lastIdentityIn([restored]) === identity;
     if (!isChanged) await applyEntries(ingest, options, last);
     ingest.commit();
-    if (identity === null) requireNamedIdentity(place, archive.identity, ingest);
+    if (identity === null) requireNamedIdentity(store, archive.identity, ingest);
     else if (!isChanged) changeIdentity(ingest, identity, options);
     for (const one of ingest.makeSecondaryIndexes()) making(one);
   } catch (error) {
     if (!(error instanceof ForeignEntryError)) throw error;
-    throw new ArchiveDamagedError(place, `entry ${error.id} doesn't follow entry ${error.id - 1}`, { cause: error });
+    throw new ArchiveDamagedError(store, `entry ${error.id} doesn't follow entry ${error.id - 1}`, { cause: error });
   } finally {
     ingest.close();
   }
@@ -236,30 +236,30 @@ async function baseOf(
   begun: ReturnType<typeof interrupted>,
   chainId: number,
 ): Promise<ChosenBase | null> {
-  const { place, until, base: choice = null, skipped = () => {} } = options;
-  if (begun !== null) return begun.base === null ? null : begunBase(place, begun.base);
+  const { store, until, base: choice = null, skipped = () => {} } = options;
+  if (begun !== null) return begun.base === null ? null : begunBase(store, begun.base);
   return chosenBase({
-    ...{ place, chainId, choice, skipped },
+    ...{ store, chainId, choice, skipped },
     isAfter: (base) => isBaseBeyond(base, until),
-    lastUpTo: ({ position }) => lastUpTo(place, position),
+    lastUpTo: ({ position }) => lastUpTo(store, position),
   });
 }
 
 async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promise<void> {
-  const { directory, place, chainId, until } = options;
-  const archive = await requireIdentity(place);
+  const { directory, store, chainId, until } = options;
+  const archive = await requireIdentity(store);
   if (chainId !== null && chainId !== archive.chain_id) {
     throw new OperatorError(
-      `The archive at ${place.location} belongs to ${chainOfIdentity(archive)}, but --network is chain ${chainIdText(chainId)}.`,
+      `The archive at ${store.location} belongs to ${chainOfIdentity(archive)}, but --network is chain ${chainIdText(chainId)}.`,
       'Use an archive of that chain, or correct --network.',
     );
   }
   const begun = interrupted(directory);
   const base = await baseOf(options, begun, archive.chain_id);
-  const { segments, open } = await contentsOf(place);
+  const { segments, open } = await contentsOf(store);
   if (segments.length === 0 && open.length === 0) {
     throw new OperatorError(
-      `The archive at ${place.location} is still empty.`,
+      `The archive at ${store.location} is still empty.`,
       'Check the location, or wait until its server has written entries. stackside archive status lists them.',
     );
   }

@@ -11,7 +11,7 @@ import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
-import type { Place } from '../storage/object-store.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
 import { type BaseManifest, baseAt, basesOf, PARTS, partName } from './base.ts';
 
 const UNNEEDED = 'unneeded.json';
@@ -25,17 +25,17 @@ const Unneeded = Type.Object({
 });
 type Unneeded = Static<typeof Unneeded>;
 
-async function unneededIn(place: Place): Promise<Unneeded> {
-  const bytes = await place.read(UNNEEDED, { least: 1, most: MAX_LIST_BYTES });
+async function unneededIn(store: ObjectStore): Promise<Unneeded> {
+  const bytes = await store.read(UNNEEDED, { least: 1, most: MAX_LIST_BYTES });
   const found = bytes === null ? null : parsedJson(strictText(bytes) ?? '');
   // If the object is missing or damaged, every unneeded part counts as unneeded for the first time.
   return Value.Check(Unneeded, found) ? found : { parts: [], removed: [] };
 }
 
 /** Returns the names of the parts that a new base may rely on. */
-export async function reliableParts(place: Place): Promise<Set<string>> {
-  const names = new Set(await place.list(PARTS));
-  const { parts, removed } = await unneededIn(place);
+export async function reliableParts(store: ObjectStore): Promise<Set<string>> {
+  const names = new Set(await store.list(PARTS));
+  const { parts, removed } = await unneededIn(store);
   for (const name of [...parts, ...removed]) names.delete(name);
   return names;
 }
@@ -49,10 +49,10 @@ export interface Retained {
 const DAY_MS = 86_400_000;
 
 /** Returns the manifests of all bases by name, newest first; null if one can't be read. */
-async function manifestsOf(place: Place): Promise<Map<string, BaseManifest> | null> {
+async function manifestsOf(store: ObjectStore): Promise<Map<string, BaseManifest> | null> {
   const manifests = new Map<string, BaseManifest>();
-  for (const named of await basesOf(place)) {
-    const base = await baseAt(place, named).catch((error: unknown) => {
+  for (const named of await basesOf(store)) {
+    const base = await baseAt(store, named).catch((error: unknown) => {
       // A base that this program can't read may need any part.
       if (error instanceof OperatorError) return undefined;
       throw error;
@@ -64,7 +64,7 @@ async function manifestsOf(place: Place): Promise<Map<string, BaseManifest> | nu
 }
 
 interface RetentionOptions {
-  place: Place;
+  store: ObjectStore;
   /** Days after which bases are removed, except the newest; null to keep all. */
   keepDays: number | null;
   /** Current time, in Unix milliseconds. */
@@ -75,7 +75,7 @@ interface RetentionOptions {
 
 /** Removes the parts that no base needed in this run and in the run before. @returns number of removed parts */
 async function removeParts(
-  place: Place,
+  store: ObjectStore,
   bases: ReadonlyMap<string, BaseManifest>,
   signal: AbortSignal,
 ): Promise<number> {
@@ -84,17 +84,17 @@ async function removeParts(
       tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256))),
     ),
   );
-  const unneeded = (await place.list(PARTS)).filter((name) => !needed.has(name));
-  const before = new Set((await unneededIn(place)).parts);
+  const unneeded = (await store.list(PARTS)).filter((name) => !needed.has(name));
+  const before = new Set((await unneededIn(store)).parts);
   const removed = unneeded.filter((name) => before.has(name));
   const parts = unneeded.filter((name) => !before.has(name));
   // A base that another host made in the meantime may need any of these parts.
-  const now = await basesOf(place);
+  const now = await basesOf(store);
   if (signal.aborted || now.some(({ name }) => !bases.has(name))) return 0;
-  await place.write(UNNEEDED, Buffer.from(`${JSON.stringify({ parts, removed } satisfies Unneeded)}\n`));
+  await store.write(UNNEEDED, Buffer.from(`${JSON.stringify({ parts, removed } satisfies Unneeded)}\n`));
   for (const name of removed) {
     if (signal.aborted) break;
-    await place.remove(name);
+    await store.remove(name);
   }
   return removed.length;
 }
@@ -102,20 +102,20 @@ async function removeParts(
 /**
  * Removes old bases, and parts that no base needs. The host that writes the archive calls it after it made a base.
  * @returns null if all bases are kept, there is no base, a base can't be read, or the signal stopped it
- * @throws OperatorError if the place can't be read or written
+ * @throws OperatorError if the store can't be read or written
  */
-export async function retain({ place, keepDays, now, signal }: RetentionOptions): Promise<Retained | null> {
+export async function retain({ store, keepDays, now, signal }: RetentionOptions): Promise<Retained | null> {
   if (keepDays === null) return null;
-  const bases = await manifestsOf(place);
+  const bases = await manifestsOf(store);
   if (bases === null || bases.size === 0) return null;
   let removed = 0;
   const [, ...older] = [...bases];
   for (const [name, { created_at }] of older) {
     if (signal.aborted) return null;
     if (Date.parse(created_at) >= now - keepDays * DAY_MS) continue;
-    await place.remove(name);
+    await store.remove(name);
     bases.delete(name);
     removed += 1;
   }
-  return { bases: removed, parts: await removeParts(place, bases, signal) };
+  return { bases: removed, parts: await removeParts(store, bases, signal) };
 }

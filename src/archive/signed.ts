@@ -4,7 +4,7 @@
  */
 
 import { PassingError } from '../base/errors.ts';
-import { type BackupSource, hashOfPart, type PlaceReads } from '../storage/object-store.ts';
+import { type BackupSource, hashOfPart, type ObjectStoreReads } from '../storage/object-store.ts';
 import type { SizeBounds } from '../storage/transfer.ts';
 import { sameChain } from '../store/log/entry.ts';
 import { ArchiveDamagedError, identityBytes } from './archive.ts';
@@ -47,7 +47,7 @@ export interface SignedArchiveOptions {
  * Reads an archive by its head: lists only objects that the head names, and reads only entries of the open part that it proves.
  * @throws (each function) as {@link headIn}; PassingError
  */
-export function signedArchive({ source, key, saw, lacks, ...options }: SignedArchiveOptions): PlaceReads {
+export function signedArchive({ source, key, saw, lacks, ...options }: SignedArchiveOptions): ObjectStoreReads {
   let { seen } = options;
   let current: ArchiveHead | null = null;
   /** The last entry that was reported as missing; 0 if there is none. */

@@ -10,7 +10,7 @@
 
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import type { Chance } from '../base/random.ts';
+import type { RandomSource } from '../base/random.ts';
 import { type Loop, startLoop } from '../base/service.ts';
 import { isTransient, StoreUnavailableError, unavailable } from '../base/store-failure.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
@@ -66,7 +66,7 @@ export interface ClusterHostOptions {
   /** The order of all writers of the process. */
   queue: Pick<WriterQueue, 'run'>;
   clock: Clock;
-  chance: Pick<Chance, 'uuid'>;
+  random: Pick<RandomSource, 'uuid'>;
   /** The host's chain; null before its settings, its data or a block name it. */
   chainId: () => number | null;
   say: ClusterLog;
@@ -167,10 +167,10 @@ export class ClusterHost {
   };
 
   async #send(command: Command, isBatched: boolean): Promise<unknown> {
-    const { clock, chance } = this.#options;
+    const { clock, random } = this.#options;
     // Old tables must not decide whether a command is refused.
     if (this.#levelAt === null) throw new HostBehindError();
-    const sent = { ...command, uuid: chance.uuid(), isBatched };
+    const sent = { ...command, uuid: random.uuid(), isBatched };
     await this.#requireLog();
     const submit = () => this.#submit({ command: sent, receivedAt: clock.now() * 1_000, clock });
     const { result } = await (isBatched ? this.#batched.run(submit) : submit());

@@ -5,7 +5,7 @@
  */
 
 import { type Clock, pause } from '../base/clock.ts';
-import type { Chance } from '../base/random.ts';
+import type { RandomSource } from '../base/random.ts';
 import { type Loop, startLoop } from '../base/service.ts';
 import { isTransient, unavailable } from '../base/store-failure.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
@@ -73,7 +73,7 @@ export function ownLease(epochSeen: () => number): Lease {
 export interface LeaseKeeperOptions {
   leases: LeaseEngine;
   clock: Clock;
-  chance: Pick<Chance, 'number'>;
+  random: Pick<RandomSource, 'number'>;
   /** Name of the lease. */
   name: string;
   /** Name of this host. */
@@ -139,13 +139,13 @@ export class LeaseKeeper implements Lease {
   }
 
   start(work: LeasedWork): void {
-    const { clock, chance, say } = this.#options;
+    const { clock, random, say } = this.#options;
     this.#work = work;
     this.#loop = startLoop({
       clock,
       everyMs: ASK_MS,
       firstMs: 0,
-      waits: { firstMs: LOOK_MS, mostMs: ASK_MS, random: chance.number },
+      waits: { firstMs: LOOK_MS, mostMs: ASK_MS, random: random.number },
       turn: (signal) => this.#look(signal),
       // The lease stays valid until its end, and is renewed by then or lost.
       failed: (cause) => say({ event: 'delivery_lease_unavailable', reason: cause.message, cause }),
@@ -323,7 +323,7 @@ interface DeliveryLeaseOptions {
   name: string;
   ingest: Pick<Ingest, 'health' | 'hooks'>;
   clock: Clock;
-  chance: Chance;
+  random: RandomSource;
   say: ClusterLog;
 }
 
@@ -333,7 +333,7 @@ export const deliveryLease = ({ host, name, ingest, ...options }: DeliveryLeaseO
     ...options,
     name: 'deliveries',
     host: name,
-    process: options.chance.uuid(),
+    process: options.random.uuid(),
     isFit: () => host.isNear() && ingest.health.failing() === null,
     caughtUp: (signal) => host.caughtUp(signal),
     epochSeen: () => ingest.hooks.records.epoch(),

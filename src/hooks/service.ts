@@ -1,7 +1,7 @@
 /** The chainhooks of a process that writes: the functions for routes, and the background work. */
 
 import { type Clock, systemClock } from '../base/clock.ts';
-import { type Chance, systemChance } from '../base/random.ts';
+import { type RandomSource, systemRandom } from '../base/random.ts';
 import type { Network } from '../chain/network.ts';
 import { type Lease, ownLease } from '../cluster/lease-keeper.ts';
 import { type Send, send as sendRequest, type TargetGuard, type TargetRules, targetGuard } from '../http/outgoing.ts';
@@ -47,7 +47,7 @@ interface HookOptions {
   /** While it holds the lease, this host delivers, and does other work of one host at a time. By default, it always holds one. */
   lease?: Lease;
   clock?: Clock;
-  chance?: Chance;
+  random?: RandomSource;
   send?: Send;
 }
 
@@ -64,7 +64,7 @@ export type Chainhooks = ReturnType<typeof startChainhooks>;
 /** Starts the chainhooks, which deliver while the lease is held. */
 export function startChainhooks(options: HookOptions) {
   const { ingest, rules, log, userAgent, timers = untimedHooks, guard, sealing } = options;
-  const { clock = systemClock, chance = systemChance, send = sendRequest } = options;
+  const { clock = systemClock, random = systemRandom, send = sendRequest } = options;
   const { now } = clock;
   const { hooks: store, history } = ingest;
   const { lease = ownLease(store.records.epoch) } = options;
@@ -72,11 +72,11 @@ export function startChainhooks(options: HookOptions) {
 
   const { engine } = options.machine;
   const { counters } = engine;
-  const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock, chance));
+  const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock, random));
   const { alertUrl: url } = rules;
   const secrets = openedSecrets(store.secrets, sealing, log);
   secrets.report();
-  const outgoing = { guard: targets, rules, log, userAgent, clock, chance, send };
+  const outgoing = { guard: targets, rules, log, userAgent, clock, random, send };
   const operator = url === null ? noAlerts : alerts({ ...outgoing, url, secrets, logIdentity: store.logIdentity });
   const request = deliveryRequest({ ...outgoing, secrets });
   const writer = resultWriter({
@@ -84,9 +84,9 @@ export function startChainhooks(options: HookOptions) {
     areMoreComing: () => deliveries.hasRequests(),
     clock,
   });
-  const results = deliveryResults({ writer, rules, counters, log, clock, chance });
+  const results = deliveryResults({ writer, rules, counters, log, clock, random });
   const deliveries: Dispatcher = dispatcher({
-    ...{ store, rules, timers, log, clock, chance, request, results },
+    ...{ store, rules, timers, log, clock, random, request, results },
     roomMade: () => tasks.wake(),
     isHeld: () => lease.isHeld(),
     canSign: secrets.canSign,
@@ -140,7 +140,7 @@ export function startChainhooks(options: HookOptions) {
     guard: targets,
     log,
     clock,
-    chance,
+    random,
     network: (): Network | null => ingest.network(),
     upkeep,
     /** A copy of the counters. */

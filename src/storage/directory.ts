@@ -6,7 +6,7 @@ import { hasCode, OperatorError } from '../base/errors.ts';
 import { type WholeFile, wholeFile } from '../base/files.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { DIRECTORY_MODE, FILE_MODE } from '../store/files/private-files.ts';
-import type { Place } from './object-store.ts';
+import type { ObjectStore } from './object-store.ts';
 import type { SizeBounds } from './transfer.ts';
 
 /** Runs work on a file, and converts its failures to errors for the operator. @throws OperatorError */
@@ -71,7 +71,7 @@ function written<T>(path: string, bytes: Uint8Array, commit: (file: WholeFile) =
  * Returns the files of a directory. The first file creates the directory, but its parent must exist. @param given path
  * of the directory
  */
-export function directoryFiles(given: string): Place {
+export function directoryFiles(given: string): ObjectStore {
   const path = resolve(given);
   return {
     location: path,

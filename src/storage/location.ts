@@ -1,9 +1,9 @@
-/** Finds places that store files by name: a directory, or the objects below a key of S3. */
+/** Finds stores of files: a directory, or the objects below a key of S3. */
 import { systemClock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { isInside } from '../base/files.ts';
 import { directoryFiles } from './directory.ts';
-import type { Place } from './object-store.ts';
+import type { ObjectStore } from './object-store.ts';
 import { s3Objects } from './remote.ts';
 
 /** Returns the scheme of a URL in lower case; null for a path. */
@@ -15,7 +15,7 @@ export const withoutName = (location: string, name: string): string =>
   location.endsWith(`/${name}`) ? location.slice(0, -name.length - 1) : location;
 
 /**
- * Rejects a place inside the data directory, because commands remove their staging directories there.
+ * Rejects a store inside the data directory, because commands remove their staging directories there.
  * @throws OperatorError
  */
 function requireOutside(location: string, directory: string): void {
@@ -27,11 +27,11 @@ function requireOutside(location: string, directory: string): void {
 }
 
 /**
- * Returns the place at a path or below a key of S3, without reading it.
- * @param directory the data directory, which must not contain the place; null if the command has none
+ * Returns the store at a path or below a key of S3, without reading it.
+ * @param directory the data directory, which must not contain the store; null if the command has none
  * @throws OperatorError if the location is neither a path nor a key, or is inside the data directory
  */
-export function placeAt(location: string, directory: string | null): Place {
+export function objectStoreAt(location: string, directory: string | null): ObjectStore {
   switch (schemeOf(location)) {
     case null:
       if (directory !== null) requireOutside(location, directory);

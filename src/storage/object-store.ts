@@ -1,4 +1,4 @@
-/** Places that store files by name, and the compressed files in them. */
+/** Stores of files by name, and the compressed files in them. */
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
 import type { SizeBounds } from './transfer.ts';
@@ -33,16 +33,16 @@ export interface BackupSource {
   read(name: string, bounds: SizeBounds): Promise<Uint8Array | null>;
 }
 
-/** A place that can also list its files. Its functions throw OperatorError. */
-export interface PlaceReads extends BackupSource {
+/** A store that can also list its files. Its functions throw OperatorError. */
+export interface ObjectStoreReads extends BackupSource {
   /** Returns the names that start with a text, sorted. */
   list(beginning: string): Promise<string[]>;
   /** Whether a list of all names reflects a single moment. */
   readonly listsAtOnce?: true;
 }
 
-/** A place that can also write its files, one by one. */
-export interface Place extends PlaceReads {
+/** A store that can also write its files, one by one. */
+export interface ObjectStore extends ObjectStoreReads {
   /**
    * Writes a file. If a file has the name already, it stays unchanged.
    * @returns whether it was written; after a lost response, false may mean that a previous attempt has written it

@@ -4,8 +4,8 @@ import { S3Client } from 'bun';
 import type { Clock } from '../base/clock.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
-import { systemChance } from '../base/random.ts';
-import type { BackupSource, Place } from './object-store.ts';
+import { systemRandom } from '../base/random.ts';
+import type { BackupSource, ObjectStore } from './object-store.ts';
 import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 
 /** Statuses for a missing file. */
@@ -17,7 +17,7 @@ function shownUrl(url: URL): string {
 }
 
 /** Returns the files below a URL. Each request includes the URL's query. */
-export function webSource(url: URL, clock: Clock, random = systemChance.number): BackupSource {
+export function webSource(url: URL, clock: Clock, random = systemRandom.number): BackupSource {
   const location = shownUrl(url);
   const transferOf = (file: string): Transfer => ({
     location: file,
@@ -168,7 +168,7 @@ export interface S3Options {
 }
 
 /** Returns the objects below a key of S3. @throws OperatorError for a URL without a key */
-export function s3Objects({ url, variables, clock, random = systemChance.number }: S3Options): Place {
+export function s3Objects({ url, variables, clock, random = systemRandom.number }: S3Options): ObjectStore {
   const match = /^s3:\/\/([^/]+)\/+(.*[^/])\/*$/.exec(url);
   if (match === null) throw new OperatorError(`${url} has no key.`, 'Give a bucket and a key: s3://bucket/key');
   const [, bucket = '', key = ''] = match;

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../base/clock.ts';
-import type { Chance } from '../base/random.ts';
+import type { RandomSource } from '../base/random.ts';
 import { backoff, startLoop } from '../base/service.ts';
 import { isTransient } from '../base/store-failure.ts';
 import { toHex } from '../codec/hex.ts';
@@ -56,7 +56,7 @@ export interface MetadataFetcherOptions {
   /** Reports whether this host does the look-ups. In a cluster, one host does. */
   isHeld: () => boolean;
   clock: Clock;
-  chance: Pick<Chance, 'number'>;
+  random: Pick<RandomSource, 'number'>;
   log: (event: TokenLogEvent) => void;
 }
 
@@ -78,7 +78,7 @@ function* inTurn({ oldest, newest, again }: TokenQueue): Generator<TokenJobItem>
 
 /** Starts the look-ups. */
 export function startMetadataFetcher(options: MetadataFetcherOptions) {
-  const { snapshots, node, commits, isHeld, clock, chance, log } = options;
+  const { snapshots, node, commits, isHeld, clock, random, log } = options;
   const commands = commandsOf<TokenCommands>(options.commander);
   const counters: TokenCounters = { answered: 0, failed: 0, invalid: 0 };
   const stopping = new AbortController();
@@ -112,7 +112,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   /** Returns an attempt without an answer. @param isShown whether the job is shown as failed until the next attempt */
   function tried({ tries }: TokenJobItem, isShown: boolean): FailedTry {
     if (tries + 1 >= MAX_ATTEMPTS) return { state: 'failed', wait: null };
-    const wait = backoff(tries + 1, { ...WAITS, random: chance.number });
+    const wait = backoff(tries + 1, { ...WAITS, random: random.number });
     return { state: isShown ? 'failed' : 'pending', wait };
   }
 

@@ -16,7 +16,7 @@ import {
 import { assertProperty, Seen } from '../support/property.ts';
 
 /** Random choices. */
-interface Chance {
+interface RandomSource {
   below(limit: number): number;
 }
 
@@ -50,14 +50,14 @@ class Walk {
   }
 
   /** Starts a few pages after the start of a list; null if the list no longer exists. */
-  static async begin(world: WalkedWorld, list: WalkedList, chance: Chance): Promise<Walk | null> {
+  static async begin(world: WalkedWorld, list: WalkedList, random: RandomSource): Promise<Walk | null> {
     const rows = await world.rows(list);
-    let page = await world.page(list, 1 + chance.below(6), null);
+    let page = await world.page(list, 1 + random.below(6), null);
     if (rows === null || page === null) return null;
-    for (let ahead = chance.below(5); ahead > 0 && page?.next; ahead--) {
-      page = await world.page(list, 1 + chance.below(6), page.next);
+    for (let ahead = random.below(5); ahead > 0 && page?.next; ahead--) {
+      page = await world.page(list, 1 + random.below(6), page.next);
     }
-    return page === null ? null : new Walk(list, page, rows, chance.below(2) === 0);
+    return page === null ? null : new Walk(list, page, rows, random.below(2) === 0);
   }
 
   #begin(): void {
@@ -139,16 +139,16 @@ test('every list of v3 accepts a cursor', () => {
 });
 
 /** Walks every list of a world there and back while blocks and forks arrive, and counts the further pages of each. */
-async function walkAll(chain: GrowingChain, forks: number[], chance: Chance, seen: Seen): Promise<void> {
+async function walkAll(chain: GrowingChain, forks: number[], random: RandomSource, seen: Seen): Promise<void> {
   using world = new WalkedWorld(chain, 9);
-  const begun = await Promise.all(world.lists().map((list) => Walk.begin(world, list, chance)));
+  const begun = await Promise.all(world.lists().map((list) => Walk.begin(world, list, random)));
   let walks = begun.filter((walk) => walk !== null);
   expect(walks.length).toBeGreaterThan(20);
   while (walks.length > 0) {
     const going: Walk[] = [];
     for (const walk of walks) {
       const { page } = walk;
-      if (await walk.goOn(world, 1 + chance.below(6))) going.push(walk);
+      if (await walk.goOn(world, 1 + random.below(6))) going.push(walk);
       if (walk.page !== page && walk.page.items.length > 0) seen.add(`further pages of ${walk.list.route}`);
     }
     walks = going;
@@ -171,8 +171,8 @@ test('a walk there and back shows each remaining row once and in order, while bl
       fc.shuffledSubarray([0, 1, 3], { minLength: 3 }),
       chances,
       async (seed, forks, stream) => {
-        const chance: Chance = { below: (limit) => Number(stream.next().value) % limit };
-        for (const chain of [simulatedChain(seed), crowdedChain()]) await walkAll(chain, [...forks], chance, seen);
+        const random: RandomSource = { below: (limit) => Number(stream.next().value) % limit };
+        for (const chain of [simulatedChain(seed), crowdedChain()]) await walkAll(chain, [...forks], random, seen);
       },
     ),
     { seen, cases: 1, shrink: false },

@@ -8,14 +8,14 @@ import fc from 'fast-check';
 import { basesOf } from '../../src/archive/base.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import type { Place } from '../../src/storage/object-store.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { s3Objects } from '../../src/storage/remote.ts';
 import { archiverOf, baseIn, DEVNET, restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openNew, received } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { assertSeeds, Seen, timeout } from '../support/property.ts';
-import { fault, faulty, mortal } from '../support/servers/failing-place.ts';
+import { fault, faulty, mortal } from '../support/servers/failing-store.ts';
 import { s3Server } from '../support/servers/s3-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
@@ -26,7 +26,7 @@ const server = s3Server('bucket');
 afterAll(() => server[Symbol.dispose]());
 
 /** The archive in a bucket, which each case starts empty. */
-const place = (): Place =>
+const store = (): ObjectStore =>
   s3Objects({ url: 's3://bucket/archive', variables: server.variables, clock: impatientClock });
 
 const life = fc.record({
@@ -75,7 +75,7 @@ async function restoredAtLast(path: string): Promise<number> {
   for (let tries = 1; ; tries++) {
     if (tries === TRIES) server.fail = () => null;
     try {
-      return await restoredFrom(place(), path);
+      return await restoredFrom(store(), path);
     } catch (error) {
       const { message } = error as OperatorError;
       if (message.startsWith('No archive found') || message.endsWith('is still empty.')) return 0;
@@ -88,7 +88,7 @@ async function restoredAtLast(path: string): Promise<number> {
 /** Makes a snapshot, which may stop at any request, or fail. */
 async function tryBase(directory: string, dying: ReturnType<typeof mortal>): Promise<void> {
   const ending = new AbortController();
-  const base = baseIn(directory, dying.place, { signal: ending.signal }).then(
+  const base = baseIn(directory, dying.store, { signal: ending.signal }).then(
     (found) => (found === null ? 'no base' : 'base'),
     (error: unknown) => {
       if (!(error instanceof OperatorError)) expect((error as Error).message).toContain('nothing to make a base of');
@@ -128,8 +128,8 @@ test(
         for (const { events: count, host, base, ...lifetime } of lives) {
           for (const event of events.slice(next, next + count)) open.ingest.receive(event);
           next += count;
-          const dying = mortal(place(), lifetime);
-          using archiver = archiverOf(open.directory, dying.place, { archived: (entry) => known.push(entry) });
+          const dying = mortal(store(), lifetime);
+          using archiver = archiverOf(open.directory, dying.store, { archived: (entry) => known.push(entry) });
           const round = archiver.round(host).then(
             () => 'lived' as const,
             (error: unknown) => {
@@ -139,7 +139,7 @@ test(
             },
           );
           seen.add(await Promise.race([round, dying.died.then(() => 'died' as const)]));
-          if (base > 0) await tryBase(open.directory, mortal(place(), { requests: base, isDone: lifetime.isDone }));
+          if (base > 0) await tryBase(open.directory, mortal(store(), { requests: base, isDone: lifetime.isDone }));
         }
         server.listsLack = 0;
         using into = dataDirectory();
@@ -149,7 +149,7 @@ test(
         if (last === 0) return seen.add('nothing archived');
         // After a restore from a snapshot, the journal starts with the entries that the index may still read. In this
         // short chain, these are all entries.
-        if ((await basesOf(place())).length > 0) seen.add('from a base');
+        if ((await basesOf(store())).length > 0) seen.add('from a base');
         expect(everything(path)).toEqual(stateAt(last));
       }),
       { seen, cases: 10 },
@@ -161,13 +161,13 @@ test('a restore with an outdated list reports damage or returns an earlier state
   server.clear();
   server.fail = () => null;
   using source = ingestOf(events, { chainId: DEVNET });
-  using archiver = archiverOf(source.path, place());
+  using archiver = archiverOf(source.path, store());
   await archiver.round();
   for (let lack = 0; lack < 6; lack++) {
     server.listsLack = lack;
     using into = dataDirectory();
     const path = join(into.path, 'restored');
-    const last = await restoredFrom(place(), path).catch((error: unknown) => {
+    const last = await restoredFrom(store(), path).catch((error: unknown) => {
       expect((error as OperatorError).message).toContain('is damaged: ');
       return null;
     });

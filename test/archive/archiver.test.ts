@@ -8,7 +8,7 @@ import { openName, readSegment, SEGMENTS } from '../../src/archive/segment.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
-import type { Place } from '../../src/storage/object-store.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { withholdEntries } from '../support/data/copy.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
@@ -31,10 +31,10 @@ const kept = (directory: DataDirectory): string => {
 const beginning = (count: number): string => kept(ingestOf(events.slice(0, count)));
 
 let path = '';
-let place: Place;
+let store: ObjectStore;
 beforeEach(() => {
   path = join(kept(dataDirectory()), 'archive');
-  place = directoryFiles(path);
+  store = directoryFiles(path);
 });
 
 /** All objects with their bytes in hex. */
@@ -45,14 +45,14 @@ const objects = (of = path): Record<string, string> =>
 
 async function faults(): Promise<string[]> {
   const found: string[] = [];
-  for await (const { fault } of verifiedArchive(place)) if (fault !== null) found.push(fault);
+  for await (const { fault } of verifiedArchive(store)) if (fault !== null) found.push(fault);
   return found;
 }
 
 test('an archive contains every journal entry: consecutive segments and an open part', async () => {
-  using archiver = archiverOf(source.path, place);
+  using archiver = archiverOf(source.path, store);
   await archiver.round();
-  const { segments, open } = await contentsOf(place);
+  const { segments, open } = await contentsOf(store);
   expect(segments.length).toBeGreaterThan(3);
   expect(open).toEqual([openName('one', null)]);
   expect(archiver.archived).toEqual([...segments.map(({ last }) => last), all]);
@@ -62,7 +62,7 @@ test('an archive contains every journal entry: consecutive segments and an open 
 });
 
 test('two hosts with the same journal write the same objects, however often they archive', async () => {
-  await archive(source.path, place);
+  await archive(source.path, store);
   const directory = kept(ingestOf([]));
   const second = join(kept(dataDirectory()), 'archive');
   for (const event of events) {
@@ -77,16 +77,16 @@ test('two hosts with the same journal write the same objects, however often they
 });
 
 test("a sealed segment replaces the open part, even another host's", async () => {
-  await archive(beginning(4), place, 'dead');
+  await archive(beginning(4), store, 'dead');
   const dead = openName('dead', null);
-  expect((await contentsOf(place)).open).toEqual([dead]);
-  await archive(source.path, place, 'one');
-  expect((await contentsOf(place)).open).toEqual([openName('one', null)]);
+  expect((await contentsOf(store)).open).toEqual([dead]);
+  await archive(source.path, store, 'one');
+  expect((await contentsOf(store)).open).toEqual([openName('one', null)]);
 });
 
 test('a round without new entries writes nothing, and a round with few writes only the open part', async () => {
   const directory = beginning(4);
-  using archiver = archiverOf(directory, place);
+  using archiver = archiverOf(directory, store);
   await archiver.round();
   const before = objects();
   await archiver.round();
@@ -99,30 +99,30 @@ test('a round without new entries writes nothing, and a round with few writes on
 });
 
 test('archiving continues at the end of the archive, and fills in a missing segment', async () => {
-  using first = archiverOf(source.path, place, {
+  using first = archiverOf(source.path, store, {
     archived: (entry) => {
       if (entry > 10) ending.abort();
     },
   });
   const ending = new AbortController();
   await first.round('one', {}, ending.signal);
-  const begun = await contentsOf(place);
+  const begun = await contentsOf(store);
   expect(begun.open).toEqual([]);
   expect(begun.segments.at(-1)!.last).toBeLessThan(all);
-  using second = archiverOf(source.path, place);
+  using second = archiverOf(source.path, store);
   await second.round();
   expect(second.archived[0]).toBeGreaterThan(begun.segments.at(-1)!.last);
   const whole = objects();
-  const { segments } = await contentsOf(place);
+  const { segments } = await contentsOf(store);
   const missing = Object.keys(whole).find((name) => name.includes(String(segments[1]!.first).padStart(12, '0')))!;
-  await place.remove(missing);
-  await archive(source.path, place);
+  await store.remove(missing);
+  await archive(source.path, store);
   expect(objects()).toEqual(whole);
 });
 
 test('the first archive of a long journal waits between segments', async () => {
   const waits: number[] = [];
-  using archiver = archiverOf(source.path, place, {
+  using archiver = archiverOf(source.path, store, {
     clock: {
       ...systemClock,
       after(milliseconds, call) {
@@ -133,16 +133,16 @@ test('the first archive of a long journal waits between segments', async () => {
     },
   });
   await archiver.round();
-  expect(waits).toEqual((await contentsOf(place)).segments.map(() => 100));
+  expect(waits).toEqual((await contentsOf(store)).segments.map(() => 100));
 });
 
 test('an outdated list changes nothing in the archive', async () => {
-  await archive(beginning(20), place);
-  const late = await place.list('');
-  await archive(source.path, place);
+  await archive(beginning(20), store);
+  const late = await store.list('');
+  await archive(source.path, store);
   const whole = objects();
   using archiver = archiverOf(source.path, {
-    ...place,
+    ...store,
     list: async (text) => late.filter((name) => name.startsWith(text)),
   });
   await archiver.round();
@@ -156,29 +156,29 @@ describe('the archiver writes nothing and reports the reason if', () => {
    */
   async function refusedIn(directory: string, chainId = DEVNET): Promise<string> {
     const before = objects();
-    using archiver = archiverOf(directory, place);
+    using archiver = archiverOf(directory, store);
     const said = await refusal(archiver.round('two', { chainId }));
     expect(objects()).toEqual(before);
     return said;
   }
 
   test('the archive is of another chain', async () => {
-    await archive(source.path, place);
+    await archive(source.path, store);
     expect(await refusedIn(source.path, 1)).toBe(
       `The archive at ${path} belongs to testnet (chain 0x80000000), but this log belongs to mainnet (chain 0x00000001).`,
     );
   });
 
   test("the archive belongs to another server's journal", async () => {
-    await archive(source.path, place);
-    const other = kept(ingestOf(events, { chance: OTHER_IDENTITY }));
+    await archive(source.path, store);
+    const other = kept(ingestOf(events, { random: OTHER_IDENTITY }));
     expect(await refusedIn(other)).toMatch(
       / belongs to the log 1de27171\w+, but this server has the log 07e400e4\w+\. Data restored/,
     );
   });
 
   test('the archive has a newer format or an unreadable archive.json', async () => {
-    await archive(source.path, place);
+    await archive(source.path, store);
     writeFileSync(join(path, IDENTITY), '{"format":2}');
     expect(await refusedIn(source.path)).toBe(
       `The archive at ${path} has format 2; this version reads formats up to 1.`,
@@ -190,19 +190,19 @@ describe('the archiver writes nothing and reports the reason if', () => {
   });
 
   test('the journal ends before the archive, like an older copy of the data', async () => {
-    await archive(source.path, place);
+    await archive(source.path, store);
     expect(await refusedIn(beginning(12))).toMatch(
       / doesn't match this log: segment-\S+ ends with entry \d+, and the log with entry 13\.$/,
     );
   });
 
   test('the journal ends before the open part', async () => {
-    await archive(beginning(5), place);
+    await archive(beginning(5), store);
     expect(await refusedIn(beginning(3))).toMatch(/ open-one.zst ends with entry 6, and the log with entry 4\.$/);
   });
 
   test('the journal has different entries since', async () => {
-    await archive(source.path, place);
+    await archive(source.path, store);
     const directory = beginning(12);
     using open = openAt(directory);
     for (const event of events.slice(12)) open.ingest.apply({ ...event, receivedAt: event.receivedAt + 1 });
@@ -214,19 +214,19 @@ describe('the archiver writes nothing and reports the reason if', () => {
 });
 
 test('a conflicting segment is found even if the list is older than the segment', async () => {
-  await archive(beginning(8), place);
+  await archive(beginning(8), store);
   const [own, foreign] = [source.path, beginning(8)];
-  const list = await place.list('');
+  const list = await store.list('');
   {
     using open = openAt(foreign);
     for (const event of events.slice(8)) open.ingest.apply({ ...event, receivedAt: event.receivedAt + 1 });
     open.ingest.commit();
   }
-  await archive(foreign, place, 'foreign');
+  await archive(foreign, store, 'foreign');
   const whole = objects();
   using late = archiverOf(own, {
-    ...place,
-    list: async (text) => (/\d/.test(text) ? place.list(text) : list.filter((one) => one.startsWith(text))),
+    ...store,
+    list: async (text) => (/\d/.test(text) ? store.list(text) : list.filter((one) => one.startsWith(text))),
   });
   expect(await refusal(late.round('late'))).toMatch(
     / doesn't match this log: it has segment-\S+, and the log has segment-/,
@@ -235,13 +235,13 @@ test('a conflicting segment is found even if the list is older than the segment'
 });
 
 test('an object with the same name and other content is not replaced', async () => {
-  await archive(source.path, place);
-  const { segments } = await contentsOf(place);
+  await archive(source.path, store);
+  const { segments } = await contentsOf(store);
   const name = readdirSync(path).find((found) => found.includes(`-${String(segments[1]!.last).padStart(12, '0')}-`))!;
-  const [list, torn] = [await place.list(''), readFileSync(join(path, name)).subarray(0, 300)];
+  const [list, torn] = [await store.list(''), readFileSync(join(path, name)).subarray(0, 300)];
   writeFileSync(join(path, name), torn);
   const without = {
-    ...place,
+    ...store,
     list: async (text: string) => (text === SEGMENTS ? [] : list.filter((one) => one.startsWith(text))),
   };
   using archiver = archiverOf(source.path, without);
@@ -254,19 +254,19 @@ test('an object with the same name and other content is not replaced', async () 
 test('withheld entries are archived by their hashes, and verification succeeds', async () => {
   const directory = kept(ingestOf(events));
   withholdEntries(directory, '/new_burn_block');
-  await archive(directory, place);
+  await archive(directory, store);
   expect(await faults()).toEqual([]);
   const restored = join(kept(dataDirectory()), 'restored');
-  await restoredFrom(place, restored);
+  await restoredFrom(store, restored);
   expect(journalRows(restored)).toEqual(journalRows(directory));
   expect(journalRows(restored).some((row) => row.path === '')).toBe(true);
 });
 
 test("keeps another host's damaged open part, and replaces the host's damaged one", async () => {
-  await archive(beginning(4), place);
-  await place.write(openName('two', null), new Uint8Array([1, 2, 3]));
-  await place.write(openName('one', null), new Uint8Array([1, 2, 3]));
-  await archive(beginning(5), place);
+  await archive(beginning(4), store);
+  await store.write(openName('two', null), new Uint8Array([1, 2, 3]));
+  await store.write(openName('one', null), new Uint8Array([1, 2, 3]));
+  await archive(beginning(5), store);
   expect(objects()[openName('two', null)]).toBe('010203');
   expect((await readSegment(readFileSync(join(path, openName('one', null))), null)).last).toBe(entryOf(5));
 });

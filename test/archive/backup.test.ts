@@ -13,7 +13,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
-import type { Place } from '../../src/storage/object-store.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { archive, refusal, restoredFrom } from '../support/data/archive.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
@@ -22,7 +22,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, OTHER_IDENTITY, openAt, received } from '../support/data/ingest.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
-import { mortal } from '../support/servers/failing-place.ts';
+import { mortal } from '../support/servers/failing-store.ts';
 
 const events = [...devnetEvents({ seed: 8, blocks: 12, transactionsPerBlock: 2, forkEvery: 4, forkDepth: 2 })].map(
   received,
@@ -57,10 +57,10 @@ function growing() {
 }
 
 test('a restored backup equals the data, and accepts the events that follow', async () => {
-  const [place, directory] = [fresh(), fresh()];
-  const { entry, base } = await backupOf(source.path, place);
-  expect(await restored(place, directory)).toBe(entry);
-  expect(readdirSync(place)).toContain(base.name);
+  const [store, directory] = [fresh(), fresh()];
+  const { entry, base } = await backupOf(source.path, store);
+  expect(await restored(store, directory)).toBe(entry);
+  expect(readdirSync(store)).toContain(base.name);
   expect(base.height).toBeGreaterThan(3);
   expect(everything(directory)).toEqual(everything(source.path));
   using opened = openAt(directory);
@@ -71,28 +71,28 @@ test('a restored backup equals the data, and accepts the events that follow', as
 });
 
 test('a repeated backup sends only new data, and nothing if there is none', async () => {
-  const [place, data] = [fresh(), growing()];
-  const first = await backupOf(data.path, place);
-  const before = readdirSync(place).sort();
-  const again = await backupOf(data.path, place);
+  const [store, data] = [fresh(), growing()];
+  const first = await backupOf(data.path, store);
+  const before = readdirSync(store).sort();
+  const again = await backupOf(data.path, store);
   expect(again).toEqual({ ...first, sent: expect.any(Number) });
-  expect(readdirSync(place).sort()).toEqual(before);
+  expect(readdirSync(store).sort()).toEqual(before);
   expect(again.sent).toBe(0);
   data.grow(half, half + 4);
-  const next = await backupOf(data.path, place);
+  const next = await backupOf(data.path, store);
   expect(next.entry).toBe(first.entry + 4);
   expect(next.sent).toBeLessThan(first.sent);
   const directory = fresh();
-  await restored(place, directory);
+  await restored(store, directory);
   expect(everything(directory)).toEqual(everything(data.path));
 });
 
 test('a backup during events contains at least all earlier events, and its base is one state of the index', async () => {
-  const [place, data] = [fresh(), growing()];
+  const [store, data] = [fresh(), growing()];
   using opened = openAt(data.path);
   let next = half;
-  const target = directoryFiles(place);
-  const busy: Place = {
+  const target = directoryFiles(store);
+  const busy: ObjectStore = {
     ...target,
     async create(name, bytes) {
       if (next < events.length) opened.ingest.apply(events[next++]!);
@@ -103,19 +103,19 @@ test('a backup during events contains at least all earlier events, and its base 
   expect(next).toBeGreaterThan(half + 5);
   expect(entry).toBeGreaterThanOrEqual(half);
   const directory = fresh();
-  await restored(place, directory);
+  await restored(store, directory);
   using fed = ingestOf(events.slice(0, entry - entryOf(0)));
   expect(everything(directory)).toEqual(everything(fed.path));
 });
 
 test('a backup and a server can write the same archive', async () => {
-  const [place, data] = [fresh(), growing()];
-  await archive(data.path, directoryFiles(place), 'server');
-  await backupOf(data.path, place);
+  const [store, data] = [fresh(), growing()];
+  await archive(data.path, directoryFiles(store), 'server');
+  await backupOf(data.path, store);
   data.grow(half, events.length);
-  await archive(data.path, directoryFiles(place), 'server');
+  await archive(data.path, directoryFiles(store), 'server');
   const directory = fresh();
-  await restored(place, directory);
+  await restored(store, directory);
   expect(everything(directory)).toEqual(everything(all.path));
 });
 
@@ -127,7 +127,7 @@ test('a backup that stops at any request leaves a valid archive, and the next ba
     for (const isDone of [true, false]) {
       const at = fresh();
       const dying = mortal(directoryFiles(at), { requests, isDone });
-      await Promise.race([dying.died, backupOf(source.path, dying.place)]);
+      await Promise.race([dying.died, backupOf(source.path, dying.store)]);
       const { fault } = await endOf(directoryFiles(at));
       expect(fault).toBeNull();
       expect((await backupOf(source.path, at)).base).toEqual(base);
@@ -139,7 +139,7 @@ test('a backup that stops at any request leaves a valid archive, and the next ba
 });
 
 test('a public backup is signed and contains no chainhook secrets and no IP addresses of faucet users', async () => {
-  const [copy, place] = [fresh(), fresh()];
+  const [copy, store] = [fresh(), fresh()];
   copyData(source.path, copy);
   const secret = Buffer.from('a secret that nobody else may know');
   const address = '203.0.113.77 asked';
@@ -153,14 +153,14 @@ test('a public backup is signed and contains no chainhook secrets and no IP addr
     const text = packed.map((name) => zstdDecompressSync(readFileSync(join(from, name))).toString('latin1')).join();
     return [text.includes(secret.toHex().toUpperCase()), text.includes(address)];
   };
-  await backupOf(copy, `${place}-not`);
-  expect(holds(`${place}-not`)).toEqual([true, true]);
+  await backupOf(copy, `${store}-not`);
+  expect(holds(`${store}-not`)).toEqual([true, true]);
   const signer = signerOf(newPrivateKey())!;
-  const { base } = await backupOf(copy, place, { signer });
-  expect(holds(place)).toEqual([false, false]);
+  const { base } = await backupOf(copy, store, { signer });
+  expect(holds(store)).toEqual([false, false]);
   const trust = { archivePublicKey: signer.publicKey, archiveUnsigned: false };
   const signed = await openArchive({
-    ...{ location: place, directory: null, trust, clock: systemClock },
+    ...{ location: store, directory: null, trust, clock: systemClock },
     lacks: () => {},
   });
   // The head names the snapshot, so a reader starts with it.
@@ -183,35 +183,35 @@ test('a backup of empty or inconsistent data is rejected without waiting for mis
 });
 
 test("a backup to another server's archive is rejected and changes nothing", async () => {
-  const place = fresh();
-  using other = ingestOf(events.slice(0, 9), { chance: OTHER_IDENTITY });
-  await backupOf(other.path, place);
-  const before = readdirSync(place).map((name) => [name, readFileSync(join(place, name)).toHex()]);
-  expect(await refusal(backupOf(source.path, place))).toContain('belongs to the log ');
+  const store = fresh();
+  using other = ingestOf(events.slice(0, 9), { random: OTHER_IDENTITY });
+  await backupOf(other.path, store);
+  const before = readdirSync(store).map((name) => [name, readFileSync(join(store, name)).toHex()]);
+  expect(await refusal(backupOf(source.path, store))).toContain('belongs to the log ');
   const signer = signerOf(newPrivateKey())!;
-  expect(await refusal(backupOf(other.path, place, { signer }))).toContain('is private, and');
-  expect(readdirSync(place).map((name) => [name, readFileSync(join(place, name)).toHex()])).toEqual(before);
+  expect(await refusal(backupOf(other.path, store, { signer }))).toContain('is private, and');
+  expect(readdirSync(store).map((name) => [name, readFileSync(join(store, name)).toHex()])).toEqual(before);
 });
 
 test('old bases are removed after the given days, and the newest stays', async () => {
-  const [place, data] = [fresh(), growing()];
+  const [store, data] = [fresh(), growing()];
   const keepDays = 1;
   const day = (n: number) => ({ ...systemClock, now: () => Date.UTC(2026, 0, n), after: systemClock.after });
-  await backupOf(data.path, place, { keepDays, clock: day(1) });
+  await backupOf(data.path, store, { keepDays, clock: day(1) });
   data.grow(half, half + 6);
-  await backupOf(data.path, place, { keepDays, clock: day(2) });
+  await backupOf(data.path, store, { keepDays, clock: day(2) });
   data.grow(half + 6, events.length);
-  const { base } = await backupOf(data.path, place, { keepDays, clock: day(9) });
-  expect(readdirSync(place).filter((name) => name.startsWith('base-'))).toEqual([base.name]);
+  const { base } = await backupOf(data.path, store, { keepDays, clock: day(9) });
+  expect(readdirSync(store).filter((name) => name.startsWith('base-'))).toEqual([base.name]);
   const directory = fresh();
-  await restored(place, directory);
+  await restored(store, directory);
   expect(everything(directory)).toEqual(everything(all.path));
 });
 
 test('a restored index passes the check against its journal', async () => {
-  const [place, directory] = [fresh(), fresh()];
-  await backupOf(all.path, place);
-  await restored(place, directory);
+  const [store, directory] = [fresh(), fresh()];
+  await backupOf(all.path, store);
+  await restored(store, directory);
   expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
 });
 

@@ -22,7 +22,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
-import { hashOfPart, type Place } from '../../src/storage/object-store.ts';
+import { hashOfPart, type ObjectStore } from '../../src/storage/object-store.ts';
 import { openBaseLoader } from '../../src/store/base/loader.ts';
 import {
   type BaseSnapshot,
@@ -37,9 +37,9 @@ import { openToRead } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
-import { sendCommand } from '../support/data/chance-commands.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { sendCommand } from '../support/data/random-commands.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { assertProperty, assertSeeds, character, Seen, timeout } from '../support/property.ts';
@@ -108,14 +108,14 @@ test(
       fc.asyncProperty(fc.noShrink(world), async (given) => {
         const source = kept(dataDirectory());
         const path = folder();
-        const place = directoryFiles(path);
+        const store = directoryFiles(path);
         let earlier: { snapshot: BaseSnapshot; height: number; hash: Uint8Array } | null = null;
         let isMade = false;
         await grownWith(given, source, async () => {
           const snapshot = snapshotForBase(source, false);
           if (snapshot.state === null) return snapshot[Symbol.dispose]();
-          await archive(source, place);
-          const base = await baseIn(source, place);
+          await archive(source, store);
+          const base = await baseIn(source, store);
           isMade = true;
           if (base !== null && base.takenParts > 0) {
             seen.add('taken over');
@@ -129,9 +129,9 @@ test(
           earlier = { snapshot, height, hash: indexBlockHash };
         });
         if (!isMade || earlier === null) return;
-        await archive(source, place);
+        await archive(source, store);
         const into = folder();
-        await restoredFrom(place, into);
+        await restoredFrom(store, into);
         expect(orderedRows(into)).toEqual(orderedRows(source));
         expect(wholeIndex(into)).toEqual(wholeIndex(source));
         seen.add('restored');
@@ -165,15 +165,15 @@ await archive(source, directoryFiles(original));
 const expected = { tables: wholeIndex(source), rows: orderedRows(source) };
 
 /** Returns a copy of the archive that a test can damage. */
-function copy(): { path: string; place: Place } {
+function copy(): { path: string; store: ObjectStore } {
   const path = folder();
   cpSync(original, path, { recursive: true });
-  return { path, place: directoryFiles(path) };
+  return { path, store: directoryFiles(path) };
 }
 
-async function restored(place: Place, options: Partial<ArchiveRestoreOptions> = {}): Promise<string> {
+async function restored(store: ObjectStore, options: Partial<ArchiveRestoreOptions> = {}): Promise<string> {
   const into = folder();
-  await restoredFrom(place, into, options);
+  await restoredFrom(store, into, options);
   expect(wholeIndex(into)).toEqual(expected.tables);
   expect(orderedRows(into)).toEqual(expected.rows);
   return into;
@@ -182,12 +182,12 @@ async function restored(place: Place, options: Partial<ArchiveRestoreOptions> = 
 describe('a restore', () => {
   test('begins with the base, and its journal has all entries', async () => {
     const seen: string[] = [];
-    const place = directoryFiles(original);
-    const read: Place['read'] = (name, bounds) => {
+    const store = directoryFiles(original);
+    const read: ObjectStore['read'] = (name, bounds) => {
       seen.push(name);
-      return place.read(name, bounds);
+      return store.read(name, bounds);
     };
-    const into = await restored({ ...place, read });
+    const into = await restored({ ...store, read });
     expect(new Set(seen).size).toBeGreaterThan(first.sentParts);
     expect(journalRows(into)).toEqual(rows);
   });
@@ -232,22 +232,22 @@ describe('a restore', () => {
   });
 
   test('is refused if a segment from before the base is missing', async () => {
-    const { path, place } = copy();
-    const [, second] = await place.list('segment-');
+    const { path, store } = copy();
+    const [, second] = await store.list('segment-');
     rmSync(join(path, second!));
-    expect(await refusal(restoredFrom(place, folder()))).toContain('lacks entries');
+    expect(await refusal(restoredFrom(store, folder()))).toContain('lacks entries');
   });
 
   test('that was stopped at any request continues with the same base', async () => {
-    const { place } = copy();
+    const { store } = copy();
     const into = folder();
     for (let most = 1; ; most += 7) {
       let reads = 0;
-      const stopping: Place = {
-        ...place,
+      const stopping: ObjectStore = {
+        ...store,
         async read(name, bounds) {
           if (++reads > most && !name.startsWith('archive')) throw new OperatorError('The place is away.', '');
-          return place.read(name, bounds);
+          return store.read(name, bounds);
         },
       };
       const isDone = await restoredFrom(stopping, into).then(
@@ -258,7 +258,7 @@ describe('a restore', () => {
         },
       );
       if (isDone) break;
-      if (most === 8) expect(await baseIn(source, place)).not.toBeNull();
+      if (most === 8) expect(await baseIn(source, store)).not.toBeNull();
     }
     expect(orderedRows(into)).toEqual(expected.rows);
     expect(openJournalReader(into).lastId()).toBe(rows.length);
@@ -266,52 +266,52 @@ describe('a restore', () => {
 });
 
 test('who reads entries lists no part of a base', async () => {
-  const place = directoryFiles(original);
+  const store = directoryFiles(original);
   const listed: string[] = [];
   const list = async (beginning: string): Promise<string[]> => {
-    const names = await place.list(beginning);
+    const names = await store.list(beginning);
     listed.push(...names);
     return names;
   };
-  await restoredFrom({ ...place, list }, folder(), { base: 'none' });
+  await restoredFrom({ ...store, list }, folder(), { base: 'none' });
   expect(listed.filter((name) => name.startsWith('segment-')).length).toBeGreaterThan(0);
   expect(listed.filter((name) => name.startsWith('part-'))).toEqual([]);
 });
 
 test('an interrupted base continues by its content, and sends nothing twice', async () => {
   const path = folder();
-  const place = directoryFiles(path);
-  await archive(source, place);
+  const store = directoryFiles(path);
+  await archive(source, store);
   let creates = 0;
   const created: string[] = [];
   for (let most = 5; ; most += 20) {
     creates = 0;
-    const stopping: Place = {
-      ...place,
+    const stopping: ObjectStore = {
+      ...store,
       async create(name, bytes) {
         if (++creates > most) throw new OperatorError('The place is full.', '');
         created.push(name);
-        return place.create(name, bytes);
+        return store.create(name, bytes);
       },
     };
     const base = await baseIn(source, stopping).catch((error: OperatorError) => error.message);
     if (base !== 'The place is full.') break;
-    expect(await basesOf(place)).toEqual([]);
+    expect(await basesOf(store)).toEqual([]);
   }
   expect(new Set(created).size).toBe(created.length);
-  expect(await baseIn(source, place)).toBeNull();
-  await restored(place);
+  expect(await baseIn(source, store)).toBeNull();
+  await restored(store);
 });
 
 test('a base waits until the archive has its entry', async () => {
-  const { path, place } = copy();
+  const { path, store } = copy();
   const asked: string[] = [];
-  const late: Place = {
-    ...place,
+  const late: ObjectStore = {
+    ...store,
     async list(beginning) {
       asked.push(beginning);
-      if (asked.filter((one) => one === SEGMENTS).length > 2) await archive(source, place);
-      return place.list(beginning);
+      if (asked.filter((one) => one === SEGMENTS).length > 2) await archive(source, store);
+      return store.list(beginning);
     },
   };
   for (const name of readdirSync(path)) if (name.startsWith('open-')) rmSync(join(path, name));
@@ -321,10 +321,10 @@ test('a base waits until the archive has its entry', async () => {
   expect(await baseIn(early, directoryFiles(folder()), { signal: ending })).toBeNull();
 });
 
-async function faults(place: Place): Promise<string[]> {
+async function faults(store: ObjectStore): Promise<string[]> {
   const found: string[] = [];
   let count = 0;
-  for await (const { fault } of verifiedBases(place)) {
+  for await (const { fault } of verifiedBases(store)) {
     count += 1;
     if (fault !== null) found.push(fault);
   }
@@ -335,31 +335,31 @@ async function faults(place: Place): Promise<string[]> {
 describe('refused by name:', () => {
   /** Restores a copy of the archive after changing its manifest. */
   async function changed(change: (manifest: BaseManifest) => void): Promise<string> {
-    const { path, place } = copy();
+    const { path, store } = copy();
     const manifest = structuredClone(first.manifest);
     change(manifest);
     writeFileSync(join(path, first.name), await packedManifest(manifest));
-    return refusal(restoredFrom(place, folder()));
+    return refusal(restoredFrom(store, folder()));
   }
   const parts = first.manifest.tables.flatMap((table) => table.parts.map(({ sha256 }) => partName(sha256)));
 
   test('a part that is missing', async () => {
-    const { path, place } = copy();
-    expect(await faults(place)).toEqual([]);
+    const { path, store } = copy();
+    expect(await faults(store)).toEqual([]);
     rmSync(join(path, parts[4]!));
-    expect(await faults(place)).toEqual([`${parts[4]}, a part of a base, is missing`]);
-    expect(await refusal(restoredFrom(place, folder()))).toContain(`${parts[4]}, a part of a base, is missing`);
-    await restored(place, { base: 'none' });
+    expect(await faults(store)).toEqual([`${parts[4]}, a part of a base, is missing`]);
+    expect(await refusal(restoredFrom(store, folder()))).toContain(`${parts[4]}, a part of a base, is missing`);
+    await restored(store, { base: 'none' });
   });
 
   test('a part that is damaged, or another', async () => {
-    const { path, place } = copy();
+    const { path, store } = copy();
     const bytes = readFileSync(join(path, parts[5]!));
     bytes[bytes.length - 3]! ^= 1;
     writeFileSync(join(path, parts[5]!), bytes);
-    expect(await refusal(restoredFrom(place, folder()))).toContain(`${parts[5]} is a damaged part of a base: `);
+    expect(await refusal(restoredFrom(store, folder()))).toContain(`${parts[5]} is a damaged part of a base: `);
     renameSync(join(path, parts[6]!), join(path, parts[5]!));
-    expect(await refusal(restoredFrom(place, folder()))).toMatch(
+    expect(await refusal(restoredFrom(store, folder()))).toMatch(
       new RegExp(
         `${parts[5]} is a damaged part of a base: (its hash is wrong|it is too large)|${parts[5]} has \\d+ bytes`,
       ),
@@ -367,10 +367,10 @@ describe('refused by name:', () => {
   });
 
   test('a manifest that is damaged, of a newer format, or of another entry', async () => {
-    const { path, place } = copy();
+    const { path, store } = copy();
     writeFileSync(join(path, first.name), 'nothing');
-    expect(await refusal(restoredFrom(place, folder()))).toContain(`${first.name} is a damaged part of a base`);
-    await restored(place, { base: 'none' });
+    expect(await refusal(restoredFrom(store, folder()))).toContain(`${first.name} is a damaged part of a base`);
+    await restored(store, { base: 'none' });
     expect(await changed((manifest) => Object.assign(manifest, { format: 2 }))).toContain('has format 2');
     expect(await changed((manifest) => Object.assign(manifest, { position: 3 }))).toContain(
       'it is the base of entry 3',
@@ -378,14 +378,14 @@ describe('refused by name:', () => {
   });
 
   test('a base of another log', async () => {
-    const { path, place } = copy();
+    const { path, store } = copy();
     const other = structuredClone(first.manifest);
     other.chain = 'ab'.repeat(32);
     const name = first.name.replace(first.manifest.chain, other.chain);
     writeFileSync(join(path, name), await packedManifest(other));
     rmSync(join(path, first.name));
-    expect(await refusal(restoredFrom(place, folder()))).toContain(`${name} belongs to another log: entry`);
-    expect(await faults(place)).toEqual([
+    expect(await refusal(restoredFrom(store, folder()))).toContain(`${name} belongs to another log: entry`);
+    expect(await faults(store)).toEqual([
       `${name} belongs to another log: entry ${other.position} of its segments has another chain value`,
     ]);
   });
@@ -402,7 +402,7 @@ describe('refused by name:', () => {
 
   test('rows that no index has', async () => {
     async function withRows(name: string, lines: string[]): Promise<string> {
-      const { path, place } = copy();
+      const { path, store } = copy();
       const content = Buffer.from(`${lines.join('\n')}\n`);
       const sha256 = hashOfPart(content);
       writeFileSync(join(path, partName(sha256)), await packedPart(content));
@@ -410,7 +410,7 @@ describe('refused by name:', () => {
       const table = manifest.tables.find((one) => one.name === name)!;
       table.parts = [{ sha256, bytes: content.length, rows: lines.length }];
       writeFileSync(join(path, first.name), await packedManifest(manifest));
-      const message = await refusal(restoredFrom(place, folder()));
+      const message = await refusal(restoredFrom(store, folder()));
       return message.replace(/^The archive at \S+ is damaged: /, '').replace(partName(sha256), 'PART');
     }
     const no = 'PART is a damaged part of a base: ';
@@ -443,14 +443,14 @@ describe('refused by name:', () => {
 });
 
 test('a base of another schema, or made with another setting, is skipped with a message', async () => {
-  const { path, place } = copy();
+  const { path, store } = copy();
   const said: string[] = [];
   const manifest = { ...structuredClone(first.manifest), schema: 99 };
   writeFileSync(join(path, first.name), await packedManifest(manifest));
   const options = { skipped: (name: string, why: string) => said.push(`${name}: ${why}`) };
-  expect(journalRows(await restored(place, options))).toEqual(rows);
+  expect(journalRows(await restored(store, options))).toEqual(rows);
   writeFileSync(join(path, first.name), await packedManifest({ ...first.manifest, chain_id: 1 }));
-  await restored(place, options);
+  await restored(store, options);
   expect(said[0]).toMatch(new RegExp(`^${first.name}: its schema is 99, and this program's \\d+$`));
   expect(said[1]).toBe(`${first.name}: it belongs to another chain than the archive`);
 });
@@ -577,12 +577,12 @@ test('a growing table sends few parts again, and a long one has few parts', () =
 });
 
 test('a part is read back completely', async () => {
-  const place = directoryFiles(original);
-  const [named] = await basesOf(place);
-  const manifest = (await baseAt(place, named!))!;
+  const store = directoryFiles(original);
+  const [named] = await basesOf(store);
+  const manifest = (await baseAt(store, named!))!;
   for (const { name, parts } of manifest.tables) {
     let count = 0;
-    for (const part of parts) count += (await rowsOfPart(place, part)).length;
+    for (const part of parts) count += (await rowsOfPart(store, part)).length;
     expect({ name, count }).toEqual({ name, count: wholeIndex(early)[name]!.length });
   }
   expect(existsSync(join(original, first.name))).toBe(true);

@@ -12,7 +12,7 @@ import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
-import type { Place } from '../../src/storage/object-store.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { dataStateOf } from '../../src/store/files/data-state.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { copyData } from '../support/data/copy.ts';
@@ -31,18 +31,18 @@ const kept = (directory: DataDirectory): string => {
   return directory.path;
 };
 const folder = (): string => join(kept(dataDirectory()), 'new');
-const chance = { uuid: () => crypto.randomUUID() };
+const random = { uuid: () => crypto.randomUUID() };
 const HALF = 20;
-const half = kept(ingestOf(events.slice(0, HALF), { chance }));
+const half = kept(ingestOf(events.slice(0, HALF), { random }));
 const last = entryOf(HALF);
 const identityOf = (directory: string): string => dataStateOf(directory).identity ?? '';
 
 let path = '';
-let place: Place;
+let store: ObjectStore;
 beforeEach(async () => {
   path = folder();
-  place = directoryFiles(path);
-  await archive(half, place);
+  store = directoryFiles(path);
+  await archive(half, store);
 });
 
 /** All objects with their bytes. */
@@ -57,7 +57,7 @@ function goOn(directory: string, later = events.slice(HALF, HALF + 6)): void {
   open.ingest.commit();
 }
 
-async function faults(of: Place): Promise<string[]> {
+async function faults(of: ObjectStore): Promise<string[]> {
   const found: string[] = [];
   for await (const { fault } of verifiedArchive(of)) if (fault !== null) found.push(fault);
   return found;
@@ -69,7 +69,7 @@ async function expectRefused(
   message = /belongs to the log [0-9a-f]{32}, but this server has the log/,
 ) {
   const before = objects();
-  using archiver = archiverOf(directory, place);
+  using archiver = archiverOf(directory, store);
   const error: unknown = await archiver.round().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(OperatorError);
   const { message: problem, remedy } = error as OperatorError;
@@ -81,20 +81,20 @@ async function expectRefused(
 test('a restore to the end keeps the identity in archive.json and can continue the archive', async () => {
   expect(namedIdentity()).toBe(identityOf(half));
   const into = folder();
-  await restoredFrom(place, into);
+  await restoredFrom(store, into);
   expect(identityOf(into)).toBe(identityOf(half));
   goOn(into);
-  await archive(into, place, 'two');
-  expect(await faults(place)).toEqual([]);
+  await archive(into, store, 'two');
+  expect(await faults(store)).toEqual([]);
   const again = folder();
-  await restoredFrom(place, again);
+  await restoredFrom(store, again);
   expect(everything(again)).toEqual(everything(into));
 });
 
 test("data restored with --until writes nothing to the original archive, even at the archive's last entry", async () => {
   for (const entry of [entryOf(1), last - 1, last]) {
     const into = folder();
-    expect(await restoredFrom(place, into, { until: { entry } })).toBe(entry + 1);
+    expect(await restoredFrom(store, into, { until: { entry } })).toBe(entry + 1);
     expect(identityOf(into)).not.toBe(identityOf(half));
     await expectRefused(into);
     goOn(into, events.slice(entry - entryOf(0), entry + 5));
@@ -104,7 +104,7 @@ test("data restored with --until writes nothing to the original archive, even at
 
 test('data restored to an earlier point can be archived elsewhere, and restored from there with its identity', async () => {
   const into = folder();
-  await restoredFrom(place, into, { until: { entry: last - 3 } });
+  await restoredFrom(store, into, { until: { entry: last - 3 } });
   goOn(into, events.slice(HALF - 3, HALF + 8));
   const other = folder();
   await archive(into, directoryFiles(other));
@@ -127,7 +127,7 @@ test('data restored to an earlier point can be archived elsewhere, and restored 
 
 test('two restores to the same point have different identities', async () => {
   const [one, two] = [folder(), folder()];
-  for (const into of [one, two]) await restoredFrom(place, into, { until: { entry: last - 2 } });
+  for (const into of [one, two]) await restoredFrom(store, into, { until: { entry: last - 2 } });
   expect(identityOf(one)).not.toBe(identityOf(two));
   const shared = folder();
   await archive(one, directoryFiles(shared));
@@ -137,43 +137,43 @@ test('two restores to the same point have different identities', async () => {
 
 test('an archive replaced by another history rejects the original server', async () => {
   const into = folder();
-  await restoredFrom(place, into, { until: { entry: last } });
+  await restoredFrom(store, into, { until: { entry: last } });
   rmSync(path, { recursive: true });
-  await archive(into, place);
+  await archive(into, store);
   await expectRefused(half);
 });
 
 test('a restarted writer rejects a location that another journal now uses', async () => {
-  using archiver = archiverOf(half, place);
+  using archiver = archiverOf(half, store);
   await archiver.round();
   const other = folder();
-  await restoredFrom(place, other, { until: { entry: last } });
+  await restoredFrom(store, other, { until: { entry: last } });
   rmSync(path, { recursive: true });
-  await archive(other, place);
+  await archive(other, store);
   const before = objects();
   goOn(half, []);
-  using restarted = archiverOf(half, place);
+  using restarted = archiverOf(half, store);
   expect(await refusal(restarted.round())).toContain('belongs to the log');
   expect(objects()).toEqual(before);
 });
 
 test("an archive without archive.json can't be written or restored", async () => {
   const into = folder();
-  await restoredFrom(place, into, { until: { entry: last } });
+  await restoredFrom(store, into, { until: { entry: last } });
   const named = readFileSync(join(path, IDENTITY));
   rmSync(join(path, IDENTITY));
   for (const directory of [into, half]) await expectRefused(directory, /has entries, but no archive\.json/);
-  expect(await refusal(restoredFrom(place, folder()))).toContain('No archive found at');
+  expect(await refusal(restoredFrom(store, folder()))).toContain('No archive found at');
   writeFileSync(join(path, IDENTITY), named);
-  await archive(half, place);
+  await archive(half, store);
 });
 
 test('verify and restore report an archive.json of another journal', async () => {
   const other = JSON.parse(readFileSync(join(path, IDENTITY), 'utf8'));
   writeFileSync(join(path, IDENTITY), JSON.stringify({ ...other, identity: 'ab'.repeat(16) }));
   const said = `archive.json names the log ${'ab'.repeat(16)}, but the entries belong to the log ${identityOf(half)}`;
-  expect(await faults(place)).toEqual([said]);
-  expect(await refusal(restoredFrom(place, folder()))).toContain(said);
+  expect(await faults(store)).toEqual([said]);
+  expect(await refusal(restoredFrom(store, folder()))).toContain(said);
 });
 
 test('a restore that is killed at any moment has one new identity when it is complete', async () => {
@@ -185,12 +185,12 @@ test('a restore that is killed at any moment has one new identity when it is com
     cpSync(killed, copy, { recursive: true });
     copies.push(copy);
   };
-  await restoredFrom(place, killed, { until, clock: { ...systemClock, turn } });
+  await restoredFrom(store, killed, { until, clock: { ...systemClock, turn } });
   expect(copies.length).toBeGreaterThan(3);
   for (const copy of copies) {
     rmSync(join(copy, 'writer.lock'), { force: true });
     const marked = JSON.parse(readFileSync(join(copy, 'restore', 'manifest.json'), 'utf8')).identity;
-    expect(await restoredFrom(place, copy, { until })).toBe(until.entry + 1);
+    expect(await restoredFrom(store, copy, { until })).toBe(until.entry + 1);
     expect(identityOf(copy)).toBe(marked);
     expect(identityOf(copy)).toBe(identityOf(killed));
     expect(existsSync(join(copy, 'restore'))).toBe(false);
@@ -222,10 +222,10 @@ test('an older copy of the data has the same identity, and the archive rejects i
   const copy = folder();
   copyData(half, copy);
   const newer = folder();
-  await restoredFrom(place, newer);
+  await restoredFrom(store, newer);
   goOn(newer);
-  await archive(newer, place);
+  await archive(newer, store);
   await expectRefused(copy, /doesn't match this log: \S+ ends with entry \d+, and the log with entry \d+/);
   goOn(copy, events.slice(HALF + 1, HALF + 2));
-  expect(await refusal(archive(copy, place))).toContain("doesn't match this log");
+  expect(await refusal(archive(copy, store))).toContain("doesn't match this log");
 });

@@ -80,13 +80,13 @@ async function restored(
   location: string,
   { trust = { archivePublicKey: KEY }, into = folder(), lacked = [] }: Given = {},
 ) {
-  const place = await openArchive({
+  const store = await openArchive({
     ...{ location, directory: into },
     trust: { archivePublicKey: null, archiveUnsigned: false, ...trust },
     clock: impatientClock,
     lacks: (_, entry) => lacked.push(entry),
   });
-  return restoredFrom(place, into);
+  return restoredFrom(store, into);
 }
 
 /** Returns the error that work fails with, and requires its class. */
@@ -256,15 +256,15 @@ describe('a mirror that is older:', () => {
 
   test('a head that goes back while it is read', async () => {
     const { path } = mirror();
-    const place = signedArchive({
+    const store = signedArchive({
       ...{ source: directoryFiles(path), key: KEY, seen: null },
       ...{ saw: () => {}, lacks: () => {} },
     });
-    await place.list('');
+    await store.list('');
     const half = folder();
     await archive(await kept(0.5), directoryFiles(half), 'one', { signer });
     cpSync(join(half, HEAD), join(path, HEAD));
-    await failure(place.list(''), PassingError);
+    await failure(store.list(''), PassingError);
   });
 
   test('objects of any two moments make an earlier state, and missing ones are named', async () => {

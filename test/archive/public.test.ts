@@ -14,7 +14,7 @@ import { signedArchive } from '../../src/archive/signed.ts';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
-import { hashOfPart, type Place } from '../../src/storage/object-store.ts';
+import { hashOfPart, type ObjectStore } from '../../src/storage/object-store.ts';
 import { COMMAND_PATH, isPrivateCommand, LOG_IDENTITY, publicEntry } from '../../src/store/ingest/commands.ts';
 import { type Entry, withheld } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
@@ -37,14 +37,14 @@ afterAll(() => {
 
 let source: string;
 let path: string;
-let place: Place;
+let store: ObjectStore;
 beforeAll(async () => {
   const directory = await logWithCommands(events);
   made.push(directory);
   source = directory.path;
   path = folder();
-  place = directoryFiles(path);
-  await archive(source, place, 'one', { signer });
+  store = directoryFiles(path);
+  await archive(source, store, 'one', { signer });
 });
 
 /** The objects' contents: zstd is decompressed, and payloads are decoded from base64. */
@@ -78,9 +78,9 @@ test('a public archive has no byte of a private command, and proves every entry'
     const { uuid, type } = JSON.parse(text);
     expect(published.includes(uuid)).toBe(type === LOG_IDENTITY);
   }
-  for await (const { fault } of verifiedArchive(place)) expect(fault).toBeNull();
+  for await (const { fault } of verifiedArchive(store)) expect(fault).toBeNull();
   const into = folder();
-  await restoredFrom(place, into);
+  await restoredFrom(store, into);
   expect(journalRows(into)).toEqual(
     rows.map((row) =>
       row.path === COMMAND_PATH && isPrivateCommand(row.text) ? { ...row, ...pathAndText(row) } : row,
@@ -119,7 +119,7 @@ test('a journal that has commands and one that withholds them make the same obje
 
 test('the head names all that there is, and is signed for its type', async () => {
   const rows = journalRows(source);
-  const head = await headIn(place, signer.publicKey);
+  const head = await headIn(store, signer.publicKey);
   const names = readdirSync(path).sort();
   expect(head).toEqual({
     format: 1,
@@ -139,7 +139,7 @@ test('the head is written last, and only if something is new', async () => {
   const at = folder();
   const written: string[] = [];
   const under = directoryFiles(at);
-  const noted: Place = {
+  const noted: ObjectStore = {
     ...under,
     create: (name, bytes) => {
       written.push(name);
@@ -168,7 +168,7 @@ test('a private archive has no head', async () => {
 
 test('a private writer and a public archive refuse each other', async () => {
   const before = objects(path);
-  expect(await refusal(archive(source, place))).toBe(
+  expect(await refusal(archive(source, store))).toBe(
     `The archive at ${path} is public, and --archive-public is not given.`,
   );
   expect(objects(path)).toEqual(before);

@@ -19,7 +19,7 @@ import { openName, packedSegment, rangeOfName, readSegment, segmentContent } fro
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
-import type { Place } from '../../src/storage/object-store.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
@@ -73,12 +73,12 @@ const stateUntil = (entry: number): ReturnType<typeof everything> => {
 };
 
 /** Returns a copy of the archive that a test can damage. */
-function copy(): { path: string; place: Place; segments: string[] } {
+function copy(): { path: string; store: ObjectStore; segments: string[] } {
   const path = folder();
   cpSync(original, path, { recursive: true });
   return {
     path,
-    place: directoryFiles(path),
+    store: directoryFiles(path),
     segments: readdirSync(path)
       .filter((name) => name.startsWith('segment-'))
       .sort(),
@@ -98,7 +98,7 @@ test('a restore equals the state at the last entry, table by table', async () =>
 });
 
 test('a restored server continues the archive with its own open part', async () => {
-  const { path, place } = copy();
+  const { path, store } = copy();
   const into = folder();
   await archive(kept(ingestOf(events.slice(0, 30))), directoryFiles(path.replace(/new$/, 'short')));
   const short = directoryFiles(path.replace(/new$/, 'short'));
@@ -109,17 +109,17 @@ test('a restored server continues the archive with its own open part', async () 
     open.ingest.commit();
   }
   await archive(into, short, 'two');
-  expect(await short.list('segment-')).toEqual(await place.list('segment-'));
+  expect(await short.list('segment-')).toEqual(await store.list('segment-'));
   expect(await short.list('open-')).toEqual([openName('two', null)]);
 });
 
 describe('a restore to an earlier end stops at', () => {
-  const place = directoryFiles(original);
+  const store = directoryFiles(original);
 
   test('an entry anywhere in a segment', async () => {
     for (const entry of [entryOf(1), 20, rows.length]) {
       const into = folder();
-      expect(await restoredFrom(place, into, { until: { entry } })).toBe(entry + 1);
+      expect(await restoredFrom(store, into, { until: { entry } })).toBe(entry + 1);
       expect(restoredUntil(into)).toEqual({ at: entry, state: stateUntil(entry) });
     }
   });
@@ -127,14 +127,14 @@ describe('a restore to an earlier end stops at', () => {
   test("the archive's last entry if the end is beyond it, and still changes the identity", async () => {
     for (const until of [{ height: 1_000 }, { time: 2 ** 52 }]) {
       const into = folder();
-      expect(await restoredFrom(place, into, { until })).toBe(rows.length + 1);
+      expect(await restoredFrom(store, into, { until })).toBe(rows.length + 1);
       expect(restoredUntil(into)).toEqual({ at: rows.length, state: stateUntil(rows.length) });
     }
   });
 
   test('the last entry before a higher block', async () => {
     const into = folder();
-    await restoredFrom(place, into, { until: { height: 7 } });
+    await restoredFrom(store, into, { until: { height: 7 } });
     const { at, state } = restoredUntil(into);
     const next = rows[at]!;
     expect([next.path, JSON.parse(next.text).block_height]).toEqual(['/new_block', 8]);
@@ -144,14 +144,14 @@ describe('a restore to an earlier end stops at', () => {
   test('the last entry received by a given time', async () => {
     const into = folder();
     const time = rows[24]!.receivedAt;
-    await restoredFrom(place, into, { until: { time } });
+    await restoredFrom(store, into, { until: { time } });
     const { at } = restoredUntil(into);
     expect(rows[at - 1]!.receivedAt).toBe(time);
     expect(rows[at]!.receivedAt).toBeGreaterThan(time);
   });
 
   test('an entry before a damaged or missing segment', async () => {
-    const { path, place: spoiled, segments } = copy();
+    const { path, store: spoiled, segments } = copy();
     const entry = rangeOfName(segments[2]!)!.last;
     rmSync(join(path, segments[3]!));
     writeFileSync(join(path, OPEN), 'nothing');
@@ -162,7 +162,7 @@ describe('a restore to an earlier end stops at', () => {
 
   test('no entry that the archive lacks, and creates nothing', async () => {
     const into = folder();
-    expect(await refusal(restoredFrom(place, into, { until: { entry: rows.length + 1 } }))).toContain(
+    expect(await refusal(restoredFrom(store, into, { until: { entry: rows.length + 1 } }))).toContain(
       `ends with entry ${rows.length}, before entry ${rows.length + 1}`,
     );
     expect(existsSync(join(into, 'restore'))).toBe(false);
@@ -171,23 +171,23 @@ describe('a restore to an earlier end stops at', () => {
 
 test('a restore that stopped anywhere continues', async () => {
   const into = folder();
-  const place = directoryFiles(original);
+  const store = directoryFiles(original);
   let reads = 0;
-  const names = await place.list('segment-');
+  const names = await store.list('segment-');
   for (let most = 1; most <= names.length; most += 2) {
     reads = 0;
-    const stopping: Place = {
-      ...place,
+    const stopping: ObjectStore = {
+      ...store,
       async read(name, bounds) {
         if (name.startsWith('segment-') && ++reads > most) throw new OperatorError('The place is away.', '');
-        return place.read(name, bounds);
+        return store.read(name, bounds);
       },
     };
     await restoredFrom(stopping, into).catch((error: unknown) => expect(error).toBeInstanceOf(OperatorError));
     if (!existsSync(join(into, 'restore'))) break;
     expect(() => openAt(into)).toThrow('an unfinished restore');
   }
-  await restoredFrom(place, into).catch((error: OperatorError) =>
+  await restoredFrom(store, into).catch((error: OperatorError) =>
     expect(error.message).toContain('holds data already'),
   );
   expect(everything(into)).toEqual(everything(source));
@@ -195,33 +195,33 @@ test('a restore that stopped anywhere continues', async () => {
 
 test('a restore that loses its lock installs nothing, and the next restore finishes it', async () => {
   const into = folder();
-  const place = directoryFiles(original);
+  const store = directoryFiles(original);
   const making = () => rmSync(join(into, 'writer.lock'), { force: true });
-  expect(await refusal(restoredFrom(place, into, { making }))).toContain('writer.lock was removed or replaced');
+  expect(await refusal(restoredFrom(store, into, { making }))).toContain('writer.lock was removed or replaced');
   expect(existsSync(journalPath(into))).toBe(false);
-  await restoredFrom(place, into);
+  await restoredFrom(store, into);
   expect(everything(into)).toEqual(everything(source));
 });
 
 test('an unfinished restore rejects another end or another archive', async () => {
-  const { path, place, segments } = copy();
+  const { path, store, segments } = copy();
   rmSync(join(path, segments[2]!));
   const into = folder();
-  await refusal(restoredFrom(place, into));
-  expect(await refusal(restoredFrom(place, into, { until: { entry: 3 } }))).toContain('an unfinished restore');
+  await refusal(restoredFrom(store, into));
+  expect(await refusal(restoredFrom(store, into, { until: { entry: 3 } }))).toContain('an unfinished restore');
   const foreign = folder();
-  await archive(kept(ingestOf(events, { chance: OTHER_IDENTITY })), directoryFiles(foreign));
+  await archive(kept(ingestOf(events, { random: OTHER_IDENTITY })), directoryFiles(foreign));
   expect(await refusal(restoredFrom(directoryFiles(foreign), into))).toContain('an unfinished restore');
 });
 
 test('a restore rejects a missing archive, another chain and a newer format', async () => {
-  const { path, place } = copy();
+  const { path, store } = copy();
   expect(await refusal(restoredFrom(directoryFiles(folder()), folder()))).toContain('No archive found at');
-  expect(await refusal(restoredFrom(place, folder(), { chainId: 1 }))).toBe(
+  expect(await refusal(restoredFrom(store, folder(), { chainId: 1 }))).toBe(
     `The archive at ${path} belongs to testnet (chain 0x80000000), but --network is chain 0x00000001.`,
   );
   writeFileSync(join(path, IDENTITY), '{"format":2}');
-  expect(await refusal(restoredFrom(place, folder()))).toContain('has format 2');
+  expect(await refusal(restoredFrom(store, folder()))).toContain('has format 2');
 });
 
 test('a restore rejects an archive without entries', async () => {
@@ -237,63 +237,63 @@ test('a restore rejects a directory that contains data', async () => {
 
 describe('restore and verify report the same damage if', () => {
   /** Requires that verify reports the same fault as restore. @returns the fault */
-  async function said(place: Place): Promise<string> {
+  async function said(store: ObjectStore): Promise<string> {
     const into = folder();
-    const message = await refusal(restoredFrom(place, into));
+    const message = await refusal(restoredFrom(store, into));
     const faults: (string | null)[] = [];
-    for await (const { fault } of verifiedArchive(place)) faults.push(fault);
+    for await (const { fault } of verifiedArchive(store)) faults.push(fault);
     const fault = message.replace(/^The archive at \S+ is damaged: |\.$/g, '');
     expect(faults).toContain(fault);
     return fault;
   }
 
   test('a segment is missing', async () => {
-    const { path, place, segments } = copy();
+    const { path, store, segments } = copy();
     rmSync(join(path, segments[3]!));
-    expect(await said(place)).toMatch(new RegExp(`^it lacks entries \\d+ to \\d+, which come before ${segments[4]}$`));
+    expect(await said(store)).toMatch(new RegExp(`^it lacks entries \\d+ to \\d+, which come before ${segments[4]}$`));
   });
 
   test('the first segment is missing', async () => {
-    const { path, place, segments } = copy();
+    const { path, store, segments } = copy();
     rmSync(join(path, segments[0]!));
-    expect(await said(place)).toMatch(/^it lacks entries 1 to \d+, which come before /);
+    expect(await said(store)).toMatch(/^it lacks entries 1 to \d+, which come before /);
   });
 
   test('the last segment is missing', async () => {
-    const { path, place, segments } = copy();
+    const { path, store, segments } = copy();
     rmSync(join(path, segments.at(-1)!));
-    expect(await said(place)).toMatch(
+    expect(await said(store)).toMatch(
       /^open-one.zst begins with entry \d+, and the sealed segments end with entry \d+$/,
     );
   });
 
   test('a segment is truncated', async () => {
-    const { path, place, segments } = copy();
+    const { path, store, segments } = copy();
     truncateSync(join(path, segments[2]!), 200);
-    expect(await said(place)).toStartWith(`${segments[2]} is a damaged segment: `);
+    expect(await said(store)).toStartWith(`${segments[2]} is a damaged segment: `);
   });
 
   test('a bit of a segment is flipped', async () => {
-    const { path, place, segments } = copy();
+    const { path, store, segments } = copy();
     const bytes = readFileSync(join(path, segments[1]!));
     bytes[bytes.length >> 1]! ^= 1;
     writeFileSync(join(path, segments[1]!), bytes);
-    expect(await said(place)).toStartWith(`${segments[1]} is a damaged segment: `);
+    expect(await said(store)).toStartWith(`${segments[1]} is a damaged segment: `);
   });
 
   test('two segments are swapped', async () => {
-    const { path, place, segments } = copy();
+    const { path, store, segments } = copy();
     const at = (index: number) => join(path, segments[index]!);
     renameSync(at(1), join(path, 'aside'));
     renameSync(at(2), at(1));
     renameSync(join(path, 'aside'), at(2));
-    expect(await said(place)).toMatch(
+    expect(await said(store)).toMatch(
       new RegExp(`^${segments[1]} is a damaged segment: .* which doesn't match its name$`),
     );
   });
 
   test('a segment belongs to another journal', async () => {
-    const { path, place, segments } = copy();
+    const { path, store, segments } = copy();
     const foreign = folder();
     await archive(
       kept(ingestOf(events.map((event) => ({ ...event, receivedAt: event.receivedAt + 1 })))),
@@ -304,20 +304,20 @@ describe('restore and verify report the same damage if', () => {
       .find((name) => name.startsWith(segments[2]!.slice(0, 21)))!;
     cpSync(join(foreign, other), join(path, other));
     rmSync(join(path, segments[2]!));
-    expect(await said(place)).toMatch(
+    expect(await said(store)).toMatch(
       new RegExp(`^${other} belongs to another log: it doesn't follow the chain value of entry \\d+$`),
     );
     cpSync(join(original, segments[2]!), join(path, segments[2]!));
-    expect(await said(place)).toMatch(
+    expect(await said(store)).toMatch(
       / begins with entry \d+, and another segment has the entries up to \d+$|belongs to another log/,
     );
   });
 
   test('the open part is damaged or belongs to another journal', async () => {
-    const { path, place } = copy();
+    const { path, store } = copy();
     const bytes = readFileSync(join(path, OPEN));
     truncateSync(join(path, OPEN), 50);
-    expect(await said(place)).toStartWith(`${OPEN} is a damaged segment: `);
+    expect(await said(store)).toStartWith(`${OPEN} is a damaged segment: `);
     const { entries } = await readSegment(bytes, null);
     const before = new Uint8Array(32).fill(7);
     let chain: Uint8Array = before;
@@ -326,36 +326,36 @@ describe('restore and verify report the same damage if', () => {
       return { ...entry, chain };
     });
     writeFileSync(join(path, OPEN), await packedSegment(segmentContent(before, forged)));
-    expect(await said(place)).toMatch(
+    expect(await said(store)).toMatch(
       /^open-one.zst belongs to another log: it doesn't follow the chain value of entry \d+$/,
     );
   });
 
   test('two open parts belong to different journals', async () => {
-    const { path, place } = copy();
+    const { path, store } = copy();
     const part = await readSegment(readFileSync(join(path, OPEN)), null);
     const first = { ...part.entries[0]!, receivedAt: 1 };
     const chain = nextChain(part.before, first);
     writeFileSync(join(path, 'open-two.zst'), await packedSegment(segmentContent(part.before, [{ ...first, chain }])));
-    expect(await said(place)).toBe(`open-two.zst and ${OPEN} belong to two logs: they differ at entry ${first.id}`);
+    expect(await said(store)).toBe(`open-two.zst and ${OPEN} belong to two logs: they differ at entry ${first.id}`);
   });
 });
 
 test("a restore uses the open part with the most entries, and ignores an earlier writer's", async () => {
-  const { path, place } = copy();
+  const { path, store } = copy();
   const part = await readSegment(readFileSync(join(path, OPEN)), null);
   writeFileSync(
     join(path, 'open-late-3.zst'),
     await packedSegment(segmentContent(part.before, part.entries.slice(0, 1))),
   );
-  const first = await readSegment(readFileSync(join(path, (await place.list('segment-'))[0]!)), null);
+  const first = await readSegment(readFileSync(join(path, (await store.list('segment-'))[0]!)), null);
   writeFileSync(
     join(path, 'open-early-1.zst'),
     await packedSegment(segmentContent(first.before, first.entries.slice(0, 2))),
   );
   const into = folder();
-  expect(await restoredFrom(place, into)).toBe(rows.length);
-  using archiver = archiverOf(into, place);
+  expect(await restoredFrom(store, into)).toBe(rows.length);
+  using archiver = archiverOf(into, store);
   await archiver.round('four', { epoch: 4 });
-  expect(await place.list('open-')).toEqual(['open-early-1.zst', 'open-four-4.zst', 'open-late-3.zst', OPEN]);
+  expect(await store.list('open-')).toEqual(['open-early-1.zst', 'open-four-4.zst', 'open-late-3.zst', OPEN]);
 });

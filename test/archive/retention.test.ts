@@ -9,7 +9,7 @@ import type { MadeBase } from '../../src/archive/base-writer.ts';
 import { type Retained, retain } from '../../src/archive/retention.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
-import type { Place } from '../../src/storage/object-store.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -38,106 +38,106 @@ const [third, half, whole] = [1, 2, 3].map((part) => kept(ingestOf(events.slice(
 ];
 
 /** Archives a directory and makes a snapshot of it, dated this number of days ago. */
-async function baseAgo(directory: string, place: Place, days: number): Promise<MadeBase> {
-  await archive(directory, place);
-  const base = await baseIn(directory, place, { clock: { ...impatientClock, now: () => NOW - days * DAY } });
+async function baseAgo(directory: string, store: ObjectStore, days: number): Promise<MadeBase> {
+  await archive(directory, store);
+  const base = await baseIn(directory, store, { clock: { ...impatientClock, now: () => NOW - days * DAY } });
   if (base === null) throw new Error('there was a base');
   return base;
 }
 
 const signal = new AbortController().signal;
-const kept30 = (place: Place): Promise<Retained | null> => retain({ place, keepDays: 30, now: NOW, signal });
-const names = async (place: Place): Promise<string[]> => (await basesOf(place)).map(({ name }) => name);
+const kept30 = (store: ObjectStore): Promise<Retained | null> => retain({ store, keepDays: 30, now: NOW, signal });
+const names = async (store: ObjectStore): Promise<string[]> => (await basesOf(store)).map(({ name }) => name);
 
-async function faults(place: Place): Promise<(string | null)[]> {
+async function faults(store: ObjectStore): Promise<(string | null)[]> {
   const found: (string | null)[] = [];
-  for await (const { fault } of verifiedArchive(place)) found.push(fault);
-  for await (const { fault } of verifiedBases(place)) found.push(fault);
+  for await (const { fault } of verifiedArchive(store)) found.push(fault);
+  for await (const { fault } of verifiedBases(store)) found.push(fault);
   return found.filter((fault) => fault !== null);
 }
 
-async function requireRestorable(place: Place, options = {}): Promise<string> {
+async function requireRestorable(store: ObjectStore, options = {}): Promise<string> {
   const into = folder();
-  await restoredFrom(place, into, options);
+  await restoredFrom(store, into, options);
   expect(wholeIndex(into)).toEqual(wholeIndex(whole));
   return into;
 }
 
 test('old bases are deleted except the newest, and parts are deleted after two rounds without use', async () => {
-  const place = directoryFiles(folder());
-  const one = await baseAgo(third, place, 90);
-  expect(await kept30(place)).toEqual({ bases: 0, parts: 0 });
-  const two = await baseAgo(half, place, 60);
-  const before = await place.list(PARTS);
-  expect(await kept30(place)).toMatchObject({ bases: 1, parts: 0 });
-  expect([await names(place), await place.list(PARTS)]).toEqual([[two.name], before]);
-  const three = await baseAgo(whole, place, 0);
-  const retained = await kept30(place);
+  const store = directoryFiles(folder());
+  const one = await baseAgo(third, store, 90);
+  expect(await kept30(store)).toEqual({ bases: 0, parts: 0 });
+  const two = await baseAgo(half, store, 60);
+  const before = await store.list(PARTS);
+  expect(await kept30(store)).toMatchObject({ bases: 1, parts: 0 });
+  expect([await names(store), await store.list(PARTS)]).toEqual([[two.name], before]);
+  const three = await baseAgo(whole, store, 0);
+  const retained = await kept30(store);
   expect(retained?.bases).toBe(1);
   expect(retained?.parts).toBeGreaterThan(0);
-  expect(await names(place)).toEqual([three.name]);
+  expect(await names(store)).toEqual([three.name]);
   // The parts that only the second snapshot needs were still in use at the last look.
   const [ofOne, ofTwo, ofThree] = [one, two, three].map(
     ({ manifest }) => new Set(manifest.tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256)))),
   ) as [Set<string>, Set<string>, Set<string>];
-  const left = new Set(await place.list(PARTS));
+  const left = new Set(await store.list(PARTS));
   expect(ofTwo.difference(left).size).toBe(0);
   expect(ofOne.difference(ofTwo).difference(ofThree).intersection(left).size).toBe(0);
-  await kept30(place);
-  expect(new Set(await place.list(PARTS))).toEqual(ofThree);
-  expect(await faults(place)).toEqual([]);
-  await requireRestorable(place);
+  await kept30(store);
+  expect(new Set(await store.list(PARTS))).toEqual(ofThree);
+  expect(await faults(store)).toEqual([]);
+  await requireRestorable(store);
 });
 
 test('an unneeded part is sent again by a base that needs it, and stays', async () => {
-  const place = directoryFiles(folder());
-  await baseAgo(third, place, 90);
-  await baseAgo(half, place, 60);
-  await kept30(place);
+  const store = directoryFiles(folder());
+  await baseAgo(third, store, 90);
+  await baseAgo(half, store, 60);
+  await kept30(store);
   const created: string[] = [];
-  const noting: Place = {
-    ...place,
+  const noting: ObjectStore = {
+    ...store,
     create(name, bytes) {
       created.push(name);
-      return place.create(name, bytes);
+      return store.create(name, bytes);
     },
   };
   const again = (await baseIn(third, noting, { clock: { ...impatientClock, now: () => NOW - 40 * DAY } }))!;
   const unneeded = JSON.parse(
-    Buffer.from((await place.read('unneeded.json', { least: 1, most: 1e6 }))!).toString(),
+    Buffer.from((await store.read('unneeded.json', { least: 1, most: 1e6 }))!).toString(),
   ) as { parts: string[] };
   const needed = again.manifest.tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256)));
   const sent = unneeded.parts.filter((name) => needed.includes(name));
   expect(sent.length).toBeGreaterThan(0);
   expect(created).toEqual(expect.arrayContaining(sent));
-  await kept30(place);
-  expect(await faults(place)).toEqual([]);
+  await kept30(store);
+  expect(await faults(store)).toEqual([]);
 });
 
 test('parts that another host sends stay, and a base with deleted parts is not written', async () => {
-  const place = directoryFiles(folder());
-  await baseAgo(third, place, 90);
-  await baseAgo(half, place, 60);
-  await kept30(place);
-  await archive(whole, place);
+  const store = directoryFiles(folder());
+  await baseAgo(third, store, 90);
+  await baseAgo(half, store, 60);
+  await kept30(store);
+  await archive(whole, store);
   // While a host without a lease makes a snapshot, another host deletes parts that the snapshot refers to.
   let isRemoved = false;
-  const beside: Place = {
-    ...place,
+  const beside: ObjectStore = {
+    ...store,
     async create(name, bytes) {
-      const isNew = await place.create(name, bytes);
+      const isNew = await store.create(name, bytes);
       if (isRemoved || !name.startsWith(PARTS)) return isNew;
       isRemoved = true;
-      for (const part of await place.list(PARTS)) if (part !== name) await place.remove(part);
+      for (const part of await store.list(PARTS)) if (part !== name) await store.remove(part);
       return isNew;
     },
   };
   expect(await refusal(baseIn(whole, beside))).toContain('which it had at the start of the base');
-  const sent = await baseIn(whole, place);
+  const sent = await baseIn(whole, store);
   expect(sent).not.toBeNull();
-  const [newest] = await names(place);
+  const [newest] = await names(store);
   expect(newest).toBe(sent!.name);
-  await requireRestorable(place);
+  await requireRestorable(store);
   // A snapshot that appears during a retention run makes it keep everything.
   const late = directoryFiles(folder());
   await baseAgo(third, late, 90);
@@ -145,7 +145,7 @@ test('parts that another host sends stay, and a base with deleted parts is not w
   await kept30(late);
   const before = await late.list(PARTS);
   let looks = 0;
-  const appearing: Place = {
+  const appearing: ObjectStore = {
     ...late,
     async list(beginning) {
       if (beginning === 'base-' && ++looks === 2) await baseAgo(whole, late, 0);
@@ -158,42 +158,42 @@ test('parts that another host sends stay, and a base with deleted parts is not w
 
 test("nothing is deleted while a base can't be read, or without the setting", async () => {
   const path = folder();
-  const place = directoryFiles(path);
-  const one = await baseAgo(third, place, 90);
-  await baseAgo(whole, place, 0);
-  const before = await place.list('');
-  expect(await retain({ place, keepDays: null, now: NOW, signal })).toBeNull();
-  expect(await place.list('')).toEqual(before);
+  const store = directoryFiles(path);
+  const one = await baseAgo(third, store, 90);
+  await baseAgo(whole, store, 0);
+  const before = await store.list('');
+  expect(await retain({ store, keepDays: null, now: NOW, signal })).toBeNull();
+  expect(await store.list('')).toEqual(before);
   writeFileSync(join(path, one.name), 'nothing');
-  expect(await kept30(place)).toBeNull();
+  expect(await kept30(store)).toBeNull();
   writeFileSync(join(path, one.name), await packedManifest({ ...one.manifest, format: 9 as 1 }));
-  expect(await kept30(place)).toBeNull();
-  expect(await place.list('')).toEqual(before);
+  expect(await kept30(store)).toBeNull();
+  expect(await store.list('')).toEqual(before);
 });
 
 test('a retention that is killed between any two requests leaves an archive that can be restored', async () => {
   for (let most = 1; ; most += 3) {
-    const place = directoryFiles(folder());
-    await baseAgo(third, place, 90);
-    await baseAgo(half, place, 60);
-    await kept30(place);
-    await baseAgo(whole, place, 0);
+    const store = directoryFiles(folder());
+    await baseAgo(third, store, 90);
+    await baseAgo(half, store, 60);
+    await kept30(store);
+    await baseAgo(whole, store, 0);
     let changes = 0;
-    const dying: Place = { ...place };
+    const dying: ObjectStore = { ...store };
     for (const change of ['remove', 'write'] as const) {
       dying[change] = (async (...given: [string, Uint8Array]) => {
         if (++changes > most) throw new Error('killed');
-        return (place[change] as (...given: [string, Uint8Array]) => Promise<unknown>)(...given);
+        return (store[change] as (...given: [string, Uint8Array]) => Promise<unknown>)(...given);
       }) as never;
     }
     const isDone = await kept30(dying).then(
       () => true,
       () => false,
     );
-    await requireRestorable(place);
-    expect(await faults(place)).toEqual([]);
+    await requireRestorable(store);
+    expect(await faults(store)).toEqual([]);
     if (isDone) break;
-    await kept30(place);
-    expect(await names(place)).toHaveLength(1);
+    await kept30(store);
+    expect(await names(store)).toHaveLength(1);
   }
 });

@@ -74,10 +74,10 @@ test('any entries, including a withheld one, are read as they were written', () 
 test('a segment with any changed byte is rejected, or returns the same entries', () => {
   const seen = new Seen({ 'its header': 5, 'its entries': 5 });
   return assertProperty(
-    fc.asyncProperty(events, fc.nat(), fc.integer({ min: 1, max: 255 }), async (given, place, change) => {
+    fc.asyncProperty(events, fc.nat(), fc.integer({ min: 1, max: 255 }), async (given, store, change) => {
       const entries = entriesOf(given);
       const content = segmentContent(CHAIN_START, entries);
-      const at = place % content.length;
+      const at = store % content.length;
       seen.add(at <= content.indexOf('\n') ? 'its header' : 'its entries');
       content[at] = content[at]! ^ change;
       const found = await readSegment(await packedSegment(content), rangeOf(entries)).catch((error: unknown) => error);

@@ -29,7 +29,7 @@ test('the host with the lease archives, and the next holder continues where it s
   const log = new MemoryLog();
   using folder = dataDirectory();
   const path = join(folder.path, 'archive');
-  const place = directoryFiles(path);
+  const store = directoryFiles(path);
   const host = (hostName: string): Promise<Serving> =>
     serving(
       { cluster: CLUSTER, hostName, archive: path },
@@ -38,7 +38,7 @@ test('the host with the lease archives, and the next holder continues where it s
       { openLog: async () => openedLog(log.client(), log.leases.client(directWay)) },
     );
   const lastArchived = async (): Promise<number> => {
-    const { last, part } = await endOf(place);
+    const { last, part } = await endOf(store);
     return part?.last ?? last.id;
   };
   const one = await host('one');
@@ -47,14 +47,14 @@ test('the host with the lease archives, and the next holder continues where it s
   const half = events.length >> 1;
   await two.post(events.slice(0, half));
   await until(async () => (await lastArchived()) === log.head.id, 'the first half is archived');
-  expect((await contentsOf(place)).open).toEqual(['open-one-1.zst']);
+  expect((await contentsOf(store)).open).toEqual(['open-one-1.zst']);
   await one[Symbol.asyncDispose]();
   await two.post(events.slice(half));
   await until(async () => (await lastArchived()) === log.head.id, 'the second half is archived');
-  expect((await contentsOf(place)).open).toEqual(['open-one-1.zst', 'open-two-2.zst']);
-  for await (const { fault } of verifiedArchive(place)) expect(fault).toBeNull();
+  expect((await contentsOf(store)).open).toEqual(['open-one-1.zst', 'open-two-2.zst']);
+  for await (const { fault } of verifiedArchive(store)) expect(fault).toBeNull();
   const into = join(folder.path, 'restored');
-  expect(await restoredFrom(place, into)).toBe(log.head.id);
+  expect(await restoredFrom(store, into)).toBe(log.head.id);
   expect(journalRows(into)).toEqual(journalRows(two.directory));
 });
 

@@ -117,7 +117,7 @@ async function changeSecret({ hooks, prng }: Asked): Promise<void> {
 }
 
 async function register({ hooks, world, prng }: Asked): Promise<void> {
-  const hook = { uuid: world.chance.uuid(), consumer: CONSUMER, definition: definitionOf(prng) };
+  const hook = { uuid: world.random.uuid(), consumer: CONSUMER, definition: definitionOf(prng) };
   await hooks.run('hook.register', hook);
 }
 
@@ -143,7 +143,7 @@ async function changeHook(asked: Asked, { id, uuid, consumer }: HookRecord): Pro
     case 5:
     case 6: {
       const range = { from: 1, to: Math.max(1, tip), dryRun: prng.chance(0.2), most: 2 };
-      return hooks.run('backfill.start', { hook: id, job: world.chance.uuid(), ...range });
+      return hooks.run('backfill.start', { hook: id, job: world.random.uuid(), ...range });
     }
     case 7: {
       const filter = { ...everyDelivery, states: ['failed', 'delivered', 'dead'] as const };

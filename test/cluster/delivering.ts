@@ -65,7 +65,7 @@ const definition = (prng: Prng) =>
 export async function askSome({ world, prng, hooks, store, tip }: Asked): Promise<void> {
   const all = store.records.all(CONSUMER);
   if (all.length < MAX_HOOKS && prng.chance(0.5)) {
-    const hook = { uuid: world.chance.uuid(), consumer: CONSUMER, definition: definition(prng) };
+    const hook = { uuid: world.random.uuid(), consumer: CONSUMER, definition: definition(prng) };
     await hooks.run('hook.register', hook);
     return;
   }
@@ -79,7 +79,7 @@ export async function askSome({ world, prng, hooks, store, tip }: Asked): Promis
       return hooks.run('hook.set_enabled', { ...change, enabled: false });
     case 1: {
       const range = { from: 1, to: Math.max(1, tip), dryRun: prng.chance(0.2), most: 2 };
-      return hooks.run('backfill.start', { hook: id, job: world.chance.uuid(), ...range });
+      return hooks.run('backfill.start', { hook: id, job: world.random.uuid(), ...range });
     }
     default:
       return hooks.run('hook.set_enabled', { ...change, enabled: true, from: 'last_evaluated' });

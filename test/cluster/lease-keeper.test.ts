@@ -52,7 +52,7 @@ class Host {
     this.keeper = new LeaseKeeper({
       leases: leases.client(way, () => this.isAlive),
       clock: { ...world.clock, after: (milliseconds, call) => this.#after(milliseconds, call) },
-      chance: world.chance,
+      random: world.random,
       name: NAME,
       host: name,
       process: 'process',

@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { OperatorError } from '../../src/base/errors.ts';
-import { systemChance } from '../../src/base/random.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { ClusterHost } from '../../src/cluster/host.ts';
 import type { SharedLog } from '../../src/cluster/shared-log.ts';
@@ -45,7 +45,7 @@ export function openHost(
     queue,
     chainId: ingest.chainId,
     clock,
-    chance: systemChance,
+    random: systemRandom,
     say: (event) => said.push(event),
     metrics: {
       appended(time, count) {

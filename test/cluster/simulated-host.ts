@@ -81,7 +81,7 @@ export class SimulatedHost {
     try {
       const { connect } = disk;
       const { ingest, machine } = openWithHooks(
-        { directory: disk.path, chainId: null, log: () => {}, connect, views: false, chance: world.chance },
+        { directory: disk.path, chainId: null, log: () => {}, connect, views: false, random: world.random },
         { log: () => {} },
       );
       life.ingest = ingest;
@@ -108,7 +108,7 @@ export class SimulatedHost {
           if (entries > 1) this.groups += 1;
         },
       },
-      chance: world.chance,
+      random: world.random,
       failed: (error: OperatorError) => {
         if (!life.ended) world.wrong(`${this.name} ended`, error);
       },
@@ -120,15 +120,15 @@ export class SimulatedHost {
 
   #deliver(life: Life, receivers: Receivers): Chainhooks {
     const { world, name } = this;
-    const { clock, chance } = world;
+    const { clock, random } = world;
     const { ingest, host, machine } = life;
     const leases = this.log.leases.client(this.way, () => !life.ended);
     const note = ({ event, ...rest }: ClusterEvent) => {
       if (!life.ended) world.note(`${name} ${event} ${JSON.stringify(rest)}`);
     };
     return startChainhooks({
-      ...{ ingest, machine, commander: host.commander, rules, clock, chance, sealing, userAgent: 'a test' },
-      lease: deliveryLease({ leases, host, name, ingest, clock, chance, say: note }),
+      ...{ ingest, machine, commander: host.commander, rules, clock, random, sealing, userAgent: 'a test' },
+      lease: deliveryLease({ leases, host, name, ingest, clock, random, say: note }),
       guard: { check: async (url) => ({ url: new URL(url), addresses: [] }) },
       send: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : receivers.answer(options)),
       log: (event) => {

@@ -53,7 +53,7 @@ async function importFiles(
   });
   using __ = spyOn(process.stderr, 'write').mockImplementation(() => true);
   const settings = readSettings({ data, logLevel: 'silent' }, {});
-  const options = { skipBad: false, restart: false, chance: SAME_IDENTITY, aheadFrom: 0, threads: 0, ...how };
+  const options = { skipBad: false, restart: false, random: SAME_IDENTITY, aheadFrom: 0, threads: 0, ...how };
   try {
     await runImport(settings, files, options);
     return { error: null, said };

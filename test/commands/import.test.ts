@@ -32,7 +32,7 @@ async function importAs(
   how = options,
 ): Promise<void> {
   const file = written(directory, name, events);
-  await runImport(settingsFor(directory), [file], { chance: SAME_IDENTITY, ...how });
+  await runImport(settingsFor(directory), [file], { random: SAME_IDENTITY, ...how });
 }
 
 const events = devnet(1);

@@ -46,7 +46,7 @@ async function imported(
 ): Promise<void> {
   const settings = readSettings({ data: directory, logLevel: 'silent' }, {});
   const options = { skipBad: false, restart: false, aheadFrom: 0, threads, ...how };
-  await quietly(() => runImport(settings, [file], { chance: SAME_IDENTITY, ...options }));
+  await quietly(() => runImport(settings, [file], { random: SAME_IDENTITY, ...options }));
 }
 
 /** A new directory into which a recording was imported. */

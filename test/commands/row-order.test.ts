@@ -98,7 +98,7 @@ async function imported(data: string, file: string, how: Partial<Parameters<type
   });
   using __ = spyOn(process.stdout, 'write').mockImplementation(() => true);
   const settings = readSettings({ data, logLevel: 'silent' }, {});
-  const error = await runImport(settings, [file], { ...options, chance: SAME_IDENTITY, ...how }).then(
+  const error = await runImport(settings, [file], { ...options, random: SAME_IDENTITY, ...how }).then(
     () => null,
     (thrown: unknown) => thrown,
   );

@@ -99,7 +99,7 @@ const commands: readonly Command[] = [
       try {
         await runImport(settings, [recording(folder)], {
           ...{ skipBad: false, restart: false },
-          chance: SAME_IDENTITY,
+          random: SAME_IDENTITY,
         });
       } finally {
         write.mockRestore();

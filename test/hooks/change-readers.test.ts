@@ -427,7 +427,7 @@ const hashOf = ({ block }: Change): string => block.block_identifier.hash;
 test('a cursor from another log works at a canonical block, and is rejected at an orphaned block', async () => {
   const events = forkedEvents();
   using own = ingestOf(events);
-  using foreign = ingestOf(events, { chance: OTHER_IDENTITY });
+  using foreign = ingestOf(events, { random: OTHER_IDENTITY });
   using one = openApi(own.path);
   using other = openApi(foreign.path);
   const changes = await pages(one.get, 'limit=500');

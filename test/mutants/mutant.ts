@@ -63,10 +63,10 @@ export class Mutants {
 
   /** Draws the next mutant of a seed. @param drawn the mutants drawn so far, in order */
   draw(seed: number, drawn: readonly Mutant[]): Mutant {
-    const chance = new Prng(`mutant ${seed} ${drawn.length}`);
+    const random = new Prng(`mutant ${seed} ${drawn.length}`);
     for (;;) {
-      const line = this.#lines[chance.below(this.#lines.length)]!;
-      const mutant = line[chance.below(line.length)]!;
+      const line = this.#lines[random.below(this.#lines.length)]!;
+      const mutant = line[random.below(line.length)]!;
       if (!drawn.some((other) => isSame(other, mutant) && other.line === mutant.line)) return mutant;
     }
   }

@@ -104,7 +104,7 @@ describeWith('Redis', hasRedis, () => {
           begin,
           log: (event) => said.push(event),
           clock,
-          chance: { uuid: () => crypto.randomUUID(), number: () => 0.5 },
+          random: { uuid: () => crypto.randomUUID(), number: () => 0.5 },
           blockMs: 5,
         });
         const named = <N extends SnpEvent['event']>(name: N) =>

@@ -48,7 +48,7 @@ function archiving(options: { lease?: ArchiveLease; chainId?: number | null } = 
       seconds: EVERY / 1_000,
       host: 'one',
       clock,
-      chance: { number: () => 0.5 },
+      random: { number: () => 0.5 },
       registry,
     },
     lease: () => world.lease(),

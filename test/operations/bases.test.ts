@@ -11,7 +11,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
-import type { Place } from '../../src/storage/object-store.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
@@ -50,7 +50,7 @@ function bases(options: { hours?: number; newest?: BaseSummary | null; lease?: A
       location: 'place',
       hours: options.hours ?? 24,
       clock,
-      chance: { number: () => 0.5 },
+      random: { number: () => 0.5 },
       registry,
     },
     lease: () => world.lease(),
@@ -255,14 +255,14 @@ describe('a server', () => {
     await until(async () => typeof (await archive())?.base.entry === 'number', 'a base');
     const into = join(folder.path, 'restored');
     const read: string[] = [];
-    const place = directoryFiles(path);
-    const noting: Place['read'] = (name, bounds) => {
+    const store = directoryFiles(path);
+    const noting: ObjectStore['read'] = (name, bounds) => {
       read.push(name);
-      return place.read(name, bounds);
+      return store.read(name, bounds);
     };
-    await restoredFrom({ ...place, read: noting }, into);
+    await restoredFrom({ ...store, read: noting }, into);
     expect(read.some((name) => name.startsWith('part-'))).toBe(true);
-    expect(await basesOf(place)).toHaveLength(1);
+    expect(await basesOf(store)).toHaveLength(1);
     expect(journalRows(into)).toEqual(journalRows(server.directory));
     expect(wholeIndex(into)).toEqual(wholeIndex(server.directory));
   });

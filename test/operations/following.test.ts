@@ -205,13 +205,13 @@ test('logs a damaged archive once, and follows it again when it is repaired', as
 });
 
 test('finds the first entry to read by block height, from few segments', async () => {
-  const place = directoryFiles(original);
+  const store = directoryFiles(original);
   let reads = 0;
-  const counting: typeof place = {
-    ...place,
+  const counting: typeof store = {
+    ...store,
     read(...given) {
       reads += 1;
-      return place.read(...given);
+      return store.read(...given);
     },
   };
   const segments = readdirSync(original).filter((name) => name.startsWith('segment-')).length;

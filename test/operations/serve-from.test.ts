@@ -130,7 +130,7 @@ test('restores a private archive in a directory without a key', async () => {
 });
 
 test('rejects data of another chain, and accepts other data of the same chain', async () => {
-  const later = kept(ingestOf(events, { chance: OTHER_IDENTITY }));
+  const later = kept(ingestOf(events, { random: OTHER_IDENTITY }));
   const before = journalRows(later);
   expect(await from(web.url, later)).toEqual([]);
   const mainnet = folder();

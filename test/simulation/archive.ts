@@ -16,7 +16,7 @@ import type { ArchiveRounds } from '../../src/commands/serve/archiving.ts';
 import type { BaseMaking } from '../../src/commands/serve/bases.ts';
 import { secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import type { Place } from '../../src/storage/object-store.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
@@ -82,11 +82,11 @@ export class Archive {
   /** Archives the log of a directory while its process is alive. */
   rounds(directory: string, isAlive: () => boolean): ArchiveRounds {
     let isStopped = false;
-    const place = this.#placeFor('archiver', () => isAlive() && !isStopped);
+    const store = this.#placeFor('archiver', () => isAlive() && !isStopped);
     const journal = openJournalReader(directory);
     let archived = (_entry: number): void => {};
     const archiver = new Archiver({
-      ...{ place, journal, clock: this.#world.busyClock, signer: null, segment: SEGMENT },
+      ...{ store, journal, clock: this.#world.busyClock, signer: null, segment: SEGMENT },
       archived: (entry) => archived(entry),
     });
     return {
@@ -107,8 +107,8 @@ export class Archive {
   /** Makes bases of the index of a directory while its process is alive. */
   making(directory: string, keepDays: number | null, isAlive: () => boolean): BaseMaking {
     let isStopped = false;
-    const place = this.#placeFor('bases', () => isAlive() && !isStopped);
-    const tools = { place, clock: this.#world.busyClock, size: PART };
+    const store = this.#placeFor('bases', () => isAlive() && !isStopped);
+    const tools = { store, clock: this.#world.busyClock, size: PART };
     const start = { directory, isPublic: false };
     return {
       run: (make, tell, signal) => {
@@ -158,19 +158,19 @@ export class Archive {
   async holdsItsLaws(directory: string): Promise<void> {
     // A log whose chain is still unknown isn't archived yet.
     if (this.last === 0 && this.#objects.size === 0) return;
-    const place = this.#place;
-    for await (const { name, fault } of verifiedArchive(place)) expect({ name, fault }).toEqual({ name, fault: null });
-    for await (const { name, fault } of verifiedBases(place)) expect({ name, fault }).toEqual({ name, fault: null });
+    const store = this.#place;
+    for await (const { name, fault } of verifiedArchive(store)) expect({ name, fault }).toEqual({ name, fault: null });
+    for await (const { name, fault } of verifiedBases(store)) expect({ name, fault }).toEqual({ name, fault: null });
     const logs = [...this.#lost, journalRows(directory)];
     const into = dataDirectory();
     this.#restored.push(into);
-    const last = await restoredFrom(place, join(into.path, 'new'));
+    const last = await restoredFrom(store, join(into.path, 'new'));
     expect(last).toBeGreaterThanOrEqual(this.last);
     expect(journalRows(join(into.path, 'new'))).toEqual(logs.at(-1)!.slice(0, last));
   }
 
   /** Returns a store for a process. After the process has ended, requests don't take effect or aren't answered. */
-  #placeFor(whose: string, isAlive: () => boolean): Place {
+  #placeFor(whose: string, isAlive: () => boolean): ObjectStore {
     const world = this.#world;
     const prng = world.prng(`archive/${whose}/${world.time}`);
     const through =
@@ -209,7 +209,7 @@ export class Archive {
   }
 
   /** The objects, as they are. */
-  readonly #place: Place = {
+  readonly #place: ObjectStore = {
     location: LOCATION,
     read: async (name) => this.#objects.get(name) ?? null,
     list: async (beginning) => [...this.#objects.keys()].filter((name) => name.startsWith(beginning)).sort(),

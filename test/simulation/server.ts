@@ -398,7 +398,7 @@ export class Server {
   }
 
   #environment(life: Life): Environment {
-    const { clock, chance } = this.#world;
+    const { clock, random } = this.#world;
     const disk = this.#disk;
     const file = new LogFile(this.#world.prng(`log ${this.#starts}`), () => disk.isFull);
     if (this.#isCalm) file.calm();
@@ -419,7 +419,7 @@ export class Server {
     return {
       // The world's time stops while a server starts, so waits for a turn end at once.
       clock: { ...clock, turn: () => (life.running === null ? systemClock.turn() : clock.turn()) },
-      chance,
+      random,
       cores: 1,
       connect: this.#disk.connect,
       walLimitBytes: this.#settings.walLimitBytes,

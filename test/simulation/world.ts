@@ -1,7 +1,7 @@
 /** Simulated time, which passes when nothing else is left to do, with events in an order that a seed draws. */
 
 import type { Clock } from '../../src/base/clock.ts';
-import type { Chance } from '../../src/base/random.ts';
+import type { RandomSource } from '../../src/base/random.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 
 /** When every simulation begins: Unix milliseconds. */
@@ -187,7 +187,7 @@ export class World {
     return this.time + this.#worked;
   }
 
-  readonly chance: Chance = {
+  readonly random: RandomSource = {
     number: () => this.#prng.u32() / 0x1_0000_0000,
     uuid: () => {
       const hex = Buffer.from(this.#prng.bytes(16)).toString('hex');

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { DiskFullError } from '../../src/base/errors.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
-import { placeAt } from '../../src/storage/location.ts';
-import type { Place } from '../../src/storage/object-store.ts';
+import { objectStoreAt } from '../../src/storage/location.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { s3Objects } from '../../src/storage/remote.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { canMount, smallDisk } from '../support/data/small-disk.ts';
@@ -20,12 +20,13 @@ afterAll(() => {
 });
 
 const { variables } = server;
-const inBucket = (key: string): Place => s3Objects({ url: `s3://bucket/${key}`, variables, clock: impatientClock });
+const inBucket = (key: string): ObjectStore =>
+  s3Objects({ url: `s3://bucket/${key}`, variables, clock: impatientClock });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const bounds = { least: 0, most: 1_000 };
 
-async function textOf(place: Place, name: string): Promise<string | null> {
-  const found = await place.read(name, bounds);
+async function textOf(store: ObjectStore, name: string): Promise<string | null> {
+  const found = await store.read(name, bounds);
   return found === null ? null : new TextDecoder().decode(found);
 }
 
@@ -33,63 +34,63 @@ describe.each([
   ['a directory', () => directoryFiles(join(folder.path, 'some archive'))],
   ['S3', () => inBucket('a folder/ünïcode+1(2)')],
 ] as const)('%s', (_, open) => {
-  const place = open();
+  const store = open();
 
   test('is empty at first', async () => {
-    expect(await place.list('')).toEqual([]);
-    expect(await textOf(place, 'one')).toBeNull();
-    await place.remove('one');
+    expect(await store.list('')).toEqual([]);
+    expect(await textOf(store, 'one')).toBeNull();
+    await store.remove('one');
   });
 
   test('creates a file once, and a second create keeps the first', async () => {
-    expect(await place.create('one', bytes('first'))).toBe(true);
-    expect(await place.create('one', bytes('second'))).toBe(false);
-    expect(await textOf(place, 'one')).toBe('first');
+    expect(await store.create('one', bytes('first'))).toBe(true);
+    expect(await store.create('one', bytes('second'))).toBe(false);
+    expect(await textOf(store, 'one')).toBe('first');
   });
 
   test('replaces an existing file, and removes a file', async () => {
-    await place.write('two', bytes('first'));
-    await place.write('two', bytes('second'));
-    expect(await textOf(place, 'two')).toBe('second');
-    expect(await place.list('')).toEqual(['one', 'two']);
-    await place.remove('two');
-    expect(await place.list('')).toEqual(['one']);
+    await store.write('two', bytes('first'));
+    await store.write('two', bytes('second'));
+    expect(await textOf(store, 'two')).toBe('second');
+    expect(await store.list('')).toEqual(['one', 'two']);
+    await store.remove('two');
+    expect(await store.list('')).toEqual(['one']);
   });
 
   test('lists names by prefix, in order, over several pages', async () => {
     const names = Array.from({ length: 25 }, (_, at) => `many-${String(24 - at).padStart(3, '0')}`);
-    for (const name of names) await place.write(name, bytes(name));
-    expect(await place.list('many-')).toEqual(names.toSorted());
-    expect(await place.list('many-01')).toHaveLength(10);
+    for (const name of names) await store.write(name, bytes(name));
+    expect(await store.list('many-')).toEqual(names.toSorted());
+    expect(await store.list('many-01')).toHaveLength(10);
   });
 });
 
 test('sends an upload again if the server rejects it as truncated', async () => {
-  const place = inBucket('torn');
+  const store = inBucket('torn');
   let torn = 0;
   server.fail = ({ method }) => (method === 'PUT' && torn++ === 0 ? 'torn' : null);
-  expect(await place.create('one', bytes('the whole text'))).toBe(true);
+  expect(await store.create('one', bytes('the whole text'))).toBe(true);
   server.fail = () => null;
   expect(torn).toBe(2);
-  expect(await textOf(place, 'one')).toBe('the whole text');
+  expect(await textOf(store, 'one')).toBe('the whole text');
 });
 
 test('retries if S3 reports a conflict with another request', async () => {
-  const place = inBucket('conflict');
+  const store = inBucket('conflict');
   let conflicts = 0;
   server.fail = () => (conflicts++ < 2 ? { status: 409, code: 'ConditionalRequestConflict' } : null);
-  expect(await place.create('one', bytes('first'))).toBe(true);
+  expect(await store.create('one', bytes('first'))).toBe(true);
   server.fail = () => null;
   expect(conflicts).toBe(3);
 });
 
 test('if the response to an upload is lost, the object is kept and not created again', async () => {
-  const place = inBucket('unanswered');
+  const store = inBucket('unanswered');
   let lost = 0;
   server.fail = ({ method }) => (method === 'PUT' && lost++ === 0 ? 'unanswered' : null);
-  expect(await place.create('one', bytes('first'))).toBe(false);
+  expect(await store.create('one', bytes('first'))).toBe(false);
   server.fail = () => null;
-  expect(await textOf(place, 'one')).toBe('first');
+  expect(await textOf(store, 'one')).toBe('first');
 });
 
 test('a directory is created for its owner only, and only if its parent exists', async () => {
@@ -106,26 +107,28 @@ test('the partial file of a killed process is not part of the directory', async 
   const path = join(folder.path, 'killed');
   mkdirSync(path);
   writeFileSync(join(path, 'one.partial'), 'fir');
-  const place = directoryFiles(path);
-  expect(await place.create('one', bytes('first'))).toBe(true);
+  const store = directoryFiles(path);
+  expect(await store.create('one', bytes('first'))).toBe(true);
   expect(readdirSync(path)).toEqual(['one']);
 });
 
 test.skipIf(!canMount)('a full disk is reported, and no part of the file remains', async () => {
   using disk = smallDisk(131_072)!;
-  const place = directoryFiles(join(disk.path, 'archive'));
-  await place.create('one', bytes('first'));
+  const store = directoryFiles(join(disk.path, 'archive'));
+  await store.create('one', bytes('first'));
   disk.fill();
-  const failure = await place.create('two', new Uint8Array(40_000)).catch((error: unknown) => error);
+  const failure = await store.create('two', new Uint8Array(40_000)).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(DiskFullError);
-  expect(await place.list('')).toEqual(['one']);
+  expect(await store.list('')).toEqual(['one']);
   disk.empty();
-  expect(await place.create('two', new Uint8Array(40_000))).toBe(true);
+  expect(await store.create('two', new Uint8Array(40_000))).toBe(true);
 });
 
 test('a location must be a path outside the data directory, or an S3 URL with a prefix', () => {
-  expect(() => placeAt(join(folder.path, 'data', 'archive'), join(folder.path, 'data'))).toThrow('is inside the data');
-  expect(() => placeAt('https://example.org/archive', null)).toThrow('not a location for an archive');
-  expect(() => placeAt('s3://bucket', null)).toThrow('has no key');
-  expect(placeAt('s3://bucket/archive', null).location).toBe('s3://bucket/archive');
+  expect(() => objectStoreAt(join(folder.path, 'data', 'archive'), join(folder.path, 'data'))).toThrow(
+    'is inside the data',
+  );
+  expect(() => objectStoreAt('https://example.org/archive', null)).toThrow('not a location for an archive');
+  expect(() => objectStoreAt('s3://bucket', null)).toThrow('has no key');
+  expect(objectStoreAt('s3://bucket/archive', null).location).toBe('s3://bucket/archive');
 });

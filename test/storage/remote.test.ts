@@ -40,7 +40,7 @@ const server = s3Server('bucket');
 afterAll(() => server[Symbol.dispose]());
 
 const { variables } = server;
-const place = (key: string, clock: Clock = impatientClock(), given: Record<string, string | undefined> = {}) =>
+const store = (key: string, clock: Clock = impatientClock(), given: Record<string, string | undefined> = {}) =>
   s3Objects({ url: `s3://${key}`, variables: { ...variables, ...given }, clock, random });
 
 /** Runs with requests that fail. */
@@ -66,11 +66,11 @@ async function refusal(work: Promise<unknown>): Promise<OperatorError> {
 const BODY = Buffer.from('the content of an object '.repeat(400));
 const bounds = { least: 1, most: BODY.length };
 const KEY = 'bucket/a folder/ünïcode+1(2)';
-await place(KEY).write('one', BODY);
+await store(KEY).write('one', BODY);
 
 test('writes signed objects to S3 and reads the same bytes back', async () => {
   expect(server.objects.get(`${KEY}/one`)).toEqual(BODY);
-  expect(await place(KEY).read('one', bounds)).toEqual(BODY);
+  expect(await store(KEY).read('one', bounds)).toEqual(BODY);
 });
 
 test('loses nothing if each request fails twice and each body is then cut off', async () => {
@@ -83,8 +83,8 @@ test('loses nothing if each request fails twice and each body is then cut off', 
     return tries === 3 && method === 'GET' ? 'cut' : null;
   };
   await failing(odd, async () => {
-    await place('bucket/odd', clock).write('two', BODY);
-    expect(await place('bucket/odd', clock).read('two', { ...bounds, least: BODY.length })).toEqual(BODY);
+    await store('bucket/odd', clock).write('two', BODY);
+    expect(await store('bucket/odd', clock).read('two', { ...bounds, least: BODY.length })).toEqual(BODY);
   });
   expect([...new Set(clock.waits)]).toEqual([1_000, 2_000, 4_000]);
 });
@@ -98,7 +98,7 @@ test('retries a request whose body stalls', async () => {
     return 'stalled';
   };
   await failing(once, async () => {
-    const reading = place(KEY, clock).read('one', bounds);
+    const reading = store(KEY, clock).read('one', bounds);
     await until(() => stalls === 1, 'the body that stops');
     clock.stall();
     expect(await reading).toEqual(BODY);
@@ -108,14 +108,14 @@ test('retries a request whose body stalls', async () => {
 test('gives up on a failing server after six tries', async () => {
   const clock = impatientClock();
   const down: S3Server['fail'] = () => ({ status: 500, code: 'Oh' });
-  const error = await refusal(failing(down, () => place(KEY, clock).read('one', bounds)));
+  const error = await refusal(failing(down, () => store(KEY, clock).read('one', bounds)));
   expect(error.message).toBe(`s3://${KEY} can't be reached: it answered 500.`);
   expect(error.exitCode).toBe(EXIT.again);
   expect(clock.waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000]);
 });
 
 test('a refused connection is an error that permits a retry', async () => {
-  const error = await refusal(place(KEY, undefined, { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }).write('two', BODY));
+  const error = await refusal(store(KEY, undefined, { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }).write('two', BODY));
   expect([error.message, error.exitCode]).toEqual([`s3://${KEY} can't be reached: the connection failed.`, EXIT.again]);
 });
 
@@ -152,19 +152,19 @@ const refusals: readonly [
 ];
 
 test.each(refusals)('%s S3 requests fail with the reason', async (_, given, key, says, remedy) => {
-  const error = await refusal(place(key, undefined, given).write('one', BODY));
+  const error = await refusal(store(key, undefined, given).write('one', BODY));
   expect(error.message).toMatch(says);
   expect(error.remedy).toMatch(remedy);
   expect(error.exitCode).toBe(EXIT.operator);
 });
 
 test('rejects an S3 URL without a prefix', () => {
-  for (const url of ['bucket', 'bucket/', '/key']) expect(() => place(url)).toThrow('has no key');
+  for (const url of ['bucket', 'bucket/', '/key']) expect(() => store(url)).toThrow('has no key');
 });
 
 test('stops reading an object that is larger than its limit', async () => {
-  await place('bucket/long').write('one', Buffer.concat([BODY, Buffer.alloc(1_000_000)]));
-  const error = await refusal(place('bucket/long').read('one', bounds));
+  await store('bucket/long').write('one', Buffer.concat([BODY, Buffer.alloc(1_000_000)]));
+  const error = await refusal(store('bucket/long').read('one', bounds));
   expect(error.message).toMatch(/^s3:\/\/bucket\/long is larger than the \d+ bytes that are allowed\.$/);
 });
 
@@ -177,7 +177,7 @@ describe('a list of an S3 server', () => {
       return new Response(`<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${contents}</ListBucketResult>`);
     });
     const endpoint = { AWS_ENDPOINT_URL: new URL(lists.url).origin };
-    return await place('bucket/k', undefined, endpoint).list('segment-');
+    return await store('bucket/k', undefined, endpoint).list('segment-');
   }
   const KEYS = ['k/segment-1', 'k/segment-2', 'k/segment-3'];
 

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { OperatorError } from '../../src/base/errors.ts';
-import { systemChance } from '../../src/base/random.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
@@ -495,7 +495,7 @@ test('a bad event in a batch rolls back nothing else of the batch', () => {
 
 test('a change that fails leaves the uncommitted entries as they are, with the identity that was drawn for the log', () => {
   const [first] = devnet(13, 4);
-  using open = openNew({ chance: systemChance });
+  using open = openNew({ random: systemRandom });
   const { entries } = open.ingest;
   entries.apply({ event: first! }, 'end');
   const before = entries.uncommitted();

@@ -57,8 +57,8 @@ function expectIdentity(directory: string, entries: number): string {
 }
 
 test('the first event of an empty log follows a random identity, which was received at the same time', () => {
-  using one = openNew({ chance: random });
-  using two = openNew({ chance: random });
+  using one = openNew({ random });
+  using two = openNew({ random });
   for (const { ingest } of [one, two]) {
     expect(ingest.receive(first!)).toBe('applied');
     expect(ingest.receive(second!)).toBe('applied');
@@ -71,14 +71,14 @@ test('the first event of an empty log follows a random identity, which was recei
 });
 
 test('the first command of an empty log follows an identity', async () => {
-  using open = openNew({ chance: random });
+  using open = openNew({ random });
   const commander = open.ingest.commander(systemClock);
   await commander.run({ type: 'faucet.add', args: { currency: 'stx', address: 'ST1', ip: '203.0.113.7' } });
   expectIdentity(open.directory, entryOf(1));
 });
 
 test('an event or a command that changes nothing, or fails, leaves an empty log empty', async () => {
-  using open = openNew({ chance: random });
+  using open = openNew({ random });
   const before = everything(open.directory);
   expect(open.ingest.receive(nothing)).toBe('repeated');
   expect(() => open.ingest.receive({ ...first!, text: '{}' })).toThrow();
@@ -90,7 +90,7 @@ test('an event or a command that changes nothing, or fails, leaves an empty log 
 });
 
 test('an import has one identity, also after an event that fails', () => {
-  using open = openNew({ chance: random });
+  using open = openNew({ random });
   expect(open.ingest.apply(nothing)).toBe('repeated');
   expect(() => open.ingest.apply({ ...first!, text: '{}' })).toThrow();
   for (const event of events) open.ingest.apply(event);
@@ -99,14 +99,14 @@ test('an import has one identity, also after an event that fails', () => {
 });
 
 test('a kill at any commit leaves an empty log, or one with the identity and the first event', async () => {
-  using open = openNew({ chance: random });
+  using open = openNew({ random });
   const images = await imagesAtCommits(open.directory, () => open.ingest.receive(first!));
   const lengths = images.map(({ path }) => journalRows(path).length);
   expect(new Set(lengths)).toEqual(new Set([0, entryOf(1)]));
   for (const image of images) {
     using killed = image;
     {
-      using again = openAt(killed.path, { chance: random });
+      using again = openAt(killed.path, { random });
       again.ingest.receive(first!);
       again.ingest.receive(second!);
     }
@@ -120,7 +120,7 @@ test('a journal that fails while it takes the identity or the first event has ne
     isStruck = false;
     using directory = emptyDirectory();
     const store = faultStore();
-    using open = openAt(directory.path, { chance: random, connect: store.connect });
+    using open = openAt(directory.path, { random: random, connect: store.connect });
     let calls = 0;
     store.follow(({ path }) => {
       if (path !== journalPath(directory.path) || calls++ !== failing) return null;
@@ -139,16 +139,16 @@ test('a journal that fails while it takes the identity or the first event has ne
 });
 
 test('a follower and a rebuild have the identity of the entries, and add none', async () => {
-  using source = ingestOf(events, { chance: random });
+  using source = ingestOf(events, { random });
   const identity = expectIdentity(source.path, entryOf(events.length));
-  using follower = openNew({ chance: random });
+  using follower = openNew({ random });
   {
     using open = openAt(source.path);
     await follower.ingest.entries.follow([...open.ingest.entries.after(0)], 'each', true, async () => {});
   }
   expect(expectIdentity(follower.directory, entryOf(events.length))).toBe(identity);
   rmSync(indexPath(source.path));
-  const options = { directory: source.path, chainId: null, machine: silentMachine, log: () => {}, chance: random };
+  const options = { directory: source.path, chainId: null, machine: silentMachine, log: () => {}, random: random };
   rebuildIndex({ ...options, force: true });
   expect(expectIdentity(source.path, entryOf(events.length))).toBe(identity);
 });

@@ -204,7 +204,7 @@ function opened(says: Says = plain) {
     startMetadataFetcher({
       ...{ snapshots, node: rpc, commander, commits: ingest.commits, clock },
       isHeld: () => lease.isHeld,
-      chance: { number: () => 0 },
+      random: { number: () => 0 },
       log: (event) => said.push(event),
     });
   let asker: ReturnType<typeof start> | null = null;
@@ -602,7 +602,7 @@ test('an asker without work reads the queue only after commits, once for several
       },
     },
     isHeld: () => true,
-    chance: { number: () => 0 },
+    random: { number: () => 0 },
     log: () => {},
   });
   const isIdle = () => clock.waiting(5_000) === 1 && clock.waiting(500) === 0;

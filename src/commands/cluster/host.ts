@@ -5,7 +5,7 @@ import type { StateReadings } from '../../api/server-state.ts';
 import type { ClusterLog, HostsState } from '../../api/stackside/server.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import type { Chance } from '../../base/random.ts';
+import type { RandomSource } from '../../base/random.ts';
 import { type Service, startLoop } from '../../base/service.ts';
 import { spanText } from '../../base/span-text.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
@@ -158,7 +158,7 @@ export interface JoinOptions {
   settings: Settings;
   ingest: Ingest;
   clock: Clock;
-  chance: Chance;
+  random: RandomSource;
   openLog: OpenLog;
   registry: Registry;
   log: Log;
@@ -208,7 +208,7 @@ async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Pr
  * @throws OperatorError
  */
 export async function joinCluster(options: JoinOptions): Promise<ServedCluster | null> {
-  const { settings, ingest, clock, chance, registry, log: say } = options;
+  const { settings, ingest, clock, random, registry, log: say } = options;
   const { cluster: url, clusterPrefix: prefix } = settings;
   const { entries, queue } = ingest;
   if (url === null) return null;
@@ -229,19 +229,19 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     queue,
     chainId: ingest.chainId,
     clock,
-    chance,
+    random,
     say,
     metrics,
     failed: (error) => failed.resolve(error),
   });
   const deliveries =
-    settings.mode === 'read' ? null : deliveryLease({ leases: opened.leases, host, name, ingest, clock, chance, say });
+    settings.mode === 'read' ? null : deliveryLease({ leases: opened.leases, host, name, ingest, clock, random, say });
   if (deliveries !== null) leaseMetrics(registry, () => deliveries.status());
   const { log, missing } = opened;
   const isHeld = () => deliveries?.isHeld() ?? false;
   const verification = deliveries === null ? null : verifying({ log, missing, entries, isHeld, clock, say });
   if (verification !== null) verificationMetrics(registry, verification.state);
-  const process = chance.uuid();
+  const process = random.uuid();
   const report = (): HostReport => {
     const { position, lagSeconds } = host.state();
     return { name, entry: position, version: serverVersion, lagSeconds, process };

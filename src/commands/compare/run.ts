@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import { systemChance } from '../../base/random.ts';
+import { systemRandom } from '../../base/random.ts';
 import { noFaucets } from '../../faucets/faucets.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { interruptible } from '../cli/output.ts';
@@ -94,7 +94,7 @@ export async function runCompare(
         clock: systemClock,
         plans: plansOf(resources(serverVersion, systemClock.now, noFaucets).flat()),
         requests,
-        seed: seed ?? Math.floor(systemChance.number() * SEEDS),
+        seed: seed ?? Math.floor(systemRandom.number() * SEEDS),
         earlier,
         begun(standing, tally) {
           now = { standing, tally };

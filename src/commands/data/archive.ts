@@ -19,8 +19,8 @@ import { systemClock } from '../../base/clock.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { placeAt } from '../../storage/location.ts';
-import type { PlaceReads } from '../../storage/object-store.ts';
+import { objectStoreAt } from '../../storage/location.ts';
+import type { ObjectStoreReads } from '../../storage/object-store.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { interruptible, printLines } from '../cli/output.ts';
 import { duration, progressLines, secondaryIndexReport } from '../cli/progress.ts';
@@ -38,14 +38,14 @@ export const lacksOpenPart = (name: string, entry: number): void =>
 async function archiveAt(
   { archivePublicKey, archiveUnsigned }: Trust,
   given: string,
-): Promise<{ place: PlaceReads; identity: Identity }> {
+): Promise<{ store: ObjectStoreReads; identity: Identity }> {
   const location = archiveLocation(given);
   const isSigned = archivePublicKey !== null || isWeb(location);
   const trust = { archivePublicKey, archiveUnsigned };
-  const place = isSigned
+  const store = isSigned
     ? await openArchive({ location, directory: null, trust, clock: systemClock, lacks: lacksOpenPart })
-    : placeAt(location, null);
-  return { place, identity: await requireIdentity(place) };
+    : objectStoreAt(location, null);
+  return { store, identity: await requireIdentity(store) };
 }
 
 /** Microseconds in a millisecond. */
@@ -53,10 +53,10 @@ const MILLISECOND = 1_000;
 const timeText = (receivedAt: number): string => new Date(receivedAt / MILLISECOND).toISOString();
 
 /** The end of an archive: for JSON, and in lines. */
-async function endReport(place: PlaceReads) {
-  const { segments, open, linked, last: sealed, fault, part } = await endOf(place);
+async function endReport(store: ObjectStoreReads) {
+  const { segments, open, linked, last: sealed, fault, part } = await endOf(store);
   const newest = linked.at(-1);
-  const end = part ?? (newest === undefined ? null : await sealedSegment(place, newest.range, newest.after));
+  const end = part ?? (newest === undefined ? null : await sealedSegment(store, newest.range, newest.after));
   const last = end?.entries.at(-1);
   const json = {
     segments: segments.length,
@@ -78,14 +78,14 @@ async function endReport(place: PlaceReads) {
 
 /** Prints where an archive ends. @returns whether its segments are without gaps */
 export async function reportArchive(trust: Trust, location: string, format: OutputFormat): Promise<boolean> {
-  const { place, identity } = await archiveAt(trust, location);
+  const { store, identity } = await archiveAt(trust, location);
   const chain = chainOfIdentity(identity);
-  const end = await endReport(place);
-  const bases = await basesOf(place);
-  const base = await newestBase(place);
+  const end = await endReport(store);
+  const bases = await basesOf(store);
+  const base = await newestBase(store);
   if (format === 'json') {
     const about = {
-      location: place.location,
+      location: store.location,
       chain,
       log_identity: identity.identity,
       bases: bases.length,
@@ -97,7 +97,7 @@ export async function reportArchive(trust: Trust, location: string, format: Outp
     process.stdout.write(`${JSON.stringify(about)}\n`);
   } else {
     const lines = [
-      `archive     ${place.location}`,
+      `archive     ${store.location}`,
       `chain       ${chain}`,
       `log         ${identity.identity}`,
       base === null
@@ -112,33 +112,33 @@ export async function reportArchive(trust: Trust, location: string, format: Outp
 
 /** Lists the objects of an archive with their entries. */
 export async function listArchive(trust: Trust, location: string, format: OutputFormat): Promise<void> {
-  const { place } = await archiveAt(trust, location);
-  const { segments, open } = await contentsOf(place);
+  const { store } = await archiveAt(trust, location);
+  const { segments, open } = await contentsOf(store);
   const rows: { name: string; first: number | null; last: number | null }[] = [
     ...segments.map((range) => ({ name: segmentName(range), first: range.first, last: range.last })),
     ...open.map((name) => ({ name, first: null, last: null })),
   ];
-  for (const { name, id } of (await basesOf(place)).reverse()) rows.push({ name, first: id, last: id });
+  for (const { name, id } of (await basesOf(store)).reverse()) rows.push({ name, first: id, last: id });
   const line = (row: (typeof rows)[number]): string => (format === 'json' ? JSON.stringify(row) : row.name);
   await printLines(rows.map(line));
 }
 
-async function* verifiedObjects(place: PlaceReads): AsyncGenerator<Verified> {
-  yield* verifiedArchive(place);
-  yield* verifiedBases(place);
+async function* verifiedObjects(store: ObjectStoreReads): AsyncGenerator<Verified> {
+  yield* verifiedArchive(store);
+  yield* verifiedBases(store);
 }
 
 /** Reads and verifies every object of an archive. @returns whether nothing is wrong */
 export async function verifyArchive(trust: Trust, location: string, format: OutputFormat): Promise<boolean> {
-  const { place } = await archiveAt(trust, location);
+  const { store } = await archiveAt(trust, location);
   const progress = progressLines(process.stderr);
   let [sound, isSound] = [0, true];
-  for await (const found of verifiedObjects(place)) {
+  for await (const found of verifiedObjects(store)) {
     const { name, fault, last } = found;
     if (format === 'json') process.stdout.write(`${JSON.stringify(found)}\n`);
     if (fault === null) {
       sound += 1;
-      progress.draw(() => `${place.location}: verified up to entry ${last}, ${name}`);
+      progress.draw(() => `${store.location}: verified up to entry ${last}, ${name}`);
       continue;
     }
     isSound = false;
@@ -147,7 +147,7 @@ export async function verifyArchive(trust: Trust, location: string, format: Outp
   }
   progress.done();
   if (format === 'text')
-    process.stdout.write(`${place.location}: ${sound} objects are sound${isSound ? '' : ', others are not'}\n`);
+    process.stdout.write(`${store.location}: ${sound} objects are sound${isSound ? '' : ', others are not'}\n`);
   return isSound;
 }
 
@@ -157,14 +157,14 @@ export interface ArchiveChoice extends Pick<ArchiveRestoreOptions, 'base'> {
 }
 
 /** Text for the operator about a log with a new identity. */
-const identityText = (place: PlaceReads, last: number, identity: string | null): string =>
-  `Entry ${last} gives the log a new identity, ${identity}: archive it to another place than ${place.location}. Chainhooks are paused ` +
+const identityText = (store: ObjectStoreReads, last: number, identity: string | null): string =>
+  `Entry ${last} gives the log a new identity, ${identity}: archive it to another place than ${store.location}. Chainhooks are paused ` +
   'until stackside hooks enable --paused.\n';
 
 /** Restores an archive into a data directory, or continues an interrupted restore. @returns the text to print */
 export async function restoreFromArchive(
   settings: SettingsOf<'restore'>,
-  place: PlaceReads,
+  store: ObjectStoreReads,
   choice: ArchiveChoice,
 ): Promise<string> {
   const { data: directory, network: chainId } = settings;
@@ -173,7 +173,7 @@ export async function restoreFromArchive(
     () => {},
     () =>
       restoreArchive({
-        ...{ directory, place, chainId, machine: silentMachine, ...choice },
+        ...{ directory, store, chainId, machine: silentMachine, ...choice },
         skipped(name, why) {
           lines.erase();
           process.stderr.write(`${name} is skipped: ${why}.\n`);
@@ -189,14 +189,14 @@ export async function restoreFromArchive(
           lines.draw((seconds) => {
             const rate = (entry - from) / seconds;
             const eta = duration((last - entry) / rate);
-            return `${place.location}: entry ${entry} of ${last}, ${Math.round(rate)} entries/s, height ${height}, ETA ${eta}`;
+            return `${store.location}: entry ${entry} of ${last}, ${Math.round(rate)} entries/s, height ${height}, ETA ${eta}`;
           }),
         making: secondaryIndexReport(lines).making,
         clock: systemClock,
       }),
   );
   const restored = `${directory}: height ${tip?.height ?? 0}, entry ${position.id}\n`;
-  return choice.until === null ? restored : restored + identityText(place, position.id, identity);
+  return choice.until === null ? restored : restored + identityText(store, position.id, identity);
 }
 
 /** Prints the public key of a data directory, which readers of its public archive give. */

@@ -6,7 +6,7 @@ import { systemClock } from '../../base/clock.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
 import { SECRETS_KEY } from '../../hooks/delivery/sealing.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import { placeAt } from '../../storage/location.ts';
+import { objectStoreAt } from '../../storage/location.ts';
 import { interruptible } from '../cli/output.ts';
 import { progressLines, sizeText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
@@ -23,24 +23,24 @@ const backupText = (location: string, { entry, base, sent }: Backup): string =>
 export async function runBackup(settings: SettingsOf<'backup'>, given: string, isPublic: boolean): Promise<void> {
   const { data: directory, archiveKeep: keepDays } = settings;
   const location = archiveLocation(given);
-  const place = placeAt(location, directory);
+  const store = objectStoreAt(location, directory);
   const signer = isPublic ? madeSigner(directory) : null;
   const progress = progressLines(process.stderr);
   const backup = await interruptible(
     () => {},
     () =>
       backUp({
-        ...{ directory, place, signer, program: serverVersion, clock: systemClock },
+        ...{ directory, store, signer, program: serverVersion, clock: systemClock },
         keepDays,
-        archived: (entry, last) => progress.draw(() => `${place.location}: entry ${entry} of ${last}`),
+        archived: (entry, last) => progress.draw(() => `${store.location}: entry ${entry} of ${last}`),
         report: ({ table, number, of, sentBytes }) =>
           progress.draw(
-            () => `${place.location}: base, table ${number} of ${of} (${table}), ${sizeText(sentBytes)} sent`,
+            () => `${store.location}: base, table ${number} of ${of} (${table}), ${sizeText(sentBytes)} sent`,
           ),
       }),
   );
   progress.done();
-  process.stdout.write(backupText(place.location, backup));
+  process.stdout.write(backupText(store.location, backup));
   if (signer === null) {
     process.stdout.write(`Archives contain no keys: keep copies of ${KEYS.join(' and ')} of ${directory} elsewhere.\n`);
     return;

@@ -35,7 +35,7 @@ export interface ImportOptions {
   /** Number of these threads, for tests; by default, the cores decide. */
   threads?: number;
   /** The random numbers of the log's identity; tests give others. */
-  chance?: IngestOptions['chance'];
+  random?: IngestOptions['random'];
 }
 
 /**
@@ -373,7 +373,7 @@ export async function runImport(
     machine: silentMachine,
     load: 'bulk',
     log: createLog(settings.logLevel),
-    ...(options.chance === undefined ? {} : { chance: options.chance }),
+    ...(options.random === undefined ? {} : { random: options.random }),
     history: 'full',
   });
   try {

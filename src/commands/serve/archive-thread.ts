@@ -9,7 +9,7 @@ import { lazy } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
 import { messageOfError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
-import { placeAt } from '../../storage/location.ts';
+import { objectStoreAt } from '../../storage/location.ts';
 import { snapshotForBase } from '../../store/base/snapshot.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { serverVersion } from '../cli/this-program.ts';
@@ -30,13 +30,13 @@ const summaryOf = ({ position, height, created_at }: BaseManifest): BaseSummary 
 /** Looks at the newest base, and makes one if that is wanted. @param tools the archive, and its time */
 export async function runBase(
   { directory, isPublic }: Pick<ArchiveThreadStart, 'directory' | 'isPublic'>,
-  tools: Pick<BaseWriterOptions, 'place' | 'clock' | 'size'>,
+  tools: Pick<BaseWriterOptions, 'store' | 'clock' | 'size'>,
   { make, keepDays }: { make: boolean; keepDays: number | null },
   tell: (news: BaseNews) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { place, clock } = tools;
-  const newest = await newestBase(place);
+  const { store, clock } = tools;
+  const newest = await newestBase(store);
   tell({ kind: 'newest', base: newest === null ? null : summaryOf(newest) });
   if (!make || signal.aborted) return;
   using closing = new DisposableStack();
@@ -54,7 +54,7 @@ export async function runBase(
   if (base === null) return;
   const { manifest, sentParts, sentBytes } = base;
   tell({ kind: 'made', base: summaryOf(manifest), sentParts, sentBytes });
-  const retained = await retain({ place, keepDays, now: clock.now(), signal });
+  const retained = await retain({ store, keepDays, now: clock.now(), signal });
   if (retained !== null) tell({ kind: 'retained', ...retained });
 }
 
@@ -65,7 +65,7 @@ export function runArchiveThread(): void {
   const start = workerData as ArchiveThreadStart;
   const { directory, location, isPublic } = start;
   const say = (message: FromArchiveThread): void => port.postMessage(message);
-  const tools = lazy(() => ({ place: placeAt(location, directory), clock: systemClock }));
+  const tools = lazy(() => ({ store: objectStoreAt(location, directory), clock: systemClock }));
   const archiver = lazy(
     () =>
       new Archiver({

@@ -5,13 +5,13 @@ import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Round } from '../../archive/archiver.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import type { Chance } from '../../base/random.ts';
+import type { RandomSource } from '../../base/random.ts';
 import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { archiveMetrics } from '../../metrics/archive.ts';
 import type { Settings } from '../../settings/config.ts';
-import { placeAt } from '../../storage/location.ts';
+import { objectStoreAt } from '../../storage/location.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { archiveClient } from './archive-client.ts';
 import type { ArchiveThreadStart } from './archive-messages.ts';
@@ -60,7 +60,7 @@ export interface ArchivingOptions {
   rounds: ArchiveRounds;
   ingest: Pick<Ingest, 'chainId' | 'identity' | 'lastEntry'>;
   clock: Clock;
-  chance: Pick<Chance, 'number'>;
+  random: Pick<RandomSource, 'number'>;
   registry: Registry;
   log: Log;
 }
@@ -74,7 +74,7 @@ export interface Archiving {
 
 /** Begins to archive. */
 export function startArchiving(options: ArchivingOptions): Archiving {
-  const { directory, location, seconds, host, lease, newestBase, rounds, ingest, clock, chance, registry, log } =
+  const { directory, location, seconds, host, lease, newestBase, rounds, ingest, clock, random, registry, log } =
     options;
   /** Aborted when the last round has had its time. */
   const ended = new AbortController();
@@ -138,7 +138,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   const loop = startLoop({
     clock,
     everyMs,
-    waits: { firstMs: 2 * everyMs, mostMs: MAX_WAIT_MS, random: chance.number },
+    waits: { firstMs: 2 * everyMs, mostMs: MAX_WAIT_MS, random: random.number },
     turn: round,
     passes: (error) => error instanceof OperatorError,
     failed,
@@ -178,7 +178,7 @@ export function requireArchivable({
   archivePublic,
   data,
 }: Pick<Settings, 'archive' | 'archivePublic' | 'data'>): void {
-  if (archive !== null) placeAt(archive, data);
+  if (archive !== null) objectStoreAt(archive, data);
   if (!archivePublic || archive !== null) return;
   throw new OperatorError(
     '--archive-public is given, but no archive.',

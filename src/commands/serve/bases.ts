@@ -7,7 +7,7 @@ import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import type { Chance } from '../../base/random.ts';
+import type { RandomSource } from '../../base/random.ts';
 import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
@@ -65,7 +65,7 @@ export interface BasesOptions {
   archive: () => { behind_seconds: number; failing: boolean; entry: number } | null;
   making: BaseMaking;
   clock: Clock;
-  chance: Pick<Chance, 'number'>;
+  random: Pick<RandomSource, 'number'>;
   registry: Registry;
   log: Log;
 }
@@ -82,7 +82,7 @@ export interface Bases {
 
 /** Begins to make bases. */
 export function startBases(options: BasesOptions): Bases {
-  const { directory, location, hours, lease, archive, making, clock, chance, registry, log } = options;
+  const { directory, location, hours, lease, archive, making, clock, random, registry, log } = options;
   /** The newest base; undefined if unknown: at the start, and after another host wrote. */
   let newest: BaseSummary | null | undefined;
   /** Since when this host has written the archive without a base, in Unix milliseconds. */
@@ -170,7 +170,7 @@ export function startBases(options: BasesOptions): Bases {
   const loop = startLoop({
     clock,
     everyMs: LOOK_MS,
-    waits: { firstMs: 2 * LOOK_MS, mostMs: MAX_WAIT_MS, random: chance.number },
+    waits: { firstMs: 2 * LOOK_MS, mostMs: MAX_WAIT_MS, random: random.number },
     turn,
     passes: (error) => error instanceof OperatorError,
     failed({ message: problem, remedy, cause }) {

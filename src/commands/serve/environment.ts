@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type LossyOutputs, lossyOutputs } from '../../base/lossy-output.ts';
-import { type Chance, systemChance } from '../../base/random.ts';
+import { type RandomSource, systemRandom } from '../../base/random.ts';
 import type { DeliveryRules } from '../../hooks/delivery/attempt.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { type Send, send } from '../../http/outgoing.ts';
@@ -18,7 +18,7 @@ import { baseThread } from './bases.ts';
 
 export interface Environment {
   clock: Clock;
-  chance: Chance;
+  random: RandomSource;
   /** Cores that this process may use. */
   cores: number;
   /** Opens databases for writing. */
@@ -55,7 +55,7 @@ export interface Environment {
 
 export const realEnvironment: Environment = {
   clock: systemClock,
-  chance: systemChance,
+  random: systemRandom,
   cores: availableParallelism(),
   connect: openToWrite,
   walLimitBytes: WAL_LIMIT_BYTES,

@@ -98,7 +98,7 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
     begin: caughtUp,
     log,
     clock: environment.clock,
-    chance: environment.chance,
+    random: environment.random,
   });
   services.use('event stream', subscriber);
   snpMetrics(registry, subscriber);

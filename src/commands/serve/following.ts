@@ -8,7 +8,7 @@ import { heightOf } from '../../archive/restore.ts';
 import type { Clock } from '../../base/clock.ts';
 import { startLoop } from '../../base/service.ts';
 import type { IntakeOptions } from '../../node/event-intake.ts';
-import type { PlaceReads } from '../../storage/object-store.ts';
+import type { ObjectStoreReads } from '../../storage/object-store.ts';
 import type { ReceivedEvent } from '../../store/ingest/event.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../../store/ingest/known-blocks.ts';
@@ -82,7 +82,7 @@ export function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' |
 interface FollowingOptions {
   location: string;
   /** Opens the archive again, as it is now. */
-  open: () => Promise<PlaceReads>;
+  open: () => Promise<ObjectStoreReads>;
   ingest: Pick<Ingest, 'history'>;
   /** Offers an event to the writer. */
   receive: (event: ReceivedEvent) => unknown;
@@ -117,7 +117,7 @@ export function archiveFollowing(options: FollowingOptions) {
   }
 
   /** Offers the events of the archive, from the next one on. */
-  async function read(archive: PlaceReads, from: number, signal: AbortSignal): Promise<void> {
+  async function read(archive: ObjectStoreReads, from: number, signal: AbortSignal): Promise<void> {
     next = from;
     for await (const entries of entriesAfter(archive, { id: from - 1 })) {
       for (const entry of entries) {

@@ -6,7 +6,7 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import type { OperatorError } from '../../base/errors.ts';
-import type { Chance } from '../../base/random.ts';
+import type { RandomSource } from '../../base/random.ts';
 import { startLoop } from '../../base/service.ts';
 import { PayloadError, STARTING_ACCOUNT_PATH } from '../../chain/payload-reader.ts';
 import { accountMetrics } from '../../metrics/server.ts';
@@ -102,13 +102,13 @@ interface AskingOptions {
   snapshots: Snapshots;
   node: NodeRpc;
   clock: Clock;
-  chance: Pick<Chance, 'number'>;
+  random: Pick<RandomSource, 'number'>;
   registry: Registry;
   log: (event: StartingAccountEvent) => void;
 }
 
 /** Requests the accounts at the start of a partial history from the node, in the background. */
-export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chance, registry, log }: AskingOptions) {
+export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, random, registry, log }: AskingOptions) {
   const counts = { asked: 0, waiting: 0 };
   /** Why the node gave no answer; null after one. */
   let hindrance: string | null = null;
@@ -165,7 +165,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, chanc
     clock,
     everyMs: AWAY_MS,
     firstMs: 0,
-    waits: { firstMs: AWAY_MS, mostMs: AWAY_MS, random: chance.number },
+    waits: { firstMs: AWAY_MS, mostMs: AWAY_MS, random: random.number },
     turn: askAll,
     failed(error) {
       // Other errors mean that the index or the disk is unavailable.

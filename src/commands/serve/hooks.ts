@@ -111,7 +111,7 @@ export interface ServeHooksOptions {
 /** Starts evaluating chainhooks, and delivering while the lease is held. */
 export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const { settings, log, environment = realEnvironment } = options;
-  const { clock, chance, send, deliveryRules } = environment;
+  const { clock, random, send, deliveryRules } = environment;
   const refused = wrongKeys(log, clock.now);
   const allowed = accessOf(settings, refused, openSessions(clock), log);
   const hooks = startChainhooks({
@@ -119,7 +119,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
     rules: rulesOf(settings, deliveryRules),
     sealing: servedSealing(settings, settings.cluster !== null, log),
     clock,
-    chance,
+    random,
     send,
     userAgent: serverVersion.replace(/^(\w+) v(\S+).*$/, '$1/$2'),
   });

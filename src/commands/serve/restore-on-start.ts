@@ -9,7 +9,7 @@ import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { isLogged, type Log } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
-import type { PlaceReads } from '../../storage/object-store.ts';
+import type { ObjectStoreReads } from '../../storage/object-store.ts';
 import { type DataState, dataStateOf } from '../../store/files/data-state.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
@@ -27,7 +27,10 @@ interface From {
 }
 
 /** @param directory the data directory, if it records the archive's newest state */
-export const openSource = ({ from, settings, clock, log }: From, directory: string | null): Promise<PlaceReads> => {
+export const openSource = (
+  { from, settings, clock, log }: From,
+  directory: string | null,
+): Promise<ObjectStoreReads> => {
   const { location } = filesAt(from, settings.data, clock);
   return openArchive({
     ...{ location: from, directory, trust: settings, clock },
@@ -67,9 +70,9 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
 async function restore(given: From): Promise<void> {
   const { settings, clock, log } = given;
   const { data: directory, network: chainId } = settings;
-  const place = await openSource(given, directory);
-  const { location } = place;
-  const archive = await requireIdentity(place);
+  const store = await openSource(given, directory);
+  const { location } = store;
+  const archive = await requireIdentity(store);
   log({ event: 'restore_begun', place: location, chain: chainIdText(archive.chain_id) });
   const began = clock.monotonic();
   let said = began;
@@ -81,7 +84,7 @@ async function restore(given: From): Promise<void> {
     return true;
   };
   const { position, tip } = await restoreArchive({
-    ...{ directory, place, chainId, until: null, machine: silentMachine },
+    ...{ directory, store, chainId, until: null, machine: silentMachine },
     // The blocks go by by the thousand.
     log: (event) => isLogged(event.event, 'error') && log(event),
     report({ entry, from, last, height }) {

@@ -70,7 +70,7 @@ async function startServices(
   { steering = null, sbtcAsset, sources = {} }: Started,
 ): Promise<ServerInfo> {
   const { settings, environment, watch, services } = given;
-  const { clock, chance } = environment;
+  const { clock, random } = environment;
   const { log } = watch.recent;
   const ended = Promise.withResolvers<OperatorError>();
   const registry = new Registry();
@@ -98,7 +98,7 @@ async function startServices(
   });
   services.use('snapshots', { stop: () => snapshots.close() });
   if (ingest !== null && !requiresWhole(settings)) {
-    services.use('starting accounts', askStartingAccounts({ ingest, snapshots, node, clock, chance, registry, log }));
+    services.use('starting accounts', askStartingAccounts({ ingest, snapshots, node, clock, random, registry, log }));
   }
 
   // Both start after the state, which reads them.
@@ -186,8 +186,8 @@ interface ManagingParts {
 async function manage(base: Base, ingest: Ingest, parts: ManagingParts) {
   const { settings, environment, services, snapshots, node, log } = base;
   const { cluster, rate, ended, sbtcAsset, ...rest } = parts;
-  const { clock, chance } = environment;
-  const commander = cluster?.commander ?? ingest.commander(clock, chance);
+  const { clock, random } = environment;
+  const commander = cluster?.commander ?? ingest.commander(clock, random);
   const faucets = serverFaucets(settings, { ingest, commander, snapshots, node, log }, sbtcAsset);
   const names = services.use('old names', await importOldNames(settings, { commander, ingest, clock, log }));
   if (cluster === null) await names.done;

@@ -19,7 +19,7 @@ interface TokenSurroundings {
   commander: Commander;
   /** Whether this host looks tokens up. In a cluster, only one host does. */
   isHeld: () => boolean;
-  environment: Pick<Environment, 'clock' | 'chance'>;
+  environment: Pick<Environment, 'clock' | 'random'>;
   registry: Registry;
   log: Log;
 }
@@ -30,8 +30,8 @@ export function askAboutTokens(
   { ingest, environment, registry, ...given }: TokenSurroundings,
 ) {
   if (tokenMetadata === 'off') return null;
-  const { clock, chance } = environment;
-  const asker = startMetadataFetcher({ ...given, commits: ingest.commits, clock, chance });
+  const { clock, random } = environment;
+  const asker = startMetadataFetcher({ ...given, commits: ingest.commits, clock, random });
   tokenMetrics(registry, asker.counters, ingest.tokenJobs);
   return asker;
 }

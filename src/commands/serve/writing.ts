@@ -45,14 +45,14 @@ export function openWriting(options: WritingOptions): Writing | null {
   const { settings, environment, nodesChain, registry, log, services, lockLost } = options;
   const isShared = settings.cluster !== null;
   if (settings.mode === 'read' && !isShared) return null;
-  const { clock, connect, chance, walLimitBytes: limitBytes } = environment;
+  const { clock, connect, random, walLimitBytes: limitBytes } = environment;
   const { ingest, machine } = openWithHooks(
     {
       directory: settings.data,
       chainId: settings.network,
       valueIndexes: valueIndexesIn(settings),
       history: requiresWhole(settings) ? 'full' : 'any',
-      ...{ connect, chance, log, lockLost },
+      ...{ connect, random, log, lockLost },
       // With a shared log each entry is committed by itself, so that a conflict with another host rolls back only that entry.
       ...(isShared ? {} : { clock }),
     },

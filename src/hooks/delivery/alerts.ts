@@ -4,7 +4,7 @@
  */
 
 import { pause } from '../../base/clock.ts';
-import type { Chance } from '../../base/random.ts';
+import type { RandomSource } from '../../base/random.ts';
 import type { Outgoing } from '../../http/outgoing.ts';
 import type { HookStopped } from '../engine.ts';
 import { webhookId } from '../evaluation/payload.ts';
@@ -26,7 +26,7 @@ interface AlertOptions extends Outgoing {
   rules: DeliveryRules;
   log: HookLog;
   userAgent: string;
-  chance: Chance;
+  random: RandomSource;
 }
 
 /** Sends alerts; before `start` it sends none. */
@@ -44,7 +44,7 @@ export const noAlerts: Alerts = { start() {}, ended() {}, async stop() {} };
 
 /** Makes the sender of alerts, which tries each alert three times. */
 export function alerts(options: AlertOptions): Alerts {
-  const { url, secrets, logIdentity, guard, rules, log, userAgent, clock, send, chance } = options;
+  const { url, secrets, logIdentity, guard, rules, log, userAgent, clock, send, random } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
   const waiting: HookStopped[] = [];
   /** Aborted by `stop`. */
@@ -60,7 +60,7 @@ export function alerts(options: AlertOptions): Alerts {
     const { type, uuid, consumer, name, reason, at } = end;
     const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) });
     const body = Buffer.from(text);
-    const id = webhookId(logIdentity(), `${uuid}/${type}/${chance.uuid()}`, text);
+    const id = webhookId(logIdentity(), `${uuid}/${type}/${random.uuid()}`, text);
     for (let tried = 1; !signal.aborted; tried++) {
       const time = clock.now();
       const headers = {
@@ -78,7 +78,7 @@ export function alerts(options: AlertOptions): Alerts {
         failed(end, failureOf(result));
         return;
       }
-      await pause(clock, retryWait(tried, retryCapMs, chance.number), signal);
+      await pause(clock, retryWait(tried, retryCapMs, random.number), signal);
     }
   }
 

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
-import type { Chance } from '../../base/random.ts';
+import type { RandomSource } from '../../base/random.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
@@ -30,7 +30,7 @@ interface DispatcherOptions {
   timers: Pick<HookTimers, 'attempted'>;
   log: HookLog;
   clock: Clock;
-  chance: Chance;
+  random: RandomSource;
   request: DeliveryRequest;
   results: Results;
   /** Notified when a backfill, or a hook that catches up, may queue more. */
@@ -56,7 +56,7 @@ export type Dispatcher = ReturnType<typeof dispatcher>;
 
 /** Sends nothing before `start`; can start again after `stop`. */
 export function dispatcher(options: DispatcherOptions) {
-  const { store, rules, timers, log, clock, chance, request, results, roomMade, isHeld, canSign } = options;
+  const { store, rules, timers, log, clock, random, request, results, roomMade, isHeld, canSign } = options;
   const { records, deliveries } = store;
   const queues = hookQueues(clock, pump);
   /** The delivery of each queue that is being sent, or that waits until its result is written. */
@@ -187,7 +187,7 @@ export function dispatcher(options: DispatcherOptions) {
   function recover(state: QueueState, error: unknown): void {
     logTaskFailure(log, error);
     state.faults += 1;
-    if (running) queues.wait(state, retryWait(state.faults, rules.retryCapMs, chance.number));
+    if (running) queues.wait(state, retryWait(state.faults, rules.retryCapMs, random.number));
   }
 
   function wakeAll(): void {

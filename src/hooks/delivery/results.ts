@@ -4,7 +4,7 @@
  */
 
 import { type Clock, pause } from '../../base/clock.ts';
-import type { Chance } from '../../base/random.ts';
+import type { RandomSource } from '../../base/random.ts';
 import { unavailable } from '../../base/store-failure.ts';
 import { LogUnavailableError } from '../../cluster/shared-log.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
@@ -136,7 +136,7 @@ interface ResultOptions {
   counters: HookCounters;
   log: HookLog;
   clock: Clock;
-  chance: Chance;
+  random: RandomSource;
 }
 
 /** Status of a receiver that will never accept the delivery. */
@@ -156,12 +156,12 @@ const subjectOf = ({ id, webhookId, attempts }: Delivery) => ({ delivery: id, we
 export type Results = ReturnType<typeof deliveryResults>;
 
 /** Writes the result of each attempt, with the consequence for the delivery and its hook. */
-export function deliveryResults({ writer, rules, counters, log, clock, chance }: ResultOptions) {
+export function deliveryResults({ writer, rules, counters, log, clock, random }: ResultOptions) {
   function failureResult(delivery: Delivery, attempts: number, result: AttemptResult): DeliveryResult {
     const { webhookId, triedSince } = delivery;
     const of = { ...subjectOf(delivery), attempt: attemptOf(result) };
     if (result.statusCode !== GONE && clock.now() - (triedSince ?? result.at) < rules.budgetMs) {
-      const wait = Math.max(retryWait(attempts, rules.retryCapMs, chance.number), result.retryAfterMs ?? 0);
+      const wait = Math.max(retryWait(attempts, rules.retryCapMs, random.number), result.retryAfterMs ?? 0);
       return { ...of, outcome: 'failed', nextAt: clock.now() + wait };
     }
     const often = attempts === 1 ? 'once' : `${attempts} times`;

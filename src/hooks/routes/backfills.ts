@@ -25,7 +25,7 @@ interface BackfillRange {
 export type Backfills = ReturnType<typeof hookBackfills>;
 
 /** Manages backfills. Every function takes the consumer and finds only this consumer's hooks. */
-export function hookBackfills({ commands, chance }: Pick<Chainhooks, 'commands' | 'chance'>, read: ReadHooks) {
+export function hookBackfills({ commands, random }: Pick<Chainhooks, 'commands' | 'random'>, read: ReadHooks) {
   /** The id of a hook of the consumer. @throws HookProblem 404 */
   const idOf = ({ hooks }: HookReader, consumer: string, uuid: string): number => ownHook(hooks, { consumer, uuid }).id;
 
@@ -47,7 +47,7 @@ export function hookBackfills({ commands, chance }: Pick<Chainhooks, 'commands' 
       const to = upTo ?? tip;
       if (from > to) throw invalidField('from_height', 'must not be above to_height');
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
-      const job = chance.uuid();
+      const job = random.uuid();
       await commands.run('backfill.start', { hook, job, from, to, dryRun, most: MAX_BACKFILLS });
       return read(({ hooks }) => serializedBackfill(foundBackfill(hooks, { hook, job })));
     },

@@ -47,10 +47,10 @@ type Management = ReturnType<typeof management>;
 
 /** Manages the hooks of consumers. Every function takes the consumer and finds only this consumer's hooks. */
 export function management(
-  hooks: Pick<Chainhooks, 'store' | 'history' | 'commands' | 'guard' | 'network' | 'chance' | 'pausedReason'>,
+  hooks: Pick<Chainhooks, 'store' | 'history' | 'commands' | 'guard' | 'network' | 'random' | 'pausedReason'>,
   read: ReadHooks,
 ) {
-  const { store, history, commands, guard, network, chance, pausedReason } = hooks;
+  const { store, history, commands, guard, network, random, pausedReason } = hooks;
 
   /** The delivery that makes a hook fail: the one that holds it up, or else the one that was given up last. */
   function failingOf({ deliveries }: HookReader['hooks'], record: HookRecord) {
@@ -92,7 +92,7 @@ export function management(
     async register(consumer: string, body: unknown) {
       const definition = readDefinition(body, network());
       await checkTarget(definition);
-      const hook = { uuid: chance.uuid(), consumer, definition };
+      const hook = { uuid: random.uuid(), consumer, definition };
       const record = await commands.run('hook.register', hook);
       return read((now) => serialized(now, record));
     },
@@ -133,7 +133,7 @@ export function management(
       const block = chosenBlock(history, choice);
       const { candidates } = store;
       if (scanner({ history, candidates }, activeHook(record).conditions).at(block) === null) return;
-      const evaluation = { consumer, uuid, block: toHex(block), request: chance.uuid(), most: MAX_WAITING };
+      const evaluation = { consumer, uuid, block: toHex(block), request: random.uuid(), most: MAX_WAITING };
       await commands.run('delivery.evaluate', evaluation);
     },
   };

@@ -15,7 +15,7 @@ import type { HookFamily, ReadHooks } from './family.ts';
 import { PreviewBody, PreviewResponse, TestBody, TestResponse, Uuid } from './schemas.ts';
 
 /** Dependencies of trials: the committed chain, and requests to receivers. */
-type Tried = Pick<Chainhooks, 'store' | 'history' | 'request' | 'network' | 'clock' | 'chance'>;
+type Tried = Pick<Chainhooks, 'store' | 'history' | 'request' | 'network' | 'clock' | 'random'>;
 
 /** Maximum payloads of a preview. */
 const MAX_PAYLOADS = 5;
@@ -113,7 +113,7 @@ const nothingMatches = (searchedFrom: number | null): HookProblem =>
   );
 
 /** Makes the function that tests a hook's receiver with one attempt. Nothing is queued, logged or counted. */
-function testDeliveries({ store, history, request, network, chance }: Tried, searches: Search) {
+function testDeliveries({ store, history, request, network, random }: Tried, searches: Search) {
   const { candidates } = store;
 
   /**
@@ -145,7 +145,7 @@ function testDeliveries({ store, history, request, network, chance }: Tried, sea
     const { matched, searchedFrom } = await testBlock(current(), choice);
     const record = current();
     const text = payloadText(activeHook(record), networkOrUnknown(network), { apply: [matched], rollback: [] });
-    const id = webhookId(store.logIdentity(), `${record.uuid}/${chance.uuid()}`, text);
+    const id = webhookId(store.logIdentity(), `${record.uuid}/${random.uuid()}`, text);
     const identity = { webhookId: id, queue: 'test', sequence: null, reason: 'test', attempts: 0 } as const;
     const result = await request(record, identity, text);
     const ok = isSuccess(result);

@@ -6,7 +6,7 @@
 
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import type { Chance } from '../../base/random.ts';
+import type { RandomSource } from '../../base/random.ts';
 import { backoff, type Loop, startLoop, type Waits } from '../../base/service.ts';
 import { mayBeEventPath, SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -57,7 +57,7 @@ export interface SnpOptions {
   begin: (signal: AbortSignal) => Promise<void>;
   log: (event: SnpEvent) => void;
   clock: Clock;
-  chance: Chance;
+  random: RandomSource;
   /** Milliseconds for which a read waits for a message; for tests. */
   blockMs?: number;
 }
@@ -138,8 +138,8 @@ export class SnpSubscriber {
     this.#options = options;
     this.#source = sourceOf(options.url, options.prefix);
     this.#sequence = options.positionOf(this.#source).rows;
-    const { clock, log, chance } = options;
-    this.#waits = { firstMs: FIRST_WAIT_MS, mostMs: MAX_WAIT_MS, random: chance.number };
+    const { clock, log, random } = options;
+    this.#waits = { firstMs: FIRST_WAIT_MS, mostMs: MAX_WAIT_MS, random: random.number };
     this.#loop = startLoop({
       clock,
       everyMs: 0,
@@ -200,13 +200,13 @@ export class SnpSubscriber {
 
   /** Requests a stream from the broker. */
   async #shakeHands(redis: Redis, signal: AbortSignal): Promise<Session> {
-    const { prefix, chance, clock, tip, positionOf, log } = this.#options;
+    const { prefix, random, clock, tip, positionOf, log } = this.#options;
     const reason = this.#reason;
     if (this.#inVain > 1) await pause(clock, backoff(this.#inVain - 1, this.#waits), signal);
     const { rows: sequence, digest: id } = positionOf(this.#source);
     // After a message without a parent, the last block is a better position than the message before.
     const last = id === '' || reason === 'unknown_parent' ? null : { id, sequence };
-    const client = chance.uuid();
+    const client = random.uuid();
     const commands = clientCommands(prefix, client);
     const { height, indexBlockHash } = tip();
     const block = height === 0 ? null : { hash: toHex(indexBlockHash), height };

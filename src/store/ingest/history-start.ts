@@ -19,7 +19,7 @@
  */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
-import { type Chance, systemChance } from '../../base/random.ts';
+import { type RandomSource, systemRandom } from '../../base/random.ts';
 import type { Block } from '../../chain/block.ts';
 import { PayloadError, readPayload } from '../../chain/payload-reader.ts';
 import type { StartingAccountPayload } from '../../chain/payload-schemas.ts';
@@ -133,8 +133,11 @@ export function historyStarts(chain: Chain, requiresWhole: () => boolean) {
 export const HISTORY_START = 'history.start';
 
 /** Makes the command that starts the history with a block. */
-export const startCommand = (args: HistoryStartFacts, chance: Pick<Chance, 'uuid'> = systemChance): EntryCommand => ({
-  uuid: chance.uuid(),
+export const startCommand = (
+  args: HistoryStartFacts,
+  random: Pick<RandomSource, 'uuid'> = systemRandom,
+): EntryCommand => ({
+  uuid: random.uuid(),
   type: HISTORY_START,
   args,
 });

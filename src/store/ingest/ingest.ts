@@ -6,7 +6,7 @@
 import { statfsSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { type Chance, systemChance } from '../../base/random.ts';
+import { type RandomSource, systemRandom } from '../../base/random.ts';
 import { StoreUnavailableError } from '../../base/store-failure.ts';
 import type { Network } from '../../chain/network.ts';
 import { truncateWal } from '../files/checkpointer.ts';
@@ -72,7 +72,7 @@ export interface IngestOptions {
   /** Makes the state machine of chainhooks. */
   machine: ComposeMachine;
   /** The random numbers of commands; the system's if omitted. */
-  chance?: Pick<Chance, 'uuid'>;
+  random?: Pick<RandomSource, 'uuid'>;
   /** Called if the directory's lock is lost: the process must end, and nothing is written any more. */
   lockLost?: (error: OperatorError) => void;
 }
@@ -150,8 +150,8 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
     first(of) {
       const start = of === null ? null : router.startsAt(of.payload, of.event);
       return [
-        ...(logName.isMissing() ? [identityCommand(newIdentity(options.chance), options.chance)] : []),
-        ...(start === null ? [] : [startCommand(start, options.chance)]),
+        ...(logName.isMissing() ? [identityCommand(newIdentity(options.random), options.random)] : []),
+        ...(start === null ? [] : [startCommand(start, options.random)]),
       ];
     },
     listeners: [router.listener, identity.listener, commands.listener, logName.listener, machine.follower],
@@ -221,10 +221,10 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     receive: (event: ReceivedEvent): Outcome => writer.receive(event),
 
     /** Sends the commands of a single host. Each is an entry of the journal, and readable once it is done. */
-    commander(clock: Pick<Clock, 'now' | 'monotonic'>, chance: Pick<Chance, 'uuid'> = systemChance): Commander {
+    commander(clock: Pick<Clock, 'now' | 'monotonic'>, random: Pick<RandomSource, 'uuid'> = systemRandom): Commander {
       const send = (command: Parameters<Commander['run']>[0], isBatched: boolean): Promise<unknown> =>
         writer.queue.run(() => {
-          const sent = { ...command, uuid: chance.uuid(), isBatched };
+          const sent = { ...command, uuid: random.uuid(), isBatched };
           return writer.apply({ command: sent, receivedAt: clock.now() * 1_000, clock }, 'each').result;
         });
       return {

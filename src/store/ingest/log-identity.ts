@@ -7,7 +7,7 @@ import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parsedJson } from '../../base/json.ts';
-import { type Chance, systemChance } from '../../base/random.ts';
+import { type RandomSource, systemRandom } from '../../base/random.ts';
 import { type Entry, type Head, headAfter } from '../log/entry.ts';
 import { logIdentityQuery } from '../queries/log-identity.ts';
 import { COMMAND_PATH, type EntryCommand, LOG_IDENTITY } from './commands.ts';
@@ -21,11 +21,12 @@ const IdentityCommand = Type.Object({
 type IdentityCommand = Static<typeof IdentityCommand>;
 
 /** Returns a new identity: 32 hex characters. */
-export const newIdentity = (chance: Pick<Chance, 'uuid'> = systemChance): string => chance.uuid().replaceAll('-', '');
+export const newIdentity = (random: Pick<RandomSource, 'uuid'> = systemRandom): string =>
+  random.uuid().replaceAll('-', '');
 
 /** Makes the command that gives a log an identity. */
-export function identityCommand(identity: string, chance: Pick<Chance, 'uuid'> = systemChance): EntryCommand {
-  return { uuid: chance.uuid(), type: LOG_IDENTITY, args: { identity } } satisfies IdentityCommand;
+export function identityCommand(identity: string, random: Pick<RandomSource, 'uuid'> = systemRandom): EntryCommand {
+  return { uuid: random.uuid(), type: LOG_IDENTITY, args: { identity } } satisfies IdentityCommand;
 }
 
 /**

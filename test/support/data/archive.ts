@@ -5,7 +5,7 @@ import { type ArchiveRestoreOptions, restoreArchive } from '../../../src/archive
 import { systemClock } from '../../../src/base/clock.ts';
 import { OperatorError } from '../../../src/base/errors.ts';
 import { silentMachine } from '../../../src/hooks/machine.ts';
-import type { Place, PlaceReads } from '../../../src/storage/object-store.ts';
+import type { ObjectStore, ObjectStoreReads } from '../../../src/storage/object-store.ts';
 import { snapshotForBase } from '../../../src/store/base/snapshot.ts';
 import { dataStateOf } from '../../../src/store/files/data-state.ts';
 import { openJournalReader } from '../../../src/store/files/journal.ts';
@@ -17,11 +17,11 @@ const SHORT = { entries: 7, bytes: 60_000 };
 export const DEVNET = 0x8000_0000;
 
 /** An archiver of a directory that another one may be writing; `using` closes its journal. */
-export function archiverOf(directory: string, place: Place, options: Partial<ArchiverOptions> = {}) {
+export function archiverOf(directory: string, store: ObjectStore, options: Partial<ArchiverOptions> = {}) {
   const journal = openJournalReader(directory);
   const archived: number[] = [];
   const archiver = new Archiver({
-    ...{ place, journal, clock: impatientClock, signer: null, segment: SHORT },
+    ...{ store, journal, clock: impatientClock, signer: null, segment: SHORT },
     archived: (entry) => archived.push(entry),
     ...options,
   });
@@ -47,22 +47,22 @@ export function archiverOf(directory: string, place: Place, options: Partial<Arc
 /** Archives all that a directory has. */
 export async function archive(
   directory: string,
-  place: Place,
+  store: ObjectStore,
   host = 'one',
   options: Partial<ArchiverOptions> = {},
 ): Promise<void> {
-  using archiver = archiverOf(directory, place, options);
+  using archiver = archiverOf(directory, store, options);
   await archiver.round(host);
 }
 
 /** Restores an archive. @returns its last entry */
 export async function restoredFrom(
-  place: PlaceReads,
+  store: ObjectStoreReads,
   directory: string,
   options: Partial<ArchiveRestoreOptions> = {},
 ): Promise<number> {
   const { position } = await restoreArchive({
-    ...{ directory, place, chainId: null, until: null, machine: silentMachine },
+    ...{ directory, store, chainId: null, until: null, machine: silentMachine },
     ...{ log: () => {}, report: () => {}, making: () => {}, clock: systemClock },
     ...options,
   });
@@ -85,7 +85,7 @@ const SMALL = { least: 2_000, usual: 4_000, most: 20_000, share: 1 / 50 };
 /** Adds a snapshot of a directory to the archive that has its entries. @returns null if the archive already had it */
 export async function baseIn(
   directory: string,
-  place: Place,
+  store: ObjectStore,
   options: Partial<BaseWriterOptions> = {},
   isPublic = false,
 ): Promise<MadeBase | null> {
@@ -94,7 +94,7 @@ export async function baseIn(
   closing.defer(() => journal.close());
   const snapshot = closing.use(snapshotForBase(directory, isPublic));
   if (snapshot.state === null) throw new Error('there is nothing to make a base of');
-  const given = { place, snapshot, journal, program: 'test', clock: impatientClock, size: SMALL };
+  const given = { store, snapshot, journal, program: 'test', clock: impatientClock, size: SMALL };
   const signal = new AbortController().signal;
   return await makeBase({ ...given, report: () => {}, signal, ...options }, snapshot.state);
 }

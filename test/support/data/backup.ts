@@ -2,21 +2,22 @@
 import { type Backup, type BackupOptions, backUp } from '../../../src/archive/backup.ts';
 import type { ArchiveRestoreOptions } from '../../../src/archive/restore.ts';
 import { directoryFiles } from '../../../src/storage/directory.ts';
-import type { Place } from '../../../src/storage/object-store.ts';
+import type { ObjectStore } from '../../../src/storage/object-store.ts';
 import { impatientClock } from '../time/impatient-clock.ts';
 import { restoredFrom } from './archive.ts';
 
-const placeOf = (given: string | Place): Place => (typeof given === 'string' ? directoryFiles(given) : given);
+const placeOf = (given: string | ObjectStore): ObjectStore =>
+  typeof given === 'string' ? directoryFiles(given) : given;
 
 /** Backs a data directory up. @param place a directory, or another place */
 export const backupOf = (
   directory: string,
-  place: string | Place,
+  store: string | ObjectStore,
   options: Partial<BackupOptions> = {},
 ): Promise<Backup> =>
   backUp({
     directory,
-    place: placeOf(place),
+    store: placeOf(store),
     signer: null,
     keepDays: null,
     program: 'stackside test',
@@ -28,7 +29,7 @@ export const backupOf = (
 
 /** Restores a backup. @param from the directory that it is in, or another place @returns its last entry */
 export const restored = (
-  from: string | Place,
+  from: string | ObjectStore,
   directory: string,
   options: Partial<ArchiveRestoreOptions> = {},
 ): Promise<number> => restoredFrom(placeOf(from), directory, options);

@@ -91,7 +91,7 @@ export async function hookExamples(
     environment: {
       ...realEnvironment,
       clock: { ...realEnvironment.clock, now: () => seconds * 1_000, monotonic: () => 0 },
-      chance: { number: () => 0, uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}` },
+      random: { number: () => 0, uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}` },
       send: async () => ({ status: 200, headers: {}, body: Buffer.from('ok'), ended: 'whole' }),
     },
   });

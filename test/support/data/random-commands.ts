@@ -1,4 +1,4 @@
-/** Commands of chance of a single host: chainhooks that are registered and changed, results of deliveries, gifts of faucets. */
+/** Random commands of a single host: chainhooks that are registered and changed, results of deliveries, payouts of faucets. */
 import type { Prng } from '../../../src/devnet/prng.ts';
 import type { HookCommands } from '../../../src/hooks/machine.ts';
 import { HookProblem } from '../../../src/hooks/problem.ts';
@@ -20,7 +20,7 @@ export async function sendCommand(ingest: Ingest, prng: Prng): Promise<void> {
       .toHex()
       .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   const commander = ingest.commander(CLOCK, { uuid });
-  const world = { time: NOW, age: 0, chance: { uuid } } as unknown as World;
+  const world = { time: NOW, age: 0, random: { uuid } } as unknown as World;
   const [hooks, faucets] = [commandsOf<HookCommands>(commander), commandsOf<FaucetCommands>(commander)];
   try {
     await sendSome({ world, prng, hooks, faucets, store: ingest.hooks, tip: ingest.history.tip().height });

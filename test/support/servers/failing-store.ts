@@ -1,14 +1,14 @@
 /** Places of an archive as they are at their worst: requests fail, and the one who writes ends at any of them. */
 import fc from 'fast-check';
-import type { Place } from '../../../src/storage/object-store.ts';
+import type { ObjectStore } from '../../../src/storage/object-store.ts';
 import type { Seen } from '../property.ts';
 import type { S3Server } from './s3-server.ts';
 
 /** Returns a store whose caller dies during one of its requests. The request may take effect, but is never answered. */
 export function mortal(
-  whole: Place,
+  whole: ObjectStore,
   lives: { requests: number; isDone: boolean },
-): { place: Place; died: Promise<void> } {
+): { store: ObjectStore; died: Promise<void> } {
   const death = Promise.withResolvers<void>();
   let left = lives.requests;
   const until =
@@ -22,7 +22,7 @@ export function mortal(
     };
   return {
     died: death.promise,
-    place: {
+    store: {
       location: whole.location,
       ...{ read: until(whole.read), list: until(whole.list), create: until(whole.create) },
       ...{ write: until(whole.write), remove: until(whole.remove) },

@@ -7,7 +7,7 @@ import { verifiedBases } from '../../src/archive/base-verify.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
-import type { Place } from '../../src/storage/object-store.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -20,25 +20,25 @@ const source = ingestOf(events);
 afterAll(() => source[Symbol.dispose]());
 
 /** Archives everything, and makes a snapshot. */
-async function archived(place: Place): Promise<void> {
-  await archive(source.path, place);
-  await baseIn(source.path, place);
+async function archived(store: ObjectStore): Promise<void> {
+  await archive(source.path, store);
+  await baseIn(source.path, store);
 }
 
-async function faults(place: Place): Promise<string[]> {
+async function faults(store: ObjectStore): Promise<string[]> {
   const found: string[] = [];
-  for await (const { fault } of verifiedArchive(place)) if (fault !== null) found.push(fault);
-  for await (const { fault } of verifiedBases(place)) if (fault !== null) found.push(fault);
+  for await (const { fault } of verifiedArchive(store)) if (fault !== null) found.push(fault);
+  for await (const { fault } of verifiedBases(store)) if (fault !== null) found.push(fault);
   return found;
 }
 
 const sizeOf = (path: string): number =>
   readdirSync(path).reduce((sum, name) => sum + statSync(join(path, name)).size, 0);
 
-async function expectRestored(place: Place): Promise<void> {
+async function expectRestored(store: ObjectStore): Promise<void> {
   using into = dataDirectory();
   const path = join(into.path, 'new');
-  await restoredFrom(place, path);
+  await restoredFrom(store, path);
   expect(everything(path)).toEqual(everything(source.path));
 }
 
@@ -59,7 +59,7 @@ test(
       const cause = Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
       throw operatorErrorOf(cause, join(path, name));
     };
-    const place: Place = {
+    const store: ObjectStore = {
       ...files,
       async create(name, bytes) {
         require(name, bytes);
@@ -74,7 +74,7 @@ test(
     let refusals = 0;
     for (; ; refusals++) {
       room += step;
-      const error = await archived(place).then(
+      const error = await archived(store).then(
         () => null,
         (thrown: unknown) => thrown,
       );
@@ -85,7 +85,7 @@ test(
     expect(refusals).toBeGreaterThan(3);
     expect(created).toEqual([...new Set(created)]);
     expect(readdirSync(path).sort()).toEqual(readdirSync(whole).sort());
-    await expectRestored(place);
+    await expectRestored(store);
   },
   timeout,
 );
@@ -96,23 +96,23 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
     async () => {
       using disk = smallDisk(4 * 1024 * 1024)!;
       const path = join(disk.path, 'archive');
-      const place = directoryFiles(path);
-      await archive(source.path, place);
+      const store = directoryFiles(path);
+      await archive(source.path, store);
       // Each time, there is space for some parts and a piece of the next one.
       let refusals = 0;
       for (let made: unknown = null; made === null; refusals++) {
         disk.empty();
         disk.fill(60_000);
-        made = await baseIn(source.path, place).catch(async (error: unknown) => {
+        made = await baseIn(source.path, store).catch(async (error: unknown) => {
           expect(await refusal(Promise.reject(error))).toMatch(/^The disk of \S+ is full\.$/);
           return null;
         });
-        expect(await faults(place)).toEqual([]);
+        expect(await faults(store)).toEqual([]);
         expect(readdirSync(path).filter((name) => !/\.(zst|json)$/.test(name))).toEqual([]);
       }
       expect(refusals).toBeGreaterThan(1);
       disk.empty();
-      await expectRestored(place);
+      await expectRestored(store);
     },
     timeout,
   );
