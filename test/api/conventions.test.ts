@@ -82,7 +82,7 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
     } as never);
   });
 
-  test('returns 304 for its own ETag in If-None-Match, and 200 for another', async () => {
+  test('returns 304 if If-None-Match has the current ETag, otherwise 200', async () => {
     const { request } = usual;
     const etag = (await request(path)).headers.get('etag')!;
     const asked = (value: string, method = 'GET') => request(path, { method, headers: { 'if-none-match': value } });

@@ -48,7 +48,7 @@ const texts = (sql: string): string[] =>
     .all()
     .map(({ text }) => text);
 
-test('without include_total the response has no total', async () => {
+test('a response without include_total omits the total', async () => {
   const [id] = texts("SELECT '0x' || lower(hex(tx_id)) AS text FROM transactions LIMIT 1");
   expect(Object.keys(await get(`tx_id=${id}`)).sort()).toEqual(['events', 'limit', 'offset']);
 });

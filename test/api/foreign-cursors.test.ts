@@ -138,7 +138,7 @@ async function nextOf(route: GetRoute): Promise<string> {
 }
 
 describe('a cursor', () => {
-  test('of a list is rejected by the same list for another parameter', async () => {
+  test('is rejected by the same list if another parameter differs', async () => {
     const listed = await routesWithCursors();
     expect(listed.length).toBeGreaterThanOrEqual(28);
     let tried = 0;

@@ -220,7 +220,7 @@ describe.each(families)('one token of %s', (family) => {
     expect(await chain.get(at(all, '?locale=x'))).toMatchObject({ status: 422, body: clarityError });
   });
 
-  test('returns the known data if its lookup failed for good', async () => {
+  test('returns the stored data if the lookup has failed permanently', async () => {
     const { id } = await token('given-up');
     await chain.facts(id, '1', { state: 'failed', wait: null });
     const { status, body } = await chain.get(at(id));
@@ -360,7 +360,7 @@ describe('the list of fungible tokens', () => {
     });
   });
 
-  test('returns the known metadata of each token', async () => {
+  test('returns the stored metadata of each token', async () => {
     const { body } = await chain.get('/metadata/v1/ft?name=beta');
     expect(body).toEqual({
       limit: 20,

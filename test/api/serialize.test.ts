@@ -69,16 +69,16 @@ const bodies: [SummaryPayload, mined: string, pending: string][] = [
 ];
 
 describe('a summary', () => {
-  test('of a mined transaction', () => {
+  test('has the block if the transaction is mined', () => {
     expect(text(transactionSummary(summary(0x12)))).toBe(`{${head(0x12)},${place},${transfer}}`);
   });
 
-  test('of a pending transaction', () => {
+  test('has the receipt time if the transaction is pending', () => {
     const waiting = '"receipt_time":2000,"receipt_block_height":3,"status":"pending"';
     expect(text(pendingSummary(pendingDetail(0x12, 2000)))).toBe(`{${head(0x12)},${waiting},${transfer}}`);
   });
 
-  test('of a sponsored transaction', () => {
+  test('has the sponsor if the transaction is sponsored', () => {
     const sponsor = { address: OTHER, nonce: 0n };
     expect(transactionSummary({ ...summary(1), sponsor }).sponsor).toEqual({ address: OTHER, nonce: 0 });
   });
@@ -232,7 +232,7 @@ test.each(events.map(([event, shown]) => [shown, event] as const))('an event {%s
 describe('a balance', () => {
   const none = { any: false, inbound: 0n, outbound: 0n };
 
-  test('of zero', () => {
+  test('is 0, without a lock or pending amounts', () => {
     expect(text(stxBalance({ balance: 0n, locked: null, pending: none }))).toBe(
       '{"balance":"0","available":"0","locked":null,"mempool":null}',
     );

@@ -356,7 +356,7 @@ describe('fees', () => {
     });
   });
 
-  test('of unlisted types count only in the total', () => {
+  test("count only in the total if the transaction type isn't listed", () => {
     expect(feesOf([['poison_microblock', 7, 1]])).toEqual({ all: shown(7, 7, 7, 7) });
   });
 });

@@ -162,7 +162,7 @@ describe('the archiver writes nothing and reports the reason if', () => {
     return said;
   }
 
-  test('the archive is of another chain', async () => {
+  test('the archive belongs to another chain', async () => {
     await archive(source.path, store);
     expect(await refusedIn(source.path, 1)).toBe(
       `The archive at ${path} belongs to testnet (chain 0x80000000), but this log belongs to mainnet (chain 0x00000001).`,

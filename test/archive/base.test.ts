@@ -537,7 +537,7 @@ test('the cost of a part depends on its rows: no table is scanned for it, and on
   }
 });
 
-test('only its rows decide where a part ends, so an added row changes few parts', () => {
+test('an added row changes few parts, because rows decide where a part ends', () => {
   const size = { least: 500, usual: 1_000, most: 8_000, share: 1 };
   const lines = Array.from({ length: 4_000 }, (_, at) => ({
     at: null,

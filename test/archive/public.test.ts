@@ -66,7 +66,7 @@ const objects = (of: string, but: readonly string[] = []): Record<string, string
       .map((name) => [name, readFileSync(join(of, name)).toString('hex')]),
   );
 
-test('a public archive has no byte of a private command, and proves every entry', async () => {
+test('a public archive contains no private commands, and proves every entry', async () => {
   const plain = folder();
   await archive(source, directoryFiles(plain));
   const [published, whole] = [contents(path), contents(plain)];
@@ -203,7 +203,7 @@ test('a torn head is written again', async () => {
   expect((await headIn(own, signer.publicKey))!.entry).toBe(journalRows(source).length);
 });
 
-test('a base has no private commands, is signed, and starts a new server', async () => {
+test('a public base is signed, omits private commands, and starts a new server', async () => {
   const at = folder();
   const own = directoryFiles(at);
   await archive(source, own, 'one', { signer });

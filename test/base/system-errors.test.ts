@@ -108,7 +108,7 @@ test('a full database is reported through the error that it causes', () => {
   }
 });
 
-test("a write-ahead log whose index can't grow reports a full disk", () => {
+test("SQLite reports a full disk if the write-ahead log's index can't grow", () => {
   const cause = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_SHMSIZE' });
   expect(operatorErrorOf(cause, 'DATA')?.message).toBe('The disk of DATA is full.');
   expect(unavailable(cause)?.failure).toBe('full');

@@ -113,7 +113,7 @@ describe('a print', () => {
     expect(nameChangeOf(event)).toBeNull();
   });
 
-  test('of any bytes is parsed or ignored', () => {
+  test('is parsed or ignored if it has random bytes', () => {
     assertProperty(
       fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => void nameChangeOf(log(bytes))),
       { always: 'all bytes are read, and none may throw' },
@@ -151,7 +151,7 @@ describe('a call', () => {
     expect(changeOfCall('namespace-update-function-price', short, ALICE)).toBeNull();
   });
 
-  test('of another function, or with unreadable arguments, changes nothing', () => {
+  test('changes nothing if its function is another or its arguments are unreadable', () => {
     expect(changeOfCall('name-update', renewal(clarity.none()), ALICE)).toBeNull();
     expect(changeOfCall('name-renewal', Uint8Array.of(0, 0, 0, 9), ALICE)).toBeNull();
     expect(changeOfCall('name-renewal', encodeArguments([clarity.uint(1)]), ALICE)).toBeNull();

@@ -688,7 +688,7 @@ test.each(answers)(
   },
 );
 
-test('a batch whose append was lost is appended after the entry of another host', async () => {
+test("a host appends a batch again, after another host's entry, if the first append was lost", async () => {
   const log = filledLog();
   await using other = openHost(log.client());
   await other.follow(log.head.id);

@@ -424,7 +424,7 @@ test("a host gives up the lease if its work can't start", async () => {
   await world.until(() => two.working !== null, PATIENCE, 'the other host');
 });
 
-test("work begins after the host has the previous holder's entries, with an epoch above all known ones", async () => {
+test("a new holder starts work after it has the previous holder's entries, with a higher epoch", async () => {
   const { world, host } = scene();
   const known = Promise.withResolvers<void>();
   let epoch = 0;

@@ -44,7 +44,7 @@ async function series(server: Serving, name: string): Promise<string | undefined
   return new RegExp(`^${name}(?:{[^}]*})? (.*)$`, 'm').exec(text)?.[1];
 }
 
-test('what one host accepts, a follower serves; while the log is unavailable reads continue, and events are refused with 503', async () => {
+test('a follower serves the events of another host; while the log is unavailable, reads continue and events get 503', async () => {
   const log = new MemoryLog();
   const clock = heldClock([75_000]);
   await using one = await host(log, { hostName: 'one' }, clock);
@@ -251,7 +251,7 @@ test("a host of another chain than the log's ends before its first entry, and na
   expect(log.head.id).toBe(id);
 });
 
-test('a host whose settings name no chain takes the chain of the log', async () => {
+test('a host without a network setting uses the chain of the log', async () => {
   const log = new MemoryLog();
   log.chainId = 1;
   await using one = await host(log);

@@ -33,7 +33,7 @@ describe('records', () => {
     expect(zoneRecords(text)).toEqual(records);
   });
 
-  test('of any text are parsed without an error', () => {
+  test('are parsed without an error from any text', () => {
     const characters = fc.constantFrom(...' \t\n"\\();$=ab0IN', 'é', '\u0000');
     assertProperty(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: characters, maxLength: 60 })), (text) => {

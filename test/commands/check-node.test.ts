@@ -38,7 +38,7 @@ test('if index and node agree, each kind of data has a line without a problem, a
   expect(found.at(-1)?.name).toBe(`compared at block 12 (${chain.tip.indexBlockHash})`);
 });
 
-test('a difference names both values and the first block where they differ', async () => {
+test('a difference shows both values and the first block that differs', async () => {
   const [account] = chain.tip.transactions.map(({ origin }) => origin.account.address);
   const lie: Lie = async (url, answer) => {
     const tip = chain.block(`0x${url.searchParams.get('tip')}`);

@@ -360,7 +360,7 @@ function reasonOf([route, path, ours, theirs, within = {}]: Case): KnownReason |
   return reasonFor(referenceReasons, difference, { route, target: route, ours: {}, theirs: {}, ...found });
 }
 
-test('each known reason matches its difference and not a similar one', () => {
+test('each known difference matches its example and not a similar one', () => {
   expect(cases.length).toBe(referenceReasons.length);
   for (const [index, reason] of referenceReasons.entries()) {
     const [known, other] = cases[index]!;

@@ -122,7 +122,7 @@ function reference(answer: (target: string, body: unknown, status: number) => Re
   return { url: `http://127.0.0.1:${made.port}`, requests };
 }
 
-test('two Stackside servers with the same chain have no differences, and most routes are requested', async () => {
+test('comparing two servers with the same chain requests most routes and finds no differences', async () => {
   const { tally, end } = await compared(twin.api);
   expect(found(tally)).toEqual([]);
   expect(found(tally, true)).toEqual([]);

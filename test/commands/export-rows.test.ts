@@ -153,7 +153,7 @@ test("a query's column types come from the values in its result", async () => {
   expect(last).toEqual({ n: 70n, late: 35, mixed: 'x', empty: null, same: null, 'same:6': 'text' });
 });
 
-test('a query whose values change type on the second run is rejected', () => {
+test('a query is rejected if its values change type on the second run', () => {
   using connection = openForQueries(directory.path);
   const { columns, rows } = withForms(connection, "SELECT iif(cache_size = 7, 'seven', 1) AS n FROM pragma_cache_size");
   expect([...rows()]).toEqual([[1n]]);

@@ -197,7 +197,7 @@ test('a recording out of order is compared in the order of its ids', async () =>
   expectWhole(directory);
 });
 
-test('a partial history continues with its own recording, without commands and withheld entries', async () => {
+test('a partial history continues with the recording exported from it, without commands and withheld entries', async () => {
   const straight = [...devnetEvents({ seed: 3, blocks: 12, accounts: 10, transactionsPerBlock: 2, forkEvery: 0 })];
   const own = beginnings(straight)
     .find(({ height }) => height === 5)!

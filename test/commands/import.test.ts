@@ -98,7 +98,7 @@ test('a skipped row does not undo the rows before it', async () => {
   }
 });
 
-test('an import has no signal handlers while it creates indexes, so a signal stops it immediately', async () => {
+test('a signal stops an import immediately while it creates indexes', async () => {
   using directory = dataDirectory();
   const { run } = Database.prototype;
   const handlers = (): number => process.listenerCount('SIGTERM') + process.listenerCount('SIGINT');

@@ -73,7 +73,7 @@ for (const [what, begins] of [
   ['an SQLite database', 'SQLite format 3\0'],
   ["a dump of PostgreSQL's own format", 'PGDMP'],
 ] as const) {
-  test(`an error names the format of a file that is ${what}`, async () => {
+  test(`the error names the file's format if the file is ${what}`, async () => {
     await expect(read('other.gz', Buffer.from(`${begins} and more of it`, 'latin1'))).rejects.toThrow(
       `other.gz is ${what}.`,
     );

@@ -37,7 +37,7 @@ test('without a terminal, a line is written every five seconds', () => {
   expect(written(5_000, false, null)).toEqual(['a.tsv: 500 rows, 100 rows/s, height 12\n']);
 });
 
-test('each step without progress has its own line', () => {
+test('each step without progress gets a separate line', () => {
   let now = 0;
   const written: string[] = [];
   const lines = progressLines({ write: (text) => written.push(text) }, () => now);

@@ -31,7 +31,7 @@ const [parent, child] = ((): [number, number] => {
   return [at, blocks.findIndex((one) => one.parent_index_block_hash === blocks[at].index_block_hash)];
 })();
 
-test('an id is new only once, whatever the order of ids', () => {
+test('an id is new only once, in any order of ids', () => {
   const seen = new Seen({ 'known ids': 100 });
   assertProperty(
     fc.property(fc.array(fc.nat({ max: 40 }), { maxLength: 120, size: 'max' }), (ids) => {
@@ -54,7 +54,7 @@ test('a million consecutive ids need only one range', () => {
   expect(seen.add(500_000)).toBe(false);
 });
 
-test('a copy of ids does not change with the original, and has its own gaps and highest id', () => {
+test('a copy of ids keeps its gaps and highest id when the original changes', () => {
   const ids = new SeenIds();
   expect([ids.highest, ids.hasGaps]).toEqual([-1, false]);
   ids.add(1);
@@ -205,7 +205,7 @@ test('rows stored before the first row out of order are not imported twice', asy
   expect(everything(directory.path)).toEqual(everything(ordered.path));
 });
 
-test('a recording whose later rows are already stored is rejected with both ids', async () => {
+test('a recording is rejected with both ids if its later rows are already stored', async () => {
   const late = durableBatch(inOrder.length + 1);
   const rows = [...inOrder.slice(0, parent), ...late, inOrder[child]!, inOrder[parent]!];
   using directory = dataDirectory();

@@ -431,7 +431,7 @@ describe('formats', () => {
     );
   });
 
-  test("uses STX for a filter's amount, or the token's unit if it is known", () => {
+  test("reads a filter's amount in STX, or in the token's unit if the token has decimals", () => {
     const asset_identifier = `${SENDER}.pool::coin`;
     const unitOf = (asset: string) => ({ symbol: asset === asset_identifier ? 'CN' : null, decimals: 8 });
     expect(amountUnit({ type: 'stx_burn' }, unitOf)).toEqual({ symbol: 'STX', decimals: 6 });
@@ -524,7 +524,7 @@ describe("the chain's state", () => {
     return [tone, word, ...(detail === null ? [] : [detail])].join(' | ');
   };
 
-  test('of a live server shows an old newest block and an unreachable node', () => {
+  test('shows an old newest block and an unreachable node of a live server', () => {
     expect(words('live', [60, 60, 5])).toBe('ok | Live');
     expect(words('live', [60, 60, 2 * HOUR])).toBe('ok | Live | newest block 2 h ago');
     expect(words('live', [60, null, 5])).toBe('ok | Live | node away, newest block 5 s ago');

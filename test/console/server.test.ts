@@ -98,7 +98,7 @@ describe('files', () => {
   });
 });
 
-test('a page has its navigation without JavaScript, and asks for JavaScript', async () => {
+test('a page without JavaScript shows the navigation and a request to turn JavaScript on', async () => {
   const text = await (await request('/', HTML)).text();
   const links = [...text.matchAll(/<li><a href="([^"]+)">([^<]+)<\/a><\/li>/g)].map(([, path, title]) => [path, title]);
   expect(links).toEqual(sections.map(([page, title]) => [pagePaths[page], title]));

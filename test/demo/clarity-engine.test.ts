@@ -130,7 +130,7 @@ test('a changed contract is deployed again, and the transactions after it are mi
   });
 });
 
-test('a stopped engine has no process, and rejects messages', async () => {
+test('a stopped engine ends its process and rejects messages', async () => {
   using engines = await standInEngine();
   const module = new URL('../../src/devnet/clarity/engine-process.ts', import.meta.url);
   const engine = new ClarityEngine({ directory: engines.path, module });

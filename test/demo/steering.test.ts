@@ -71,7 +71,7 @@ test('transactions in a mine request are mined with pending ones, in nonce order
   expect(refused.body.message).toContain('body/transactions/0 is refused: BadNonce');
 });
 
-test('simulated users send transactions if the mine request asks for traffic', async () => {
+test('simulated users send transactions if a mine request sets traffic', async () => {
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { traffic: 6 });
   expect(blocks[0]?.transactions.length).toBeGreaterThanOrEqual(6);
 });
@@ -128,7 +128,7 @@ interface Sent {
   block: { transactions: string[] };
 }
 
-test('the node signs transfers, deployments and calls for named accounts, each in its own block', async () => {
+test('the node signs transfers, deployments and calls for named accounts, each in a separate block', async () => {
   const { address, private_key } = (
     await server.post<{ address: string; private_key: string }>('/stackside/v1/devnet/account', { name: 'alice' })
   ).body;
@@ -209,7 +209,7 @@ test.each([
   expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(message)]);
 });
 
-test('Bitcoin blocks elect miners, whose tenures start immediately or with the next block', async () => {
+test('a tenure starts with its Bitcoin block if tenures are requested, otherwise with the next block', async () => {
   const before = await state();
   const begun = await server.steer('/stackside/v1/devnet/bitcoin', { count: 2 });
   expect(begun.blocks.map(({ tenure_height }) => tenure_height)).toEqual([

@@ -153,7 +153,7 @@ test.each([
   expect(argumentOf(text, SENDER)).toBeNull();
 });
 
-test('forms have places: the line on which each begins, and its end', () => {
+test('each form has its first line and its end', () => {
   const source = ';; one (\n(a "(\n")\n\n b {c: (d)} ; (\n  (e\n f)';
   const texts = formPlaces(source).map(({ line, end }) => [line, source.slice(0, end).split('\n').at(-1)]);
   expect(texts).toEqual([

@@ -52,7 +52,7 @@ test('locked STX are not spendable until the unlock height', () => {
   expect(world.spendable('alice', 300)).toBe(10n);
 });
 
-test("a burnt token has no owner, and its number isn't used again", () => {
+test("a burnt token loses its owner, and its number isn't used again", () => {
   const world = new World();
   const value = Uint8Array.of(1);
   world.apply({ type: 'nft_mint_event', asset: 'x', recipient: 'alice', value });

@@ -104,7 +104,7 @@ test('stackside import continues where a shorter copy of the recording ended', a
   expect(tipOf(at('grown'))).toEqual(tipOf(at('data')));
 });
 
-test('stackside import reads .gz, .zst and stdin alike', async () => {
+test('stackside import reads .gz, .zst and stdin', async () => {
   const tip = tipOf(at('data'));
   writeFileSync(at('a.tsv.gz'), gzipSync(readFileSync(recording)));
   writeFileSync(at('b.tsv.zst'), Bun.zstdCompressSync(readFileSync(recording)));
@@ -261,7 +261,7 @@ for (const [args, says] of mistakes) {
   });
 }
 
-test('a simulated node without an observer says that it waits for one', async () => {
+test('a simulated node without an observer prints that it waits for one', async () => {
   // No program listens on the port of a stopped server.
   const gone = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
   const url = gone.url.origin;

@@ -33,7 +33,7 @@ const journalOf = (data: string): string[] =>
     .slice(1)
     .map(({ path, text }) => `${path} ${text}`);
 
-test('a server whose lock file was removed stops, and accepts no events while another server runs', async () => {
+test('a server stops if its lock file is deleted, and accepts no events while another server runs', async () => {
   using data = dataDirectory();
   const first = await start(data.path);
   let second: Server | null = null;

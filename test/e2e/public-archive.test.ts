@@ -95,7 +95,7 @@ async function answers({ api }: Server, routes: readonly string[]): Promise<Reco
   return found;
 }
 
-test('a new server starts from a static web server, gives equal answers, and follows its own node', async () => {
+test('a server that starts from a static web server returns the same responses and follows its node', async () => {
   const given = ['--data', at('second'), '--node-rpc', NO_NODE, '--from', web.url, '--archive-public-key', key];
   const second = await startServer('serve', ...given);
   expect(web.asked.some((name) => name.startsWith('open-'))).toBe(true);

@@ -26,7 +26,7 @@ test('a query from stdin, cut after the most rows', async () => {
   expect(await child.exited).toBe(1);
 });
 
-test('without a query, the command on a terminal fails and says how to pass one', async () => {
+test('stackside sql without a query fails on a terminal and explains how to pass one', async () => {
   let written = '';
   const child = Bun.spawn([...command, 'sql', '--data', directory.path], {
     terminal: {

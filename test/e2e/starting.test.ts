@@ -307,7 +307,7 @@ test('a node that is away: waits for it with the section; the history starts wit
   expect(ends(await stopped(server))).toEqual([`waiting for the node: ${next}`, 'live: Nothing to do.']);
 });
 
-test("a node without the observer's section: after three missing blocks, the server asks for the section and a restart", async () => {
+test('if a node lacks the observer section, the server requests the section and a restart after three missing blocks', async () => {
   const next = 'Is this section in its configuration, and was the node restarted since?';
   const server = await started('silent');
   await expectSays(server, 'silent', {

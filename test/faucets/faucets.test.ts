@@ -116,7 +116,7 @@ describe('STX', () => {
     expect(toHex(broadcasts().at(-1)!.body)).toBe(`0x${body.txRaw}`);
   });
 
-  test('pays the middle fee estimate, or a default fee if the node has no estimate', async () => {
+  test('pays the middle fee estimate, or the default fee without an estimate', async () => {
     expect(feeOf(await post(`stx?address=${RECIPIENT}`))).toBe(222n);
     node.answer('/v2/fees/transaction', () => new Response('no estimate', { status: 400 }));
     expect(feeOf(await post(`stx?address=${RECIPIENT}`))).toBe(200n);
@@ -206,7 +206,7 @@ describe('BTC', () => {
     ['&xlarge=true', 50_000_000n],
   ];
   for (const [query, sats] of sizes) {
-    test(`sends ${sats} sats for ${query || 'nothing said of size'}`, async () => {
+    test(`sends ${sats} sats for ${query || 'a request without a size'}`, async () => {
       const { status, body } = await post(`btc?address=${BTC_RECIPIENT}${query}`);
       expect(status).toBe(200);
       expect(body).toMatchObject({ raw_tx: sentBitcoin.at(-1)!, txid: expect.stringMatching(/^[0-9a-f]{64}$/) });

@@ -77,7 +77,7 @@ async function withFaucets(test: (around: Around) => Promise<void>): Promise<voi
 
 const TOO_MANY = 'FaucetError: Too many requests';
 
-test('a stacking amount is sent once in two days, whatever other requests follow', () =>
+test('a stacking amount is sent once in two days, even if other requests follow', () =>
   withFaucets(async ({ ask }) => {
     expect(await ask(0, true)).toBeNull();
     expect(await ask(5 * MINUTE + SECOND, true)).toBe(TOO_MANY);

@@ -261,7 +261,7 @@ test('a read over several turns sees everything that was acknowledged before it,
   snapshots.close();
 });
 
-test('reads see what is committed while a group is lost, and all of it once it was replayed', () => {
+test('reads see only committed events after a group is lost, and all events after the replay', () => {
   using open = opened();
   const snapshots = snapshotsOf(open);
   const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;

@@ -258,7 +258,7 @@ describe('between two turns', () => {
     timeout,
   );
 
-  test('no request passes over more than a million entries of a list, whatever its offset is', async () => {
+  test('no request skips more than a million entries of a list, at any offset', async () => {
     const lists = routes.filter(
       (one) => !isOfOperator(one) && one.parameters.some(({ name }) => /^(event_)?offset$/.test(name)),
     );
@@ -293,7 +293,7 @@ describe('between two turns', () => {
     expect(passedOver).toBeGreaterThan(0);
   });
 
-  test('searches that take turns on one connection find the same as each alone', async () => {
+  test('searches that take turns on one connection find the same as separate searches', async () => {
     const urls = searches();
     const alone: string[] = [];
     for (const url of urls) alone.push(await (await ask(url)).text());
@@ -302,7 +302,7 @@ describe('between two turns', () => {
     expect(new Set(alone).size).toBeGreaterThan(10);
   });
 
-  test('the counterparties of a busy account are those of its 1,000 newest transfers in each direction', async () => {
+  test('the counterparties of a busy account come from its 1,000 newest transfers in each direction', async () => {
     using db = new Database(indexPath(open.directory), { readonly: true });
     const { id, address } = db
       .query<{ id: number; address: string }, []>(

@@ -323,7 +323,7 @@ test('an event of a new kind is among all events of its transaction, and no Clar
   ]);
 });
 
-test('of many long new kinds, only a few are logged, shortened, and the kinds of other parts are logged, too', () => {
+test('logs only a few of many new kinds, shortened, and also the kinds of other parts', () => {
   using open = openNew();
   const statuses = Array.from({ length: 200 }, (_, index) => `${index} ${'x'.repeat(5_000)}`);
   const transactions = statuses.map((status, index) => receipt(transfer(alice, index, 200), index, { status }));

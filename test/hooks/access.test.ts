@@ -382,7 +382,7 @@ test('a key file is read, or rejected with the line number', () => {
 });
 
 describe('a server', () => {
-  test('with keys: consumers see only their own hooks, and the operator sees all', async () => {
+  test('with keys, consumers see only hooks that they registered, and the operator sees all', async () => {
     using directory = dataDirectory();
     const file = join(directory.path, 'keys');
     const hashed = new Bun.CryptoHasher('sha256').update('third-key').digest('hex');

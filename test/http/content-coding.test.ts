@@ -103,7 +103,7 @@ describe.each(codings)('a client that accepts %s', (coding) => {
   });
 });
 
-test('a response without a requested coding is not compressed, and tells caches that another request may differ', async () => {
+test('a response is not compressed without Accept-Encoding, and varies by that header', async () => {
   const response = await ask(LONG);
   expect(response.headers.get('content-encoding')).toBeNull();
   expect(response.headers.get('vary')).toBe('Accept-Encoding');

@@ -92,7 +92,7 @@ test('a connection with failing handlers is closed with 1011, and others still g
   expect(whole.done).toEqual([]);
 });
 
-test('a failing Socket.IO handler ends only its own connection', async () => {
+test('a failing Socket.IO handler closes only the connection that failed', async () => {
   const { counted, metrics, guard, logged } = guarded();
   const cause = new Error('subscriptions');
   const { handle, opened, received, closed } = socketIo({

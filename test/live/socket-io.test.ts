@@ -118,7 +118,7 @@ test("nothing of a client's first request stays in memory", async () => {
   for (const client of clients) client.close();
 });
 
-test('a late client whose close fails affects no other connection', () => {
+test('a late client affects no other connection if its close fails', () => {
   const clock = heldClock([JOIN_MS]);
   const { counted, options } = shared(clock);
   const close = () => {

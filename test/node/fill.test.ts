@@ -155,7 +155,7 @@ async function filledRun({ chain, events, from, to }: Broken, open: OpenIngest):
   return filled + (await fill(open, chain, chain.tip.indexBlockHash)).blocks;
 }
 
-test('a filled index equals one without a gap, whatever forks came before, in and after the gap', async () => {
+test('a filled index equals one without a gap, with forks before, in and after the gap', async () => {
   const seen = new Seen({ blocks: 10, 'chains of Bitcoin': 1 });
   await assertProperty(
     fc.asyncProperty(forks(), fc.nat(100), fc.nat(100), async (drawn, first, length) => {

@@ -30,7 +30,7 @@ test('reads the observers and the auth token among the other keys of the file', 
   expect(parseNodeConfig('', 'Stacks.toml')).toEqual({ observers: [], authToken: null });
 });
 
-test('the printed section has no problem, nor does one with another host name', () => {
+test('the printed section is valid, also with another host name', () => {
   expect(problemOf(observerToml(ENDPOINT))).toBeNull();
   expect(problemOf(NODE + observerToml('stackside.internal:3700'))).toBeNull();
 });

@@ -21,7 +21,7 @@ test('a wall clock set back by an hour does not keep an old height', async () =>
   }
 });
 
-test('an endless response is rejected, whatever its status', async () => {
+test('an endless response is rejected with any status', async () => {
   using node = standInNode();
   const part = new Uint8Array(1_000_000);
   const endless = () => new ReadableStream({ pull: (controller) => controller.enqueue(part) });

@@ -122,7 +122,7 @@ test('retries a failure with growing waits, and logs each problem once', async (
   expect(rounds).toHaveLength(10);
 });
 
-test('a server whose archive fails does not retry when it stops', async () => {
+test('a server does not retry a failing archive when it stops', async () => {
   const { world, pass, stop, rounds } = archiving();
   world.run = () => Promise.reject(refused);
   await pass(EVERY, 10_000);

@@ -115,7 +115,7 @@ describe('settings', () => {
     expect(valueIndexesIn(readSettings({}, {}))).toEqual([]);
   });
 
-  test('a host without its port is rejected if the port has no default', () => {
+  test('a host without a port is rejected if the port lacks a default', () => {
     const attempt = () => readSettings({}, { BTC_RPC_HOST: 'http://127.0.0.1' });
     expect(attempt).toThrow('BTC_RPC_PORT is not set.');
     expect(readSettings({}, { BTC_RPC_HOST: 'http://b', BTC_RPC_PORT: '18443' }).btcRpc).toBe('http://b:18443');

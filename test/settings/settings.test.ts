@@ -172,7 +172,7 @@ describe('printed settings', () => {
     },
   );
 
-  test('in the log are those that differ from their defaults, without secrets', () => {
+  test('include only values other than the default in the log, without secrets', () => {
     expect(changedSettings(used)).toEqual({
       network: '0x80000000',
       api_port: 0,

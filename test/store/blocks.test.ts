@@ -120,12 +120,12 @@ async function holds<Item, Key>(keys: Key[], keyOf: (item: Item) => Key, ask: As
 }
 
 describe('blocks', () => {
-  test('of the chain are listed from any of them', async () => {
+  test('are listed from any block of the chain', async () => {
     const keys = blocks.slice(0, 200).map(({ hash }) => hash);
     await read((reader) => holds(keys, ({ indexHash }: ChainBlock) => indexHash, reader.blocks.page));
   });
 
-  test('of each tenure are listed, and an unknown tenure has none', async () => {
+  test('are listed by tenure, and an unknown tenure has an empty list', async () => {
     const tenures = new Set(blocks.flatMap(({ tenure_height }) => tenure_height ?? []));
     expect(tenures.size).toBeGreaterThan(5);
     for (const tenure of [...tenures].slice(-12)) {
@@ -264,7 +264,7 @@ describe('the logs of a contract', () => {
     expect(await from({ height: 0, microblockSequence: 0, txIndex: 0, eventIndex: 0 })).toBeUndefined();
   });
 
-  test('past their ends have no items, and the total', async () => {
+  test('return the total without items for a page past the end', async () => {
     expect(await from(null, logs.length)).toEqual({ ...NOTHING, total: logs.length });
     const start = { cursor: null, item: null, offset: 0 };
     expect(await read((reader) => reader.contracts.logs('nobody.knows', 5, start))).toEqual(NOTHING);

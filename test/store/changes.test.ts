@@ -8,7 +8,7 @@ import { openNew, received } from '../support/data/ingest.ts';
 const events = [...devnetEvents({ seed: 11, blocks: 60, transactionsPerBlock: 6, forkEvery: 7, forkDepth: 3 })];
 
 describe('changes', () => {
-  test('of each event can be read together with the event', async () => {
+  test('can be read together with their event', async () => {
     using open = openNew();
     const snapshots = openSnapshots(open.directory);
     let last = 0;
@@ -97,7 +97,7 @@ describe('changes', () => {
     snapshots.close();
   });
 
-  test('of a block name every principal of its transactions and matured rewards', async () => {
+  test("name every principal of a block's transactions and matured rewards", async () => {
     using open = openNew();
     const snapshots = openSnapshots(open.directory);
     for (const event of events) open.ingest.apply(received(event));

@@ -108,7 +108,7 @@ test('logs of microblocks come before those of their block', async () => {
   }
 });
 
-test('a block without a tenure is its own tenure, or has none in Nakamoto', async () => {
+test('a block without a tenure starts one before Nakamoto, and has none in Nakamoto', async () => {
   using open = openNew();
   const one = block(null, 'one', [], { signer_bitvec: null });
   const two = block(one, 'two', [], { signer_bitvec: null });

@@ -20,7 +20,7 @@ function enrichFirst(db: Database): void {
   db.run('UPDATE token_changes SET asset_id = 1');
 }
 
-test('unknown principals, tokens and contracts have no rows, even if those with the first ids do', async () => {
+test('lookups of unknown principals, tokens and contracts return nothing, even if the first ids have rows', async () => {
   using directory = ingestOf([...devnetEvents(CHAIN)].map(received));
   using db = new Database(indexPath(directory.path));
   enrichFirst(db);

@@ -114,7 +114,7 @@ test('block 0 that comes again without transactions changes nothing', () => {
   expect(everything(open.directory)).toEqual(before);
 });
 
-test('a block whose parent is unknown is rejected with the parent and its height, and changes nothing', () => {
+test('a block with an unknown parent is rejected with the parent and its height, and changes nothing', () => {
   using open = openNew();
   const one = block(null, 'one');
   const two = block(one, 'two');
@@ -128,7 +128,7 @@ test('a block whose parent is unknown is rejected with the parent and its height
   expect(open.ingest.receive(three.event)).toBe('applied');
 });
 
-test("a block whose height doesn't follow its parent's is rejected", () => {
+test("a block is rejected if its height doesn't follow its parent's height", () => {
   using open = openNew();
   const one = block(null, 'one');
   open.ingest.receive(one.event);

@@ -102,7 +102,7 @@ const damages: [what: string, sql: string, named: RegExp][] = [
   ['absence of its chain value', 'DELETE FROM chain WHERE id = 9', /^Entry 9 .*is damaged/],
 ];
 for (const [what, sql, named] of damages) {
-  test(`an entry whose ${what} was changed is named, and neither replayed nor exported`, () => {
+  test(`an entry with a changed ${what} is reported, and neither replayed nor exported`, () => {
     using directory = copyOf(whole);
     inJournal(directory.path, sql);
     const before = wholeIndex(directory.path);

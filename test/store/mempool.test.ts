@@ -146,7 +146,7 @@ test('a transaction that is broadcast again long after the node dropped it, and 
   }
 });
 
-test('a drop after the announcement of a replacement makes the replacement pending, whatever its fee', () => {
+test('a drop after the announcement of a replacement makes the replacement pending, with any fee', () => {
   using open = openNew();
   const [high, low] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
   open.ingest.receive(announcement([high]));
@@ -227,7 +227,7 @@ test('a dropped transaction that is announced again waits again, with the receip
   });
 });
 
-test('of two transactions with the same nonce, the one with the higher fee is pending, in either order', () => {
+test('if two transactions have the same nonce, the one with the higher fee is pending, in either order', () => {
   for (const reversed of [false, true]) {
     using open = openNew();
     const [low, high] = [transfer(alice, 0, 999), transfer(alice, 0, 1000)];
@@ -326,7 +326,7 @@ test('a transaction that the node dropped for a higher fee names its present rep
   expect(standing(open, low, high)).toEqual([droppedFor(highest), replacedBy(highest)]);
 });
 
-test("of two accounts' transactions with one sponsor nonce the later one is pending, even with the lower fee", () => {
+test("if two accounts' transactions have the same sponsor nonce, the later one is pending, even with the lower fee", () => {
   using open = openNew();
   const low = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
   const high = transfer(bob, 5, 300, { account: sponsor, nonce: 7 });
@@ -401,7 +401,7 @@ test('however many share a nonce, each is looked up a few times when all come ba
   }
 });
 
-test('transactions with different sponsor nonces are pending together, although their own nonces are equal', () => {
+test('transactions with equal nonces and different sponsor nonces are pending together', () => {
   using open = openNew();
   const one = transfer(alice, 3, 200, { account: sponsor, nonce: 7 });
   const other = transfer(bob, 3, 300, { account: sponsor, nonce: 8 });

@@ -117,7 +117,7 @@ test(
   timeout,
 );
 
-test('the one-row tables are those of the schema', () => {
+test('the list of one-row tables equals the schema', () => {
   const made = [...schema.matchAll(/CREATE TABLE (\w+) \((?:(?!CREATE)[^;])*?CHECK \(id = 1\)/g)].map(
     ([, name]) => name!,
   );

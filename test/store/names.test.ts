@@ -83,7 +83,7 @@ async function holdsTheLaw(events: readonly NodeEvent[]): Promise<{ subjects: nu
   return { subjects: subjects.length, subdomains: all.filter((found) => found !== undefined).length };
 }
 
-test('after any forks and with attachments at any time, the answers are those of the winning chain', async () => {
+test('after any forks and attachments, names equal those on the winning chain', async () => {
   const seen = new Seen({ subjects: 10 });
   await assertProperty(
     fc.asyncProperty(forks(), async (generated) => {

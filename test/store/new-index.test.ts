@@ -144,14 +144,14 @@ describe('a new index that is offered', () => {
     expect(contents(directory.path)).toEqual(contents(plain.path));
   });
 
-  test('of a newer program stays as it is', () => {
+  test('stays unchanged if a newer program made it', () => {
     using directory = offering(version(SCHEMA_VERSION + 1));
     using open = openAt(directory.path);
     expect(open.said[0]).toEqual({ event: 'new_index_refused', reason: 'newer' });
     expect(existsSync(newIndexPath(directory.path))).toBe(true);
   });
 
-  test('replaces a damaged one, or one whose log a kill removed', () => {
+  test('replaces an index that is damaged or lost its log in a kill', () => {
     using directory = offering(() => {});
     truncateSync(indexPath(directory.path), 8_192);
     openAt(directory.path).ingest.close();

@@ -353,7 +353,7 @@ describe('a chain that was small when its file was closed', () => {
   });
 });
 
-test('names are read in batches that start at the previous name, whatever was already read', () => {
+test('batches of names start at the previous name, after any number of names', () => {
   const sought = (name: string) =>
     db
       .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statements.get(name)}`)

@@ -88,7 +88,7 @@ test('a bounded number of transactions is read for one account', async () => {
   expect(read).toBeLessThan(6 * PROJECTED);
 });
 
-test("an account with very many transactions doesn't hide those of others", async () => {
+test("an account with many transactions doesn't hide the transactions of other accounts", async () => {
   const { found, honest } = await flooded('1001', 'n - 1', projection, {});
   expect(found.considered).toBe(HOSTILE + 3);
   // A node accepts 25 of an account.
@@ -96,7 +96,7 @@ test("an account with very many transactions doesn't hide those of others", asyn
   for (const { id } of honest) expect(found.places.get(id.slice(2))?.block).toBe(1);
 });
 
-test('of any number of accounts, those with the highest fees are in blocks', async () => {
+test('the accounts with the highest fees are in blocks, with any number of accounts', async () => {
   const { found, rows: read } = await flooded('1000 + n', '0', projection);
   expect(found.considered).toBe(PROJECTED);
   expect(found.places.size).toBe(PROJECTED);

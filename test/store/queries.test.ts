@@ -175,7 +175,7 @@ test('a page beyond either end is empty, and leads back', async () => {
   expect((await read(list, 3, above.page.next)).ids).toEqual(ids.slice(0, 3));
 });
 
-test('a cursor whose transaction is no longer pending starts at the next pending one', async () => {
+test('a cursor starts at the next pending transaction if its own is no longer pending', async () => {
   using other = openNew();
   const waiting = [0, 1, 2, 3].map((nonce) => transfer(alice, nonce, 200));
   for (const [second, one] of waiting.entries()) other.ingest.receive(announcement([one], 1_800_000_000 + second));

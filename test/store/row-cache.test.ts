@@ -20,7 +20,7 @@ const step = fc.oneof(
   fc.record({ does: fc.constantFrom('commit' as const, 'undo' as const) }),
 );
 
-test('cached rows are read and written like rows of the table, whatever is rolled back', () => {
+test('cached rows are read and written like rows of the table, with and without rollbacks', () => {
   using directory = dataDirectory();
   using db = openWriter(directory.path);
   const stored = (): Holding[] =>

@@ -25,7 +25,7 @@ afterAll(() => {
 
 const rowsOf = (sql: string) => [...resultOf(db, sql).rows()];
 
-test('rows come in the order of their columns, whatever their names, with exact integers', () => {
+test('rows have their columns in order, with any names, and exact integers', () => {
   const query = `SELECT 1 AS b, 2 AS "1", x'00' AS b, 9007199254740993 AS "__proto__", NULL, 1.5 ORDER BY 1; \n`;
   expect(resultOf(db, query).columns.map(({ name }) => name)).toEqual(['b', '1', 'b', '__proto__', 'NULL', '1.5']);
   expect(rowsOf(query)).toEqual([[1n, 2n, new Uint8Array(1), 9007199254740993n, null, 1.5]]);

@@ -95,7 +95,7 @@ describe('the stackers of a cycle', () => {
         Number(print.state.locked),
       ]);
 
-  test('are those of their pools and the solo stackers of a signer, by locked amount', async () => {
+  test("include the signer's pools and solo stackers, by locked amount", async () => {
     const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
     const block = poxBlock(null, 'stacked', [[pooled(A, 10), pooled(B, 70)], [solo], [commit(2, 6)]]);
     expect(await after([block.event], stackers(6, 2))).toEqual([
@@ -262,7 +262,7 @@ describe('a Bitcoin payout', () => {
     expect(await paidAround(unlockHeight, pox4 as [number, string[]][])).toEqual(paid ?? all);
   });
 
-  test('has no end before the cycle has one, and outputs never have one', async () => {
+  test('gets an end only after its cycle ends, and outputs never get one', async () => {
     const begun = announced.filter(([height]) => height <= 263) as [number, string[]][];
     expect(await paidAround(262, begun)).toEqual([...heights(241, 255), ...heights(261, 263)]);
     const last = poxBlock(null, 'with an end', [], { pox_v4_unlock_height: 101 }).event;

@@ -386,7 +386,7 @@ async function recounted(db: Database, read: Reader, staker: string): Promise<St
   return found;
 }
 
-test('of simulated chains equals a plain recount, on pages of any length, and adds up to the accrued amount', async () => {
+test('equals a plain recount of simulated chains, on pages of any length, and adds up to the accrued amount', async () => {
   const seen = new Seen({ 'paid to an address': 1, 'accrued in pox-5': 1, 'several pages': 1 });
   await assertProperty(
     fc.asyncProperty(

@@ -166,7 +166,7 @@ describe('rewards of a bond', () => {
     expect(earned.accrued).toBe(1n);
   });
 
-  test('of a cycle depend on the stakes that counted in it, however late they are calculated', async () => {
+  test('depend on the stakes that counted in the cycle, even if they are calculated late', async () => {
     // Bitcoin height 185 is in cycle 9.
     const later = poxBlock(setup, 'later', [[bonds.withdraw(0, A, 400)]], { burn_block_height: 185 });
     const late = poxBlock(later, 'late', [
@@ -283,7 +283,7 @@ describe('signers', () => {
     ]),
   );
 
-  test('of a cycle are those registered before its selection, with later registrations', async () => {
+  test("include keys registered before a cycle's selection, and show later registrations", async () => {
     const [cycle, page] = await after([registered, chosen], async (read) => {
       const found = read.rewardCycles.find('current');
       return [found, read.staking.cycleSigners('current', 20, null)!];
@@ -303,7 +303,7 @@ describe('signers', () => {
     ]);
   });
 
-  test('of a past cycle ignore changes after the selection of the next one', async () => {
+  test("don't change in a past cycle after the selection of the next one", async () => {
     const next = poxBlock(
       chosen,
       'next',
@@ -314,7 +314,7 @@ describe('signers', () => {
     expect(page?.items[0]?.managers).toMatchObject([{ grants: [{ key: first }], pending: { key: second } }]);
   });
 
-  test('of the current cycle are walked in the cycle where the walk started', async () => {
+  test('are listed from one cycle even if the next one starts between pages', async () => {
     const next = poxBlock(chosen, 'next', [], rewardSet(9, [[third, 9, 1n]]));
     const begun = await after([registered, chosen], (read) => read.staking.cycleSigners('current', 1, null));
     const [rest, now] = await after([registered, chosen, next], async (read) => [

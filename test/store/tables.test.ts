@@ -7,7 +7,7 @@ import { tableShapes, tableShapesFile } from '../support/generate/table-shapes.t
 
 const store = join(import.meta.dir, '../../src/store');
 
-test('the tables of the source are those of schema.sql', () => {
+test('the tables in the source equal schema.sql', () => {
   expect(readFileSync(tableShapesFile, 'utf8')).toBe(tableShapes());
 });
 

@@ -121,7 +121,7 @@ describe.each([
     );
   });
 
-  test('of an unknown principal, function or type are empty', () => {
+  test('searches for an unknown principal, function or type are empty', () => {
     const search = transactionSearch(db, detailQueries(db), limits);
     const nowhere: Partial<TransactionFilter>[] = [
       { sender: 'ST000000000000000000002AMW42H.nobody' },

@@ -135,7 +135,7 @@ test('pages of any conditions have the matching transactions in chain order, in 
   );
 });
 
-test('an unknown principal, function or type has no page', async () => {
+test('an unknown principal, function or type returns no page', async () => {
   const sender = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
   for (const given of [{ sender }, { functionName: 'nobody-has-it' }, { types: ['poison_microblock' as const] }]) {
     expect(mined({ ...NO_CONDITIONS, ...given })(10, null)).toMatchObject({

@@ -461,7 +461,7 @@ function printing(parent: MadeBlock | null, label: string, values: readonly Uint
   return block(parent, label, [receipt(transaction, 0)], { events });
 }
 
-test("a contract that doesn't exist yet is indexed from its first log, whatever it prints", async () => {
+test("a contract that doesn't exist yet is indexed from its first log, with any printed value", async () => {
   const nested = (depth: number): Uint8Array =>
     depth === 0 ? clarity.uint(1) : clarity.tuple({ a: nested(depth - 1) });
   const twice = Uint8Array.of(

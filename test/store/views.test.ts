@@ -246,7 +246,7 @@ describe('an index of an older program', () => {
     return file.query(`PRAGMA ${pragma}`).values();
   };
 
-  test('gets the views from its next writer, keeps those of others, and needs no new schema', () => {
+  test('gets the views from its next writer and keeps other views, without a new schema', () => {
     const before = statements();
     downgrade();
     edit(own);

@@ -114,7 +114,7 @@ test('rows read before the timeout are answered, and younger readers continue', 
   expect(await young.answer).toEqual([undefined, undefined]);
 });
 
-test("the journal's WAL is truncated, too, and one that can't be truncated for a minute is logged once", () => {
+test("a WAL that can't be truncated for a minute is logged once, and the journal's WAL is truncated", () => {
   using reader = openToRead(journalPath(open.directory));
   reader.run('BEGIN');
   reader.run('SELECT count(*) FROM events');

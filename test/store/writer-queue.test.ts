@@ -10,7 +10,7 @@ test('without waiting jobs, a job is done when its call returns', () => {
   expect(done).toEqual([1, 2]);
 });
 
-test('jobs that arrive during another one follow it in order, whatever their outcomes', async () => {
+test('jobs that arrive during another one follow it in order, even if some fail', async () => {
   const queue = new WriterQueue();
   const done: string[] = [];
   const first = Promise.withResolvers<string>();

@@ -250,7 +250,7 @@ const coins = { name: 'coin', abi: coin.abi };
 const cards = { name: 'cards', abi: collectible.abi };
 const jewels = { name: 'gems', abi: gems.abi };
 
-test('a contract belongs to the first token family whose functions it has, by name and argument order', () => {
+test("a contract belongs to the first token family that matches its functions' names and argument order", () => {
   const of = (abi: object) => tokenContract(JSON.stringify(abi));
   expect(of(coin.abi)).toEqual({ family: 'ft', asset: 'coin' });
   expect(of(collectible.abi)).toEqual({ family: 'nft', asset: null });
@@ -338,7 +338,7 @@ test('facts of every token family are requested once and stored as the contract 
   expect(made.said).toEqual([]);
 });
 
-test('a supply changes only with mints and burns of its own asset, and a fork reverts them', async () => {
+test('a supply changes only with mints and burns of that asset, and a fork reverts them', async () => {
   await using made = opened();
   const a = next(null, coins);
   const b = next(a, null);

@@ -158,7 +158,7 @@ export interface ArchiveChoice extends Pick<ArchiveRestoreOptions, 'base'> {
 
 /** Text for the operator about a log with a new identity. */
 const identityText = (store: ObjectStoreReads, last: number, identity: string | null): string =>
-  `Entry ${last} gives the log a new identity, ${identity}: archive it to another place than ${store.location}. Chainhooks are paused ` +
+  `Entry ${last} gives the log a new identity, ${identity}: archive it to another location than ${store.location}. Chainhooks are paused ` +
   'until stackside hooks enable --paused.\n';
 
 /** Restores an archive into a data directory, or continues an interrupted restore. @returns the text to print */

@@ -230,7 +230,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       expect((await log.read(head.id, 1)).length).toBe(1);
     });
 
-    test('because of a role that may only read writes nothing, and the error says why', async () => {
+    test('writes nothing if the role may only read, and the error gives the reason', async () => {
       const prefix = await fixture().newTables();
       await fixture().server.run('CREATE ROLE reader LOGIN');
       const tables = ['log', 'meta'].map((name) => `${prefix}stackside_${name}`);

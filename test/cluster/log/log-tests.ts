@@ -141,7 +141,7 @@ export function logTests(fixture: () => EngineFixture): void {
     await log.close();
   });
 
-  test("a session waits for standbys without a limit, whatever its role's settings are", async () => {
+  test('a session waits for standbys without a limit, even if its role sets one', async () => {
     const prefix = await fixture().newTables();
     await fixture().server.run('CREATE ROLE hasty LOGIN SUPERUSER');
     await fixture().server.run('ALTER ROLE hasty SET synchronous_commit = off');

@@ -5,7 +5,7 @@ import { hasRedis, startRedis } from './redis.ts';
 import { describeWith } from './system-servers.ts';
 
 describeWith('Redis', hasRedis, () => {
-  test('what was written outlives the server', async () => {
+  test('data outlives the server', async () => {
     await using server = await startRedis();
     const client = new RedisClient(server.url);
     await client.set('kept', 'yes');
