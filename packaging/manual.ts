@@ -1,7 +1,7 @@
 /** The manual page, in the language of man(7), from the declarations of commands and settings. */
 import { exitCodes } from '../src/commands/program.ts';
 import { settings } from '../src/settings/config.ts';
-import { absentText, variableNames } from '../src/settings/describe.ts';
+import { defaultText, variableNames } from '../src/settings/describe.ts';
 import type { Grouped } from '../src/settings/setting.ts';
 import { type ArgumentEntry, type CommandEntry, commandTree, type OptionEntry, withAllBelow } from './command-tree.ts';
 
@@ -56,7 +56,7 @@ function commandLines(entry: CommandEntry): string[] {
 function settingTerm(declared: Grouped): string {
   const { flag, help, accepts, commands } = declared;
   const [first = 'serve'] = commands;
-  const absent = absentText(declared, first);
+  const absent = defaultText(declared, first);
   const names = [...(flag === null ? [] : [flag]), ...variableNames(declared)];
   return term(
     names.map(bold).join(', '),

@@ -89,7 +89,7 @@ export async function chosenBase(options: ChoosingOptions): Promise<ChosenBase |
 }
 
 /** Returns the base with a name, from which an interrupted restore started. */
-export async function begunBase(store: ObjectStoreReads, name: string): Promise<ChosenBase> {
+export async function startedBase(store: ObjectStoreReads, name: string): Promise<ChosenBase> {
   const named = baseOfName(name);
   if (named === null) throw new Error('a restore begins with a base that has a name');
   return requireBase(store, named);

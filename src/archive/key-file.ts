@@ -28,7 +28,7 @@ function storedSigner(directory: string): Signer | null {
  * succeeds.
  * @throws OperatorError if the file can't be read or written, or has no key
  */
-export function madeSigner(directory: string): Signer {
+export function loadOrCreateSigner(directory: string): Signer {
   const stored = storedSigner(directory);
   if (stored !== null) return stored;
   makePrivateDirectory(directory);
@@ -39,7 +39,7 @@ export function madeSigner(directory: string): Signer {
   } finally {
     file.discard();
   }
-  return madeSigner(directory);
+  return loadOrCreateSigner(directory);
 }
 
 /** Like {@link storedSigner}. @throws OperatorError also if there is no key */
@@ -58,4 +58,4 @@ export function requiredSigner(directory: string): Signer {
  * @throws OperatorError if the file can't be read or written, has no key, or is missing on a host of a cluster
  */
 export const servedSigner = (directory: string, isShared: boolean): Signer =>
-  isShared ? requiredSigner(directory) : madeSigner(directory);
+  isShared ? requiredSigner(directory) : loadOrCreateSigner(directory);

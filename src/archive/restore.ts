@@ -32,7 +32,7 @@ import {
   requireIdentity,
 } from './archive.ts';
 import { type BaseManifest, baseOfName } from './base.ts';
-import { type BaseChoice, begunBase, type ChosenBase, chosenBase, fillJournal, loadBase } from './base-restore.ts';
+import { type BaseChoice, type ChosenBase, chosenBase, fillJournal, loadBase, startedBase } from './base-restore.ts';
 
 /** Microseconds in a millisecond. */
 const MICROSECONDS = 1_000;
@@ -237,7 +237,7 @@ async function baseOf(
   chainId: number,
 ): Promise<ChosenBase | null> {
   const { store, until, base: choice = null, skipped = () => {} } = options;
-  if (begun !== null) return begun.base === null ? null : begunBase(store, begun.base);
+  if (begun !== null) return begun.base === null ? null : startedBase(store, begun.base);
   return chosenBase({
     ...{ store, chainId, choice, skipped },
     isAfter: (base) => isBaseBeyond(base, until),

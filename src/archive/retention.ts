@@ -41,7 +41,7 @@ export async function reliableParts(store: ObjectStore): Promise<Set<string>> {
 }
 
 /** Number of bases and parts that were removed. */
-export interface Retained {
+export interface RetentionResult {
   bases: number;
   parts: number;
 }
@@ -104,7 +104,7 @@ async function removeParts(
  * @returns null if all bases are kept, there is no base, a base can't be read, or the signal stopped it
  * @throws OperatorError if the store can't be read or written
  */
-export async function retain({ store, keepDays, now, signal }: RetentionOptions): Promise<Retained | null> {
+export async function retain({ store, keepDays, now, signal }: RetentionOptions): Promise<RetentionResult | null> {
   if (keepDays === null) return null;
   const bases = await manifestsOf(store);
   if (bases === null || bases.size === 0) return null;

@@ -188,7 +188,7 @@ function writeSecret(path: string, text: string): void {
  * @returns the secret, random bytes in hex
  * @throws OperatorError if the file can't be written
  */
-export function madeSecret(file: string): string {
+export function createSecret(file: string): string {
   const text = crypto.getRandomValues(new Uint8Array(MADE_BYTES)).toHex();
   try {
     writeSecret(file, text);

@@ -7,13 +7,13 @@ const [WAITS, WAIT_MS] = [20, 5];
 const NOTHING = new Uint8Array();
 
 /** The way in which a {@link LossyOutput} writes and waits; tests replace it. */
-export interface LossyWay {
+export interface LossyWriter {
   /** Writes some of the bytes. @returns the number of written bytes */
   write(bytes: Uint8Array): number;
   wait(): void;
 }
 
-const wayTo = (descriptor: number): LossyWay => ({
+const wayTo = (descriptor: number): LossyWriter => ({
   write: (bytes) => writeSync(descriptor, bytes),
   wait: () => Bun.sleepSync(WAIT_MS),
 });
@@ -27,12 +27,12 @@ export class LossyOutput {
   dropped = 0;
   /** Whether the last text was written. */
   works = true;
-  readonly #way: LossyWay;
+  readonly #way: LossyWriter;
   /** The rest of a partly written text. */
   #rest: Uint8Array = NOTHING;
 
   /** @param to a file descriptor, such as 2 for stderr */
-  constructor(to: number | LossyWay) {
+  constructor(to: number | LossyWriter) {
     this.#way = typeof to === 'number' ? wayTo(to) : to;
   }
 

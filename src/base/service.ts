@@ -41,7 +41,7 @@ async function stopped(name: string, service: Service): Promise<void> {
 }
 
 /** Waits between failed attempts. Each wait is twice as long as the previous one, apart from the random part. */
-export interface Waits {
+export interface Backoff {
   /** Milliseconds after the first failure. */
   firstMs: number;
   /** Maximum milliseconds, before the random part. */
@@ -58,7 +58,7 @@ export const JITTER = 0.2;
  * @param failures number of failures in a row, at least 1
  * @returns milliseconds
  */
-export const backoff = (failures: number, { firstMs, mostMs, random }: Waits): number =>
+export const backoff = (failures: number, { firstMs, mostMs, random }: Backoff): number =>
   Math.round(Math.min(firstMs * 2 ** (failures - 1), mostMs) * (1 - JITTER + 2 * JITTER * random()));
 
 /** Reports whether a service tries again after a failure: it may pass, or the operator can resolve it. */
@@ -71,7 +71,7 @@ export interface LoopOptions<E extends Error> {
   /** Milliseconds before the first turn; `everyMs` if omitted. */
   firstMs?: number;
   /** Waits after failures; `everyMs` if omitted. */
-  waits?: Waits;
+  waits?: Backoff;
   /**
    * Does the work once.
    * @param signal aborted when the loop must end

@@ -101,7 +101,7 @@ export async function explainMismatch(
  * Appends consecutive entries; if the answer is lost, looks up whether they were appended.
  * @throws LogUnavailableError if that remains unknown
  */
-export async function appendSurely(log: Log, entries: readonly Entry[], head: Head): Promise<Appended> {
+export async function appendAndConfirm(log: Log, entries: readonly Entry[], head: Head): Promise<Appended> {
   try {
     return await log.append(entries, head);
   } catch (error) {
@@ -134,7 +134,7 @@ const GIVEN_TOGETHER = { entries: 2_000, bytes: 8_000_000 };
 async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Promise<Head | null> {
   const most = { ...GIVEN_TOGETHER, entries: Math.min(GIVEN_TOGETHER.entries, last - head.id) };
   const entries = [...firstEntries(own.after(head.id), most)];
-  if (entries.length === 0 || (await appendSurely(log, entries, head)) === 'conflict') return null;
+  if (entries.length === 0 || (await appendAndConfirm(log, entries, head)) === 'conflict') return null;
   return entries.at(-1) ?? null;
 }
 

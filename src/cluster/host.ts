@@ -21,7 +21,7 @@ import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { type Change, ForeignEntryError, type Submitted } from '../store/ingest/writer.ts';
 import { WriterQueue } from '../store/ingest/writer-queue.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
-import { appendSurely, explainMismatch, heal, UnsoundLogError } from './comparing.ts';
+import { appendAndConfirm, explainMismatch, heal, UnsoundLogError } from './comparing.ts';
 import type { ClusterLog, ClusterMetrics, ClusterState } from './events.ts';
 import { type Appended, LogUnavailableError, type SharedLog } from './shared-log.ts';
 
@@ -296,7 +296,7 @@ export class ClusterHost {
     const { log, clock, metrics } = this.#options;
     await this.#requireChain(true);
     const started = clock.monotonic();
-    const outcome = await appendSurely(log, entries, head);
+    const outcome = await appendAndConfirm(log, entries, head);
     if (outcome === 'appended') metrics.appended((clock.monotonic() - started) / 1000, entries.length);
     return outcome;
   }

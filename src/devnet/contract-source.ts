@@ -371,7 +371,7 @@ function readForms(source: string): Form[] {
 }
 
 /** Position of a top-level form in its source. */
-export interface FormPlace {
+export interface FormPosition {
   /** Number of its first line; the source starts with line 1. */
   line: number;
   /** Index of the first character after it. */
@@ -379,8 +379,8 @@ export interface FormPlace {
 }
 
 /** Returns the positions of the top-level forms in a source, in order. Unbalanced brackets end no form. */
-export function formPlaces(source: string): FormPlace[] {
-  const places: FormPlace[] = [];
+export function formPositions(source: string): FormPosition[] {
+  const places: FormPosition[] = [];
   let [depth, line, begun] = [0, 1, 1];
   TOKEN.lastIndex = 0;
   for (let token = TOKEN.exec(source); token !== null; token = TOKEN.exec(source)) {

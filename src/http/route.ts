@@ -562,7 +562,7 @@ function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
   };
 }
 
-/** Responses of GET routes to HEAD requests, until {@link answersHead} sends them. */
+/** Responses of GET routes to HEAD requests, until {@link withHeadAnswers} sends them. */
 const headAnswers = new WeakMap<Request, Response>();
 
 /** Removes a response's body and sets the Content-Length of the GET; a streamed response has none. */
@@ -578,7 +578,7 @@ async function withoutBody(answer: Response): Promise<Response> {
  * Answers HEAD with the response of the GET route. Elysia finds that route, but it reads the whole body, and sends a length
  * even if GET has none. Separate routes for HEAD would delay a server's first answer by 5 ms. For {@link AnyElysia.wrap}.
  */
-export function answersHead<T extends (request: Request) => unknown>(handle: T, { method }: Request) {
+export function withHeadAnswers<T extends (request: Request) => unknown>(handle: T, { method }: Request) {
   if (method !== 'HEAD') return handle;
   return async (request: Request) => {
     const answer = await handle(request);
@@ -589,7 +589,7 @@ export function answersHead<T extends (request: Request) => unknown>(handle: T, 
 /** An Elysia plugin. It is a function, since Elysia adds the routes of an instance twice, which takes 6 ms of a start. */
 export type Plugin = (app: AnyElysia) => AnyElysia;
 
-/** Makes the plugin of a resource's routes. {@link answersHead} also sends the responses to HEAD. */
+/** Makes the plugin of a resource's routes. {@link withHeadAnswers} also sends the responses to HEAD. */
 export const plugin =
   (context: RouteContext, routes: readonly Route[]): Plugin =>
   (app) => {

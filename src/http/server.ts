@@ -12,7 +12,7 @@ export interface ApiServer {
 }
 
 /** The realtime interfaces. @template Data the data of a WebSocket connection */
-export interface Pushed<Data> {
+export interface RealtimeServer<Data> {
   /** Handlers by path. */
   routes: Record<string, Handler<Data>>;
   websocket: Bun.WebSocketHandler<Data>;
@@ -30,7 +30,7 @@ interface ApiServerOptions<Data> {
   /** Maximum body size of any request in bytes; routes may allow less. */
   bodyLimit: number;
   /** Undefined if nothing is pushed. */
-  pushed?: Pushed<Data>;
+  pushed?: RealtimeServer<Data>;
   turns?: Turns;
   clock?: Clock;
   listen?: Listen;

@@ -66,7 +66,7 @@ export function headersWithout(headers: Headers, names: readonly string[]): Head
  * The body of a request that is forwarded; null for a method without one.
  * @throws ApiError if it has more than {@link MAX_PROXY_BODY_BYTES} or is incomplete
  */
-export async function bodyToPassOn(request: Request): Promise<Uint8Array<ArrayBuffer> | null> {
+export async function forwardedBody(request: Request): Promise<Uint8Array<ArrayBuffer> | null> {
   if (request.method === 'GET' || request.method === 'HEAD') return null;
   try {
     return await bodyBytes(request, MAX_PROXY_BODY_BYTES);

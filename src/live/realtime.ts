@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { Turns } from '../base/turns.ts';
 import { ApiError, problem } from '../http/errors.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
-import type { Pushed } from '../http/server.ts';
+import type { RealtimeServer } from '../http/server.ts';
 import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { Inboxes, MAX_MESSAGE, MessageError, PING, PONG, type Received } from './client-message.ts';
@@ -56,7 +56,7 @@ type Handler = Realtime['routes'][string];
 export const REALTIME_PATHS = ['/extended/v1/ws', '/socket.io'] as const;
 const [WEBSOCKET, ENGINE] = REALTIME_PATHS;
 
-type Realtime = Pushed<SocketData>;
+type Realtime = RealtimeServer<SocketData>;
 
 const isRpc = (socket: Socket): socket is Bun.ServerWebSocket<RpcConnection> => socket.data instanceof RpcConnection;
 const isEngine = (socket: Socket): socket is Bun.ServerWebSocket<IoSocketData> => 'transport' in socket.data;

@@ -161,13 +161,13 @@ const accountFact = (principal: string): Fact => ({
     return accountValues(principal, reader.facts.account(principal, height), burnHeight);
   },
   async node(node, { hash }, burnHeight) {
-    const account = await askedAccount(node, principal, hash);
+    const account = await requestAccount(node, principal, hash);
     return account instanceof NoAnswer ? account : accountValues(principal, account, burnHeight);
   },
 });
 
 /** Returns an account's state at the node after a block. @throws NodeUnreachableError */
-export async function askedAccount(
+export async function requestAccount(
   node: ThrottledNode,
   principal: string,
   indexBlockHash: Uint8Array,

@@ -16,7 +16,7 @@ import type { ChainHistory } from '../store/ingest/state-machine.ts';
 import type { MaturedReward, RewardedTenure } from '../store/queries/blocks/tenures.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { NoAnswer, nodeBlock, reached, type ThrottledNode } from './facts.ts';
-import { askedStart } from './history.ts';
+import { requestHistoryStart } from './history.ts';
 import { olderTenures } from './older-tenures.ts';
 import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent, sortitionBy } from './replay.ts';
 
@@ -44,12 +44,12 @@ export interface FillOptions {
   /** Height of the first block, if the index is empty. */
   from?: number;
   /** Called after each block. */
-  progress?: (filled: Filled) => unknown;
+  progress?: (filled: FillResult) => unknown;
   signal?: AbortSignal;
 }
 
 /** Numbers of filled blocks. */
-export interface Filled {
+export interface FillResult {
   blocks: number;
   /** Number of Bitcoin blocks. They lack payouts. */
   burnBlocks: number;
@@ -125,13 +125,13 @@ export async function fillTo(
   target: { indexBlockHash: Uint8Array; height: number },
   index: FilledIndex,
   { node, authorization, clock, from, progress = () => {}, signal }: FillOptions,
-): Promise<Filled> {
+): Promise<FillResult> {
   const { history, snapshots, receive } = index;
   let start = snapshots.read((reader) => reader.chain.start());
   /** Height of the first block. A branch that forks below it is filled from this height on. */
   const lowest = start?.height ?? from ?? 0;
   const older = lazy(async () => (start === null ? null : olderTenures(node, start)));
-  const filled: Filled = { blocks: 0, burnBlocks: 0, height: history.tip().height, unanswered: 0 };
+  const filled: FillResult = { blocks: 0, burnBlocks: 0, height: history.tip().height, unanswered: 0 };
   const maker = new BlockMaker(node, authorization, {
     network: index.network,
     tenure: tenureOn,
@@ -186,7 +186,7 @@ export async function fillTo(
     const { header, blockId } = block;
     if (history.isKnown(header.parentBlockId)) return history.block(header.parentBlockId);
     if (start === null || !same(header.parentBlockId, start.indexBlockHash)) {
-      start = await askedStart(node, block);
+      start = await requestHistoryStart(node, block);
       older.clear();
     }
     const known = await (await older())?.parent();

@@ -3,7 +3,7 @@ import type { StartingAccountPayload } from '../chain/payload-schemas.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import type { HistoryStart } from '../store/queries/blocks/chain.ts';
-import { askedAccount, askedSortitions, NoAnswer, nodeBlock, reached, type ThrottledNode } from './facts.ts';
+import { askedSortitions, NoAnswer, nodeBlock, reached, requestAccount, type ThrottledNode } from './facts.ts';
 import { IncompleteBlockError } from './replay.ts';
 import type { NodeInfo } from './rpc.ts';
 
@@ -22,7 +22,10 @@ export type StartingAccountEvent =
  * Requests the parent of the first block to fill.
  * @throws IncompleteBlockError if the node doesn't return it; NodeUnreachableError
  */
-export async function askedStart(node: ThrottledNode, { header, blockId }: NakamotoBlock): Promise<HistoryStart> {
+export async function requestHistoryStart(
+  node: ThrottledNode,
+  { header, blockId }: NakamotoBlock,
+): Promise<HistoryStart> {
   const lacks = (what: string) => new IncompleteBlockError(header.chainLength, blockId, what);
   const below = reached(await nodeBlock(node, header.parentBlockId.toHex()));
   if (below === null || below instanceof NoAnswer || !below.ok)
@@ -66,12 +69,12 @@ export async function startHeight(
 }
 
 /** Requests an account after a block. @returns NoAnswer if the node returns no account @throws NodeUnreachableError */
-export async function askedStartingAccount(
+export async function requestStartingAccount(
   node: ThrottledNode,
   principal: string,
   indexBlockHash: Uint8Array,
 ): Promise<StartingAccountPayload | NoAnswer> {
-  const account = await askedAccount(node, principal, indexBlockHash);
+  const account = await requestAccount(node, principal, indexBlockHash);
   if (account instanceof NoAnswer) return account;
   return {
     parent_index_block_hash: toHex(indexBlockHash),

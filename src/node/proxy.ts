@@ -9,7 +9,7 @@ import { wholeAnswer } from '../http/direct-fetch.ts';
 import type { Forward } from '../http/forward.ts';
 import { hostCheck, parseAddress, unmapped } from '../http/hosts.ts';
 import { pathAndQuery, withPlainPath } from '../http/request-url.ts';
-import { bodyToPassOn, headersWithout, upstream } from '../http/upstream.ts';
+import { forwardedBody, headersWithout, upstream } from '../http/upstream.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { isQuiet, PAST_TENURES, tenureLimits, withMinimumFees } from './fee-estimates.ts';
 import type { NodeRpc } from './rpc.ts';
@@ -71,7 +71,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
   return async (request) => {
     const path = pathAndQuery(request.url);
     const route = path.split('?')[0];
-    const body = await bodyToPassOn(request);
+    const body = await forwardedBody(request);
     if (body !== null && request.method === 'POST' && route === '/v2/transactions') {
       // Not awaited: only the node's answer counts, and failures of other endpoints are logged.
       void broadcast(body, request.headers.get('content-type') ?? 'application/octet-stream');
@@ -221,6 +221,6 @@ export function prefixProxy({ prefix, url, via, timeoutMs }: PrefixProxyOptions)
   });
   return async (request) => {
     const target = pathAndQuery(withPlainPath(request.url));
-    return passedBack(await ask(target, request, await bodyToPassOn(request)));
+    return passedBack(await ask(target, request, await forwardedBody(request)));
   };
 }

@@ -23,7 +23,7 @@ import { decodeKnownParts, transactionId } from '../codec/transaction.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { AccountFacts } from '../store/queries/blocks/facts.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
-import { askedAccount, NoAnswer, reached, statusAnswer, type ThrottledNode } from './facts.ts';
+import { NoAnswer, reached, requestAccount, statusAnswer, type ThrottledNode } from './facts.ts';
 
 /** Thrown if a block can't be completed because the node doesn't return some of its data. */
 export class IncompleteBlockError extends Error {
@@ -316,7 +316,7 @@ class StateAfter {
   }
 
   account(principal: string): Promise<AccountFacts | NoAnswer> {
-    const found = this.#accounts.get(principal) ?? askedAccount(this.node, principal, fromHex(this.id)).then(reached);
+    const found = this.#accounts.get(principal) ?? requestAccount(this.node, principal, fromHex(this.id)).then(reached);
     this.#accounts.set(principal, found);
     return found;
   }

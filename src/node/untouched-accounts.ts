@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import { atMost } from '../base/turns.ts';
 import { type AskAccount, nodeAway } from '../http/history.ts';
 import type { StartingAccount } from '../store/queries/accounts/starting-accounts.ts';
-import { askedAccount, NoAnswer, reached, ThrottledNode } from './facts.ts';
+import { NoAnswer, reached, requestAccount, ThrottledNode } from './facts.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
 /** Maximum requests to the node per second, and at the same time. The node needs its time for the chain. */
@@ -30,7 +30,7 @@ export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
     if (waiting >= MAX_WAITING) throw nodeAway(principal, 'too many requests wait for its answers');
     waiting += 1;
     try {
-      const account = reached(await turn(() => askedAccount(node, principal, indexBlockHash)));
+      const account = reached(await turn(() => requestAccount(node, principal, indexBlockHash)));
       if (account instanceof NoAnswer) throw nodeAway(principal, account.reason);
       return { ...account, balance: account.balance + account.locked };
     } catch (error) {

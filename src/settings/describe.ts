@@ -21,7 +21,7 @@ export function jsonValue(declared: Setting, value: unknown): unknown {
 }
 
 /** Returns the text of a setting's default for a command; null if it has none. */
-export function absentText(declared: Setting, command: CommandName): string | null {
+export function defaultText(declared: Setting, command: CommandName): string | null {
   const { absent, except } = declared;
   return except?.[command]?.absent ?? printedValue(declared, defaultOf(declared, command)) ?? absent ?? null;
 }

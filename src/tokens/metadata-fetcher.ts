@@ -15,7 +15,7 @@ import type { CommitCount } from '../store/ingest/commit-count.ts';
 import type { FailedTry, TokenAnswer, TokenCommands } from '../store/ingest/token-commands.ts';
 import type { TokenJobItem, TokenQueue } from '../store/model/token.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { askedFacts, askedLastToken, ClarityError, JOB_MS, NoAnswerError } from './node-answers.ts';
+import { ClarityError, JOB_MS, NoAnswerError, requestLastToken, requestTokenFacts } from './node-answers.ts';
 
 /** Maximum concurrent look-ups. */
 const AT_ONCE = 5;
@@ -136,9 +136,9 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
       return await inTime({ clock, timeoutMs: JOB_MS, signal }, async (ending): Promise<TokenAnswer> => {
         const calls = { node, clock, signal: ending, tip };
         if (item.work !== 'facts') {
-          return { work: 'last_token_id', ...of, answer: { last: await askedLastToken(calls, item) } };
+          return { work: 'last_token_id', ...of, answer: { last: await requestLastToken(calls, item) } };
         }
-        return { work: 'facts', ...of, token: token ?? '', answer: await askedFacts(calls, item) };
+        return { work: 'facts', ...of, token: token ?? '', answer: await requestTokenFacts(calls, item) };
       });
     } catch (error) {
       let failure: FailedTry;

@@ -171,7 +171,10 @@ async function ftSupply(calls: NodeCalls, contract: string): Promise<string | nu
  * Reads the metadata of a token from its contract.
  * @throws NodeUnreachableError if the node is away, NoAnswerError, ClarityError
  */
-export async function askedFacts(calls: NodeCalls, { contract, family, token }: TokenJobItem): Promise<TokenFacts> {
+export async function requestTokenFacts(
+  calls: NodeCalls,
+  { contract, family, token }: TokenJobItem,
+): Promise<TokenFacts> {
   const number = BigInt(token ?? 0);
   const id = clarity.uint(number);
   const none = { name: null, symbol: null, decimals: null, supply: null };
@@ -197,7 +200,7 @@ export async function askedFacts(calls: NodeCalls, { contract, family, token }: 
 /**
  * Reads the last token id of a contract; returns null if it is too large to list the tokens. @throws like `askedFacts`
  */
-export async function askedLastToken(calls: NodeCalls, { contract }: TokenJobItem): Promise<number | null> {
+export async function requestLastToken(calls: NodeCalls, { contract }: TokenJobItem): Promise<number | null> {
   const last = numberOf(await called(calls, contract, 'get-last-token-id'));
   return last > MAX_LISTED ? null : Number(last);
 }

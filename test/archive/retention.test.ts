@@ -6,7 +6,7 @@ import { verifiedArchive } from '../../src/archive/archive.ts';
 import { basesOf, PARTS, packedManifest, partName } from '../../src/archive/base.ts';
 import { verifiedBases } from '../../src/archive/base-verify.ts';
 import type { MadeBase } from '../../src/archive/base-writer.ts';
-import { type Retained, retain } from '../../src/archive/retention.ts';
+import { type RetentionResult, retain } from '../../src/archive/retention.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
@@ -46,7 +46,8 @@ async function baseAgo(directory: string, store: ObjectStore, days: number): Pro
 }
 
 const signal = new AbortController().signal;
-const kept30 = (store: ObjectStore): Promise<Retained | null> => retain({ store, keepDays: 30, now: NOW, signal });
+const kept30 = (store: ObjectStore): Promise<RetentionResult | null> =>
+  retain({ store, keepDays: 30, now: NOW, signal });
 const names = async (store: ObjectStore): Promise<string[]> => (await basesOf(store)).map(({ name }) => name);
 
 async function faults(store: ObjectStore): Promise<(string | null)[]> {

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ArchiveHead, headBytes } from '../../src/archive/head.ts';
-import { ARCHIVE_KEY, madeSigner, requiredSigner, servedSigner } from '../../src/archive/key-file.ts';
+import { ARCHIVE_KEY, loadOrCreateSigner, requiredSigner, servedSigner } from '../../src/archive/key-file.ts';
 import {
   envelopeBytes,
   envelopeOf,
@@ -103,8 +103,8 @@ describe('the key file', () => {
 
   test('is created once, readable only by its owner, and openssl can read it', () => {
     const at = directory('new');
-    const { publicKey } = madeSigner(at);
-    expect(madeSigner(at).publicKey).toBe(publicKey);
+    const { publicKey } = loadOrCreateSigner(at);
+    expect(loadOrCreateSigner(at).publicKey).toBe(publicKey);
     expect(servedSigner(at, true).publicKey).toBe(publicKey);
     const file = join(at, ARCHIVE_KEY);
     if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -114,9 +114,9 @@ describe('the key file', () => {
 
   test('may come from openssl', () => {
     const at = directory('openssl');
-    madeSigner(at);
+    loadOrCreateSigner(at);
     Bun.spawnSync(['openssl', 'genpkey', '-algorithm', 'ed25519', '-out', join(at, ARCHIVE_KEY)]);
-    expect(madeSigner(at).publicKey).toMatch(new RegExp(PUBLIC_KEY));
+    expect(loadOrCreateSigner(at).publicKey).toMatch(new RegExp(PUBLIC_KEY));
   });
 
   test('is not created by a host of a cluster, since the other hosts would lack it', () => {
@@ -128,7 +128,7 @@ describe('the key file', () => {
 
   test('is never replaced if it contains something else', () => {
     const at = directory('other');
-    madeSigner(at);
+    loadOrCreateSigner(at);
     const file = join(at, ARCHIVE_KEY);
     const others = [
       'nothing',
@@ -138,11 +138,11 @@ describe('the key file', () => {
     ];
     for (const text of others) {
       writeFileSync(file, text);
-      expect(() => madeSigner(at)).toThrow(`${file} holds no Ed25519 key in PKCS#8 and PEM.`);
+      expect(() => loadOrCreateSigner(at)).toThrow(`${file} holds no Ed25519 key in PKCS#8 and PEM.`);
       expect(readFileSync(file, 'utf8')).toBe(text);
     }
     if (process.getuid?.() === 0) return;
     chmodSync(file, 0);
-    expect(() => madeSigner(at)).toThrow(`${file} can't be read.`);
+    expect(() => loadOrCreateSigner(at)).toThrow(`${file} can't be read.`);
   });
 });

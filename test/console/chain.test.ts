@@ -9,7 +9,7 @@ import {
   type ChartSeries,
   chartInWords,
   mergedRanges,
-  sampledPlaces,
+  sampledIndexes,
   scaleOf,
   secondsBetween,
   stepsOf,
@@ -50,12 +50,12 @@ import {
   withType,
 } from '../../src/console/app/chain/hook-definition.ts';
 import {
-  behindIt,
   failingFirst,
   failureLine,
   type Hook,
   healthOf,
   payloadIncludes,
+  waitingDeliveriesText,
 } from '../../src/console/app/chain/hooks.ts';
 import {
   blockTitle,
@@ -92,7 +92,7 @@ import {
   conditionWords,
   confirmations,
   failedCondition,
-  feePlace,
+  feeRankText,
   plainText,
   sentence,
 } from '../../src/console/app/chain/transaction.ts';
@@ -477,9 +477,9 @@ describe('charts', () => {
   });
 
   test('have a short table with the newest row first', () => {
-    expect(sampledPlaces(5, 10)).toEqual([4, 3, 2, 1, 0]);
-    expect(sampledPlaces(7, 3)).toEqual([6, 3, 0]);
-    expect(sampledPlaces(0, 3)).toEqual([]);
+    expect(sampledIndexes(5, 10)).toEqual([4, 3, 2, 1, 0]);
+    expect(sampledIndexes(7, 3)).toEqual([6, 3, 0]);
+    expect(sampledIndexes(0, 3)).toEqual([]);
   });
 
   test('have a gap if nothing was measured', () => {
@@ -576,7 +576,7 @@ test("a fee's rank is shown up to the API's limit", () => {
       { all: 18, type: 4 },
       { all: null, type: 4 },
       { all: null, type: null },
-    ].map((places) => feePlace(places, 'contract_call')),
+    ].map((places) => feeRankText(places, 'contract_call')),
   ).toEqual([
     'By fee, this is number 18 of all pending transactions and number 4 of pending contract calls; number 1 offers the most.',
     'More than 10,000 pending transactions offer a higher fee. By fee, this is number 4 of pending contract calls; number 1 offers the most.',
@@ -624,7 +624,7 @@ test('a failing chainhook shows the reason, the next retry and the waiting deliv
     'status 503: \\u{202e}database is locked; next attempt in 4 min 20 s',
     'it is gone',
   ]);
-  expect([failing, interrupted].map(behindIt)).toEqual([
+  expect([failing, interrupted].map(waitingDeliveriesText)).toEqual([
     '12 more deliveries wait behind it',
     '1 more delivery waits behind it',
   ]);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { clarityRepr } from '../../src/codec/clarity-text.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { argumentOf, formPlaces, readSource } from '../../src/devnet/contract-source.ts';
+import { argumentOf, formPositions, readSource } from '../../src/devnet/contract-source.ts';
 import { templates } from '../../src/devnet/traffic.ts';
 import { bytesOf, clarityValue } from '../codec/arbitraries.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -155,12 +155,12 @@ test.each([
 
 test('each form has its first line and its end', () => {
   const source = ';; one (\n(a "(\n")\n\n b {c: (d)} ; (\n  (e\n f)';
-  const texts = formPlaces(source).map(({ line, end }) => [line, source.slice(0, end).split('\n').at(-1)]);
+  const texts = formPositions(source).map(({ line, end }) => [line, source.slice(0, end).split('\n').at(-1)]);
   expect(texts).toEqual([
     [2, '")'],
     [5, ' b'],
     [5, ' b {c: (d)}'],
     [6, ' f)'],
   ]);
-  expect(formPlaces('(a) (b')).toEqual([{ line: 1, end: 3 }]);
+  expect(formPositions('(a) (b')).toEqual([{ line: 1, end: 3 }]);
 });

@@ -24,7 +24,7 @@ import { recordingRow } from '../../src/chain/recording.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { openToOthers } from '../../src/store/files/private-files.ts';
+import { pathsOpenToOthers } from '../../src/store/files/private-files.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
@@ -213,7 +213,7 @@ async function wrongs(seed: number): Promise<object[]> {
     stack: STACK.exec(stderr) ?? [],
     'not two lines': code === 1 && !TWO_LINES.test(stderr) ? [stderr] : [],
     unfinished: isLink(data) ? unfinished(folder.path) : unfinished(folder.path, data),
-    'open to others': has('missing') ? openToOthers(data) : [],
+    'open to others': has('missing') ? pathsOpenToOthers(data) : [],
     problems: has('whole') ? checkAndRecount(data).flatMap((result) => result.problems) : [],
   };
   const found = Object.entries(wrong).filter(([, what]) => what.length > 0);

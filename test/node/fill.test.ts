@@ -11,7 +11,7 @@ import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
 import { ThrottledNode } from '../../src/node/facts.ts';
-import { type Filled, fillTo } from '../../src/node/fill.ts';
+import { type FillResult, fillTo } from '../../src/node/fill.ts';
 import { olderTenures } from '../../src/node/older-tenures.ts';
 import { FILLED_FROM, IncompleteBlockError } from '../../src/node/replay.ts';
 import { NodeUnreachableError } from '../../src/node/rpc.ts';
@@ -42,7 +42,13 @@ const isBlock = ({ path }: NodeEvent) => path === '/new_block';
 const ofTheChain = ({ path }: NodeEvent) => isBlock({ path } as NodeEvent) || path === '/new_burn_block';
 
 /** Fills up to a block, as a server does with the parent of a rejected block. */
-async function fill(open: OpenIngest, chain: SimulatedChain, id: string, lie: Lie = honest, from = 0): Promise<Filled> {
+async function fill(
+  open: OpenIngest,
+  chain: SimulatedChain,
+  id: string,
+  lie: Lie = honest,
+  from = 0,
+): Promise<FillResult> {
   const node = new ThrottledNode(rpcOf(served(chain), lie), atOnce);
   const snapshots = openSnapshots(open.directory);
   const { history, receive } = open.ingest;
@@ -241,7 +247,7 @@ test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin bloc
 });
 
 /** Fills a gap of the straight chain with a node that lies. */
-async function withLie(lie: Lie, from = 20, to = 30): Promise<Filled> {
+async function withLie(lie: Lie, from = 20, to = 30): Promise<FillResult> {
   using open = openNew();
   for (const event of straight.events.slice(0, placeOf(from))) open.ingest.receive(received(event));
   const target = bodyOf(straight.events[placeOf(to)]!).index_block_hash;

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { OwnCommand } from '../../src/commands/cli/command.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { readSettings, readSettingsOf, settings, settingsOfCommand } from '../../src/settings/config.ts';
-import { absentText, changedSettings, jsonValue, printedValue } from '../../src/settings/describe.ts';
+import { changedSettings, defaultText, jsonValue, printedValue } from '../../src/settings/describe.ts';
 import type { Grouped } from '../../src/settings/setting.ts';
 import { ignoredVariables, testSupportVariables, testVariables } from '../../src/settings/unknown.ts';
 import { pageWithSettings, settingsPage } from '../support/generate/settings-table.ts';
@@ -134,7 +134,7 @@ describe('every command', () => {
       for (const [setting, value] of Object.entries(usual)) {
         const shown = printedValue(byName[setting]!, value);
         const absent = byName[setting]?.except?.[name]?.absent;
-        if (shown !== null && absent === undefined) expect(absentText(byName[setting]!, name)).toBe(shown);
+        if (shown !== null && absent === undefined) expect(defaultText(byName[setting]!, name)).toBe(shown);
       }
       const dataOf = (given: object) =>
         (readSettingsOf(name, { ...given }, { STACKSIDE_DATA: '/of-variable' }).settings as { data?: string }).data;

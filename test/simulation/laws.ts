@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { openToOthers } from '../../src/store/files/private-files.ts';
+import { pathsOpenToOthers } from '../../src/store/files/private-files.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -53,7 +53,7 @@ export function journalIsOrdered(directory: string, events: readonly NodeEvent[]
 export function filesAreClean(directory: string): void {
   using db = new Database(indexPath(directory), { readonly: true });
   expect(db.query("SELECT name FROM sqlite_schema WHERE name GLOB 'sqlite_stat*'").all()).toEqual([]);
-  expect(openToOthers(directory)).toEqual([]);
+  expect(pathsOpenToOthers(directory)).toEqual([]);
 }
 
 /** Checks that the WALs stay within their disk limit, because nobody holds a snapshot. */

@@ -5,7 +5,7 @@ import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { openToOthers } from '../../src/store/files/private-files.ts';
+import { pathsOpenToOthers } from '../../src/store/files/private-files.ts';
 import { command } from '../e2e/stackside.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
@@ -43,7 +43,7 @@ describe.skipIf(process.platform === 'win32')('what is made', () => {
       'writer.lock': '600',
     });
     expect([modeOf(directory), modeOf(join(parent.path, 'srv'))]).toEqual(['700', '755']);
-    expect(openToOthers(directory)).toEqual([]);
+    expect(pathsOpenToOthers(directory)).toEqual([]);
   });
 
   test('is so after a rebuild, in a backup and after a restore', async () => {
@@ -58,8 +58,8 @@ describe.skipIf(process.platform === 'win32')('what is made', () => {
     expect(modes).toMatchObject({ 'archive.json': '600', 'open-backup.zst': '600' });
     expect(new Set(Object.values(modes))).toEqual(new Set(['600']));
     await restored(copy, join(backups.path, 'restored'));
-    expect(openToOthers(join(backups.path, 'restored'))).toEqual([]);
-    expect(openToOthers(directory)).toEqual([]);
+    expect(pathsOpenToOthers(join(backups.path, 'restored'))).toEqual([]);
+    expect(pathsOpenToOthers(directory)).toEqual([]);
   });
 
   test('before keeps its modes, which is logged at the start', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Connection } from '../../src/store/files/connection.ts';
-import { openForQueries, requireViewsAlone, resultOf } from '../../src/store/sql/result.ts';
+import { openForQueries, requireOnlyViews, resultOf } from '../../src/store/sql/result.ts';
 import { exampleQueries } from '../../src/store/views/views.ts';
 import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 
@@ -107,7 +107,7 @@ test.each([
 ])('if only views can be read, %s is rejected', (sql) => {
   // As a query, it is right.
   resultOf(db, sql);
-  expect(() => requireViewsAlone(sql)).toThrow('Only the views can be queried; their names start with v1_.');
+  expect(() => requireOnlyViews(sql)).toThrow('Only the views can be queried; their names start with v1_.');
 });
 
 test.each([
@@ -119,13 +119,13 @@ test.each([
   'VALUES (1) -- ;',
 ])('if only views can be read, %s is accepted', (sql) => {
   resultOf(db, sql);
-  requireViewsAlone(sql);
+  requireOnlyViews(sql);
 });
 
 test.each(exampleQueries.map(({ title, query }) => [title, query]))(
   'the example %s has rows and reads only views',
   (_, query) => {
     expect(rowsOf(query).length).toBeGreaterThan(0);
-    requireViewsAlone(query);
+    requireOnlyViews(query);
   },
 );

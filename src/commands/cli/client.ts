@@ -184,7 +184,7 @@ const ServerStanding = Type.Object({
 export type ServerStanding = Static<typeof ServerStanding>;
 
 /** Requests the state of a server. @returns null if no Stackside answers */
-export async function askStanding(url: string): Promise<ServerStanding | null> {
+export async function requestServerStanding(url: string): Promise<ServerStanding | null> {
   try {
     const { body } = await askServer({ url, key: null }, 'GET', '/ready');
     return Value.Check(ServerStanding, body) ? body : null;

@@ -5,7 +5,7 @@ import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { type ResolvedSettings, readSettingsOf, type SettingName, settingsOfCommand } from '../../settings/config.ts';
-import { absentText, helpOf, variableNames } from '../../settings/describe.ts';
+import { defaultText, helpOf, variableNames } from '../../settings/describe.ts';
 import type { CommandName, Grouped } from '../../settings/setting.ts';
 import { ignoredVariables } from '../../settings/unknown.ts';
 
@@ -33,7 +33,7 @@ const isSwitch = (flag: string): boolean => !/[<[]/.test(flag);
 
 const descriptionOf = (declared: Grouped, command: CommandName): string => {
   const { flag } = declared;
-  const absent = flag !== null && isSwitch(flag) ? null : absentText(declared, command);
+  const absent = flag !== null && isSwitch(flag) ? null : defaultText(declared, command);
   return `${helpOf(declared, command)}${absent === null ? '' : ` (default: ${absent})`}`;
 };
 

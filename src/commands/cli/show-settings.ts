@@ -1,6 +1,6 @@
 /** `stackside serve --print-settings`: the values in use, and their sources. */
 import { type ResolvedSettings, type SettingName, settingsOfCommand } from '../../settings/config.ts';
-import { absentText, jsonValue, printedName, printedValue } from '../../settings/describe.ts';
+import { defaultText, jsonValue, printedName, printedValue } from '../../settings/describe.ts';
 import type { Source } from '../../settings/setting.ts';
 
 export type SettingsFormat = 'table' | 'json';
@@ -20,7 +20,7 @@ const rowsOf = ({ settings, sources }: ResolvedSettings<'serve'>): Row[] =>
     return {
       group: declared.group,
       name: printedName(name),
-      text: printedValue(declared, value) ?? absentText(declared, 'serve') ?? '-',
+      text: printedValue(declared, value) ?? defaultText(declared, 'serve') ?? '-',
       json: jsonValue(declared, value),
       source,
     };

@@ -13,7 +13,7 @@ import {
   referenceReasons,
   STATUS,
 } from './known-differences.ts';
-import { NotAsked, type Plan, type Question, questionOf } from './questions.ts';
+import { type Plan, type Question, questionOf, SkippedQuestion } from './questions.ts';
 import { drawSamples } from './samples.ts';
 import { addFinding, routeTally, type Tally } from './tally.ts';
 import { type Answer, NoAnswer, type ThrottledClient } from './throttled-client.ts';
@@ -186,7 +186,7 @@ export async function compare(options: CompareOptions): Promise<CommonChain> {
     for (const plan of order.slice(tally.place)) {
       if (tally.requests >= requests) break;
       const question = questionOf(plan, subjects, `${seedOfRound} ${tally.place}`);
-      if (question instanceof NotAsked) {
+      if (question instanceof SkippedQuestion) {
         const route = routeTally(tally, plan.path);
         if (!wasAsked(route)) route.notAsked = question.reason;
       } else count(tally, question, await comparison.outcomeOf(question));

@@ -15,7 +15,7 @@ export interface Question {
 }
 
 /** A question that can't be sent, with the reason. */
-export class NotAsked {
+export class SkippedQuestion {
   constructor(readonly reason: string) {}
 }
 
@@ -319,7 +319,7 @@ export function questionOf(
   { path, required, optional, size, offset, hasPages, places }: Plan,
   subjects: Samples,
   seed: string,
-): Question | NotAsked {
+): Question | SkippedQuestion {
   const prng = new Prng(seed);
   const query = new URLSearchParams();
   let target = path;
@@ -340,7 +340,7 @@ export function questionOf(
   }
 
   for (const source of required) {
-    if (!use(source)) return new NotAsked(source.without);
+    if (!use(source)) return new SkippedQuestion(source.without);
   }
   if (size !== null && prng.chance(3 / 4)) use(size);
   if (offset !== null && prng.chance(1 / 4)) use(offset);

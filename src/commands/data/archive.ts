@@ -11,7 +11,7 @@ import {
 } from '../../archive/archive.ts';
 import { basesOf, newestBase } from '../../archive/base.ts';
 import { verifiedBases } from '../../archive/base-verify.ts';
-import { madeSigner } from '../../archive/key-file.ts';
+import { loadOrCreateSigner } from '../../archive/key-file.ts';
 import { archiveLocation, isWeb, openArchive, type Trust } from '../../archive/open.ts';
 import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
@@ -201,6 +201,6 @@ export async function restoreFromArchive(
 
 /** Prints the public key of a data directory, which readers of its public archive give. */
 export function printArchiveKey(directory: string, json: boolean): void {
-  const { publicKey } = madeSigner(directory);
+  const { publicKey } = loadOrCreateSigner(directory);
   process.stdout.write(`${json ? JSON.stringify({ public_key: publicKey }) : publicKey}\n`);
 }

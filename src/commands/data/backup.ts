@@ -1,6 +1,6 @@
 /** `stackside backup` and `stackside restore`: back up a data directory to an archive, and restore it. */
 import { type Backup, backUp } from '../../archive/backup.ts';
-import { ARCHIVE_KEY, madeSigner } from '../../archive/key-file.ts';
+import { ARCHIVE_KEY, loadOrCreateSigner } from '../../archive/key-file.ts';
 import { archiveLocation, openArchive, UNSIGNED } from '../../archive/open.ts';
 import { systemClock } from '../../base/clock.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
@@ -24,7 +24,7 @@ export async function runBackup(settings: SettingsOf<'backup'>, given: string, i
   const { data: directory, archiveKeep: keepDays } = settings;
   const location = archiveLocation(given);
   const store = objectStoreAt(location, directory);
-  const signer = isPublic ? madeSigner(directory) : null;
+  const signer = isPublic ? loadOrCreateSigner(directory) : null;
   const progress = progressLines(process.stderr);
   const backup = await interruptible(
     () => {},

@@ -6,7 +6,7 @@ import { checkDirectory } from '../../store/check/check.ts';
 import type { CheckWatch } from '../../store/check/checks.ts';
 import { type TableSize, tableSizes } from '../../store/check/tables.ts';
 import { type DirectoryStatus, directoryStatus } from '../../store/files/status.ts';
-import { askStanding, type ServerStanding } from '../cli/client.ts';
+import { requestServerStanding, type ServerStanding } from '../cli/client.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
@@ -123,7 +123,7 @@ function serverLines(url: string, server: ServerStanding | null): string[] {
 
 /** Prints the state of the server at a URL and the status of a data directory. @param json whether as JSON */
 export async function reportStatus({ url, data }: { url: string; data: string }, json: boolean): Promise<void> {
-  const [server, status] = [await askStanding(url), directoryStatus(data)];
+  const [server, status] = [await requestServerStanding(url), directoryStatus(data)];
   const text = json
     ? JSON.stringify({ server, ...status })
     : [...serverLines(url, server), ...lines(status)].join('\n');

@@ -57,13 +57,13 @@ export interface QueryLimits {
   bytes: number | null;
 }
 
-export interface Watched {
+export interface WatchedProcess {
   clock: Clock;
   /** Bytes of memory of this process. */
   memory(): number;
 }
 
-const thisProcess: Watched = { clock: systemClock, memory: () => process.memoryUsage.rss() };
+const thisProcess: WatchedProcess = { clock: systemClock, memory: () => process.memoryUsage.rss() };
 
 /** Milliseconds between two memory checks. A query can allocate some tens of megabytes in this time. */
 const LOOK_MS = 20;
@@ -81,7 +81,11 @@ const tooLarge = (bytes: number): QueryLimitError =>
   );
 
 /** Calls back when a limit is reached. @returns a function that ends the watch */
-function watched({ seconds, bytes }: QueryLimits, { clock, memory }: Watched, reached: (error: OperatorError) => void) {
+function watched(
+  { seconds, bytes }: QueryLimits,
+  { clock, memory }: WatchedProcess,
+  reached: (error: OperatorError) => void,
+) {
   const ends = [
     seconds === null ? () => {} : clock.after(seconds * 1000, () => reached(tooLong(seconds))),
     bytes === null
@@ -106,7 +110,7 @@ export async function runQuery(
   start: QueryStart,
   limits: QueryLimits,
   write: (bytes: Uint8Array) => Promise<void>,
-  machine: Watched = thisProcess,
+  machine: WatchedProcess = thisProcess,
 ): Promise<QueryEnd> {
   const { promise, resolve, reject } = Promise.withResolvers<QueryEnd>();
   const thread = startThread<FromQuery, 'written'>({

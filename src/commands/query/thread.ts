@@ -6,7 +6,7 @@ import {
   beginSnapshot,
   openForQueries,
   type Result,
-  requireViewsAlone,
+  requireOnlyViews,
   resultOf,
   type SqlValue,
   withForms,
@@ -35,7 +35,7 @@ function found(
   if ('sql' in source) {
     const { sql, parameters, viewsAlone = false } = source;
     const result = resultOf(db, sql, parameters);
-    if (viewsAlone) requireViewsAlone(sql, parameters);
+    if (viewsAlone) requireOnlyViews(sql, parameters);
     return { result: format === 'parquet' ? withForms(db, sql, parameters, maxRows) : result, blocks: null };
   }
   const view = viewNamed(source.view);

@@ -67,12 +67,12 @@ import type { RateLimiter } from '../../http/rate-limit.ts';
 import { responder } from '../../http/respond.ts';
 import { responseCache } from '../../http/response-cache.ts';
 import {
-  answersHead,
   plugin,
   type RequestMetrics,
   type Route,
   type RouteContext,
   uncounted,
+  withHeadAnswers,
 } from '../../http/route.ts';
 import { REALTIME_PATHS } from '../../live/realtime.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
@@ -256,7 +256,7 @@ export function createApp(options: ApiOptions): AnyElysia {
   ];
   // With standard host names, Elysia would look for the path from the 12th character of the URL on, which is wrong for `api`.
   const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
-    .wrap(answersHead)
+    .wrap(withHeadAnswers)
     .use(errors(respond, failure, notFoundPage))
     .use(cors(respond, { hooks: managing, others: families.flat() }, openHooks))
     .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));

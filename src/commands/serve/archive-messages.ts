@@ -1,6 +1,6 @@
 /** Messages between the main thread and the archiving threads. */
 import type { Round } from '../../archive/archiver.ts';
-import type { Retained } from '../../archive/retention.ts';
+import type { RetentionResult } from '../../archive/retention.ts';
 import type { ErrorMessage } from '../../base/errors.ts';
 
 /** The parameters that such a thread starts with. */
@@ -35,7 +35,7 @@ export type BaseNews =
   | { kind: 'newest'; base: BaseSummary | null }
   | { kind: 'step'; step: BaseStep }
   | { kind: 'made'; base: BaseSummary; sentParts: number; sentBytes: number }
-  | ({ kind: 'retained' } & Retained);
+  | ({ kind: 'retained' } & RetentionResult);
 
 /** A piece of work. */
 export type ArchiveWork =

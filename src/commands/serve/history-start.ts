@@ -12,8 +12,8 @@ import { PayloadError, STARTING_ACCOUNT_PATH } from '../../chain/payload-reader.
 import { accountMetrics } from '../../metrics/server.ts';
 import { NoAnswer, ThrottledNode } from '../../node/facts.ts';
 import {
-  askedStartingAccount,
   type HistoryStartEvent,
+  requestStartingAccount,
   type StartingAccountEvent,
   startHeight,
 } from '../../node/history.ts';
@@ -121,7 +121,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, rando
 
   /** @returns whether the node returned the account's state */
   async function ask(node: ThrottledNode, principal: string, below: Uint8Array): Promise<boolean> {
-    const account = await askedStartingAccount(node, principal, below);
+    const account = await requestStartingAccount(node, principal, below);
     if (account instanceof NoAnswer) {
       hinder(account.reason);
       return false;

@@ -12,7 +12,7 @@ import { watchOf } from './base.ts';
 import { crash } from './crash.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { restoreOnStart } from './restore-on-start.ts';
-import { type Started, startServer } from './server.ts';
+import { type StartedServer, startServer } from './server.ts';
 
 /** Milliseconds between two checks for a new index. */
 const LOOK_FOR_INDEX_MS = 2_000;
@@ -30,7 +30,7 @@ const portOf = (url: string | null): number | null => (url === null ? null : Num
 export async function startServing(
   settings: Settings,
   environment: Environment = realEnvironment,
-  started: Started = {},
+  started: StartedServer = {},
 ): Promise<ServerInfo> {
   const watch = watchOf(settings, environment);
   let server = await startServer(settings, environment, watch, started);

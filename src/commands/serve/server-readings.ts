@@ -7,7 +7,7 @@ import type { Alert } from '../../metrics/alerts.ts';
 import type { DiskSpace, EventTimes, LastHour } from '../../metrics/last-hour.ts';
 import type { EventRate } from '../../node/event-intake.ts';
 import { type Settings, settingsOfCommand } from '../../settings/config.ts';
-import { absentText, helpOf, printedName, printedValue } from '../../settings/describe.ts';
+import { defaultText, helpOf, printedName, printedValue } from '../../settings/describe.ts';
 import { defaultOf, type Source } from '../../settings/setting.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { fileSizes, freeBytes } from '../../store/files/status.ts';
@@ -135,7 +135,7 @@ function settingsOf({ settings, sources }: SystemStateOptions): SystemState['set
     return {
       group: declared.group,
       name: printedName(name),
-      value: printedValue(declared, value) ?? absentText(declared, 'serve'),
+      value: printedValue(declared, value) ?? defaultText(declared, 'serve'),
       help: helpOf(declared, 'serve'),
       source: source?.kind ?? (value === defaultOf(declared, 'serve') ? 'default' : 'program'),
       source_name: source?.name ?? null,

@@ -35,7 +35,7 @@ import { askAboutTokens } from './tokens.ts';
 import { openWriting } from './writing.ts';
 
 /** Additional options of a server. */
-export interface Started {
+export interface StartedServer {
   /** Controls the simulated node. */
   steering?: Steering | null;
   /** The token that the sBTC faucet sends; default: the test network's. */
@@ -53,7 +53,7 @@ export async function startServer(
   settings: Settings,
   environment: Environment,
   watch: Watch,
-  started: Started,
+  started: StartedServer,
 ): Promise<ServerInfo> {
   await requireAgreement(settings);
   const services = new Services();
@@ -67,7 +67,7 @@ export async function startServer(
 
 async function startServices(
   given: Pick<Base, 'settings' | 'environment' | 'watch' | 'services'>,
-  { steering = null, sbtcAsset, sources = {} }: Started,
+  { steering = null, sbtcAsset, sources = {} }: StartedServer,
 ): Promise<ServerInfo> {
   const { settings, environment, watch, services } = given;
   const { clock, random } = environment;

@@ -9,7 +9,7 @@ import { storeMetrics } from '../../metrics/server.ts';
 import type { Settings } from '../../settings/config.ts';
 import { valueIndexesIn } from '../../settings/data.ts';
 import { startCheckpointer } from '../../store/files/checkpointer.ts';
-import { openToOthers } from '../../store/files/private-files.ts';
+import { pathsOpenToOthers } from '../../store/files/private-files.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
 import { checkpointClient } from './checkpoints.ts';
@@ -97,7 +97,7 @@ export const probeWrites = ({ probe }: { probe: () => void }, every: Every): (()
 
 /** Warns if other users may read the data directory, since its files have secrets. */
 function warnOfOthers(directory: string, log: Log): void {
-  const paths = openToOthers(directory);
+  const paths = pathsOpenToOthers(directory);
   if (paths.length === 0) return;
   log({ event: 'data_dir_permissions', paths, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
 }

@@ -33,7 +33,7 @@ export interface Attempt extends EnginePosition {
 }
 
 /** The result of deploying a contract to inspect it. */
-export interface Probed {
+export interface ProbeResult {
   outcome: EngineOutcome | null;
   /** Values of constants, by name. */
   values: ReadonlyMap<string, string>;
@@ -97,7 +97,7 @@ export class EngineChain {
    * @returns the result of the deployment, and the values
    * @throws any error of the engine
    */
-  async probe(session: EngineSession, block: EngineBlock, names: readonly string[]): Promise<Probed> {
+  async probe(session: EngineSession, block: EngineBlock, names: readonly string[]): Promise<ProbeResult> {
     this.#at[session] = null;
     const { outcome } = await this.#make(session, [withProbes(block, names)]);
     const values = new Map<string, string>();

@@ -8,7 +8,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
 import type { Beginning, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
 import { type Executed, executedContract, fieldOf, uintOf } from '../contract.ts';
-import { formPlaces, readSource } from '../contract-source.ts';
+import { formPositions, readSource } from '../contract-source.ts';
 import { brokenPostCondition, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
@@ -268,7 +268,7 @@ export class ClarityMiner {
    * @returns null if no definition causes the error, or the engine ended while it looked
    */
   mistakeLine(parent: string, deployment: Deployment, vmError: string): Promise<number | null> {
-    const places = formPlaces(deployment.source);
+    const places = formPositions(deployment.source);
     const blocks = places.map(({ end }, at): EngineBlock => {
       const action = { ...deployment, name: `first-${at + 1}`, source: deployment.source.slice(0, end) };
       return { kind: 'block', credits: [], fee: null, action };

@@ -9,7 +9,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { lruCache } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { MADE_BYTES, madeSecret, secretFileText, storedSecret } from '../../base/files.ts';
+import { createSecret, MADE_BYTES, secretFileText, storedSecret } from '../../base/files.ts';
 import { digestOfKey, keyFileText, keyLines } from '../../base/key-file.ts';
 import { addressGroup } from '../../http/client-address.ts';
 import type { HookLog } from '../log-event.ts';
@@ -92,7 +92,8 @@ export function namedAdminKey(file: string): string {
  * Returns the admin key of a data directory; makes one if there is none. Only for the process that has the directory's lock.
  * @throws OperatorError if the file can't be read or written, or lacks a key
  */
-export const adminKeyOf = (directory: string): string => readAdminKey(directory) ?? madeSecret(adminKeyFile(directory));
+export const adminKeyOf = (directory: string): string =>
+  readAdminKey(directory) ?? createSecret(adminKeyFile(directory));
 
 /**
  * Rate limit for wrong keys. Once an address has sent some wrong keys, its further keys are checked only so often. Keys from an

@@ -9,7 +9,7 @@
 import { lruCache } from '../../base/cache.ts';
 import type { Block } from '../../chain/block.ts';
 import type { IndexKey } from '../../store/hooks/candidates.ts';
-import type { BlockChange, ChangePlace } from '../../store/model/block.ts';
+import type { BlockChange, ChangePosition } from '../../store/model/block.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { ReadNow, Snapshots } from '../../store/read/snapshots.ts';
 import type { Options } from '../definition/definition.ts';
@@ -57,7 +57,7 @@ export function wantedChanges(
 /** Changes that were read, or passed without a match. */
 export interface ChangeBatch {
   /** The place behind them. */
-  place: ChangePlace;
+  place: ChangePosition;
   /** How many they are. */
   passed: number;
   /** The last one, if it matches. */
@@ -104,7 +104,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
     return text;
   }
 
-  function walk(read: Reader, from: ChangePlace, wanted: ChangeFilter, most: number): ChangeBatch | null {
+  function walk(read: Reader, from: ChangePosition, wanted: ChangeFilter, most: number): ChangeBatch | null {
     // The place may be from another host of the cluster that is further ahead.
     if (from.step > read.steps.tipHeight()) return null;
     let [place, passed] = [from, 0];
@@ -129,7 +129,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
      * @returns null at the end of the log, and for a place behind it
      * @throws UnknownPlaceError
      */
-    next: (from: ChangePlace, wanted: ChangeFilter, most = MAX_CHANGES_PER_CALL): ChangeBatch | null =>
+    next: (from: ChangePosition, wanted: ChangeFilter, most = MAX_CHANGES_PER_CALL): ChangeBatch | null =>
       snapshots.read((read) => walk(read, from, wanted, most)),
 
     /** Finds a place. */

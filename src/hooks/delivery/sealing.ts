@@ -7,7 +7,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
-import { madeSecret, secretFileText, storedSecret } from '../../base/files.ts';
+import { createSecret, secretFileText, storedSecret } from '../../base/files.ts';
 import type { Secrets } from '../../store/hooks/model.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
 import type { HookLog } from '../log-event.ts';
@@ -179,7 +179,7 @@ export function storedSealing({ data, clusterKey }: KeyLocation): Sealing | null
  * @throws OperatorError if the file can't be read or written, or holds no key
  */
 export const madeSealing = (place: KeyLocation): Sealing =>
-  storedSealing(place) ?? sealingWith(madeSecret(secretsKeyFile(place.data)));
+  storedSealing(place) ?? sealingWith(createSecret(secretsKeyFile(place.data)));
 
 /**
  * The sealing of a server. A host of a cluster doesn't make a key, since the other hosts would lack it.

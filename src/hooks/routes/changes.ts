@@ -14,8 +14,8 @@ import { acceptsEvents } from '../../http/packed.ts';
 import { decodeCursor, encodeCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { Streamed } from '../../http/streamed.ts';
-import type { ChangePlace } from '../../store/model/block.ts';
-import { UnknownPlaceError } from '../../store/model/read-errors.ts';
+import type { ChangePosition } from '../../store/model/block.ts';
+import { UnknownCursorBlockError } from '../../store/model/read-errors.ts';
 import { bytesAt, numberAt, textAt } from '../../store/queries/page.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import {
@@ -160,13 +160,13 @@ interface ChangesQuery {
 const inQuery = (name: string) => ({ location: 'querystring', path: [name] }) as const;
 
 /** A cursor of a whole history, which starts at block 1, leaves the start out. */
-const cursorOf = ({ log, step, block, start }: ChangePlace): string =>
+const cursorOf = ({ log, step, block, start }: ChangePosition): string =>
   encodeCursor(LIST, { side: 'after', key: [log, step, block?.toHex() ?? '', ...(start > 1 ? [start] : [])] });
 
 const HASH_BYTES = 32;
 
 /** @throws ParameterError */
-function placeOf(text: string): ChangePlace {
+function placeOf(text: string): ChangePosition {
   const cursor = decodeCursor(LIST, text);
   const refuse = () => new ParameterError(inQuery('after'), 'must be a cursor that this route returned, or tip');
   if (cursor === null || cursor.key.length < 3 || cursor.key.length > 4) throw refuse();
@@ -201,13 +201,13 @@ function conditionsIn(filters: string) {
 }
 
 /** The place of a cursor in the log of this server. @throws ParameterError, UnknownPlaceError */
-function here(cursor: string, changes: Changes): ChangePlace {
+function here(cursor: string, changes: Changes): ChangePosition {
   const place = placeOf(cursor);
   return changes.place((steps) => steps.here(place));
 }
 
 /** Returns the place that a request starts from. @throws ParameterError, UnknownPlaceError */
-function placeIn({ after, from_height: from }: ChangesQuery, changes: Changes): ChangePlace {
+function placeIn({ after, from_height: from }: ChangesQuery, changes: Changes): ChangePosition {
   if (from === undefined) {
     if (after === undefined) return changes.place((steps) => steps.first());
     return after === 'tip' ? changes.place((steps) => steps.last()) : here(after, changes);
@@ -226,7 +226,7 @@ const changeText = ({ kind, blockText }: NonNullable<ChangeBatch['change']>, cur
 
 interface Page {
   texts: string[];
-  place: ChangePlace;
+  place: ChangePosition;
   hasMore: boolean;
 }
 
@@ -271,7 +271,7 @@ const tooManyReaders = (): ApiError =>
 /** Makes a page. Its content is a function of the log, unless it reaches the log's end. */
 async function pageOf(
   { changes, turns }: Pick<Serving, 'changes' | 'turns'>,
-  from: ChangePlace,
+  from: ChangePosition,
   wanted: ChangeFilter,
   limit: number,
 ): Promise<Page> {
@@ -296,8 +296,8 @@ async function pageOf(
 /** Makes a page, and again once there may be a change, until the time is over. */
 async function waitedPage(
   serving: Serving,
-  page: (from: ChangePlace) => Promise<Page>,
-  from: ChangePlace,
+  page: (from: ChangePosition) => Promise<Page>,
+  from: ChangePosition,
   seconds: number,
   signal: AbortSignal,
 ): Promise<Page> {
@@ -327,14 +327,14 @@ async function waitedPage(
  */
 async function* events(
   { clock, changes, room, metrics, turns }: Serving,
-  from: ChangePlace,
+  from: ChangePosition,
   wanted: ChangeFilter,
   first: ChangeBatch | null,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   /** Changes since the last cursor that the client got. */
   let passed = 0;
-  const cursorAt = (place: ChangePlace): string => {
+  const cursorAt = (place: ChangePosition): string => {
     passed = 0;
     return cursorOf(place);
   };
@@ -367,7 +367,7 @@ async function* events(
 
 /** The error of a cursor that stands at a block which the log doesn't have; any other error as it is. */
 const unknownPlace = (error: unknown): unknown =>
-  error instanceof UnknownPlaceError
+  error instanceof UnknownCursorBlockError
     ? new ApiError(
         409,
         `The cursor belongs to another log, and its block ${toHex(error.block)} isn't on the chain of this server: another server gave the cursor, or the log was restored to an earlier point. Start again with from_height`,
@@ -385,7 +385,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const alone = atMost(MAX_PAGES);
   let streams = 0;
 
-  function stream(place: ChangePlace, wanted: ChangeFilter, signal: AbortSignal): Streamed {
+  function stream(place: ChangePosition, wanted: ChangeFilter, signal: AbortSignal): Streamed {
     if (streams >= MAX_READERS) throw tooManyReaders();
     const first = changes.next(place, wanted);
     const parts = async function* () {
@@ -407,13 +407,13 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   }
 
   async function page(
-    place: ChangePlace,
+    place: ChangePosition,
     wanted: ChangeFilter,
     limit: number,
     wait: number,
     signal: AbortSignal,
   ): Promise<Static<typeof ChangePage>> {
-    const make = (from: ChangePlace): Promise<Page> => alone(() => pageOf(serving, from, wanted, limit));
+    const make = (from: ChangePosition): Promise<Page> => alone(() => pageOf(serving, from, wanted, limit));
     const made = await waitedPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
     metrics.sent('page', made.texts.length);
     return {

@@ -7,7 +7,7 @@
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import type { RandomSource } from '../../base/random.ts';
-import { backoff, type Loop, startLoop, type Waits } from '../../base/service.ts';
+import { type Backoff, backoff, type Loop, startLoop } from '../../base/service.ts';
 import { mayBeEventPath, SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
 import type { ReceivedEvent } from '../../store/ingest/ingest.ts';
@@ -103,7 +103,7 @@ function sourceOf(url: string, prefix: string): string {
 export class SnpSubscriber {
   readonly #options: SnpOptions;
   readonly #source: string;
-  readonly #waits: Waits;
+  readonly #waits: Backoff;
   readonly #loop: Loop;
   readonly #skippedPaths = new Set<string>();
   /** Numbers of the skipped messages that were logged. */

@@ -328,7 +328,10 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
 }
 
 /** Returns the height of the newest block with a mint or notification of a token. Lookups at earlier blocks are stale. */
-export function newsHeight(rows: TokenRows, token: Pick<Stored<'tokens'>, 'contract_id' | 'token_id' | 'position'>) {
+export function notificationHeight(
+  rows: TokenRows,
+  token: Pick<Stored<'tokens'>, 'contract_id' | 'token_id' | 'position'>,
+) {
   const { contract_id, token_id, position } = token;
   const mint = rows.lastMint(contract_id, token_id) ?? 0;
   const update = rows.notification(contract_id, token_id, position)?.position ?? 0;

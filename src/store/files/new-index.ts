@@ -116,7 +116,7 @@ export function clearStaging(directory: string): void {
 }
 
 /** Removes the files of a rebuild that was killed; does nothing while a rebuild runs. */
-export function clearDeserted(directory: string): void {
+export function deleteAbandonedStaging(directory: string): void {
   if (!existsSync(join(directory, STAGING))) return;
   try {
     using _lock = lockRebuild(directory);

@@ -35,7 +35,7 @@ export function makePrivateFile(path: string): void {
  * @returns the directory and files that other users of this machine have rights to; none on Windows, which lacks such
  *   modes
  */
-export function openToOthers(directory: string): string[] {
+export function pathsOpenToOthers(directory: string): string[] {
   if (process.platform === 'win32') return [];
   const paths = [directory, ...readdirSync(directory).map((name) => join(directory, name))];
   return paths.filter((path) => {

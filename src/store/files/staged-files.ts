@@ -27,7 +27,7 @@ function requireNoData(directory: string): void {
  * @throws OperatorError if the directory has data, or a restore with another marker is unfinished there
  */
 export function beginMaking(directory: string, marker: Uint8Array): void {
-  clearDone(directory);
+  deleteFinishedStaging(directory);
   requireNoData(directory);
   const path = markerPath(directory);
   if (existsSync(path)) {
@@ -53,7 +53,7 @@ export const isInstalled = (directory: string, name: string): boolean =>
   existsSync(join(directory, name)) && !existsSync(join(stagingOf(directory), name));
 
 /** Removes the staging directory of a restore that was stopped after its last step. */
-export function clearDone(directory: string): void {
+export function deleteFinishedStaging(directory: string): void {
   if (!isUnfinished(directory)) rmSync(stagingOf(directory), { recursive: true, force: true });
 }
 

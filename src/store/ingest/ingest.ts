@@ -15,9 +15,9 @@ import { indexPath, type Load, openWriter } from '../files/database.ts';
 import type { Imported, Journal } from '../files/journal.ts';
 import { indexPosition, openLinkedJournal } from '../files/journal-link.ts';
 import { type Lock, lockWriter } from '../files/lock.ts';
-import { clearDeserted, installOffer } from '../files/new-index.ts';
+import { deleteAbandonedStaging, installOffer } from '../files/new-index.ts';
 import { makeSecondaryIndexes, type SecondaryIndexProgress } from '../files/secondary-indexes.ts';
-import { clearDone } from '../files/staged-files.ts';
+import { deleteFinishedStaging } from '../files/staged-files.ts';
 import { hookReads, hookStore } from '../hooks/store.ts';
 import type { ValueIndexChoice } from '../model/contract.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
@@ -347,9 +347,9 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
     const held = lockWriter(directory);
     opened.unshift(() => held[Symbol.dispose]());
     lock = held;
-    clearDeserted(directory);
+    deleteAbandonedStaging(directory);
     installNewIndex(directory, log);
-    clearDone(directory);
+    deleteFinishedStaging(directory);
   }
   const db = openWriter(home, { connect, load, views, ...(mostBytes === undefined ? {} : { mostBytes }) });
   opened.unshift(() => db.close());

@@ -11,7 +11,7 @@ import { namePartWriter } from '../effects/name-part-writer.ts';
 import {
   ALL_TOKENS,
   type JobRow,
-  newsHeight,
+  notificationHeight,
   storedTokenId,
   type TokenContractRow,
   tokenRows,
@@ -148,7 +148,7 @@ export function tokenCommands(db: Database) {
     const tokenId = storedTokenId(BigInt(answered.token));
     const token = rows.token(contract.contract_id, tokenId);
     const job = rows.job(contract.contract_id, tokenId, 'facts');
-    if (token === null || !isOpen(job) || newsHeight(rows, token) > height) return false;
+    if (token === null || !isOpen(job) || notificationHeight(rows, token) > height) return false;
     if (tipHeight() - height > MAX_BLOCKS) return false;
     const { answer } = answered;
     if (isFailed(answer)) {

@@ -167,7 +167,7 @@ export interface ForkDetail extends Fork {
 }
 
 /** A place between two changes. */
-export interface ChangePlace {
+export interface ChangePosition {
   /** Identity of the log, in hex; empty before its first entry. */
   log: string;
   /** The step that the change before the place belongs to, by the height of its new tip. */
@@ -184,7 +184,7 @@ export interface BlockChange {
   height: number;
   hash: Uint8Array;
   /** The place behind the change. */
-  place: ChangePlace;
+  place: ChangePosition;
 }
 
 /** Heights, both included. `from` null for the first block, `to` null for the tip. */

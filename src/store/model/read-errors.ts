@@ -22,7 +22,7 @@ export class ChainReplacedError extends Error {
 }
 
 /** Thrown if the log lacks the block of a cursor: another log made the cursor, or this one was restored to an earlier entry. */
-export class UnknownPlaceError extends Error {
+export class UnknownCursorBlockError extends Error {
   override readonly name = 'UnknownPlaceError';
   constructor(readonly block: Uint8Array) {
     super(`no block 0x${block.toHex()} is known`);

@@ -15,7 +15,7 @@ import { EVERYWHERE, type KeyColumn, lister, nameOf, ordered, reversed, type Val
 import { MAX_FILTERED_ROWS, type RowSource, readPage } from './page.ts';
 
 /** A way to read a list, along an index. Its conditions name the value of a filter by `:filter`. */
-export interface Way<Filter extends string> {
+export interface AccessPath<Filter extends string> {
   /** The filters that the index applies by itself. */
   by: readonly Filter[];
   /** The tables, with the index. */
@@ -37,14 +37,14 @@ interface Order {
 interface Declared<Filter extends string, Name extends string> {
   /** The condition of each filter, in which `:filter` is its value. */
   filters: Readonly<Record<Filter, string>>;
-  ways: Readonly<Record<Name, Way<NoInfer<Filter>>>>;
+  ways: Readonly<Record<Name, AccessPath<NoInfer<Filter>>>>;
   key: readonly KeyColumn[];
   /** Whether a request may bound the key's first column, for example to the positions of some blocks. */
   isBounded?: boolean;
 }
 
 /** A way that a request can take, and the number of rows that it finds. */
-export interface SizedWay<Name extends string> {
+export interface SizedPath<Name extends string> {
   way: Name;
   size: number;
   /** Counts the rows up to a limit, if `size` was counted up to a limit. */
@@ -54,7 +54,7 @@ export interface SizedWay<Name extends string> {
 }
 
 /** Returns the way that finds the fewest rows. If several find as few, it returns the first in the declaration. */
-function narrowest<Name extends string>(ways: Readonly<Record<Name, unknown>>, found: readonly SizedWay<Name>[]) {
+function narrowest<Name extends string>(ways: Readonly<Record<Name, unknown>>, found: readonly SizedPath<Name>[]) {
   const rank = Object.keys(ways);
   const [least] = found.toSorted((a, b) => a.size - b.size || rank.indexOf(a.way) - rank.indexOf(b.way));
   return least;
@@ -76,7 +76,7 @@ function numbered<Filter extends string>(filters: Readonly<Record<Filter, string
 const columnsOf = (key: readonly KeyColumn[]): string => key.map((one) => `${one.column} AS ${nameOf(one)}`).join(', ');
 
 /** The conditions that a way uses to find rows in the list's order. */
-const partsOf = ({ where, inOrder }: Way<string>): readonly string[] => inOrder ?? [where];
+const partsOf = ({ where, inOrder }: AccessPath<string>): readonly string[] => inOrder ?? [where];
 
 /** Declares a list that is read page by page with cursors. */
 export function walkOf<Filter extends string, Name extends string>({
@@ -87,7 +87,7 @@ export function walkOf<Filter extends string, Name extends string>({
 }: Declared<Filter, Name>) {
   const { text, matches, valuesOf } = numbered(filters);
   const lists = Object.fromEntries(
-    Object.entries<Way<string>>(ways).map(([name, way]) => {
+    Object.entries<AccessPath<string>>(ways).map(([name, way]) => {
       const own = way.key ?? key;
       const select = `SELECT ${columnsOf(own)}, ${matches} AS matches FROM ${way.from}`;
       return [
@@ -112,7 +112,7 @@ interface Judged {
 /** A request for a walk. */
 interface WalkRequest<Filter extends string, Name extends string> {
   values: Readonly<Record<Filter, Value>>;
-  found: readonly SizedWay<Name>[];
+  found: readonly SizedPath<Name>[];
   /** The bounds of the key's first column. */
   span?: Span;
   isReversed?: boolean;
@@ -208,7 +208,7 @@ export function searchOf<Filter extends string, Name extends string, By extends 
   const sortedBy = (columns: readonly string[], down: string): string =>
     `ORDER BY ${columns.map((column) => `${column}${down}`).join(', ')}`;
 
-  function byWay(way: Way<string>, by: By, down: string): string {
+  function byWay(way: AccessPath<string>, by: By, down: string): string {
     const isOwn = by === ownOrder;
     const { columns, join = '' } = orders[by];
     const terms = (isOwn ? partsOf(way) : [way.where]).map(
@@ -230,11 +230,11 @@ export function searchOf<Filter extends string, Name extends string, By extends 
         `SELECT ${shown} FROM (SELECT ${looked} FROM ${from} WHERE ${where} AND ${text(sought)} ${order}
            LIMIT ${parameter(bounds + 3)}) t WHERE ${matches}${within} ${page}`;
     }
-    for (const [name, way] of Object.entries<Way<string>>(ways)) {
+    for (const [name, way] of Object.entries<AccessPath<string>>(ways)) {
       for (const by of Object.keys(orders) as By[]) sql[`index.${name}.${by}.${direction}`] = byWay(way, by, down);
     }
   }
-  for (const [name, { from, where }] of Object.entries<Way<string>>(ways)) {
+  for (const [name, { from, where }] of Object.entries<AccessPath<string>>(ways)) {
     sql[`count.${name}`] = `SELECT count(*) AS total FROM ${from} WHERE ${text(where)} AND ${matches}${within}`;
   }
   return { ...declared, sql, valuesOf, boundsOf };
@@ -248,7 +248,7 @@ type Search<Filter extends string, Name extends string, By extends string> = Ret
 interface SearchRequest<Filter extends string, Name extends string> {
   /** The values of filters; null for a filter that isn't given. */
   values: Readonly<Record<Filter, Value>>;
-  found: readonly SizedWay<Name>[];
+  found: readonly SizedPath<Name>[];
   /** The bounds of the key's first column. */
   span?: Span;
 }
@@ -270,7 +270,7 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
 
   /** @throws TooMuchWorkError if too many would have to be counted */
   function totalOf(
-    { way, size, count, isEstimate = false }: SizedWay<Name>,
+    { way, size, count, isEstimate = false }: SizedPath<Name>,
     { values, span = EVERYWHERE }: SearchRequest<Filter, Name>,
   ): number {
     const given = (Object.keys(filters) as Filter[]).filter((name) => values[name] !== null);
@@ -286,7 +286,7 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
 
   /** @throws TooMuchWorkError if the page needs more rows than a request may read */
   function pageOf(
-    least: SizedWay<Name>,
+    least: SizedPath<Name>,
     { values, span = EVERYWHERE }: SearchRequest<Filter, Name>,
     by: By,
     direction: Direction,

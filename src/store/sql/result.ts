@@ -130,7 +130,7 @@ function openedBy(db: Database, sql: string, parameters: readonly SqlParameter[]
  * @param text a query that {@link resultOf} takes
  * @throws OperatorError
  */
-export function requireViewsAlone(text: string, parameters: readonly SqlParameter[] = []): void {
+export function requireOnlyViews(text: string, parameters: readonly SqlParameter[] = []): void {
   using db = viewsWithoutRows();
   const opened = openedBy(db, text.replace(EXPLAIN, ''), parameters);
   if (opened.some(({ opcode, p2 }) => opcode === 'VOpen' || (opcode === 'OpenRead' && p2 === SCHEMA_PAGE)))

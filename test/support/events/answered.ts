@@ -5,7 +5,7 @@ import { STARTING_ACCOUNT_PATH } from '../../../src/chain/payload-reader.ts';
 import type { SimulatedChain } from '../../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import { NoAnswer, ThrottledNode } from '../../../src/node/facts.ts';
-import { askedStartingAccount } from '../../../src/node/history.ts';
+import { requestStartingAccount } from '../../../src/node/history.ts';
 import { indexPath } from '../../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { openNew, received } from '../data/ingest.ts';
@@ -16,7 +16,7 @@ const asked = (chain: SimulatedChain): ThrottledNode => new ThrottledNode(rpcOf(
 
 /** The node's answer about an account after a block. */
 export async function answerOf(chain: SimulatedChain, below: Uint8Array, principal: string): Promise<NodeEvent> {
-  const account = await askedStartingAccount(asked(chain), principal, below);
+  const account = await requestStartingAccount(asked(chain), principal, below);
   if (account instanceof NoAnswer) throw new Error(account.reason);
   return { path: STARTING_ACCOUNT_PATH, body: JSON.stringify(account), time: 0 };
 }

@@ -1,7 +1,7 @@
 /** The tables of settings in docs/settings.md, made of their declarations: `bun test/support/generate/settings-table.ts` writes them. */
 import { join } from 'node:path';
 import { settings } from '../../../src/settings/config.ts';
-import { absentText, printedValue } from '../../../src/settings/describe.ts';
+import { defaultText, printedValue } from '../../../src/settings/describe.ts';
 import { type CommandName, defaultOf, type Grouped } from '../../../src/settings/setting.ts';
 
 export const settingsPage = join(import.meta.dir, '../../../docs/settings.md');
@@ -13,8 +13,8 @@ const inCell = (text: string): string => text.replace(/\|/g, '\\|');
 const code = (text: string): string => `\`${inCell(text)}\``;
 
 /** The default for a command: a value as code, words as words. */
-function defaultText(declared: Grouped, command: CommandName): string {
-  if (declared.except?.[command]?.absent !== undefined) return inCell(absentText(declared, command) ?? '');
+function defaultCell(declared: Grouped, command: CommandName): string {
+  if (declared.except?.[command]?.absent !== undefined) return inCell(defaultText(declared, command) ?? '');
   const value = printedValue(declared, defaultOf(declared, command));
   return value === null ? inCell(declared.absent ?? '') : code(value);
 }
@@ -22,9 +22,9 @@ function defaultText(declared: Grouped, command: CommandName): string {
 /** Returns the default, followed by the defaults of commands that differ. */
 function defaultsText(declared: Grouped): string {
   const [first = 'serve', ...others] = declared.commands;
-  const usual = defaultText(declared, first);
+  const usual = defaultCell(declared, first);
   const exceptions = others
-    .map((command) => [command, defaultText(declared, command)] as const)
+    .map((command) => [command, defaultCell(declared, command)] as const)
     .filter(([, text]) => text !== usual)
     .map(([command, text]) => `${text} for ${code(command)}`);
   return [usual, ...exceptions].filter((text) => text !== '').join('; ');

@@ -45,7 +45,7 @@ export function scaleOf(times: readonly number[]): TimeScale {
 }
 
 /** Returns every n-th index, so that a table stays readable. The newest is the first. */
-export function sampledPlaces(length: number, most: number): number[] {
+export function sampledIndexes(length: number, most: number): number[] {
   const step = Math.max(1, Math.ceil(length / most));
   const places: number[] = [];
   for (let place = length - 1; place >= 0; place -= step) places.push(place);

@@ -152,7 +152,7 @@ interface ChosenFilter extends Pick<Filter, 'label' | 'input' | 'placeholder'> {
   mistake: string | null;
 }
 
-export interface Chosen {
+export interface ChosenFilters {
   filters: readonly ChosenFilter[];
   /** Whether any filter is given. */
   isAny: boolean;
@@ -161,7 +161,7 @@ export interface Chosen {
 }
 
 /** Returns the filters in the query of a page. @param names of the filters that the list has */
-export function chosenFilters(query: URLSearchParams, names: readonly FilterName[]): Chosen {
+export function chosenFilters(query: URLSearchParams, names: readonly FilterName[]): ChosenFilters {
   const meanings: Meaning[] = [];
   const filters = names.map((name): ChosenFilter => {
     const filter: Filter = FILTERS[name];

@@ -67,7 +67,7 @@ export const failingFirst = (failing: readonly Hook[], page: readonly Hook[]): H
  * Describes the deliveries that wait for the failing one: `12 more deliveries wait behind it`; returns null if there
  * are none.
  */
-export function behindIt({ status }: Hook): string | null {
+export function waitingDeliveriesText({ status }: Hook): string | null {
   // The number of waiting deliveries doesn't include the delivery that interrupted a hook.
   const others = status.pending_deliveries - (status.status === 'interrupted' ? 0 : 1);
   if (others <= 0) return null;

@@ -372,7 +372,7 @@ const PLURALS: Readonly<Record<Transaction['tx_type'], string>> = {
 const atLeast = `More than ${count(MAX_COUNTED)}`;
 
 /** Describes the rank of a fee: `By fee, this is number 18 of all pending transactions and number 4 of …`. */
-export function feePlace({ all, type }: FeePlaces, kind: Transaction['tx_type']): string {
+export function feeRankText({ all, type }: FeePlaces, kind: Transaction['tx_type']): string {
   const ofKind = `pending ${PLURALS[kind]}`;
   if (type === null) return `${atLeast} ${ofKind} offer a higher fee.`;
   const numberOfKind = `number ${count(type)} of ${ofKind}; number 1 offers the most.`;

@@ -7,7 +7,7 @@ import {
   type ChartSeries,
   chartInWords,
   newestOf,
-  sampledPlaces,
+  sampledIndexes,
   stepsOf,
   type TimeScale,
   timeLabel,
@@ -155,7 +155,7 @@ function ChartTable({ label, times, series, format, scale }: TableProps) {
       {open ? (
         <Table
           label={`${label}, as a table`}
-          rows={sampledPlaces(times.length, MAX_ROWS)}
+          rows={sampledIndexes(times.length, MAX_ROWS)}
           keyOf={String}
           empty=""
           columns={[

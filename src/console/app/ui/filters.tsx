@@ -1,13 +1,13 @@
 /** The form of the filters of a list, and the filters that are active. */
 import type { TargetedEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Chosen } from '../chain/filters.ts';
+import type { ChosenFilters } from '../chain/filters.ts';
 import { announce, Icon } from './parts.tsx';
 import { go, withQuery } from './router.ts';
 
 interface FiltersProps {
   /** The filters in the query of the page, from `chosenFilters`. */
-  chosen: Chosen;
+  chosen: ChosenFilters;
   /** Query parameter of the cursor, which another filter makes invalid. */
   cursor?: string;
 }

@@ -2,7 +2,7 @@
 import { api, bodyOf } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { useAnswer } from '../api/use-answer.ts';
-import type { Chosen } from '../chain/filters.ts';
+import type { ChosenFilters } from '../chain/filters.ts';
 import { stxText } from '../chain/format.ts';
 import { action, fateOf, kindOf, type Part, STATUSES } from '../chain/transaction.ts';
 import type { ListedPending, ListedTransaction } from '../chain/types.ts';
@@ -132,7 +132,7 @@ export function PendingTable({
 }
 
 /** Returns the API path of the transactions that meet conditions. */
-export const searchPath = (conditions: Chosen['conditions'], principal?: string): string => {
+export const searchPath = (conditions: ChosenFilters['conditions'], principal?: string): string => {
   const given = { ...conditions, ...(principal === undefined ? {} : { principal }), limit: PER_PAGE };
   const query = Object.entries(given).map(([name, value]) => [name, String(value)]);
   return `/stackside/v1/transactions?${new URLSearchParams(query)}`;
@@ -140,7 +140,7 @@ export const searchPath = (conditions: Chosen['conditions'], principal?: string)
 
 interface FoundProps {
   /** Null if a filter is invalid: then no request is made. */
-  conditions: Chosen['conditions'];
+  conditions: ChosenFilters['conditions'];
   /** The principal that the transactions concern; undefined for any. */
   principal?: string;
   /** When it changes, the list is read again. */

@@ -55,7 +55,7 @@ export const sql = {
 };
 
 /** Things that a block was the last to touch, each listed once. If a later block touched a thing, it belongs to that block. */
-export interface Touched {
+export interface TouchedItems {
   /** Addresses and contracts; their STX or nonces may have changed. */
   principals: string[];
   /** Contracts that were deployed with success. */
@@ -133,7 +133,7 @@ export function factQueries(db: Database) {
     block: (height: number): BlockFacts | undefined => block.get(height) ?? undefined,
 
     /** Things that a block touched and no later block up to a height did. */
-    touched(height: number, upTo: number): Touched {
+    touched(height: number, upTo: number): TouchedItems {
       const { first, last } = positionsOf(height);
       const { last: end } = positionsOf(upTo);
       const moved = ft

@@ -10,8 +10,8 @@ import type { Database } from 'bun:sqlite';
 import type { Block } from '../../../chain/block.ts';
 import type { Network } from '../../../chain/network.ts';
 import { blockOfPayload, type EntryReader, missingPayload } from '../../files/payload-source.ts';
-import type { BlockChange, ChangePlace } from '../../model/block.ts';
-import { UnknownPlaceError } from '../../model/read-errors.ts';
+import type { BlockChange, ChangePosition } from '../../model/block.ts';
+import { UnknownCursorBlockError } from '../../model/read-errors.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { logIdentityQuery } from '../log-identity.ts';
 import type { ChainQueries } from './chain.ts';
@@ -84,7 +84,7 @@ export function stepQueries(
     if (own !== null) return { ...whole, height: own.height, fork: own.height, parent: own.parent_index_block_hash };
     const top = orphan.get(block);
     // Block 0 is stored with the orphans, and is in no step.
-    if (top === null || top.height === 0) throw new UnknownPlaceError(block);
+    if (top === null || top.height === 0) throw new UnknownCursorBlockError(block);
     const orphans = [block];
     for (let at = top; ; ) {
       const { height, parent_index_block_hash: parent } = at;
@@ -106,7 +106,7 @@ export function stepQueries(
   }
 
   /** Whether the chain that ends at a place starts at the history's first block. If not, the history was restarted since then. */
-  const isOfThisHistory = ({ block, start }: ChangePlace, { isBelowHistory }: Branch): boolean =>
+  const isOfThisHistory = ({ block, start }: ChangePosition, { isBelowHistory }: Branch): boolean =>
     block === null || (!isBelowHistory && start === chain.firstHeight());
 
   /** Whether the first branch's block is in the second branch, or below it. */
@@ -114,15 +114,15 @@ export function stepQueries(
     from.orphans.length === 0 ? from.height <= to.fork : isSame(block, to.orphans[from.height - to.fork - 1] ?? null);
 
   const identity = logIdentityQuery(db);
-  const placeAt = (step: number, block: Uint8Array | null, start = chain.firstHeight()): ChangePlace => {
+  const placeAt = (step: number, block: Uint8Array | null, start = chain.firstHeight()): ChangePosition => {
     return { log: identity() ?? '', step, block, start };
   };
 
   /** The place before the first change. */
-  const first = (): ChangePlace => placeAt(bottom(), null);
+  const first = (): ChangePosition => placeAt(bottom(), null);
 
   /** The place before the canonical block of a height, up to one above the tip, after which the present chain is applied. */
-  const before = (height: number): ChangePlace =>
+  const before = (height: number): ChangePosition =>
     // Block 0 is the chain while there is no other block, and is in no step.
     placeAt(tipHeight(), height - 1 <= bottom() ? null : hashAt(height - 1));
 
@@ -131,7 +131,7 @@ export function stepQueries(
     tipHeight,
 
     /** The place behind the last change. */
-    last: (): ChangePlace => placeAt(tipHeight(), tipAt(tipHeight())),
+    last: (): ChangePosition => placeAt(tipHeight(), tipAt(tipHeight())),
 
     before,
 
@@ -139,16 +139,16 @@ export function stepQueries(
      * The place of this log for a place of any log: steps of another log mean nothing here, so its block must be canonical.
      * @throws UnknownPlaceError
      */
-    here(place: ChangePlace): ChangePlace {
+    here(place: ChangePosition): ChangePosition {
       const { log, block } = place;
       if (log === identity()) return place;
       const height = block === null ? bottom() : canonical.get(block)?.height;
-      if (height === undefined) throw new UnknownPlaceError(block!);
+      if (height === undefined) throw new UnknownCursorBlockError(block!);
       return before(height + 1);
     },
 
     /** The change after a place; null behind the last one. @throws UnknownPlaceError */
-    next(place: ChangePlace): BlockChange | null {
+    next(place: ChangePosition): BlockChange | null {
       const { step: before, block } = place;
       let step = Math.max(before, bottom());
       let tip = tipAt(step);
@@ -170,13 +170,13 @@ export function stepQueries(
     },
 
     /** Height of a place's block. @throws UnknownPlaceError */
-    heightAt: ({ block }: ChangePlace): number => branchOf(block).height,
+    heightAt: ({ block }: ChangePosition): number => branchOf(block).height,
 
     /**
      * Passes over changes that apply blocks which are canonical now, up to a height; stops at any other change.
      * @throws UnknownPlaceError
      */
-    pass(place: ChangePlace, upTo: number): ChangePlace {
+    pass(place: ChangePosition, upTo: number): ChangePosition {
       const { step, block } = place;
       const tip = tipAt(step);
       const from = branchOf(block);

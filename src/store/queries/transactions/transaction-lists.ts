@@ -19,13 +19,13 @@ import { prepared, type Stored } from '../../rows/statement.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
 import { down, statementsOf } from '../list.ts';
 import {
+  type AccessPath,
   NOTHING,
   SEARCH_LIMITS,
   type SearchLimits,
-  type SizedWay,
+  type SizedPath,
   searcher,
   searchOf,
-  type Way,
   walker,
   walkOf,
 } from '../planner.ts';
@@ -89,7 +89,7 @@ const ways = {
     // Rows of each type are in the order of the chain; SQLite merges them.
     inOrder: payloads.map((type) => `t.type = ${type} AND (:types >> ${type}) & 1`),
   },
-} as const satisfies Readonly<Record<string, Way<keyof typeof payload>>>;
+} as const satisfies Readonly<Record<string, AccessPath<keyof typeof payload>>>;
 
 const key = [down('t.position')];
 
@@ -221,7 +221,13 @@ function filterSizes(db: Database) {
       contract: principalOf(contract),
     }),
     /** The ways of both lists but `call`, each with its size. */
-    found({ types, functionName, sender, recipient, contract }: Parts): SizedWay<Exclude<keyof typeof ways, 'call'>>[] {
+    found({
+      types,
+      functionName,
+      sender,
+      recipient,
+      contract,
+    }: Parts): SizedPath<Exclude<keyof typeof ways, 'call'>>[] {
       const sizes = {
         sender: sender === undefined ? undefined : (sender?.sent ?? 0),
         recipient: recipient === undefined ? undefined : (recipient?.paid ?? 0),
@@ -267,7 +273,7 @@ export function transactionWalk(db: Database, summaryAt: (at: PositionRow) => Tr
   ): Page<TransactionSummary, number | null> => {
     const parts = sizes.partsOf(of, of.types);
     const principal = sizes.principalOf(of.principal);
-    const found: SizedWay<keyof typeof walk.ways>[] = [...sizes.found(parts), { way: 'all', size: sizes.total() }];
+    const found: SizedPath<keyof typeof walk.ways>[] = [...sizes.found(parts), { way: 'all', size: sizes.total() }];
     if (principal !== undefined) found.push({ way: 'principal', size: principal?.transactions ?? 0 });
     if (parts.contract != null && of.functionName !== null) {
       found.push({ way: 'call', size: Math.min(sizes.callsOf(of.functionName), parts.contract.calls) });
@@ -349,7 +355,7 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
     if (implied === undefined || (implied !== null && filter.types?.includes(implied) === false)) return NOTHING;
     const parts = sizes.partsOf(filter, implied === null ? filter.types : null);
     const { sender, contract } = parts;
-    const found: SizedWay<keyof typeof search.ways>[] = sizes.found(parts);
+    const found: SizedPath<keyof typeof search.ways>[] = sizes.found(parts);
     const counted = (way: 'call' | 'nonce', count: (most: number) => number) =>
       found.push({ way, size: count(limits.rows + 1), count });
     if (contract != null && functionName !== null) {

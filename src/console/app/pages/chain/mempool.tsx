@@ -5,7 +5,7 @@ import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion, useSubscription } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { type Bar, mergedRanges } from '../../chain/chart.ts';
-import { type Chosen, chosenFilters, PENDING_FILTERS } from '../../chain/filters.ts';
+import { type ChosenFilters, chosenFilters, PENDING_FILTERS } from '../../chain/filters.ts';
 import { bytes, count, percent, plural, stxText } from '../../chain/format.ts';
 import { blockTitle, feeLevel, feeRange, fullness, projectionNotes, queuePositionText } from '../../chain/mempool.ts';
 import { kindOf } from '../../chain/transaction.ts';
@@ -153,7 +153,7 @@ const ORDERS = [
 ] as const;
 
 /** Renders the pending transactions that meet the filters in the query, in the order in the query. */
-function Pending({ chosen, version }: { chosen: Chosen; version: string }) {
+function Pending({ chosen, version }: { chosen: ChosenFilters; version: string }) {
   const [order] = ORDERS.find(([name]) => name === place.value.query.get('sort')) ?? ORDERS[0];
   return (
     <Panel
@@ -184,7 +184,7 @@ function Pending({ chosen, version }: { chosen: Chosen; version: string }) {
 }
 
 interface FoundPendingProps {
-  conditions: NonNullable<Chosen['conditions']>;
+  conditions: NonNullable<ChosenFilters['conditions']>;
   order: (typeof ORDERS)[number][0];
   version: string;
   /** Whether there is any filter. */

@@ -10,7 +10,7 @@ import {
   confirmations,
   DROPPED,
   fateOf,
-  feePlace,
+  feeRankText,
   kindOf,
   plainText,
   sentence,
@@ -452,7 +452,7 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
   return (
     <>
       {rank.data === null ? null : <Standing position={rank.data} />}
-      {place === null ? null : <p>{feePlace(place, type)}</p>}
+      {place === null ? null : <p>{feeRankText(place, type)}</p>}
       {levels === null ? null : <p>The fee is {level?.[1] ?? 'below three quarters'} of the fees in the mempool.</p>}
     </>
   );

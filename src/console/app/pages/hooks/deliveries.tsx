@@ -7,7 +7,7 @@ import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { bytes, count, plural, visible, words } from '../../chain/format.ts';
-import { behindIt, type Hook, STATE_TONES } from '../../chain/hooks.ts';
+import { type Hook, STATE_TONES, waitingDeliveriesText } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
 import { Copy, Facts, listQuery, Page, Pager, Panel, Scrollable, Show, Table } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
@@ -61,7 +61,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
     },
     hookVersion(),
   );
-  const waiting = failing === null ? null : behindIt(hook);
+  const waiting = failing === null ? null : waitingDeliveriesText(hook);
   return (
     <Panel
       title="Deliveries"

@@ -7,7 +7,7 @@ import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
-import { behindIt, type Hook as HookObject, healthOf } from '../../chain/hooks.ts';
+import { type Hook as HookObject, healthOf, waitingDeliveriesText } from '../../chain/hooks.ts';
 import { type Language, receivers, sourceTokens } from '../../chain/receivers.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
 import { SourceBlock } from '../../ui/code.tsx';
@@ -74,7 +74,7 @@ function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
   const { run, problem, busy } = useAction(changed);
   const { uuid, status } = hook;
   const { failing_delivery: id, last_error: error, last_failed_at: failed, next_attempt_at: next } = status;
-  const waiting = behindIt(hook);
+  const waiting = waitingDeliveriesText(hook);
   if (id === null) return null;
   const params = { path: { uuid, id } };
   const tryNow = () =>
