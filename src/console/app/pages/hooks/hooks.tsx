@@ -149,7 +149,9 @@ function HookList({ consumer, isPart = false }: HookListProps) {
       if (offset > 0) return page;
       const query = { limit: PER_PAGE, failing: true };
       const failing = bodyOf(api.GET('/chainhooks/me', { ...request, params: { query }, signal }));
-      return { ...(await page), results: failingFirst((await failing).results, (await page).results) };
+      // Awaited together: if the user leaves the page, both are aborted, and neither error may stay unhandled.
+      const [newest, failed] = await Promise.all([page, failing]);
+      return { ...newest, results: failingFirst(failed.results, newest.results) };
     },
     hookVersion(),
   );
