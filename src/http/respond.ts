@@ -52,45 +52,38 @@ export function responder(version: string) {
   const textOf = (type: string) => {
     const plain = new Headers({ ...common(), 'content-type': type, 'cache-control': 'no-store' });
     const tagged = new Headers({ ...common(), ...VARIES, 'content-type': type, 'cache-control': REVALIDATE });
-    return (status: number, text: string | ReadableStream, etag: string | null = null): Response => {
-      const body = typeof text === 'string' ? wholeBody(text) : text;
-      if (etag === null) return new Response(body, { status, headers: plain });
-      const response = new Response(body, { status, headers: tagged });
-      response.headers.set('etag', `"${etag}"`);
+    return (
+      status: number,
+      content: string | Uint8Array<ArrayBuffer> | ReadableStream,
+      etag: string | null = null,
+      coding: Coding | null = null,
+    ): Response => {
+      const body = content instanceof ReadableStream ? content : wholeBody(content);
+      const response = new Response(body, { status, headers: etag === null ? plain : tagged });
+      if (coding !== null) {
+        response.headers.set('content-encoding', coding);
+        response.headers.set('vary', VARIES.vary);
+      }
+      // A strong ETag identifies the bytes of one coding.
+      if (etag !== null) response.headers.set('etag', coding === null ? `"${etag}"` : `W/"${etag}"`);
       return response;
     };
   };
   const jsonText = textOf(JSON_TYPE);
-  const plainText = textOf('text/plain');
   return {
     /** The headers of every response, for responses that other code makes. */
     common,
     /** The headers of JSON without a tag, for responses that other code makes. */
     jsonHeaders: () => ({ ...common(), 'content-type': JSON_TYPE, 'cache-control': 'no-store' }),
-    /** Makes a JSON response with a body that is already JSON text. @param text whole, or a stream */
-    jsonText,
-    /** A `text/plain` response. */
-    plainText,
     /**
-     * A compressed response. It has a weak ETag, since a strong one identifies the bytes of one coding.
-     * @param isJson whether the content is JSON, and not plain text
+     * Makes a JSON response with a body that is already JSON text.
+     * @param content whole, compressed or a stream
+     * @param etag without quotes; null for a response that must not be stored
+     * @param coding of compressed content
      */
-    packed(
-      status: number,
-      bytes: Uint8Array<ArrayBuffer>,
-      coding: Coding,
-      isJson: boolean,
-      etag: string | null,
-    ): Response {
-      const headers = {
-        ...common(),
-        ...VARIES,
-        'content-type': isJson ? JSON_TYPE : 'text/plain',
-        'content-encoding': coding,
-        ...(etag === null ? { 'cache-control': 'no-store' } : { 'cache-control': REVALIDATE, etag: `W/"${etag}"` }),
-      };
-      return new Response(wholeBody(bytes), { status, headers });
-    },
+    jsonText,
+    /** Makes a `text/plain` response. The parameters are as for `jsonText`. */
+    plainText: textOf('text/plain'),
     /** A JSON response. @param etag without quotes; null for a response that must not be stored */
     json: (status: number, body: unknown, etag: string | null = null): Response =>
       jsonText(status, JSON.stringify(body), etag),

@@ -402,7 +402,7 @@ function answering(
     const coding = isLong ? codingFor(request.headers.get('accept-encoding')) : null;
     if (coding === null) return success(status, text, tag);
     const bytes = cacheTag === null ? packed(text, coding) : cache.packed(target, cacheTag, text, coding);
-    return respond.packed(status, bytes, coding, !plainText, tag);
+    return success(status, bytes, tag, coding);
   }
 
   /** The current ETag; null for an answer that must not be stored. */
