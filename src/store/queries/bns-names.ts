@@ -11,16 +11,15 @@ import { prepared, type Stored } from '../rows/statement.ts';
 import { lister, ordered, statementsOf, up } from './list.ts';
 import { MAX_FILTERED_ROWS, pageBeyond, readPage } from './page.ts';
 
-const columns = 'b.bns_id, b.position, b.operation, b.name, b.namespace, b.renewal_height';
+const nameRows = `SELECT b.bns_id, b.operation, b.name, b.namespace, b.renewal_height, t.tx_id, k.block_time, k.burn_block_height
+                    FROM bns_names b
+                    JOIN transactions t ON t.position = b.position
+                    JOIN blocks k ON k.height = ${heightIn('b.position')}`;
 const key = [up('b.name', 'text'), up('b.bns_id')];
 const current = 'b.contract_id = ?1 AND b.current = 1';
 const lists = {
-  all: ordered({ select: `SELECT ${columns} FROM bns_names b`, where: current }, key, { isEnded: true }),
-  ofNamespace: ordered(
-    { select: `SELECT ${columns} FROM bns_names b`, where: `${current} AND b.namespace = ?2` },
-    key,
-    { isEnded: true },
-  ),
+  all: ordered({ select: nameRows, where: current }, key, { isEnded: true }),
+  ofNamespace: ordered({ select: nameRows, where: `${current} AND b.namespace = ?2` }, key, { isEnded: true }),
   ofOwner: ordered({ select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' }, [
     up('value', 'bytes'),
   ]),
@@ -29,12 +28,10 @@ const lists = {
 export const sql = {
   ...statementsOf(lists),
   // A name leads to its newest token, as in the contract.
-  byName: `SELECT ${columns} FROM bns_names b WHERE b.contract_id = ?1 AND b.name = ?2 AND b.current = 1
+  byName: `${nameRows} WHERE b.contract_id = ?1 AND b.name = ?2 AND b.current = 1
             ORDER BY b.bns_id DESC LIMIT 1`,
-  byId: `SELECT ${columns} FROM bns_names b WHERE b.contract_id = ?1 AND b.bns_id = ?2
+  byId: `${nameRows} WHERE b.contract_id = ?1 AND b.bns_id = ?2
           ORDER BY b.position DESC, b.event_index DESC LIMIT 1`,
-  operated: `SELECT t.tx_id, b.block_time, b.burn_block_height FROM transactions t
-               JOIN blocks b ON b.height = ${heightIn('t.position')} WHERE t.position = ?1`,
   namespace: `SELECT lifetime, launched_at FROM bns_namespaces WHERE contract_id = ?1 AND namespace = ?2
                ORDER BY position DESC, event_index DESC LIMIT 1`,
   primary: `SELECT bns_id FROM bns_primary_names WHERE contract_id = ?1 AND principal_id = ?2
@@ -47,8 +44,10 @@ export const sql = {
   tip: `SELECT burn_block_height, block_time FROM blocks WHERE height = (SELECT max(height) FROM blocks)`,
 };
 
-type NameRow = Stored<'bns_names', 'bns_id' | 'position' | 'operation' | 'name' | 'namespace' | 'renewal_height'>;
-type OperatedRow = Stored<'transactions', 'tx_id'> & Stored<'blocks', 'block_time' | 'burn_block_height'>;
+type NameRow = Stored<'bns_names', 'bns_id' | 'operation' | 'name' | 'namespace' | 'renewal_height'> &
+  Stored<'transactions', 'tx_id'> &
+  Stored<'blocks', 'block_time' | 'burn_block_height'>;
+type TipRow = Stored<'blocks', 'burn_block_height' | 'block_time'>;
 type ValueRow = Stored<'nft_instances', 'value'>;
 
 /** The filter of a list of names. */
@@ -57,6 +56,14 @@ export interface BnsFilter {
   namespace: string | null;
   /** Beginning of the names; empty for all. */
   prefix: string;
+}
+
+/** A contract that the chain has, and the tip. */
+interface Contract {
+  id: number;
+  /** Of the contract's token; undefined if no token was minted. */
+  assetId: number | undefined;
+  tip: TipRow;
 }
 
 /** Seconds between two Bitcoin blocks. */
@@ -72,7 +79,6 @@ export function bnsNameQueries(db: Database) {
   const valuesOf = lister<ValueRow>(db, lists.ofOwner);
   const byName = prepared<NameRow, [number, string]>(db, sql.byName);
   const byId = prepared<NameRow, [number, number]>(db, sql.byId);
-  const operated = prepared<OperatedRow, [number]>(db, sql.operated);
   const namespaces = prepared<Stored<'bns_namespaces', 'lifetime' | 'launched_at'>, [number, string]>(
     db,
     sql.namespace,
@@ -82,16 +88,16 @@ export function bnsNameQueries(db: Database) {
   const assets = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
   const owners = prepared<Stored<'principals', 'id' | 'address'>, [number, Uint8Array]>(db, sql.owner);
   const owned = prepared<Stored<'nft_holdings', 'instances'>, [number, string]>(db, sql.owned);
-  const tip = prepared<Stored<'blocks', 'burn_block_height' | 'block_time'>, []>(db, sql.tip);
+  const tip = prepared<TipRow, []>(db, sql.tip);
 
-  function renewalOf(contractId: number, row: NameRow, burnHeight: number): BnsRenewal | null {
-    const found = namespaces.get(contractId, row.namespace);
+  function renewalOf({ id, tip: now }: Contract, row: NameRow): BnsRenewal | null {
+    const found = namespaces.get(id, row.namespace);
     const namespace: BnsNamespace | null =
       found === null ? null : { lifetime: found.lifetime, launchedAt: found.launched_at };
     const operation = storedBnsOperation.nameOf(row.operation);
-    const height = bnsRenewalHeight({ operation, renewalHeight: row.renewal_height }, burnHeight, namespace);
-    const now = tip.get();
-    if (height === null || now === null) return null;
+    const change = { operation, renewalHeight: row.renewal_height };
+    const height = bnsRenewalHeight(change, row.burn_block_height, namespace);
+    if (height === null) return null;
     const left = height - now.burn_block_height;
     return {
       burnBlockHeight: height,
@@ -100,28 +106,26 @@ export function bnsNameQueries(db: Database) {
     };
   }
 
-  /** The name of a row. @param assetId of the contract's token; undefined if no token was minted */
-  function nameOf(contractId: number, assetId: number | undefined, row: NameRow): BnsName {
+  function nameOf(contract: Contract, row: NameRow): BnsName {
     const { bns_id: id, name } = row;
-    const owner = assetId === undefined ? null : owners.get(assetId, clarity.uint(id));
-    const at = operated.get(row.position);
-    if (at === null) throw new Error(`${name} has an operation without a transaction`);
+    const owner = contract.assetId === undefined ? null : owners.get(contract.assetId, clarity.uint(id));
     return {
       name,
       id,
       owner: owner?.address ?? null,
-      isPrimary: owner !== null && primary.get(contractId, owner.id)?.bns_id === id,
+      isPrimary: owner !== null && primary.get(contract.id, owner.id)?.bns_id === id,
       operation: storedBnsOperation.nameOf(row.operation),
-      txId: at.tx_id,
-      time: at.block_time,
-      renewal: renewalOf(contractId, row, at.burn_block_height),
+      txId: row.tx_id,
+      time: row.block_time,
+      renewal: renewalOf(contract, row),
     };
   }
 
-  /** The numbers of a contract and its token; undefined if the chain has no such contract. */
-  function idsOf(contract: string): { contractId: number; assetId: number | undefined } | undefined {
-    const contractId = principal.get(contract)?.id;
-    return contractId === undefined ? undefined : { contractId, assetId: assets.get(bnsAsset(contract))?.id };
+  /** Null if the chain has no such contract. */
+  function contractOf(identifier: string): Contract | null {
+    const id = principal.get(identifier)?.id;
+    const now = tip.get();
+    return id === undefined || now === null ? null : { id, assetId: assets.get(bnsAsset(identifier))?.id, tip: now };
   }
 
   /** The row of a token's name; null if it is burnt or unknown. */
@@ -139,41 +143,39 @@ export function bnsNameQueries(db: Database) {
 
   return {
     /** Names in their order. */
-    list(contract: string, { namespace, prefix }: BnsFilter, limit: number, at: Cursor | null): Page<BnsName, null> {
-      const ids = idsOf(contract);
-      if (ids === undefined) return { ...pageBeyond(0), total: null };
-      const { contractId, assetId } = ids;
+    list(identifier: string, { namespace, prefix }: BnsFilter, limit: number, at: Cursor | null): Page<BnsName, null> {
+      const contract = contractOf(identifier);
+      if (contract === null) return { ...pageBeyond(0), total: null };
       const range = { first: prefix, last: endOf(prefix) };
       return readPage<NameRow, BnsName, null>({
         limit,
         at,
         total: null,
-        ...(namespace === null ? all([contractId], range) : ofNamespace([contractId, namespace], range)),
-        itemOf: (row) => nameOf(contractId, assetId, row),
+        ...(namespace === null ? all([contract.id], range) : ofNamespace([contract.id, namespace], range)),
+        itemOf: (row) => nameOf(contract, row),
       });
     },
 
     /** Undefined if the name is unknown or burnt. */
-    find(contract: string, name: string): BnsName | undefined {
-      const ids = idsOf(contract);
-      const row = ids === undefined ? null : byName.get(ids.contractId, name);
-      return ids === undefined || row === null ? undefined : nameOf(ids.contractId, ids.assetId, row);
+    find(identifier: string, name: string): BnsName | undefined {
+      const contract = contractOf(identifier);
+      const row = contract === null ? null : byName.get(contract.id, name);
+      return contract === null || row === null ? undefined : nameOf(contract, row);
     },
 
     /** Names whose tokens a principal owns, oldest token first. */
-    ofOwner(contract: string, owner: string, limit: number, at: Cursor | null): Page<BnsName> {
-      const ids = idsOf(contract);
+    ofOwner(identifier: string, owner: string, limit: number, at: Cursor | null): Page<BnsName> {
+      const contract = contractOf(identifier);
       const ownerId = principal.get(owner)?.id;
-      if (ids?.assetId === undefined || ownerId === undefined) return pageBeyond(0);
-      const { contractId, assetId } = ids;
+      if (contract?.assetId === undefined || ownerId === undefined) return pageBeyond(0);
       return readPage<ValueRow, BnsName>({
         limit,
         at,
-        total: owned.get(ownerId, bnsAsset(contract))?.instances ?? 0,
+        total: owned.get(ownerId, bnsAsset(identifier))?.instances ?? 0,
         mostRows: MAX_FILTERED_ROWS,
-        ...valuesOf([ownerId, assetId]),
-        meets: ({ value }) => rowOfToken(contractId, value) !== null,
-        itemOf: ({ value }) => nameOf(contractId, assetId, rowOfToken(contractId, value)!),
+        ...valuesOf([ownerId, contract.assetId]),
+        meets: ({ value }) => rowOfToken(contract.id, value) !== null,
+        itemOf: ({ value }) => nameOf(contract, rowOfToken(contract.id, value)!),
       });
     },
 
