@@ -215,7 +215,7 @@ export class EngineChain {
   }
 
   async #goTo(session: EngineSession, id: string): Promise<void> {
-    // A new process has no chain.
+    // A new process begins without a chain.
     if (!this.#engine.isRunning) Object.assign(this.#at, { counting: null, quick: null, aside: null, traced: null });
     const at = this.#at[session];
     if (at === id) return;

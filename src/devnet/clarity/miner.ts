@@ -2,6 +2,7 @@
  * Mines blocks with transactions that a Clarity engine executes. Each transaction gets a separate block, so that it
  * fails without affecting others. The engine and the chain have the same heights, times and STX.
  */
+import { lruCache } from '../../base/cache.ts';
 import { atMost } from '../../base/turns.ts';
 import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
@@ -146,6 +147,8 @@ interface FailedCall {
   withCosts: boolean;
 }
 
+/** Maximum failed calls that are kept. They are explained right after they are mined. */
+const MAX_FAILED = 100;
 /** Maximum runtime cost of a call whose expressions are reported, about one byte per unit. */
 const MAX_TRACED_RUNTIME = 20_000_000;
 
@@ -155,8 +158,8 @@ export class ClarityMiner {
   readonly #turns = atMost(1);
   /** Rewards that each block paid to miners, by block id. */
   readonly #rewards = new Map<string, MinedBlock['rewards']>();
-  /** Failed calls, by transaction id. */
-  readonly #failed = new Map<string, FailedCall>();
+  /** The newest failed calls, by transaction id. */
+  readonly #failed = lruCache<string, FailedCall>(MAX_FAILED);
   #chain: SimulatedChain | null = null;
   /** Time of the block that is being mined, in Unix seconds. */
   #time: number;
@@ -331,7 +334,7 @@ export class ClarityMiner {
       !isOverLimit
     ) {
       const withCosts = outcome.kind === 'returned' && result.cost.runtime <= MAX_TRACED_RUNTIME;
-      this.#failed.set(transaction.id, { parent: parent.indexBlockHash, block, withCosts });
+      this.#failed.set(transaction.id, { parent: parent.indexBlockHash, block, withCosts }, 1);
     }
     // Only the transaction contains the memo of a transfer.
     this.#included = [isTransfer ? transaction : executed(transaction, reported)];
@@ -349,7 +352,7 @@ export class ClarityMiner {
    * Explains why a call failed.
    * @param id of the transaction
    * @param block that contains it
-   * @returns null if the call succeeded, or the engine can't execute it again
+   * @returns null if the call succeeded or is no longer kept, or the engine can't execute it again
    */
   failure(id: string, { indexBlockHash, world }: Block): Promise<Failure | null> {
     return this.#turns(async () => {
