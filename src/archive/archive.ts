@@ -33,7 +33,7 @@ const REMEDY =
 /** Damage to an archive. The fault names the damaged object or the missing entries. */
 export class ArchiveDamagedError extends OperatorError {
   override readonly name = 'ArchiveDamagedError';
-  /** @param fault the end of a sentence that begins with the archive */
+  /** @param fault a sentence without its period; it ends the message */
   constructor(
     { location }: Pick<BackupSource, 'location'>,
     readonly fault: string,

@@ -49,7 +49,7 @@ export interface BnsNameChange {
   name: string;
   namespace: string;
   operation: BnsOperation;
-  /** Bitcoin height at which the name must be renewed; 0 if it has none; null if the print has no properties. */
+  /** Bitcoin height at which the name must be renewed. 0: the namespace decides. Null: the print doesn't say. */
   renewalHeight: number | null;
 }
 

@@ -21,7 +21,7 @@ const MAX_WAITING = 64;
 export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
   const node = new ThrottledNode(rpc, { rate: RATE, retries: 0, clock });
   const turn = atMost(AT_ONCE);
-  /** Index block hash of the newest tip, and the accounts after it. */
+  /** Index block hash of the newest tip, and the requests for accounts in its state. */
   let tip = '';
   let accounts = new Map<string, Promise<StartingAccount>>();
   let waiting = 0;

@@ -91,7 +91,7 @@ export interface FunctionTypes {
   value: Value;
 }
 
-/** The types of contracts, by name. `stackside devnet types` writes them. */
+/** The types of contracts, by name, for {@link Devnet.call} and {@link Devnet.read}. */
 export type ContractTypes = Readonly<
   Record<string, { calls: Readonly<Record<string, FunctionTypes>>; reads: Readonly<Record<string, FunctionTypes>> }>
 >;

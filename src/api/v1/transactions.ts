@@ -242,7 +242,7 @@ export const transactionEvents = [
         total: Type.Optional(
           Type.Union([Type.Integer(), Type.Null()], {
             description:
-              'Number of events of the whole list, if `include_total` asks for it. Null if it takes too long to count: for some types of an address, and for types of a transaction with more than 10,000 events',
+              'Number of events of the whole list, if `include_total` asks for it. Null if it takes too long to count: for some types of an address, and for a transaction with more than 10,000 events',
           }),
         ),
         events: Type.Array(MaybeSerialized(TransactionEvent)),

@@ -43,7 +43,7 @@ interface Source {
   /** Reason for skipping a route if there are no values. */
   without: string;
   values: (subjects: Samples) => readonly (readonly string[])[];
-  /** Whether the values name something that later blocks leave as it is. */
+  /** Whether the values name something that later blocks don't change. */
   isFixed?: boolean;
 }
 

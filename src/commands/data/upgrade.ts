@@ -30,7 +30,7 @@ export function upgradeReport(directory: string): UpgradeReport {
 
 type FilePlan = UpgradePlan['index'] | NonNullable<UpgradePlan['journal']>;
 
-/** Describes what happens to a file at the first start. @param what the word before the number, `schema` or `version` */
+/** Returns the text about a file's upgrade at the first start. @param what `schema` or `version` */
 function fateText(what: string, { version, known, fate }: FilePlan): string {
   switch (fate) {
     case 'made':

@@ -125,7 +125,7 @@ export class SnpSubscriber {
   #gaps = 0;
   /** Failed attempts since the start. */
   #failures = 0;
-  /** Id of a message whose parent block is missing, for which a stream after the last block was requested. */
+  /** Id of the message that made the subscriber request the stream again, because its parent block is missing. */
   #orphan: string | null = null;
   /** Number of messages of the next read. */
   #count = 1;

@@ -26,8 +26,8 @@ export function indexPosition(db: Database) {
 }
 
 /**
- * How journal and index fit. `behind`: the journal ends before the index does. `other`: the journal has another event at the
- * position of the index.
+ * Whether the journal belongs to the index. `behind`: the journal ends before the index does. `other`: the journal has another
+ * event at the position of the index.
  */
 type Fit = 'fits' | 'behind' | 'other';
 

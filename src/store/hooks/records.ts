@@ -321,7 +321,7 @@ export function hookRecords(db: Database) {
 /** Whether a hook evaluates blocks. */
 export const isEnabled = ({ stage }: Pick<HookRecord, 'stage'>): boolean => stage === 'live' || stage === 'catching_up';
 
-/** Whether a hook waits for somebody since the log was restored to an earlier point. */
+/** Whether the log was restored to an earlier point, and the hook waits until somebody resumes it. */
 export const isPaused = ({ stage }: Pick<HookRecord, 'stage'>): boolean =>
   stage === 'paused' || stage === 'paused_idle';
 

@@ -34,7 +34,7 @@ interface Tip {
   nakamoto: boolean;
 }
 
-/** An announced block, of which only the part for its look-up is read. */
+/** An announced block. Only its height and hashes are read at first. */
 export interface AnnouncedBlock extends Pick<Block, 'height' | 'indexBlockHash' | 'parentIndexBlockHash'> {
   /** Returns the block, with its effects if they were computed ahead. @throws PayloadError */
   read(network: Network): { block: Block; effects?: readonly Effect[] };

@@ -194,7 +194,7 @@ const MAX_RESULTS = 1_000;
 
 /** Remembers the results of own commands that came back as entries of the log. */
 function returnedResults() {
-  /** Commands of this host by uuid. Those that were applied have their result. */
+  /** Commands of this host by uuid, with the result once they are applied, and null before. */
   const own = new Map<string, { result: unknown } | null>();
   let uncommitted = new Map<string, { result: unknown }>();
 

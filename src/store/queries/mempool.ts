@@ -466,7 +466,7 @@ export function mempoolProjection(
       : [{ account: sponsor_id, nonce: sponsor_nonce }]),
   ];
 
-  /** The amount that an account lacks for its part of a transaction; null if it lacks nothing. */
+  /** The amount that an account is short of to pay its part of a transaction; null if it can pay. */
   function lackOf(row: CandidateRow, accounts: (account: number) => AccountAtTip) {
     const fee = BigInt(decimalOf(row.fee));
     const amount = row.type === PAYLOAD.token_transfer ? BigInt(row.amount ?? 0) : 0n;
