@@ -5,13 +5,11 @@
 import { parseArgs } from 'node:util';
 import { say, withDirectory } from './harness.ts';
 import { compared, exceeded, pairsOf, unpack } from './parts/comparison.ts';
-import { figure, keep, sectionLines, spread } from './results.ts';
+import { figure, sectionLines, spread } from './results.ts';
 
 const { values, positionals } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
-    /** Keeps the result under this name. */
-    keep: { type: 'string' },
     /** `TEXT=RATIO`: exits with 1 if a figure whose name has this text has a greater median ratio. */
     'at-most': { type: 'string', multiple: true, default: [] },
   },
@@ -19,9 +17,7 @@ const { values, positionals } = parseArgs({
 });
 const [revision, bench, ...options] = positionals;
 if (revision === undefined || bench === undefined) {
-  process.stderr.write(
-    'Usage: bun bench/compare.ts [--rounds N] [--keep NAME] [--at-most TEXT=RATIO] REVISION BENCH [-- OPTION…]\n',
-  );
+  process.stderr.write('Usage: bun bench/compare.ts [--rounds N] [--at-most TEXT=RATIO] REVISION BENCH [-- OPTION…]\n');
   process.exit(1);
 }
 
@@ -70,8 +66,4 @@ for (const line of sectionLines(section, comparison.now)) say(line);
 for (const { name, ratio, limit } of exceeded(comparison, limits)) {
   process.stderr.write(`${name}: ${ratio.toFixed(2)} times ${revision}, more than ${limit}\n`);
   process.exitCode = 1;
-}
-if (values.keep !== undefined) {
-  const { now, reference } = comparison;
-  keep(values.keep, { command, ...now, reference: { revision, sections: reference } });
 }

@@ -1,7 +1,6 @@
 /** Benchmark runs at two revisions: their numbers together, and side by side. */
 import { expect, test } from 'bun:test';
 import { exceeded, merged, pairsOf } from '../../bench/parts/comparison.ts';
-import { barChart, lineChart } from '../../bench/parts/picture.ts';
 import { type Cell, figure, type Report, textOf } from '../../bench/results.ts';
 
 const reportOf = (...rows: Cell[][]): Report => ({
@@ -44,16 +43,4 @@ test('a figure exceeds a limit if the median of its ratios does and its name has
   expect(exceeded(comparison, [{ text: 'requests/s', ratio: 1.5 }])).toEqual([
     { name: '/a: requests/s', ratio: 1.6, limit: 1.5 },
   ]);
-});
-
-test('charts have only escaped labels and numbers', () => {
-  const row = { label: 'a < b & "c"', values: [0.5] };
-  const bars = barChart({ title: 'Ratios', series: ['now'], rows: [row], shown: String, factors: true });
-  expect(bars).toContain('a &lt; b &amp; &quot;c&quot;');
-  const points = [
-    [10, 3],
-    [1_000_000, 7],
-  ] as const;
-  const lines = lineChart({ title: 'Growth', series: [{ name: 'one', points }], shownX: String, shownY: String });
-  for (const picture of [bars, lines]) expect(picture).not.toMatch(/NaN|Infinity|undefined/);
 });
