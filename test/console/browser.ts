@@ -142,9 +142,7 @@ export async function loaded(page: Page): Promise<void> {
 /** Waits until each chart is drawn. */
 export const drawn = (page: Page): Promise<void> =>
   until(() =>
-    page.evaluate(
-      `[...document.querySelectorAll('.chart-plot')].every((plot) => plot.querySelector('canvas') !== null)`,
-    ),
+    page.evaluate(`[...document.querySelectorAll('.chart-plot')].every((plot) => plot.querySelector('svg') !== null)`),
   );
 
 /** Opens a path of the console as a link would, without reloading the document. */

@@ -6,6 +6,7 @@ import { serverStates, stateWords } from '../../src/api/server-state.ts';
 import { messageOf } from '../../src/console/app/api/error-message.ts';
 import { mergeBlocks } from '../../src/console/app/chain/block-list.ts';
 import {
+  axisTop,
   type ChartSeries,
   chartInWords,
   mergedRanges,
@@ -14,6 +15,9 @@ import {
   secondsBetween,
   stepsOf,
   timeLabel,
+  timeTicks,
+  valueRange,
+  valueTicks,
   withGaps,
 } from '../../src/console/app/chain/chart.ts';
 import { definitions, errorLocation, tokenFacts, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
@@ -474,6 +478,41 @@ describe('charts', () => {
     expect(chartInWords('Deliveries', series, (value) => `${value} ms`)).toBe(
       'Deliveries. Mean: newest 2 ms, between 2 ms and 4 ms. Slowest: nothing.',
     );
+  });
+
+  test('clip a few outliers, which would flatten all other values', () => {
+    const usual = Array.from({ length: 40 }, (_, nth) => 5 + (nth % 3));
+    expect(axisTop(usual)).toBe(7);
+    expect(axisTop([...usual, 900])).toBeCloseTo(8.4);
+    expect(axisTop([1, 1, 900])).toBe(900);
+    expect(axisTop([...usual.map(() => 0), 900])).toBe(900);
+    expect(axisTop([])).toBe(0);
+  });
+
+  test('start at zero, except balances that are far from zero', () => {
+    expect(valueRange([4, 10], true)).toEqual([0, 10.8]);
+    expect(valueRange([-10, 5], true)).toEqual([-11, 5.4]);
+    expect(valueRange([], true)).toEqual([0, 1]);
+    expect(valueRange([1_000, 1_100], false)).toEqual([988, 1_112]);
+    expect(valueRange([10, 1_100], false)).toEqual([0, 1_188]);
+    expect(valueRange([0, 0], false)).toEqual([0, 1]);
+    const [least, most] = valueRange([700, 700], false);
+    expect([least < 700, most > 700]).toEqual([true, true]);
+  });
+
+  test('have labels at round values and times', () => {
+    expect(valueTicks([0, 10.8], 3, 'any')).toEqual([0, 5, 10]);
+    expect(valueTicks([0, 2], 3, 'whole')).toEqual([0, 1, 2]);
+    expect(valueTicks([0, 3_000], 3, 'seconds')).toEqual([0, 1_200, 2_400]);
+    expect(valueTicks([0, 500_000], 2, 'seconds')).toEqual([0, 432_000]);
+    expect(valueTicks([0, 1], 0, 'any')).toEqual([0, 1]);
+    expect(timeTicks([0, 3_599], 4, 'hour')).toEqual([0, 900, 1_800, 2_700]);
+    expect(timeTicks([10, 90_000], 3, 'hour')).toEqual([43_200, 86_400]);
+    expect(timeTicks([0, 6 * 86_400], 3, 'days')).toEqual([0, 172_800, 345_600, 518_400]);
+    expect(timeTicks([1, 12], 5, 'numbers')).toEqual([5, 10]);
+    const year = timeTicks([Date.UTC(2026, 0, 15) / 1000, Date.UTC(2027, 0, 15) / 1000], 4, 'years');
+    expect(year.map((time) => timeLabel(time, 'years'))).toEqual(['2026-04', '2026-07', '2026-10', '2027-01']);
+    expect(timeTicks([0, 20 * 365 * 86_400], 4, 'years').length).toBeLessThan(6);
   });
 
   test('have a short table with the newest row first', () => {

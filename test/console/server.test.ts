@@ -134,8 +134,7 @@ test('the pages and the style sheets use the same classes', async () => {
   const words = new Set(pages.match(/[a-z][\w-]*/g));
   expect(styled.size).toBeGreaterThan(50);
   expect(written.filter((name) => !styled.has(name))).toEqual([]);
-  // The chart library brings classes that start with `u-`.
-  expect([...styled].filter((name) => !words.has(name) && !name.startsWith('u-'))).toEqual([]);
+  expect([...styled].filter((name) => !words.has(name))).toEqual([]);
 });
 
 /** Code that turns text into markup, scripts or styles. */

@@ -1,5 +1,4 @@
 /** The entry point of the console. */
-import 'uplot/dist/uPlot.min.css';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/shell.css';

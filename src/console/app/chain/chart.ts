@@ -81,6 +81,92 @@ export const secondsBetween = (times: readonly number[]): (number | null)[] =>
 export const stepsOf = (values: readonly (number | null)[]): readonly (number | null)[] =>
   values[0] === null ? [values[1] ?? null, ...values.slice(1)] : values;
 
+/** Steps between labels of the value axis: any round number, whole numbers, or seconds that divide minutes and hours. */
+export type Steps = 'any' | 'whole' | 'seconds';
+
+const DIVISORS = [1, 2, 5, 10, 15, 20, 30];
+/** Steps in seconds up to a day: parts of a minute, of an hour, and of a day. */
+const SECONDS = [
+  ...DIVISORS,
+  ...DIVISORS.map((minutes) => 60 * minutes),
+  ...[1, 2, 3, 4, 6, 12, 24].map((hours) => 3_600 * hours),
+];
+
+/** Returns the smallest round step (1, 2 or 5 times a power of ten) that is at least a given one. */
+function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return ([1, 2, 5].find((digit) => digit * power >= least) ?? 10) * power;
+}
+
+function stepOf(least: number, steps: Steps): number {
+  if (steps === 'seconds') {
+    const known = SECONDS.find((step) => step >= least);
+    return known ?? DAY * roundStep(least / DAY);
+  }
+  return steps === 'whole' ? Math.max(1, roundStep(least)) : roundStep(least);
+}
+
+/** Returns the multiples of a step within a range. @param offset of the multiples from zero */
+function multiples([min, max]: Range, step: number, offset = 0): number[] {
+  const found: number[] = [];
+  const first = Math.ceil((min - offset) / step);
+  // Multiplying keeps the error of fractions small.
+  for (let nth = first; nth * step + offset <= max; nth += 1) found.push(nth * step + offset);
+  return found;
+}
+
+export type Range = readonly [min: number, max: number];
+
+/** Returns the values with a label on the value axis. @param most maximum number of labels */
+export const valueTicks = (range: Range, most: number, steps: Steps): number[] =>
+  multiples(range, stepOf((range[1] - range[0]) / Math.max(1, most), steps));
+
+/** Returns the times with a label below a chart, in Unix seconds. @param most maximum number of labels */
+export function timeTicks(range: Range, most: number, scale: TimeScale): number[] {
+  const least = (range[1] - range[0]) / Math.max(1, most);
+  if (scale === 'numbers') return multiples(range, stepOf(least, 'whole'));
+  if (scale !== 'years')
+    return multiples(range, scale === 'days' ? Math.ceil(least / DAY) * DAY : stepOf(least, 'seconds'));
+  const months = [1, 2, 3, 6, 12].find((some) => some * 31 * DAY >= least) ?? 12 * Math.ceil(least / (365 * DAY));
+  const first = new Date(range[0] * 1000).getUTCFullYear() * 12;
+  return multiples([first, first + (12 * (range[1] - range[0])) / (365 * DAY) + 13], months)
+    .map((month) => Date.UTC(Math.floor(month / 12), month % 12) / 1000)
+    .filter((time) => time >= range[0] && time <= range[1]);
+}
+
+/** Minimum number of values for which a chart may clip outliers. */
+const MIN_CLIPPED = 12;
+/** Factor between the values of a chart and an outlier. */
+const OUTLIER = 3;
+
+/**
+ * Returns the highest value that the axis shows. A few outliers, which are several times as high as 95 % of the values,
+ * are above it: they would flatten all others.
+ */
+export function axisTop(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const most = sorted.at(-1) ?? 0;
+  const usual = sorted[Math.ceil(0.95 * sorted.length) - 1] ?? most;
+  return sorted.length < MIN_CLIPPED || usual <= 0 || most < OUTLIER * usual ? most : 1.2 * usual;
+}
+
+/** Share of its greatest value that a balance must keep for an axis that doesn't start at zero. */
+const FAR_FROM_ZERO = 0.4;
+
+/**
+ * Returns the range of the value axis. It includes zero, unless `fromZero` is false and all values are far from zero.
+ * Then the axis shows only their range, so that small changes of a large balance are visible.
+ */
+export function valueRange(values: readonly number[], fromZero: boolean): Range {
+  const top = axisTop(values);
+  const least = values.reduce((low, value) => Math.min(low, value), top);
+  if (!fromZero && least > FAR_FROM_ZERO * top) {
+    const room = Math.max(0.12 * (top - least), 0.001 * top);
+    return [least - room, top + room];
+  }
+  return [Math.min(0, 1.1 * least), top > 0 ? 1.08 * top : least < 0 ? 0 : 1];
+}
+
 /** Values counted by range. */
 
 export interface Bar {
@@ -91,14 +177,14 @@ export interface Bar {
 }
 
 /** A range of the API. All types of transactions have the same ranges. */
-interface Range {
+interface CountedRange {
   from: number;
   to: number | null;
   transactions: number;
 }
 
 /** Returns the sums of several counts with the same ranges, without empty bars at either end. */
-export function mergedRanges(counts: readonly (readonly Range[])[]): Bar[] {
+export function mergedRanges(counts: readonly (readonly CountedRange[])[]): Bar[] {
   const all = (counts[0] ?? []).map(({ from, to }, index) => ({
     from,
     to,

@@ -2,9 +2,9 @@
 import type { Answer } from '../api/answer.ts';
 import { api, bodyOf } from '../api/api.ts';
 import { type Loaded, useAnswer } from '../api/use-answer.ts';
-import { withGaps } from '../chain/chart.ts';
+import { type Steps, withGaps } from '../chain/chart.ts';
 import { bytes, count } from '../chain/format.ts';
-import { Chart, type DrawnSeries, type Steps } from '../ui/chart.tsx';
+import { Chart, type DrawnSeries } from '../ui/chart.tsx';
 import { now } from '../ui/clock.ts';
 import { Panel, Show } from '../ui/parts.tsx';
 
@@ -92,7 +92,7 @@ function Charts({ charts }: { charts: readonly HistoryChart[] }) {
   const history = useHistory();
   return (
     <div class="columns">
-      {charts.map(({ title, format, steps = null, series, empty = NOTHING_YET }) => (
+      {charts.map(({ title, format, steps = 'any', series, empty = NOTHING_YET }) => (
         <Panel key={title} title={title} source={PATH}>
           <Show loaded={history}>
             {(found) => (

@@ -1,21 +1,24 @@
-/** A chart over time, with its newest values above and all values as a table below. */
+/** A chart over time, drawn as SVG, with its newest values above and all values as a table below. */
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type uPlot from 'uplot';
-import { usePart } from '../api/use-answer.ts';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
+  axisTop,
   type ChartSeries,
   chartInWords,
   newestOf,
+  type Range,
+  type Steps,
   sampledIndexes,
   stepsOf,
   type TimeScale,
   timeLabel,
+  timeTicks,
+  valueRange,
+  valueTicks,
 } from '../chain/chart.ts';
 import { count, exactTime } from '../chain/format.ts';
 import { now } from './clock.ts';
-import { Empty, Failed, Table } from './parts.tsx';
-import { shownTheme } from './theme.ts';
+import { Empty, Table } from './parts.tsx';
 
 /** A series with the name of its colour in the style sheet. */
 export interface DrawnSeries extends ChartSeries {
@@ -36,8 +39,8 @@ interface ChartProps {
    * time. A bar shows only the value at its time.
    */
   drawn?: Drawn;
-  /** The steps between labels of the value axis; null if the chart library chooses. */
-  steps?: Steps | null;
+  /** The steps between labels of the value axis (default: any). */
+  steps?: Steps;
   /** The text shown if every series is empty. */
   empty: string;
 }
@@ -52,15 +55,15 @@ export function Chart({
   format,
   scale = 'hour',
   drawn = 'lines',
-  steps = null,
+  steps = 'any',
   empty,
 }: ChartProps) {
   const [pointed, setPointed] = useState<number | null>(null);
   if (series.every((one) => newestOf(one) === null)) return <Empty>{empty}</Empty>;
   const at = pointed !== null && pointed < times.length ? pointed : null;
+  const above = outliers(series);
   const shown = (one: DrawnSeries): string => {
-    const value = at === null ? newestOf(one) : (one.values[at] ?? null);
-    return value === null ? '–' : format(value);
+    return valueText(at === null ? newestOf(one) : (one.values[at] ?? null), format);
   };
   return (
     <figure class="chart">
@@ -71,9 +74,10 @@ export function Chart({
             {one.name} <strong>{shown(one)}</strong>
           </span>
         ))}
+        {above === null ? null : <span class="quiet">▲ up to {format(above)}, above the axis</span>}
         <span class="quiet">{at === null ? newestLabel(times, scale) : timeLabel(times[at] ?? 0, scale)}</span>
       </figcaption>
-      <Plot {...{ label, times, series, format, scale, drawn, steps }} onPoint={setPointed} />
+      <Plot {...{ label, times, series, format, scale, drawn, steps, at }} onPoint={setPointed} />
       <ChartTable {...{ label, times, series, format, scale }} />
     </figure>
   );
@@ -88,50 +92,241 @@ function newestLabel(times: readonly number[], scale: TimeScale): string {
 /** Age in seconds above which the newest values aren't recent. */
 const OLD = 3_600;
 
-type PlotProps = Required<Omit<ChartProps, 'empty'>> & { onPoint: (index: number | null) => void };
+type PlotProps = Required<Omit<ChartProps, 'empty'>> & {
+  /** Index of the values under the pointer or the keyboard's cursor; null if there is none. */
+  at: number | null;
+  onPoint: (index: number | null) => void;
+};
 
-/** Renders the plot. The first plot loads the chart library. */
-function Plot({ label, times, series, format, scale, drawn, steps, onPoint }: PlotProps) {
-  const library = usePart('uplot', () => import('uplot'));
-  const Library = library.data?.default;
+const HEIGHT = 150;
+/** Space around the plot, in pixels; the labels of values are at its left. */
+const [ABOVE, BELOW, RIGHT] = [10, 24, 10];
+/** Minimum distance between two labels, in pixels. */
+const BETWEEN = { x: 76, y: 34 };
+const HALF_DAY = 43_200;
+/** Minimum time span of the chart, so that the first values of a server don't fill it. */
+const MIN_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY, years: 0, numbers: 1 };
+/** Width of a bar in pixels: a share of the distance to the next bar within these bounds. */
+const BAR = { share: 0.7, min: 2, max: 28 };
+
+/**
+ * Returns the range of the time axis, in Unix seconds. A chart of days has half a day more at both ends, for its bars.
+ */
+function timesAround(times: readonly number[], scale: TimeScale): Range {
+  const [first, last] = [times[0] ?? 0, times.at(-1) ?? 0];
+  const room = scale === 'days' ? HALF_DAY : 0;
+  return [Math.min(first, last - MIN_SPAN[scale]) - room, last + room];
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+const rounded = (value: number): number => Math.round(10 * value) / 10;
+
+/** Parts of a path from one point to the next. */
+const STEP: Readonly<Record<Drawn, (to: Point) => string>> = {
+  lines: ({ x, y }) => `L${x} ${y}`,
+  bars: ({ x, y }) => `L${x} ${y}`,
+  steps: ({ x, y }) => `V${y}H${x}`,
+  held: ({ x, y }) => `H${x}V${y}`,
+};
+
+/** Returns the points in runs without a gap. */
+function runsOf(points: readonly (Point | null)[]): Point[][] {
+  const runs: Point[][] = [[]];
+  for (const point of points) {
+    if (point === null) runs.push([]);
+    else runs.at(-1)?.push(point);
+  }
+  return runs.filter(({ length }) => length > 0);
+}
+
+const lineOf = (run: readonly Point[], drawn: Drawn): string =>
+  run.map((point, nth) => (nth === 0 ? `M${point.x} ${point.y}` : STEP[drawn](point))).join('');
+
+/** Renders a series as lines with the area below them. A value without neighbours is a point. */
+function Lines({ points, drawn, base, colour }: SeriesProps) {
+  const runs = runsOf(points);
+  return (
+    <g class={colour}>
+      {drawn === 'held' ? null : (
+        <path class="chart-area" d={runs.map((run) => `${lineOf(run, drawn)}V${base}H${run[0]?.x ?? 0}Z`).join('')} />
+      )}
+      <path class="chart-line" d={runs.map((run) => lineOf(run, drawn)).join('')} />
+      {runs.map(([first, second]) =>
+        first === undefined || second !== undefined ? null : <circle key={first.x} cx={first.x} cy={first.y} r="2" />,
+      )}
+    </g>
+  );
+}
+
+interface SeriesProps {
+  points: readonly (Point | null)[];
+  drawn: Drawn;
+  /** Vertical position of the lowest value, in pixels. */
+  base: number;
+  colour: string;
+}
+
+function Bars({ points, base, colour }: SeriesProps) {
+  const shown = points.filter((point) => point !== null);
+  const gaps = shown.map(({ x }, nth) => x - (shown[nth - 1]?.x ?? Number.NEGATIVE_INFINITY));
+  const width = Math.min(BAR.max, Math.max(BAR.min, BAR.share * Math.min(...gaps)));
+  return (
+    <path
+      class={`chart-bars ${colour}`}
+      d={shown.map(({ x, y }) => `M${rounded(x - width / 2)} ${base}V${y}h${rounded(width)}V${base}Z`).join('')}
+    />
+  );
+}
+
+/** Keys that move the cursor, with the number of values. */
+const MOVES: Readonly<Record<string, number>> = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  ArrowDown: -1,
+  ArrowUp: 1,
+  PageDown: -10,
+  PageUp: 10,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
+
+/** Renders the plot. Its cursor follows the pointer, and the arrow keys. */
+function Plot({ label, times, series, format, scale, drawn, steps, at, onPoint }: PlotProps) {
   const frame = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | null>(null);
-  const lines = [times, ...series.map(({ values }) => (drawn === 'steps' ? stepsOf(values) : values))];
-  // The clock renders pages each second, usually with the same values. Equal values keep the same object.
-  const serialized = JSON.stringify(lines);
-  const data = useMemo(() => JSON.parse(serialized) as uPlot.AlignedData, [serialized]);
-  const latest = useRef({ data, format });
-  latest.current = { data, format };
-  const shownIn = shownTheme.value;
-  const colours = series.map(({ colour }) => colour).join();
-  // A plot uses the colours of the theme, so another theme needs a new plot.
-  useEffect(() => {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
     const { current: element } = frame;
-    if (element === null || Library === undefined) return undefined;
-    const options = plotOptions({
-      Library,
-      element,
-      colours: series.map(({ colour }) => colour),
-      names: series.map(({ name }) => name),
-      format: (value) => latest.current.format(value),
-      scale,
-      drawn,
-      steps,
-      onPoint,
-    });
-    const made = new Library(options, latest.current.data, element);
-    plot.current = made;
-    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: options.height }));
+    if (element === null) return undefined;
+    const measure = () => setWidth(element.clientWidth);
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
-    return () => {
-      observer.disconnect();
-      made.destroy();
-      plot.current = null;
-    };
-  }, [Library, shownIn, colours, scale, drawn, steps]);
-  useEffect(() => plot.current?.setData(data), [data]);
-  if (library.error !== null) return <Failed message={library.error.message} retry={library.retry} />;
-  return <div ref={frame} class="chart-plot" role="img" aria-label={chartInWords(label, series, format)} />;
+    return () => observer.disconnect();
+  }, []);
+  const last = times.length - 1;
+  const move = (event: KeyboardEvent) => {
+    const by = MOVES[event.key];
+    if (event.key === 'Escape') onPoint(null);
+    if (by === undefined) return;
+    event.preventDefault();
+    onPoint(Math.min(last, Math.max(0, (at ?? last) + by)));
+  };
+  const shown = at ?? last;
+  const values = series.map((one) => `${one.name} ${valueText(one.values[shown] ?? null, format)}`).join(', ');
+  const layout = { times, series, format, scale, drawn, steps, width };
+  return (
+    <div
+      ref={frame}
+      class="chart-plot"
+      role="slider"
+      tabIndex={0}
+      aria-label={chartInWords(label, series, format)}
+      aria-valuemin={0}
+      aria-valuemax={last}
+      aria-valuenow={shown}
+      aria-valuetext={`${timeLabel(times[shown] ?? 0, scale)}: ${values}`}
+      onKeyDown={move}
+      onBlur={() => onPoint(null)}
+      onPointerMove={({ offsetX, currentTarget }) => onPoint(nearest(offsetX, layout, currentTarget.clientWidth))}
+      onPointerLeave={() => onPoint(null)}
+    >
+      {width === 0 ? null : <Drawing {...layout} at={at} />}
+    </div>
+  );
+}
+
+const knownOf = (series: readonly ChartSeries[]): number[] =>
+  series.flatMap(({ values }) => values.filter((value) => value !== null));
+
+/** Returns the highest value if the axis doesn't show it; null otherwise. */
+function outliers(series: readonly ChartSeries[]): number | null {
+  const known = knownOf(series);
+  const most = known.reduce((high, value) => Math.max(high, value), 0);
+  return most > axisTop(known) ? most : null;
+}
+
+const valueText = (value: number | null, format: (value: number) => string): string =>
+  value === null ? '–' : format(value);
+
+type Layout = Pick<PlotProps, 'times' | 'series' | 'format' | 'scale' | 'drawn' | 'steps'> & { width: number };
+
+/** Returns the positions of a plot: its labels, and the functions from values to pixels. */
+function positions({ times, series, format, scale, drawn, steps, width }: Layout) {
+  const range = valueRange(knownOf(series), drawn !== 'held');
+  const base = HEIGHT - BELOW;
+  const ticks = valueTicks(range, Math.floor((base - ABOVE) / BETWEEN.y), steps);
+  const left = 12 + 7 * Math.max(3, ...ticks.map((value) => format(value).length));
+  const along = timesAround(times, scale);
+  const room = width - left - RIGHT;
+  const xOf = (time: number) => rounded(left + (room * (time - along[0])) / (along[1] - along[0] || 1));
+  const yOf = (value: number) =>
+    rounded(Math.max(ABOVE / 2, base - ((base - ABOVE) * (value - range[0])) / (range[1] - range[0])));
+  const timesBelow = timeTicks(along, Math.floor(room / BETWEEN.x), scale);
+  return { base, left, xOf, yOf, ticks, timesBelow, zero: yOf(Math.max(0, range[0])), top: range[1] };
+}
+
+/** Returns the index of the time that is nearest to a horizontal position. */
+function nearest(x: number, layout: Layout, width: number): number {
+  const { xOf } = positions({ ...layout, width });
+  let found = 0;
+  for (const [index, time] of layout.times.entries()) {
+    if (Math.abs(xOf(time) - x) <= Math.abs(xOf(layout.times[found] ?? 0) - x)) found = index;
+  }
+  return found;
+}
+
+function Drawing({ at, ...layout }: Layout & { at: number | null }) {
+  const { times, series, format, scale, drawn, width } = layout;
+  const { base, left, xOf, yOf, ticks, timesBelow, zero, top } = positions(layout);
+  const Series = drawn === 'bars' ? Bars : Lines;
+  const lines = series.map(({ colour, values }) => ({
+    colour,
+    points: (drawn === 'steps' ? stepsOf(values) : values).map((value, nth) =>
+      value === null ? null : { x: xOf(times[nth] ?? 0), y: yOf(value) },
+    ),
+  }));
+  return (
+    <svg width={width} height={HEIGHT} aria-hidden="true" focusable="false">
+      {ticks.map((value) => (
+        <g key={value}>
+          <path class="chart-grid" d={`M${left} ${yOf(value)}H${width - RIGHT}`} />
+          <text x={left - 8} y={yOf(value) + 4} text-anchor="end">
+            {format(value)}
+          </text>
+        </g>
+      ))}
+      {timesBelow.map((time) => (
+        <text key={time} x={xOf(time)} y={base + 18} text-anchor="middle">
+          {timeLabel(time, scale)}
+        </text>
+      ))}
+      {lines.map(({ colour, points }) => (
+        <Series key={colour} {...{ colour, points, drawn, base: zero }} />
+      ))}
+      {series.map(({ colour, values }) => (
+        <path
+          key={colour}
+          class={`chart-outliers ${colour}`}
+          d={values
+            .map((value, nth) => (value === null || value <= top ? '' : `M${xOf(times[nth] ?? 0)} 0l4 7h-8Z`))
+            .join('')}
+        />
+      ))}
+      {at === null ? null : (
+        <g class="chart-cursor">
+          <path d={`M${xOf(times[at] ?? 0)} ${ABOVE}V${base}`} />
+          {lines.map(({ colour, points }) => {
+            const point = points[at] ?? null;
+            return point === null ? null : <circle key={colour} class={colour} cx={point.x} cy={point.y} r="3.5" />;
+          })}
+        </g>
+      )}
+    </svg>
+  );
 }
 
 const DAY = { name: 'Day', text: (seconds: number) => exactTime(seconds).slice(0, 10) };
@@ -167,135 +362,11 @@ function ChartTable({ label, times, series, format, scale }: TableProps) {
             ...series.map(({ name, values }) => ({
               name,
               class: 'number',
-              cell: (place: number) => {
-                const value = values[place] ?? null;
-                return value === null ? '–' : format(value);
-              },
+              cell: (place: number) => valueText(values[place] ?? null, format),
             })),
           ]}
         />
       ) : null}
     </details>
   );
-}
-
-interface PlotLook {
-  Library: typeof uPlot;
-  element: HTMLElement;
-  /** Names of colours, one per series. */
-  colours: readonly string[];
-  names: readonly string[];
-  format: (value: number) => string;
-  scale: TimeScale;
-  drawn: Drawn;
-  /** The steps between labels of the value axis; null if the library chooses. */
-  steps: Steps | null;
-  /** Called with the index of the value under the pointer; null if the pointer has left. */
-  onPoint: (index: number | null) => void;
-}
-
-const HEIGHT = 150;
-/** Height of the time axis, in pixels. */
-const LABELS = 28;
-const HALF_DAY = 43_200;
-/** Minimum time span of the chart, so that the first values of a server don't fill it. */
-const MIN_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY, years: 0, numbers: 1 };
-/** Steps between labels: whole numbers, or seconds that divide minutes and hours. */
-export type Steps = 'whole' | 'seconds';
-const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((first) => first * 10 ** power)).flat();
-const STEPS: Readonly<Record<Steps, number[]>> = {
-  whole: wholeSteps,
-  seconds: [1, 2, 5, 10, 20, 30, ...[60, 3_600].flatMap((unit) => [1, 2, 5, 10, 20, 30].map((some) => some * unit))],
-};
-/** Minimum distance between two labels, in pixels. */
-const BETWEEN = { x: 60, y: 32 };
-
-/**
- * Returns the colour of a CSS custom property in the current theme. The property contains the colours of both themes.
- */
-function colourOf(element: HTMLElement, name: string): string {
-  const before = element.style.color;
-  element.style.color = `var(--${name})`;
-  const { color } = getComputedStyle(element);
-  element.style.color = before;
-  return color;
-}
-
-const withAlpha = (colour: string, alpha: number): string =>
-  `color-mix(in srgb, ${colour} ${alpha * 100}%, transparent)`;
-
-/**
- * Returns the range of the time axis, in Unix seconds. A chart of days has half a day more at both ends, for its bars.
- */
-function timesAround(times: ArrayLike<number>, scale: TimeScale): [number, number] {
-  const [first = 0, last = 0] = [times[0], times[times.length - 1]];
-  const room = scale === 'days' ? HALF_DAY : 0;
-  return [Math.min(first, last - MIN_SPAN[scale]) - room, last + room];
-}
-
-/** Reports whether a series has a value without neighbours. Such a value isn't part of a line, so it needs a point. */
-const hasLonely = (values: ArrayLike<number | null | undefined>): boolean =>
-  Array.from(values).some((value, at, all) => value != null && all[at - 1] == null && all[at + 1] == null);
-
-/** How the library draws values. The width of a bar is the minimum time between two values, but at least two pixels. */
-const PATHS: Readonly<Record<Drawn, (library: typeof uPlot) => uPlot.Series.PathBuilder | undefined>> = {
-  lines: () => undefined,
-  bars: ({ paths }) => paths.bars?.({ size: [0.7, 28, 2] }),
-  steps: ({ paths }) => paths.stepped?.({ align: -1 }),
-  held: ({ paths }) => paths.stepped?.({ align: 1 }),
-};
-
-function plotOptions(look: PlotLook): uPlot.Options {
-  const { Library, element, colours, names, format, scale, drawn, steps, onPoint } = look;
-  const font = `12px ${getComputedStyle(element).fontFamily}`;
-  const [quiet, line] = [colourOf(element, 'ink-3'), colourOf(element, 'line')];
-  const axis = { stroke: quiet, font, grid: { stroke: line, width: 1 }, ticks: { show: false } };
-  const paths = PATHS[drawn](Library);
-  const isBars = drawn === 'bars';
-  return {
-    width: element.clientWidth,
-    height: HEIGHT,
-    legend: { show: false },
-    tzDate: (seconds) => Library.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
-    padding: [8, 8, 0, 0],
-    cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-    scales: {
-      x: { time: scale !== 'numbers', range: ({ data: [times] }) => timesAround(times, scale) },
-      y: { range: (_, least, most) => [Math.min(0, least * 1.1), most > 0 ? most * 1.1 : 1] },
-    },
-    axes: [
-      {
-        ...axis,
-        space: BETWEEN.x,
-        size: LABELS,
-        values: (_, splits) => splits.map((seconds) => timeLabel(seconds, scale)),
-      },
-      {
-        ...axis,
-        space: BETWEEN.y,
-        ...(steps === null ? {} : { incrs: STEPS[steps] }),
-        values: (_, splits) => splits.map(format),
-        size: (_, labels) => 14 + 7 * Math.max(4, ...(labels ?? []).map(({ length }) => length)),
-      },
-    ],
-    series: [
-      {},
-      ...colours.map((name, index) => {
-        const colour = colourOf(element, name);
-        return {
-          label: names[index] ?? '',
-          stroke: colour,
-          width: isBars ? 0 : 1.5,
-          fill: isBars ? colour : withAlpha(colour, 0.12),
-          points: {
-            show: ({ data }: uPlot, place: number) => !isBars && hasLonely(data[place] ?? []),
-            size: 4,
-            fill: colour,
-          },
-          ...(paths === undefined ? {} : { paths }),
-        };
-      }),
-    ],
-    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
-  };
 }

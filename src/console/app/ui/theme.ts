@@ -1,5 +1,5 @@
 /** The theme: light, dark, or automatic, which follows the operating system. */
-import { computed, effect, signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 
 const THEMES = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
@@ -15,15 +15,6 @@ function stored(): Theme {
 
 export const theme = signal<Theme>(stored());
 
-const systemDark = matchMedia('(prefers-color-scheme: dark)');
-const isSystemDark = signal(systemDark.matches);
-
-/** The theme in effect: `auto` resolved to light or dark. */
-export const shownTheme = computed(() => {
-  if (theme.value !== 'auto') return theme.value;
-  return isSystemDark.value ? 'dark' : 'light';
-});
-
 /** Switches to the next theme: auto, light, dark. */
 export function nextTheme(): void {
   theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'auto';
@@ -31,9 +22,6 @@ export function nextTheme(): void {
 
 /** Applies the theme and stores it in the browser. Called once. */
 export function startTheme(): void {
-  systemDark.addEventListener('change', ({ matches }) => {
-    isSystemDark.value = matches;
-  });
   effect(() => {
     document.documentElement.dataset.theme = theme.value;
     localStorage.setItem(KEY, theme.value);
