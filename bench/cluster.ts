@@ -1,4 +1,4 @@
-/** Several hosts: the shared log in PostgreSQL, with and without synchronous standbys. */
+/** Measures several hosts: the shared log in PostgreSQL, with and without synchronous standbys. */
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -25,7 +25,7 @@ const [repeat, appends, entries] = [Number(values.repeat), Number(values.appends
 const blocks = Number(values.blocks);
 const [hosts, seconds] = [Number(values.hosts), Number(values.seconds)];
 
-// Data of servers stand on a disk, since a commit waits for it.
+// The servers' data is on a disk, because a commit waits for its sync.
 process.env.TMPDIR ??= tmpdir();
 const { hasPostgres, startPostgres, startQuorum } = await import('../test/support/servers/postgres.ts');
 if (!hasPostgres) {
@@ -33,7 +33,7 @@ if (!hasPostgres) {
   process.exit(1);
 }
 
-/** The value below which a share of the values lies. */
+/** Returns a percentile of values. @param share between 0 and 1 */
 const percentile = (times: readonly number[], share: number): number =>
   times.toSorted((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * share))]!;
 
@@ -48,13 +48,13 @@ interface Round {
   hosts: HostRound;
 }
 
-/** Lets no file of before wait for the disk meanwhile. */
+/** Syncs earlier writes, so that they don't delay the measurement. */
 async function flush(...servers: readonly PostgresServer[]): Promise<void> {
   for (const server of servers) await server.run('CHECKPOINT');
   Bun.spawnSync(['sync']);
 }
 
-/** Nodes that post to one host. */
+/** Numbers of nodes that post to one host. */
 const NODES = [1, 2, 4, 16];
 
 async function postedRates(url: string): Promise<number[]> {
@@ -167,7 +167,7 @@ publish(
               ),
             ],
             [
-              'cluster init alone',
+              'only cluster init',
               figure(
                 rounds.map(({ filling }) => filling.filled),
                 1,

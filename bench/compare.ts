@@ -1,6 +1,6 @@
 /**
- * Runs a benchmark at another revision and in this working tree, in turn, and prints how the figures of the two compare.
- * Both run the benchmarks of this working tree, so that both are measured by the same code.
+ * Runs a benchmark in another revision and in this working tree, in turn, and prints the ratio of each figure. Both use the
+ * scripts of this working tree, so that the same code measures both.
  */
 import { parseArgs } from 'node:util';
 import { say, withDirectory } from './harness.ts';
@@ -10,7 +10,7 @@ import { figure, sectionLines, spread } from './results.ts';
 const { values, positionals } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
-    /** `TEXT=RATIO`: exits with 1 if a figure whose name has this text has a greater median ratio. */
+    /** `TEXT=RATIO`: exits with 1 if a figure whose name contains the text has a greater median ratio. */
     'at-most': { type: 'string', multiple: true, default: [] },
   },
   allowPositionals: true,
@@ -32,7 +32,7 @@ const comparison = await withDirectory(async (tree) => {
   return compared(tree, bench, options, Number(values.rounds));
 });
 
-/** The digits that three places of a figure need. */
+/** Returns the decimal places that show three digits of a figure. */
 const digitsFor = (figures: readonly number[]): number => {
   const { median } = spread(figures);
   return median >= 100 ? 0 : median >= 10 ? 1 : 2;
@@ -43,9 +43,7 @@ say(`## ${command}: against ${revision}`);
 say();
 const section = {
   title: '',
-  notes: [
-    `${values.rounds} rounds in turn; median (least to greatest); the ratio is that of each round, now / ${revision}`,
-  ],
+  notes: [`${values.rounds} rounds in turn; median (least to greatest); ratio: now / ${revision}, by round`],
   tables: [
     {
       head: ['figure', revision, 'now', 'ratio'],
@@ -53,7 +51,6 @@ const section = {
         name,
         figure(reference, digitsFor(reference)),
         figure(now, digitsFor(now)),
-        // Figures that are taken several times in a round have no ratio by round.
         figure(
           now.map((value, at) => value / reference[at]!),
           2,

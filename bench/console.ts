@@ -1,4 +1,4 @@
-/** How long the console takes to show something: a browser without a cache opens it on the loopback. */
+/** Measures the console's first paint in a browser with an empty cache, on the loopback. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { closeBrowser, visitAfresh } from '../test/console/browser.ts';
@@ -10,22 +10,22 @@ const { values } = parseArgs({
   options: {
     ...reportOptions,
     repeat: { type: 'string', default: '15' },
-    /** The compiled one; else the source is run. */
+    /** A compiled executable to measure instead of the source. */
     program: { type: 'string' },
-    /** Length of the chain. */
+    /** Length of the chain in blocks. */
     blocks: { type: 'string', default: '200' },
   },
 });
 const repeat = Number(values.repeat);
 const program = values.program === undefined ? script(MAIN) : [values.program];
 
-/** The browser's figures of a page. */
+/** The browser's figures for a page. */
 interface Loaded {
-  /** Milliseconds until the browser painted something of the page. */
+  /** Milliseconds until the first contentful paint. */
   paint: number;
-  /** Milliseconds until the largest part of the page was painted, which its script puts there. */
+  /** Milliseconds until the largest contentful paint. */
   content: number;
-  /** Bytes of scripts and styles as they came. */
+  /** Transferred bytes of scripts and styles. */
   bytes: number;
 }
 
@@ -55,7 +55,7 @@ await withDirectory(async (temporary) => {
   const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0'];
   const server = await startServer([...program, 'serve', '--data', directory, ...ports, '--log-level', 'error']);
   const loads: Loaded[] = [];
-  // The first page makes the bundle of the source; it doesn't count.
+  // The first visit builds the bundle and doesn't count.
   for (let n = 0; n <= repeat; n++) loads.push(await load(server.url));
   loads.shift();
   await closeBrowser();

@@ -1,4 +1,4 @@
-/** The chains the benchmarks run on: simulated, the same for the same seed and size, and made once. */
+/** Simulated chains for the benchmarks. The same seed and size make the same chain, and each is made once. */
 import { Database } from 'bun:sqlite';
 import { once } from 'node:events';
 import {
@@ -24,11 +24,11 @@ import { MAIN, ROOT, run, script } from './harness.ts';
 const DIRECTORY = join(tmpdir(), 'stackside-bench');
 const MICROSECONDS_PER_MILLISECOND = 1000;
 export const SEED = 1;
-/** With {@link TRANSACTIONS_PER_BLOCK}, some 52,000 transactions on the winning chain. */
+/** With {@link TRANSACTIONS_PER_BLOCK}, about 52,000 transactions on the winning chain. */
 export const BLOCKS = 1300;
 const TRANSACTIONS_PER_BLOCK = 40;
 
-/** Changes with the code that is given: files, and directories with all in them but queries, which make nothing. */
+/** Hashes source files, and the files in directories except queries, which write nothing. */
 function codeHash(...paths: readonly string[]): string {
   const within = (path: string): string[] =>
     readdirSync(path, { recursive: true, encoding: 'utf8' })
@@ -43,13 +43,13 @@ function codeHash(...paths: readonly string[]): string {
 
 const source = (name: string): string => join(ROOT, 'src', name);
 
-/** The variable that says which code made the recordings to use, where it isn't the one here. */
+/** The variable with the hash of the code whose recordings to use. Default: this tree's code. */
 export const MADE_BY = 'BENCH_RECORDINGS_MADE_BY';
 
-/** Changes with the code of this tree that makes recordings. */
+/** Hashes this tree's code that makes recordings. */
 export const madeByHere = (): string => codeHash(source('devnet'));
 
-/** Writes the events of a chain as a recording, unless that is there already. */
+/** Writes the events of a chain as a recording, unless it exists. */
 async function recording(name: string, events: () => Iterable<NodeEvent>): Promise<string> {
   mkdirSync(DIRECTORY, { recursive: true });
   const path = join(DIRECTORY, `${name}-${process.env[MADE_BY] ?? madeByHere()}.tsv`);
@@ -96,8 +96,8 @@ export const devnetRecording = (blocks = BLOCKS, accounts = ACCOUNTS): Promise<s
   recording(nameOf(blocks, accounts), () => devnetEvents(chainOf(blocks, accounts)));
 
 /**
- * A chain as recordings that follow each other.
- * @param ends heights of the last blocks of the recordings
+ * Writes a chain as several consecutive recordings.
+ * @param ends the height of the last block of each recording
  */
 export function devnetRecordings(ends: readonly number[], accounts = ACCOUNTS): Promise<string[]> {
   const last = ends.at(-1) ?? 0;
@@ -120,7 +120,7 @@ export function devnetRecordings(ends: readonly number[], accounts = ACCOUNTS): 
 
 const GENESIS_MINTS = 340_000;
 
-/** A genesis block of mainnet's size, 80 MB with a mint for each of so many accounts, and block 1, which shows it. */
+/** A genesis block of mainnet's size: 80 MB with one mint per account. Block 1 makes it visible. */
 export const genesisRecording = (): Promise<string> =>
   recording(`genesis-${SEED}-${GENESIS_MINTS}`, function* () {
     const chain = new SimulatedChain({ seed: SEED, mempool: false });
@@ -139,7 +139,7 @@ export const genesisRecording = (): Promise<string> =>
     yield* chain.mine(null).events;
   });
 
-/** Transactions that wait once a chain has ended: those that it would have announced next. */
+/** Pending transactions at the end of a chain: the ones that it would announce next. */
 export const waitingRecording = (count: number, blocks = BLOCKS, accounts = ACCOUNTS): Promise<string> =>
   recording(`${nameOf(blocks, accounts)}-waiting-${count}`, function* () {
     let [height, left] = [0, count];
@@ -153,14 +153,14 @@ export const waitingRecording = (count: number, blocks = BLOCKS, accounts = ACCO
     }
   });
 
-/** The index and journal of recordings, made by an import of now. */
+/** Imports recordings into a data directory. */
 export async function importInto(directory: string, ...files: string[]): Promise<void> {
   await run(script(MAIN, 'import', ...files, '--data', directory, '--log-level', 'error'));
 }
 
 /**
- * Gives the events of the busiest non-fungible token to one of its instances, the one that has most already: on the
- * chain, instances change hands a few times only. Who owns what stays as it is.
+ * Gives all events of the busiest non-fungible token to its busiest instance, because instances of the simulated chain change
+ * hands only a few times. Owners don't change.
  */
 function lengthenHistory(directory: string): void {
   const db = new Database(indexPath(directory), { readwrite: true });
@@ -179,18 +179,18 @@ function lengthenHistory(directory: string): void {
   db.close();
 }
 
-/** Accounts of a long chain: few enough that their lists grow with it, enough for what they send. */
+/** Accounts of a long chain: few enough that their lists grow, and enough for their transactions. */
 const TRANSACTIONS_PER_ACCOUNT = 5000;
-/** Of a long chain's transactions, this share waits. */
+/** The share of a long chain's transactions that are pending. */
 const SHARE_WAITING = 0.1;
 
-/** Changes with the code that makes the index of a chain. */
+/** Hashes the code that makes the index. */
 const makersHash = (): string =>
   codeHash(import.meta.path, join(ROOT, 'schema.sql'), ...['devnet', 'chain', 'codec', 'store'].map(source));
 
 /**
- * The index of a chain of some `size` transactions, imported once, in which a tenth of them wait and a token has a
- * history as {@link lengthenHistory} makes it.
+ * Imports a chain of about `size` transactions, once. A tenth of them are pending, and one token has a long history
+ * ({@link lengthenHistory}).
  */
 export async function devnetIndex(size: number): Promise<string> {
   const accounts = Math.max(ACCOUNTS, Math.ceil(size / TRANSACTIONS_PER_ACCOUNT));

@@ -1,4 +1,4 @@
-/** What the benchmarks share: fresh processes on a core of their own. */
+/** Starts and measures processes, each on one core. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,31 +9,31 @@ export const MAIN = join(ROOT, 'src', 'main.ts');
 const MEMORY_POLL_MS = 10;
 const MICROSECONDS_PER_SECOND = 1e6;
 
-/** Whether a program can be kept on one core. */
+/** Whether this system can pin a process to a core. */
 export const canPin = process.platform === 'linux' && Bun.which('taskset') !== null && cpus().length > 1;
 
-/** The command line that keeps a program on one core, where the system can; else the program's own. */
+/** Returns a command line that pins a program to one core, if the system supports that. */
 export const onCore = (core: 0 | 1, command: readonly string[]): string[] =>
   canPin ? ['taskset', '-c', String(core), ...command] : [...command];
 
-/** The command line that keeps a program on the first cores, where the system can; else the program's own. */
+/** Returns a command line that pins a program to the first cores, if the system supports that. */
 export const onCores = (count: number, command: readonly string[]): string[] =>
   canPin ? ['taskset', '-c', `0-${count - 1}`, ...command] : [...command];
 
-/** The command line of a TypeScript program. */
+/** Returns the command line of a TypeScript program. */
 export const script = (file: string, ...args: readonly string[]): string[] => [process.execPath, file, ...args];
 
 export interface Finished {
-  /** From spawn to exit. */
+  /** From start to exit. */
   seconds: number;
-  /** Processor time, of its children too. */
+  /** Processor time, including that of its children. */
   cpuSeconds: number;
-  /** Bytes; the peak of its resident set. */
+  /** Peak of the resident set, in bytes. */
   peakMemory: number;
   stdout: string;
 }
 
-/** The peak of a process's resident set so far. Unlike what `wait` tells, it has nothing of the parent's in it. */
+/** Returns the peak of a process's resident set so far. Unlike the value of `wait`, it excludes the parent's memory. */
 function peakOf(pid: number): number {
   try {
     const found = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
@@ -43,7 +43,7 @@ function peakOf(pid: number): number {
   }
 }
 
-/** Runs a program to its end in a process of its own. */
+/** Runs a program to its end. */
 export async function run(command: readonly string[], env = process.env): Promise<Finished> {
   const start = performance.now();
   const child = Bun.spawn([...command], { stdout: 'pipe', stderr: 'inherit', cwd: ROOT, env });
@@ -63,19 +63,19 @@ export async function run(command: readonly string[], env = process.env): Promis
 export interface Server {
   url: string;
   pid: number;
-  /** From spawn to the line that says where it listens. */
+  /** From start to the line with its addresses. */
   readyMs: number;
-  /** Milliseconds of processor time that its main thread used until then; 0 where the system doesn't say. */
+  /** Processor time of the main thread until then, in milliseconds; 0 if unknown. */
   readyCpuMs: number;
-  /** Processor time it has used so far; 0 where the system doesn't say. */
+  /** Returns its processor time so far; 0 if unknown. */
   cpuSeconds(): number;
-  /** Processor time that each of its threads has used so far, in seconds by the thread's id; empty where the system doesn't say. */
+  /** Returns the processor time of each thread so far, in seconds by thread id; empty if unknown. */
   threadSeconds(): Map<string, number>;
-  /** Bytes of its resident set now; 0 where the system doesn't say. */
+  /** Returns its resident set in bytes; 0 if unknown. */
   memory(): number;
-  /** Bytes that the process has written to the disk so far; 0 if the system does not tell. */
+  /** Returns the bytes that it has written to the disk so far; 0 if unknown. */
   written(): number;
-  /** Where it accepts events; empty where it takes none. */
+  /** The URL of its event port; empty if it accepts no events. */
   events: string;
   stop(): Promise<void>;
 }
@@ -100,7 +100,7 @@ function writtenBy(pid: number): number {
 const NANOSECONDS_PER_MILLISECOND = 1e6;
 const NANOSECONDS_PER_SECOND = 1e9;
 
-/** Processor time of each thread of a process, in seconds by its id. A thread that ends meanwhile has none. */
+/** Returns the processor time of each thread, in seconds by thread id. A thread that just ended has none. */
 function threadSecondsOf(pid: number): Map<string, number> {
   const tasks = `/proc/${pid}/task`;
   if (!existsSync(tasks)) return new Map();
@@ -123,7 +123,7 @@ function mainThreadMilliseconds(pid: number): number {
 function cpuSecondsOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // Behind the program's name, which may hold blanks: utime and stime are the 12th and 13th there.
+    // The program's name may contain blanks. After it, utime and stime are the 12th and 13th fields.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
   } catch {
@@ -131,7 +131,7 @@ function cpuSecondsOf(pid: number): number {
   }
 }
 
-/** Starts a program that says where it listens: on the first line of its output, as JSON with `api`. */
+/** Starts a program that prints its addresses as JSON on its first line, and waits for that line. */
 export async function startServer(command: readonly string[]): Promise<Server> {
   const start = performance.now();
   const child = Bun.spawn([...command], { stdout: 'pipe', stderr: 'inherit', cwd: ROOT });
@@ -161,7 +161,7 @@ export async function startServer(command: readonly string[]): Promise<Server> {
   };
 }
 
-/** Runs `work` in a new directory, which is gone afterwards. */
+/** Runs `work` with a temporary directory. */
 export async function withDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), 'stackside-bench-'));
   try {
@@ -175,7 +175,7 @@ export const say = (line = ''): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** The commit that is checked out, where there is one; with `-dirty` where files differ from it. */
+/** Returns the checked-out commit, with `-dirty` if files differ from it. */
 export function commit(): string {
   const { stdout, success } = Bun.spawnSync(['git', 'describe', '--always', '--abbrev=10', '--exclude=*', '--dirty'], {
     cwd: ROOT,

@@ -1,4 +1,4 @@
-/** What chainhooks cost: matching with few and many of them, and a long queue. */
+/** Measures chainhooks: matching with few and with many of them, and a long queue. */
 import { Database } from 'bun:sqlite';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,9 +14,9 @@ const { values } = parseArgs({
     repeat: { type: 'string', default: '3' },
     blocks: { type: 'string', default: String(BLOCKS) },
     hooks: { type: 'string', default: '1,100,10000' },
-    /** Deliveries that wait. */
+    /** Queued deliveries. */
     queue: { type: 'string', default: '100000' },
-    /** Of a body. */
+    /** Bytes of a body. */
     bytes: { type: 'string', default: '4000' },
   },
 });
@@ -24,28 +24,28 @@ const repeat = Number(values.repeat);
 const sizes = values.hooks.split(',').map(Number);
 const part = (name: string): string => join(ROOT, 'bench', 'parts', name);
 
-/** Processor time throughout: other programs on the machine don't add to it. */
+/** All times are processor time, which other programs don't increase. */
 interface Taken {
   seconds: number;
   hookSeconds: number;
   blocks: number;
   matches: number;
-  /** Milliseconds of the first change that matched, all of it; null without one. */
+  /** Milliseconds of the first block with a match; null without one. */
   firstMatch: number | null;
-  /** Milliseconds of a block that nothing matches: all of its transactions and events are looked up; null without one. */
+  /** Milliseconds of a block without a match: the engine looks up its transactions and events. Null without one. */
   perChange: number | null;
-  /** Milliseconds that each later match added to its block: a delivery is made and queued; null without one. */
+  /** Milliseconds that each later match adds to its block, to create and queue the delivery; null without one. */
   perMatch: number | null;
 }
 
 const file = await devnetRecording(Number(values.blocks));
 
-/** Contracts that a hook of a round watches, one of them each. */
+/** The contracts that hooks watch, one each. */
 const WATCHED = 400;
-/** So many hooks also watch the contracts that log most: several match each block, while others match one in many blocks. */
+/** The number of hooks that watch the busiest contracts: several match each block. Other hooks match rarely. */
 const OFTEN = 100;
 
-/** The contracts that log, least first. */
+/** Contracts by their number of logs, smallest first. */
 const contracts = await withDirectory(async (directory) => {
   await importInto(directory, file);
   using db = new Database(indexPath(directory), { readonly: true });
@@ -81,7 +81,7 @@ for (let round = 0; round < repeat; round++) {
   }
 }
 
-/** Milliseconds as microseconds; empty where there are none. */
+/** Converts milliseconds to microseconds; empty without a value. */
 const micros = (milliseconds: readonly (number | null)[]): Cell =>
   figure(milliseconds.filter((value) => value !== null).map((value) => value * 1000));
 
@@ -89,8 +89,8 @@ const matching: Section = {
   title: 'Chainhooks: matching',
   notes: [
     `input: simulated chain of seed ${SEED}, ${values.blocks} blocks; ${repeat} rounds: median (least to greatest)`,
-    `hooks that miss name principals, contracts and tokens that the chain does not have; those that match watch a contract that logs, one of the ${WATCHED} that log least, or of the ${OFTEN} that log most (often); each block that matches is a delivery, made and queued`,
-    'processor time of the whole process, without that of reading the clock; nothing is sent',
+    `hooks that miss watch principals, contracts and tokens that the chain doesn't have; hooks that match watch one of the ${WATCHED} contracts with the fewest logs, or (often) one of the ${OFTEN} with the most; each block with a match makes one delivery`,
+    'processor time of the whole process, without reading the clock; nothing is sent',
   ],
   tables: [
     {
@@ -99,7 +99,7 @@ const matching: Section = {
         '',
         'import, CPU s',
         'of it hooks, %',
-        'µs a block without a match',
+        'µs per block without a match',
         'matches',
         'first match, µs',
         'µs a match',
@@ -126,14 +126,14 @@ const matching: Section = {
 
 interface Drained {
   seconds: number;
-  /** Megabytes at the peak. */
+  /** Peak memory in megabytes. */
   memory: number;
-  /** What the results of the deliveries took of the journal. */
+  /** Journal entries and bytes for the results of deliveries. */
   entries: number;
   journalBytes: number;
 }
 
-/** The entries of a journal, and the bytes of its file once the server has closed it. */
+/** Returns the number of journal entries, and the bytes of the file after the server closed it. */
 function journalOf(directory: string): { entries: number; bytes: number } {
   const path = journalPath(directory);
   if (!existsSync(path)) return { entries: 0, bytes: 0 };
@@ -142,7 +142,7 @@ function journalOf(directory: string): { entries: number; bytes: number } {
   return { entries, bytes: statSync(path).size };
 }
 
-/** Serves until nothing waits, and returns how long that took and what it took. */
+/** Runs a server until the queue is empty, and measures it. */
 async function drain(directory: string, count: () => number, wanted: number): Promise<Drained> {
   const before = journalOf(directory);
   const started = performance.now();
@@ -194,7 +194,7 @@ publish([
   {
     title: 'Chainhooks: a long queue',
     notes: [
-      `deliveries of 50 hooks with bodies of ${values.bytes} bytes wait; from the start of the server to the last one`,
+      `queued deliveries of 50 hooks with bodies of ${values.bytes} bytes; from the start of the server to the last delivery`,
     ],
     tables: [
       {
@@ -204,7 +204,7 @@ publish([
           'peak of memory, MB',
           'deliveries/s',
           'results an entry',
-          'journal, bytes a delivery',
+          'journal, bytes per delivery',
         ],
         rows: lengths.map((length, index) => {
           const { seconds, memory, entries, journalBytes } = drained[index]!;

@@ -1,4 +1,4 @@
-/** How much longer others wait while hostile clients attack each listener. */
+/** Measures how long an ordinary client waits while hostile clients attack each listener. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { postEvents } from '../src/devnet/node-event.ts';
@@ -21,9 +21,9 @@ const { values } = parseArgs({
   },
 });
 const program = values.program === undefined ? script(MAIN) : [values.program];
-/** The control, which the attacks are compared with, comes first. */
+/** Attacks. The first one is the control, to which the others are compared. */
 const attacked = [ORDINARY, ...(values.attacked?.split(',') ?? Object.keys(attacks))];
-/** What the server holds, and what the attackers know to speak of. */
+/** Data on the server, so that the attackers can request it. */
 const [HISTORY, BLOCKS, TRANSACTIONS_PER_BLOCK] = [60, 70, 40];
 const WARM_UP_SECONDS = 0.2;
 const PER_CENT = 100;
@@ -31,7 +31,7 @@ const PER_CENT = 100;
 interface Times {
   p50: number;
   p99: number;
-  /** Share of the time in which the client itself waited for its core. */
+  /** The share of the time in which the client waited for its core. */
   waited: number;
 }
 interface Round {
@@ -46,10 +46,10 @@ async function polite(url: string): Promise<Times> {
   return JSON.parse((await run(onCore(1, script(loader, ...options)))).stdout);
 }
 
-/** What makes a command wait whenever another one wants its core. */
+/** Runs a command only while no other process needs its core. */
 const yielding = Bun.which('chrt') === null ? ['nice', '-n', '19'] : ['chrt', '--idle', '0'];
 
-/** Attackers beside the polite client, whom they leave the core whenever it wants it. */
+/** Starts the attackers on the core of the ordinary client, which has priority. */
 function attackers(server: Server, directory: string) {
   const chain = [SEED, BLOCKS, TRANSACTIONS_PER_BLOCK].map(String);
   const attacker = script(join(ROOT, 'bench/parts/attacker.ts'), server.url, server.events, directory, ...chain);
@@ -62,7 +62,7 @@ function attackers(server: Server, directory: string) {
   const line = async (): Promise<string> => new TextDecoder().decode((await output.read()).value).trim();
   return {
     ready: line,
-    /** Attacks a listener while something is done. @returns what it came to, and messages a second */
+    /** Attacks a listener during `work`. @returns the result of `work`, and messages per second */
     async during<T>(name: string, work: () => Promise<T>): Promise<[T, number]> {
       child.stdin.write(`${name}\n`);
       await child.stdin.flush();
@@ -91,7 +91,7 @@ async function measure(server: Server, directory: string, rounds: Map<string, Ro
   await postEvents(chain, server.events);
   const hostile = attackers(server, directory);
   await hostile.ready();
-  // The first messages of each kind find code that is not compiled yet.
+  // The first messages of each kind run code that is not compiled yet.
   for (const name of rounds.keys()) await hostile.during(name, () => polite(server.url));
   for (let n = 0; n < Number(values.repeat); n++) {
     let before = await polite(server.url);
@@ -119,10 +119,10 @@ publish([
   {
     title: 'Other clients while hostile ones attack',
     notes: [
-      `first pages of transactions, each URL once; connections: ${values.connections}; ${values.seconds} s a slice`,
-      `attackers through 8 connections at a time, as fast as they are answered; --threads ${values.threads}`,
+      `first pages of transactions, each URL once; connections: ${values.connections}; ${values.seconds} s per slice`,
+      `attackers use 8 connections and send as fast as they are answered; --threads ${values.threads}`,
       `${values.repeat} rounds; median (least to greatest) of each figure`,
-      'ratios are of p99: to the calm right before and after, and to the control of the same round',
+      'ratios of p99: to the calm before and after, and to the control of the same round',
     ],
     tables: [
       {

@@ -1,4 +1,4 @@
-/** How many requests a second the API answers on one core, beside a server that does nothing. */
+/** Measures requests per second of the API on one core, compared with an empty server. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,9 +14,9 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '32' },
     seconds: { type: 'string', default: '3' },
     'warm-up': { type: 'string', default: '1' },
-    /** Asks each URL once only, so that no answer is one that was kept. */
+    /** Requests each URL only once, so that no response comes from the response cache. */
     distinct: { type: 'boolean', default: false },
-    /** Length of the chain, where there is no index yet. */
+    /** Length of the chain in blocks, without `--data`. */
     blocks: { type: 'string', default: String(BLOCKS) },
     program: { type: 'string' },
     data: { type: 'string' },
@@ -31,16 +31,16 @@ interface Load {
   p99: number;
   bytesEach: number;
   busy: number;
-  /** Processor time of the server for one request, microseconds. */
+  /** The server's processor time per request, in microseconds. */
   cpu: number;
 }
 
-/** The name of a route, and the paths that are asked for in turn. */
+/** A route, and the paths to request in turn. */
 type Route = readonly [name: string, paths: readonly string[]];
 
 const LOOKUPS = 500;
 
-/** What is asked for, taken from the index itself. */
+/** Reads paths from the index. */
 function routesOf(directory: string): { routes: Route[]; transactions: number; pending: number } {
   const db = new Database(indexPath(directory), { readonly: true });
   const all = <T>(sql: string): T[] => db.query<T, []>(sql).all();
@@ -78,7 +78,7 @@ function routesOf(directory: string): { routes: Route[]; transactions: number; p
   };
 }
 
-/** Pending transactions the mempool's route is measured with. */
+/** Pending transactions in the mempool. */
 const WAITING = 1000;
 
 async function load(server: Server, paths: readonly string[]): Promise<Load> {
@@ -114,10 +114,10 @@ async function measure(directory: string): Promise<void> {
   const base = found.get('empty route')!;
   publish([
     {
-      title: values.distinct ? 'HTTP, each URL asked once' : 'HTTP, the same URLs asked again',
+      title: values.distinct ? 'HTTP, each URL once' : 'HTTP, the same URLs again',
       notes: [
         `data: simulated chain of seed ${SEED}, ${transactions.toLocaleString('en-US')} transactions, ${pending} pending`,
-        `${values.connections} connections, ${repeat} rounds of ${values.seconds} s after ${values['warm-up']} s of warm-up; routes in reversed order every other round; median (least to greatest)`,
+        `${values.connections} connections, ${repeat} rounds of ${values.seconds} s after ${values['warm-up']} s of warm-up; reverse order of routes in every second round; median (least to greatest)`,
       ],
       tables: [
         {

@@ -1,4 +1,4 @@
-/** How fast a recording is imported, beside the least that any importer of it has to do. */
+/** Measures the import of a recording, compared with the least work that any importer has to do. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -12,11 +12,11 @@ const { values } = parseArgs({
     ...reportOptions,
     repeat: { type: 'string', default: '3' },
     blocks: { type: 'string', default: String(BLOCKS) },
-    /** A recording of so many times as many blocks is imported as well, for its memory. 0 for none. */
+    /** Also imports a recording with this many times the blocks, to measure memory. 0: none. */
     longer: { type: 'string', default: '4' },
-    /** How often the genesis block is imported; else as often as there are rounds. 0 for not at all. */
+    /** Imports of the genesis block. Default: one per round. */
     genesis: { type: 'string' },
-    /** Cores of the import; the baselines have one. */
+    /** Cores of the import; the baselines use one. */
     cores: { type: 'string', default: '1' },
     program: { type: 'string' },
   },
@@ -49,7 +49,7 @@ function sizesOf(directory: string): Sizes {
   return { transactions, height: tip?.height ?? 0, index: index_bytes, journal: journal?.bytes ?? 0 };
 }
 
-/** One round: the import and both baselines, each in a fresh process. */
+/** One round: the import and both baselines, each in a new process. */
 async function round(file: string) {
   return withDirectory(async (directory) => {
     const imported = await importOf(file, join(directory, 'imported'));
@@ -81,7 +81,7 @@ type Round = (typeof rounds)[number];
 const { sizes, parsed, inserted } = rounds[0]!;
 const row = (name: string, of: (one: Round) => number, digits = 0): Cell[] => [name, figure(rounds.map(of), digits)];
 
-/** Imports whose memory and rate are compared: their input, and what each took. */
+/** Imports of other inputs, whose rate and memory are compared. */
 const inputs: [name: string, runs: readonly Once[]][] = [
   [`${blocks} blocks`, rounds.map(({ imported }) => ({ ...imported, ...sizes }))],
 ];
@@ -101,7 +101,7 @@ publish([
     title: 'Import',
     notes: [
       `input: simulated chain of seed ${SEED}, ${blocks} blocks, ${sizes.transactions.toLocaleString('en-US')} transactions on the winning chain; ${megabytes(statSync(file).size).toFixed(1)} MB, of which JSON ${megabytes(parsed.bytes).toFixed(1)} MB`,
-      `rows that are inserted alone: ${Object.values(inserted.counts)
+      `rows of the plain inserts: ${Object.values(inserted.counts)
         .reduce((sum, count) => sum + count, 0)
         .toLocaleString('en-US')} of ${Object.keys(inserted.counts).length} tables`,
       `${cores === 1 ? '' : `the import has ${cores} cores; `}${repeat} rounds: median (least to greatest)`,
@@ -116,14 +116,14 @@ publish([
           row('seconds', ({ imported }) => imported.seconds, 2),
           row('seconds of processor time', ({ imported }) => imported.cpuSeconds, 2),
           row('peak memory, MB', ({ imported }) => megabytes(imported.peakMemory)),
-          ['index, bytes a transaction', figure([sizes.index / sizes.transactions])],
-          ['journal, bytes a transaction', figure([sizes.journal / sizes.transactions])],
-          row('JSON.parse alone, seconds', (of) => of.parsed.seconds, 2),
-          row('time of import / JSON.parse alone', (of) => of.imported.seconds / of.parsed.seconds, 2),
-          row('inserts alone, seconds', (of) => of.inserted.seconds, 2),
-          row('inserts alone, seconds of processor time', (of) => of.inserted.cpuSeconds, 2),
-          row('time of import / inserts alone', (of) => of.imported.seconds / of.inserted.seconds, 2),
-          row('processor time of import / inserts alone', (of) => of.imported.cpuSeconds / of.inserted.cpuSeconds, 2),
+          ['index, bytes per transaction', figure([sizes.index / sizes.transactions])],
+          ['journal, bytes per transaction', figure([sizes.journal / sizes.transactions])],
+          row('JSON.parse, seconds', (of) => of.parsed.seconds, 2),
+          row('time of import / JSON.parse', (of) => of.imported.seconds / of.parsed.seconds, 2),
+          row('plain inserts, seconds', (of) => of.inserted.seconds, 2),
+          row('plain inserts, seconds of processor time', (of) => of.inserted.cpuSeconds, 2),
+          row('time of import / plain inserts', (of) => of.imported.seconds / of.inserted.seconds, 2),
+          row('processor time of import / plain inserts', (of) => of.imported.cpuSeconds / of.inserted.cpuSeconds, 2),
         ],
       },
       {

@@ -1,4 +1,4 @@
-/** What a page of a list costs, by where it is in the list and how long that is. */
+/** Measures the first, middle and last page of lists in chains of several lengths. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { directoryStatus } from '../src/store/files/status.ts';
@@ -10,10 +10,10 @@ import { type Cell, figure, publish, reportOptions, spread } from './results.ts'
 const { values } = parseArgs({
   options: {
     ...reportOptions,
-    /** Transactions of the chains, about; the ratios are to the smallest one's. */
+    /** Approximate numbers of transactions. Ratios are to the smallest chain. */
     sizes: { type: 'string', default: '10000,100000' },
     repeat: { type: 'string', default: '5' },
-    /** How often a page is read in a round. */
+    /** Reads of a page per round. */
     repetitions: { type: 'string', default: '200' },
     limit: { type: 'string', default: '50' },
   },
@@ -33,13 +33,13 @@ const statuses = directories.map(directoryStatus);
 
 const rows = timed[0]!.flatMap(({ name }, n) => {
   const lists = timed.map((of) => of[n]!);
-  /** The smallest chain's first page that is full. */
+  /** The smallest chain whose first page is full. */
   const base = lists.findIndex(({ items }) => items >= limit);
   return lists.map(({ items, places }, size) => {
     const times = [0, 1, 2].map((place) => places[place]?.microseconds);
     const ratio = (of: number[]): Cell => {
       const baseTimes = lists[base]!.places[0]!.microseconds;
-      // By round, as a busy machine slows down both.
+      // By round, because a busy machine slows down both.
       return figure([spread(of.map((time, round) => time / baseTimes[round]!)).median], 2);
     };
     return [
@@ -57,11 +57,11 @@ publish([
     title: 'Pages',
     notes: [
       `data: simulated chains of seed ${SEED}; pages of ${values.limit} items`,
-      `${values.repeat} rounds, the median of ${values.repetitions} times a page in each; median of the rounds (least to greatest)`,
+      `${values.repeat} rounds, in each the median of ${values.repetitions} reads of a page; median of the rounds (least to greatest)`,
     ],
     tables: [
       {
-        head: ['chain', 'blocks', 'index, MB', 'bytes a transaction'],
+        head: ['chain', 'blocks', 'index, MB', 'bytes per transaction'],
         rows: statuses.map(({ transactions, tip, index_bytes: bytes }) => [
           figure([transactions]),
           figure([tip?.height ?? 0]),

@@ -1,6 +1,6 @@
 /**
- * How fast events are accepted that a node posts one after the other: if nobody reads, while a client polls, and while clients
- * read without a pause. Compares the rate with an import of the same events.
+ * Measures events that a node posts one after the other while nobody reads, one client polls, or clients read without a pause.
+ * Compares the rate with an import of the same events.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -11,7 +11,7 @@ import type { PostedTimes } from './parts/post-recording.ts';
 import type { Reads } from './parts/reads.ts';
 import { type Cell, figure, publish, reportOptions, type Section } from './results.ts';
 
-/** The loads: connections of a client, and milliseconds between two requests of a connection. */
+/** Loads by name: connections, and milliseconds between two requests of a connection. */
 const LOADS = {
   'nobody reads': null,
   'a client polls': [1, 50],
@@ -40,12 +40,12 @@ const program = values.program === undefined ? script(MAIN) : [values.program];
 const quietly = ['--log-level', 'error', '--node-rpc', 'http://127.0.0.1:1'];
 const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0'];
 
-/** Blocks that are posted before the measurement, with genesis: the clients read them. */
+/** Blocks that are posted before the measurement, including genesis. The clients read them. */
 const HISTORY = 60;
-/** The first blocks may still leave the chain, so they have no address by height. */
+/** The newest blocks of the history may leave the chain, so clients don't request them by height. */
 const SETTLED = HISTORY - 20;
 
-/** Reads the transactions of the history, and paths that are answered with 200 from its end on, shuffled. */
+/** Returns the number of transactions of the history, and shuffled paths that get 200 from its end on. */
 async function historyOf(file: string): Promise<{ transactions: number; paths: string[] }> {
   const [ids, principals] = [new Set<string>(), new Set<string>()];
   let [blocks, transactions] = [0, 0];
@@ -77,7 +77,7 @@ async function historyOf(file: string): Promise<{ transactions: number; paths: s
   return { transactions, paths: paths.sort((a, b) => (Bun.hash(a) < Bun.hash(b) ? -1 : 1)) };
 }
 
-/** Starts clients of a load. @returns a function that ends them, and returns what they measured */
+/** Starts the clients of a load. @returns a function that stops them and returns their measurements */
 function startReads(load: Load, server: Server, paths: readonly string[]): () => Promise<Reads> {
   const clients = LOADS[load];
   if (clients === null) return async () => ({ requests: 0, p50: 0, p99: 0 });
@@ -142,7 +142,7 @@ const imports: Imported[] = [];
 const rounds = new Map(loads.map((load): [Load, Round[]] => [load, []]));
 for (let n = 0; n < repeat; n++) {
   await withDirectory(async (directory) => {
-    // The order alternates, since the machine changes.
+    // The order alternates, because the load of the machine changes.
     const order = n % 2 === 0 ? loads : loads.toReversed();
     const whole = await imported(file, join(directory, 'import'));
     imports.push(whole);

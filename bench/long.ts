@@ -1,6 +1,6 @@
 /**
- * A chain of millions of transactions: how the rate of its import, its files and its memory develop, and what the finished
- * index costs. The recording comes through a pipe and is never on the disk.
+ * Measures the import of a chain of millions of transactions: rate, files and memory during the import, and requests to the
+ * finished index. The recording comes through a pipe and is never on the disk.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,23 +17,23 @@ const { values } = parseArgs({
   options: {
     ...reportOptions,
     transactions: { type: 'string', default: '10000000' },
-    /** The recording ends after so many minutes, however long it is by then. */
+    /** The recording ends after this time, whatever its length. */
     minutes: { type: 'string', default: '600' },
-    /** Transactions between two rows of the table. */
+    /** Transactions per row of the table. */
     every: { type: 'string', default: '500000' },
-    /** An empty directory, on the disk to be measured. */
+    /** An empty directory on the disk to measure. */
     data: { type: 'string' },
     repeat: { type: 'string', default: '1' },
   },
 });
 const { data } = values;
-if (data === undefined) throw new Error('--data is missing: an empty directory on the disk to be measured');
+if (data === undefined) throw new Error('--data is missing: an empty directory on the disk to measure');
 const TRANSACTIONS_PER_BLOCK = 40;
 const TRANSACTIONS_PER_ACCOUNT = 5000;
 const LOOK_MS = 2000;
 const TICKS_PER_SECOND = 100;
 
-/** What a process has used so far. @throws ErrnoException where it has ended */
+/** Returns the resources that a process has used so far. @throws ErrnoException if it has ended */
 function usageOf(pid: number): Pick<Sample, 'userSeconds' | 'systemSeconds' | 'memory' | 'written'> {
   const read = (name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8');
   const stat = read('stat');
@@ -51,7 +51,7 @@ const logBytes = (directory: string): number =>
     .filter((name) => name.endsWith('-wal'))
     .reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
 
-/** Imports the chain. @returns the import's state from time to time */
+/** Imports the chain. @returns samples of its progress */
 async function imported(directory: string): Promise<Sample[]> {
   mkdirSync(directory, { recursive: true });
   const pipe = join(directory, 'recording');

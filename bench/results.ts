@@ -77,17 +77,17 @@ export function textOf(cell: Cell): string {
   return `${written(median, digits)}${spreads}${unit === undefined ? '' : ` ${unit}`}`;
 }
 
-/** The lines of a table in Markdown. */
+/** Formats a table as lines of Markdown. */
 export const tableLines = ({ head, rows }: Table): string[] =>
   [head, head.map(() => '---'), ...rows.map((row) => row.map(textOf))].map((cells) => `| ${cells.join(' | ')} |`);
 
-/** The lines of a section without its heading: date, commit, machine, notes and tables. */
+/** Formats a section without its heading: date, commit, machine, notes and tables. */
 export function sectionLines({ notes, tables }: Section, { date, commit: of, machine, runtime }: Report): string[] {
   const facts = [`date: ${date.slice(0, 10)}; commit: ${of}`, `machine: ${machine}`, runtime, ...notes];
   return [...facts.map((fact) => `- ${fact}`), ...tables.flatMap((table) => ['', ...tableLines(table)])];
 }
 
-/** The machine in words. */
+/** The machine's description. */
 const machine = `${cpus().length} cores, ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB`;
 
 /** Prints the results. @param pinned whether the measured process was pinned to one core, if the system supports that */
@@ -98,7 +98,7 @@ export function publish(sections: Section[], { pinned = true } = {}): void {
   say(process.argv.includes('--json') ? JSON.stringify(report) : markdownOf(report));
 }
 
-/** A whole report in Markdown. */
+/** Formats a report as Markdown. */
 export const markdownOf = (report: Report): string =>
   report.sections
     .map((section) => [`## ${section.title}`, '', ...sectionLines(section, report)].join('\n'))

@@ -1,4 +1,4 @@
-/** How long the server takes to answer: from its spawn to its ready line, and to its first answer. */
+/** Measures the start of a server: until its ready line, and until its first response. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { directoryStatus } from '../src/store/files/status.ts';
@@ -10,18 +10,18 @@ const { values } = parseArgs({
   options: {
     ...reportOptions,
     repeat: { type: 'string', default: '15' },
-    /** The compiled one; else the source is run. */
+    /** A compiled executable to measure instead of the source. */
     program: { type: 'string' },
-    /** Compiles it first. */
+    /** Compiles the executable first. */
     build: { type: 'boolean', default: false },
     data: { type: 'string' },
-    /** Length of the chain, where there is no index yet. */
+    /** Length of the chain in blocks, without `--data`. */
     blocks: { type: 'string', default: String(BLOCKS) },
   },
 });
 const repeat = Number(values.repeat);
 
-/** The command line of the server. */
+/** Returns the command line of the server. */
 async function programIn(directory: string): Promise<string[]> {
   if (values.program !== undefined) return [values.program];
   if (!values.build) return script(MAIN);
@@ -32,7 +32,7 @@ async function programIn(directory: string): Promise<string[]> {
 
 interface Start {
   ready: number;
-  /** Processor time of the main thread until then: other programs on the machine add little to it. */
+  /** Processor time of the main thread until then, which other programs hardly increase. */
   readyCpu: number;
   answered: number;
 }
@@ -53,7 +53,7 @@ await withDirectory(async (temporary) => {
   const program = await programIn(temporary);
   const directory = values.data ?? join(temporary, 'data');
   if (values.data === undefined) await importInto(directory, await devnetRecording(Number(values.blocks)));
-  // The first start brings the files into the system's cache; it doesn't count.
+  // The first start loads the files into the system's cache and doesn't count.
   await start(program, directory);
   const starts: Start[] = [];
   for (let n = 0; n < repeat; n++) starts.push(await start(program, directory));
@@ -64,15 +64,15 @@ await withDirectory(async (temporary) => {
         title: `Start of ${program.length > 1 ? 'the source' : 'the executable'}`,
         notes: [
           `index: ${transactions.toLocaleString('en-US')} transactions`,
-          `${repeat} starts after one that doesn't count; median (least to greatest)`,
+          `${repeat} starts after one that isn't measured; median (least to greatest)`,
         ],
         tables: [
           {
-            head: ['from spawn to', 'ms'],
+            head: ['from start to', 'ms'],
             rows: [
               ['the ready line', figure(starts.map(({ ready }) => ready))],
               ['the ready line, processor time of the main thread', figure(starts.map(({ readyCpu }) => readyCpu))],
-              ['the first answer', figure(starts.map(({ answered }) => answered))],
+              ['the first response', figure(starts.map(({ answered }) => answered))],
             ],
           },
         ],

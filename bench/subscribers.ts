@@ -1,4 +1,4 @@
-/** Realtime: what a subscriber takes, and how long after a block's 200 the last of many is notified of it. */
+/** Measures realtime: memory per subscriber, and the time from a block's 200 until the last subscriber has the message. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { postEvent } from '../src/devnet/node-event.ts';
@@ -23,15 +23,15 @@ const HISTORY = 20;
 const TRANSACTIONS_PER_BLOCK = 40;
 
 interface Round {
-  /** Bytes for each subscriber. */
+  /** Bytes per subscriber. */
   memory: number;
-  /** From a block's 200 to its last notification, milliseconds. */
+  /** Milliseconds from a block's 200 to its last message. */
   times: number[];
-  /** Milliseconds of processor time for each notification. */
+  /** Milliseconds of processor time per message. */
   cpu: number;
 }
 
-/** Unix milliseconds, with their fractions. */
+/** Returns the Unix time in milliseconds, with fractions. */
 const now = (): number => performance.timeOrigin + performance.now();
 const pause = () => Bun.sleep(1500);
 
@@ -91,7 +91,7 @@ for (let n = 0; n < Number(values.repeat); n++) {
   for (const [name, results] of rounds) {
     await withDirectory(async (directory) => {
       const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0'];
-      // They are asked whether they are there so seldom that it isn't measured.
+      // Pings are too rare to matter.
       const quiet = ['--log-level', 'error', '--node-rpc', 'http://127.0.0.1:1', '--ping-interval', '60'];
       const server = await startServer(onCore(0, [...program, 'serve', '--data', directory, ...ports, ...quiet]));
       results.push(await notify(server, name.toLowerCase()));
@@ -104,7 +104,7 @@ publish([
   {
     title: 'Subscribers',
     notes: [
-      `${idle} who are told of nothing, ${busy} of ${blocks} blocks of ${TRANSACTIONS_PER_BLOCK} transactions each and of the mempool`,
+      `${idle} idle subscribers; ${busy} that receive ${blocks} blocks of ${TRANSACTIONS_PER_BLOCK} transactions, and the mempool`,
       `${values.repeat} rounds; median (least to greatest)`,
     ],
     tables: [

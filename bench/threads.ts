@@ -1,4 +1,4 @@
-/** How much more the API serves with threads of its own, on all cores of the machine. */
+/** Measures requests per second with and without API threads, on all cores. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BLOCKS, devnetRecording, importInto, SEED } from './dataset.ts';
@@ -18,15 +18,15 @@ const { values } = parseArgs({
   },
 });
 const program = values.program === undefined ? script(MAIN) : [values.program];
-/** Each thread compiles the code that it runs by itself: requests before that cost several times as much. */
+/** Each thread compiles its code; until then, requests cost several times as much. */
 const WARM_UP_SECONDS = 3;
 const MICROSECONDS = 1e6;
 
-/** What requests cost, in microseconds of processor time each. */
+/** Processor time per request, in microseconds. */
 interface Cost {
   perSecond: number;
   server: number;
-  /** The thread of the server that worked most: with a core for each thread, no more requests are answered than it can. */
+  /** The busiest thread of the server. With one core per thread, it limits the rate. */
   busiest: number;
   generator: number;
 }
@@ -79,7 +79,7 @@ publish(
         `data: simulated chain of seed ${SEED}, ${values.blocks} blocks`,
         `${values.path}, each URL once; ${values.connections} connections, ${values.seconds} s after ${WARM_UP_SECONDS} s of warm-up; server and load generator share all cores`,
         `${values.repeat} rounds; median (least to greatest); ratios are to the first row, of the same round`,
-        'µs are of processor time, for each request; the last column is what the requests per second would be to those of the first row if each thread and the generator had a core of their own',
+        'µs: processor time per request; last column: requests per second compared with the first row, if each thread and the generator had a core',
       ],
       tables: [
         {

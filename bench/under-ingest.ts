@@ -1,4 +1,4 @@
-/** How much longer reads take while events are accepted at full speed, with and without a thread of their own. */
+/** Measures reads while events arrive at full speed, with and without an API thread. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SEED } from './dataset.ts';
@@ -15,7 +15,7 @@ const { values } = parseArgs({
   },
 });
 const program = values.program === undefined ? script(MAIN) : [values.program];
-/** There from the start, and in all: more than are taken in the time. */
+/** Blocks at the start, and in all: more than the server can accept in the time. */
 const [HISTORY, BLOCKS, TRANSACTIONS_PER_BLOCK] = [60, 400, 40];
 const WARM_UP_SECONDS = 1;
 

@@ -1,6 +1,6 @@
 /**
- * Hostile clients, on command: a line of input names the listener that is attacked from then on, or ordinary requests as a
- * control; an empty one ends that. Says `ready` once there is something to send, and after each attack how many messages there were.
+ * Hostile clients. A line of input names the listener to attack, or ordinary requests as a control; an empty line ends the
+ * attack. Prints `ready` at the start, and the number of messages after each attack.
  */
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
@@ -9,7 +9,7 @@ import { routesOf, Subjects } from '../../test/support/api/random-urls.ts';
 import { ORDINARY, ordinaryRequests } from './ordinary.ts';
 
 const [api, events, data, seed, blocks, transactions] = process.argv.slice(2);
-/** So many are sent before it looks whether the attack is over. */
+/** Messages to send before it checks whether the attack is over. */
 const AT_ONCE = 300;
 
 const stream = [

@@ -1,11 +1,11 @@
-/** Hosts that follow a shared log: how fast an empty one catches up, and how many requests several answer together. */
+/** Measures hosts that follow a shared log: how fast an empty one catches up, and the requests that several answer together. */
 import { join } from 'node:path';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { MAIN, ROOT, run, type Server, script, startServer } from '../harness.ts';
 
 const PREFIX = 'hosts_';
-/** Dear enough that the load generators leave the hosts most of the processor. */
+/** An expensive request, so that the load generators leave most of the processor to the hosts. */
 const PATH = '/extended/v3/transactions';
 const WARM_UP_SECONDS = 1;
 
@@ -41,7 +41,7 @@ export interface CaughtUp {
   cpu: number;
 }
 
-/** Starts a host with an empty directory. @returns what it took to have all of the log */
+/** Starts a host with an empty directory. @returns the time until it has the whole log */
 async function followed(url: string, directory: string, entries: number): Promise<CaughtUp & { host: Server }> {
   const start = performance.now();
   const host = await startHost(url, directory);
@@ -50,20 +50,20 @@ async function followed(url: string, directory: string, entries: number): Promis
   return { host, seconds, entries, transactions: directoryStatus(directory).transactions, cpu: host.cpuSeconds() };
 }
 
-/** What hosts answered together. */
+/** Requests that hosts answered together. */
 export interface Answered {
   perSecond: number;
-  /** Microseconds of a host's processor time for each request. */
+  /** A host's processor time per request, in microseconds. */
   cpu: number;
 }
 
 export interface HostRound {
   caughtUp: CaughtUp;
-  /** What one host answered, two together, and so on. */
+  /** Results of one host, two hosts, and so on. */
   answered: Answered[];
 }
 
-/** Asks hosts, each by a load generator of its own. */
+/** Sends requests to hosts, with one load generator each. */
 async function ask(hosts: readonly Server[], seconds: number): Promise<Answered> {
   const cpuSeconds = () => hosts.reduce((sum, host) => sum + host.cpuSeconds(), 0);
   const before = cpuSeconds();
@@ -81,7 +81,7 @@ async function ask(hosts: readonly Server[], seconds: number): Promise<Answered>
   };
 }
 
-/** @param source the data directory whose journal fills the log @param scratch for the hosts' directories */
+/** Measures hosts. @param source the data directory whose journal fills the log @param scratch for the hosts' directories */
 export async function hostRound(
   { url, source, scratch }: { url: string; source: string; scratch: string },
   count: number,

@@ -1,11 +1,11 @@
-/** A benchmark at another revision and in this working tree, in turn, each time in fresh processes. */
+/** Runs a benchmark in another revision and in this working tree, in turn, each time in new processes. */
 import { cpSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { MADE_BY, madeByHere } from '../dataset.ts';
 import { ROOT, run, script } from '../harness.ts';
 import { type Cell, type Figure, type Report, type Section, spread } from '../results.ts';
 
-/** Unpacks a revision into an empty directory, with the benchmarks and the packages of this one. */
+/** Unpacks a revision into an empty directory, with the benchmarks and packages of this working tree. */
 export async function unpack(revision: string, directory: string): Promise<void> {
   const archive = join(directory, 'revision.tar');
   await run(['git', 'archive', '--output', archive, revision]);
@@ -15,9 +15,9 @@ export async function unpack(revision: string, directory: string): Promise<void>
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
 }
 
-/** One run of a benchmark in a tree. */
+/** Runs a benchmark in a tree. */
 export async function reportOf(tree: string, bench: string, options: readonly string[]): Promise<Report> {
-  // Both trees get the recordings of this one, since the simulated chain may have changed.
+  // Both trees use the recordings of this one, because the simulated chain may have changed.
   const environment = { ...process.env, [MADE_BY]: madeByHere() };
   const command = script(join(tree, 'bench', `${bench}.ts`), ...options, '--json');
   return JSON.parse((await run(command, environment)).stdout);
@@ -29,14 +29,14 @@ function mergedCell(cells: readonly Cell[]): Cell {
   return first === undefined ? cells[0]! : { ...first, values: figures.flatMap(({ values }) => values) };
 }
 
-/** What is in each place of lists that are equally long. */
+/** Merges the items of equally long lists by their index. */
 function inEach<T, R>(lists: readonly (readonly T[])[], merge: (ones: T[]) => R): R[] {
   const [first = []] = lists;
   if (lists.some(({ length }) => length !== first.length)) throw new Error('the reports have different rows');
   return first.map((_, index) => merge(lists.map((list) => list[index]!)));
 }
 
-/** The sections of several runs as those of one: each figure has the values of all. */
+/** Merges the sections of several runs: each figure has the values of all runs. */
 export const merged = (reports: readonly Report[]): Section[] =>
   inEach(
     reports.map(({ sections }) => sections),
@@ -62,8 +62,8 @@ export interface Comparison {
 
 /**
  * Runs both in turn, each `rounds` times.
- * @param tree where the other revision is unpacked
- * @param options of the benchmark, which repeats nothing unless they say so
+ * @param tree the directory of the other revision
+ * @param options options of the benchmark; without `--repeat`, it runs once
  */
 export async function compared(
   tree: string,
@@ -74,7 +74,7 @@ export async function compared(
   const once = options.includes('--repeat') ? options : [...options, '--repeat', '1'];
   const [now, reference]: [Report[], Report[]] = [[], []];
   for (let n = 0; n < rounds; n++) {
-    // Whichever comes first meets another state of the machine: the order alternates.
+    // The order alternates, because the load of the machine changes.
     if (n % 2 === 0) now.push(await reportOf(ROOT, bench, once));
     reference.push(await reportOf(tree, bench, once));
     if (n % 2 === 1) now.push(await reportOf(ROOT, bench, once));
@@ -82,7 +82,7 @@ export async function compared(
   return { now: { ...now[0]!, sections: merged(now) }, reference: merged(reference) };
 }
 
-/** A figure of both revisions. */
+/** A figure in both revisions. */
 export interface Pair {
   /** The labels of its row and its column. */
   name: string;
@@ -92,7 +92,7 @@ export interface Pair {
 
 const textCell = (cell: Cell | undefined): cell is string => typeof cell === 'string';
 
-/** The figures that both have, in their order. */
+/** Returns the figures that both have, in order. */
 export const pairsOf = ({ now, reference }: Comparison): Pair[] =>
   now.sections.flatMap((section, s) =>
     section.tables.flatMap((table, t) =>

@@ -1,3 +1,3 @@
-/** The least an HTTP server of this runtime does: what the API's routes are held against. */
+/** The smallest HTTP server of this runtime, as a baseline for the API's routes. */
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
 process.stdout.write(`${JSON.stringify({ api: server.url.origin })}\n`);

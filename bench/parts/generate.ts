@@ -1,6 +1,6 @@
 /**
- * Writes a simulated chain as a recording into a pipe. Arguments: the pipe, transactions, transactions of a block,
- * accounts, seed, and how many minutes it may take.
+ * Writes a simulated chain as a recording into a pipe. Arguments: the pipe, transactions, transactions per block, accounts,
+ * seed, and the time limit in minutes.
  */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -12,9 +12,9 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 const [pipe = '', ...numbers] = process.argv.slice(2);
 const [transactions = 0, transactionsPerBlock = 0, accounts = 0, seed = 0, minutes = 0] = numbers.map(Number);
 const MICROSECONDS_PER_MILLISECOND = 1000;
-/** Written at once: little enough that the writer of the pipe seldom waits for the maker of the chain. */
+/** Bytes per write: small enough that the reader of the pipe seldom waits. */
 const ENOUGH_BYTES = 100_000;
-/** The most that waits for the reader of the pipe. */
+/** The most bytes that wait for the reader of the pipe. */
 const MAX_BYTES = 32_000_000;
 
 const output = createWriteStream(pipe, { highWaterMark: MAX_BYTES });

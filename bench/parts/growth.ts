@@ -1,7 +1,7 @@
-/** How an import goes on while the index grows. */
+/** The progress of an import while the index grows. */
 import { type Cell, figure, type Section } from '../results.ts';
 
-/** An import at a moment. Bytes, and seconds from its start. */
+/** A sample of an import. Sizes are in bytes, times in seconds since its start. */
 export interface Sample {
   seconds: number;
   userSeconds: number;
@@ -9,11 +9,11 @@ export interface Sample {
   transactions: number;
   height: number;
   memory: number;
-  /** What the process gave to the disk. */
+  /** Bytes that the process wrote to the disk. */
   written: number;
   index: number;
   journal: number;
-  /** Of the write-ahead logs. */
+  /** Bytes of the write-ahead logs. */
   logs: number;
 }
 
@@ -22,7 +22,7 @@ const GIGABYTE = 1e9;
 const KILOBYTE = 1e3;
 const MICROSECONDS_PER_SECOND = 1e6;
 
-/** The last sample of each `every` transactions, and the last of all. */
+/** Returns the last sample of each `every` transactions, and the last one. */
 function stepsOf(samples: readonly Sample[], every: number): Sample[] {
   const steps: Sample[] = [];
   for (const [n, sample] of samples.entries()) {
@@ -64,20 +64,20 @@ function rowOf(sample: Sample, before: Sample): Cell[] {
   ];
 }
 
-/** What the end of the import took, in which the secondary indexes are made. */
+/** Returns the costs of the end of the import, which makes the secondary indexes. */
 function endRows(loaded: Sample, end: Sample): Cell[][] {
   const processor = end.userSeconds + end.systemSeconds - loaded.userSeconds - loaded.systemSeconds;
   return [
     ['seconds', figure([end.seconds - loaded.seconds])],
     ['processor seconds', figure([processor])],
     ['written, GB', figure([(end.written - loaded.written) / GIGABYTE], 2)],
-    ['bytes of these indexes a transaction', figure([(end.index - loaded.index) / end.transactions])],
+    ['bytes of these indexes per transaction', figure([(end.index - loaded.index) / end.transactions])],
     ['write-ahead logs, MB', figure([end.logs / MEGABYTE])],
     ['memory, MB', figure([end.memory / MEGABYTE])],
   ];
 }
 
-/** @param every transactions between two rows */
+/** Makes the section of an import. @param every transactions per row */
 export function growthSection(samples: readonly Sample[], every: number): Section {
   const end = samples.at(-1) ?? NOTHING;
   const loading = samples.filter(({ transactions }, n) => samples[n - 1]?.transactions !== transactions);
@@ -86,8 +86,8 @@ export function growthSection(samples: readonly Sample[], every: number): Sectio
   return {
     title: 'A long chain: its import',
     notes: [
-      'simulated chain of 40 transactions a block on average, one account for each 5,000 transactions; its recording comes through a pipe from a program that makes it meanwhile',
-      'rates, processor time and bytes written are those since the row before; bytes of files are divided by all transactions; the second table has what comes after the last transaction',
+      'simulated chain with 40 transactions per block on average and one account per 5,000 transactions; another program makes its recording at the same time',
+      'rates, processor time and written bytes since the previous row; bytes of files divided by all transactions; the second table covers the work after the last transaction',
     ],
     tables: [
       {
@@ -95,11 +95,11 @@ export function growthSection(samples: readonly Sample[], every: number): Sectio
           'transactions',
           'blocks',
           'transactions/s',
-          'processor µs a transaction',
+          'processor µs per transaction',
           'of it the system, %',
-          'written, KB a transaction',
-          'index, bytes a transaction',
-          'journal, bytes a transaction',
+          'written, KB per transaction',
+          'index, bytes per transaction',
+          'journal, bytes per transaction',
           'write-ahead logs, MB',
           'memory, MB',
         ],

@@ -1,6 +1,6 @@
 /**
- * Takes a recording into a new index with hooks that are live from the start, and prints what they cost. Nothing is sent.
- * Arguments: recording, number of hooks, `miss` or `match`, and the contracts that hooks of `match` take turns in.
+ * Imports a recording into a new index with hooks that are live from the start, and prints their cost. Nothing is sent.
+ * Arguments: recording, number of hooks, `miss` or `match`, and the contracts that the hooks of `match` watch in turn.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,13 +19,13 @@ const [file = '', number = '0', kind = 'miss', ...contracts] = process.argv.slic
 const hooks = Number(number);
 const BATCH = 500;
 
-/** Milliseconds of processor time that this process has used: other programs on the machine don't add to it. */
+/** Returns this process's processor time in milliseconds, which other programs don't increase. */
 function processorMilliseconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** What the clock itself adds between two readings, in milliseconds. */
+/** The cost of reading the clock, in milliseconds. */
 function clockMilliseconds(): number {
   const times = Array.from({ length: 1000 }, () => -processorMilliseconds() + processorMilliseconds());
   return times.reduce((sum, time) => sum + time, 0) / times.length;
@@ -39,7 +39,7 @@ const nobody = (index: number): string =>
     .replace(/[ILOU]/g, 'Z')
     .padStart(39, '0')}`;
 
-/** Of every kind in turn, each of somebody else, who never appears. */
+/** Returns filters of every kind in turn, for principals that never appear. */
 function missing(index: number): Filter {
   const principal = nobody(index);
   const contract = `${principal}.contract`;
@@ -72,17 +72,17 @@ const definition = (index: number): HookDefinition => {
 };
 
 const directory = mkdtempSync(join(tmpdir(), 'stackside-bench-'));
-/** Deliveries so far, those of a transaction that isn't committed too: one for each hook that matches a block. */
+/** Deliveries so far, including uncommitted ones: one per hook and matching block. */
 let made = 0;
 let inHooks = 0;
 let blocks = 0;
-/** The changes of the chain without a match, and those with matches after the first that had one. */
+/** Changes of the chain without a match, and changes with matches after the first match. */
 const without = { changes: 0, milliseconds: 0 };
 const withMatches = { changes: 0, milliseconds: 0, matches: 0 };
 let firstMatch: number | null = null;
 let matchesOfFirst = 0;
 
-/** Chainhooks whose work on each change of the chain is measured. */
+/** Chainhooks, and the time that they take for each change of the chain. */
 function measured(parts: MachineParts): HookMachine {
   const { deliveries } = parts.store;
   const counted: typeof deliveries = {
@@ -135,9 +135,9 @@ for (const line of readFileSync(file, 'utf8').split('\n')) {
 ingest.commit();
 const seconds = (processorMilliseconds() - started) / 1000;
 const matches = withMatches.matches + matchesOfFirst;
-/** Milliseconds of a change without a match. */
+/** Returns the milliseconds of a change without a match. */
 const perChange = without.milliseconds / without.changes;
-/** What a match adds to the time of its change, in milliseconds. */
+/** Returns the milliseconds that a match adds to its change. */
 const perMatch = (withMatches.milliseconds - perChange * withMatches.changes) / withMatches.matches;
 ingest.close();
 rmSync(directory, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** Queues deliveries of a few hooks that nobody sent yet. Arguments: directory, deliveries, hooks, bytes of a body, URL. */
+/** Queues unsent deliveries of a few hooks. Arguments: directory, deliveries, hooks, bytes of a body, URL. */
 import { openWriter } from '../../src/store/files/database.ts';
 import { hookStore } from '../../src/store/hooks/store.ts';
 
@@ -27,9 +27,9 @@ const ids = db.transaction(() =>
     return id;
   }),
 )();
-/** As hex, half of it is news to a compressor. */
+/** Random bytes as hex, which a compressor halves. */
 const body = (): string => JSON.stringify({ hex: crypto.getRandomValues(new Uint8Array(Number(bytes) / 2)).toHex() });
-/** As random as the digest that it is of a real delivery. */
+/** Random, like the digest of a real delivery. */
 const webhookIdOf = (): string => `evt_${crypto.getRandomValues(new Uint8Array(16)).toHex()}`;
 const BATCH = 1_000;
 for (let made = 0; made < Number(deliveries); made += BATCH) {

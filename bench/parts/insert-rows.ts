@@ -1,4 +1,4 @@
-/** All rows of an index into an empty one, with no decoding. Prints what the writing took. */
+/** Copies all rows of an index into an empty one, without decoding, and prints the time of the inserts. */
 import type { SQLQueryBindings } from 'bun:sqlite';
 import { openReader, openWriter } from '../../src/store/files/database.ts';
 
@@ -13,7 +13,7 @@ const names = source
   .map(({ name }) => name);
 
 let ms = 0;
-/** Microseconds of processor time. */
+/** Returns the processor time in microseconds. */
 let cpu = 0;
 const counts: Record<string, number> = {};
 
@@ -21,7 +21,7 @@ function write(table: string, rows: SQLQueryBindings[][]): void {
   const start = performance.now();
   const cpuBefore = process.cpuUsage();
   const places = rows[0]!.map(() => '?').join(', ');
-  // The two tables of one row have theirs already.
+  // The two tables with one row already have it.
   const insert = target.query(`INSERT OR REPLACE INTO ${table} VALUES (${places})`);
   target.run('BEGIN IMMEDIATE');
   for (const row of rows) insert.run(...row);

@@ -1,7 +1,7 @@
 /**
- * Asks for the paths given, in turn, over kept connections, each of which has one request on its way at a time. Prints
- * how many were answered in the time measured, and how long they took. Over raw sockets, with requests made beforehand,
- * so that it can ask several times faster than a server answers.
+ * Requests paths in turn over persistent connections, with one request at a time per connection. Prints the number of
+ * responses in the measured time and their latency. It uses raw sockets and prepared requests, so that it is several times
+ * faster than a server.
  */
 import { readFileSync } from 'node:fs';
 
@@ -11,7 +11,7 @@ const requestFor = (path: string): Buffer =>
   Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`, 'latin1');
 const requests = paths.map(requestFor);
 
-/** The request whose turn it is. A parameter that no route knows makes a URL one that was never asked for. */
+/** Returns the next request. An unused parameter makes each URL new. */
 function nextRequest(): Buffer {
   const place = turn++ % paths.length;
   return how === 'distinct' ? requestFor(`${paths[place]}?turn=${turn}`) : requests[place]!;
@@ -30,9 +30,9 @@ const times: number[] = [];
 
 interface Connection {
   sentAt: number;
-  /** The beginning of an answer whose head is not complete. */
+  /** The start of a response whose headers aren't complete. */
   head: Buffer | null;
-  /** Bytes of the body that are to come. */
+  /** Missing bytes of the body. */
   left: number;
 }
 
@@ -41,7 +41,7 @@ function fail(reason: string): never {
   process.exit(1);
 }
 
-/** Content-Length, from its digits. */
+/** Parses Content-Length. */
 function bodyLength(head: Buffer): number {
   const at = head.indexOf(LENGTH);
   if (at < 0) fail(`an answer without Content-Length: ${head.toString()}`);
@@ -64,7 +64,7 @@ function receive(socket: Bun.Socket<Connection>, chunk: Buffer): void {
   } else {
     const head = connection.head === null ? chunk : Buffer.concat([connection.head, chunk]);
     const end = head.indexOf(HEAD_END);
-    // The chunk belongs to the runtime, which writes the next one over it.
+    // The runtime reuses the chunk's memory for the next one.
     connection.head = end < 0 ? Buffer.from(head) : null;
     if (end < 0) return;
     if (head.compare(OK, 0, OK.length, 0, OK.length) !== 0) fail(`not answered with 200: ${head.toString()}`);
@@ -92,7 +92,7 @@ for (let n = 0; n < Number(connectionCount); n++) {
   });
   send(socket);
 }
-/** Seconds that this thread could have run but had no core; 0 where the system doesn't say. */
+/** Returns the seconds in which this thread waited for a core; 0 if unknown. */
 function secondsWaited(): number {
   if (process.platform !== 'linux') return 0;
   return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[1]) / 1e9;
@@ -116,11 +116,11 @@ process.stdout.write(
     p50: times[Math.floor(times.length * 0.5)],
     p99: times[Math.floor(times.length * 0.99)],
     bytesEach: bytes / times.length,
-    /** In all, the warm-up's too. */
+    /** All responses, including the warm-up's. */
     answered,
-    /** Share of its core that this program used: near 1, it would be what limits the figure. */
+    /** The share of its core that this program used. Near 1, this program limits the rate. */
     busy: (user + system) / 1e6 / elapsed,
-    /** Share of the time in which it waited for its core: such waits are a part of the times above. */
+    /** The share of the time in which it waited for its core. These waits increase the times above. */
     waited: waited / elapsed,
   }),
 );

@@ -1,4 +1,4 @@
-/** What the files of a long chain cost an operator. */
+/** Measures the files of a long chain. */
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { figure, type Section } from '../results.ts';
 

@@ -1,4 +1,4 @@
-/** No attack but as much of it: what the polite client asks for, through as many connections as attackers have. */
+/** The control: ordinary requests, through as many connections as the attackers use. */
 import { repeatedly } from '../../test/faults/hostile/attack.ts';
 
 export const ORDINARY = 'ordinary requests';
@@ -6,7 +6,7 @@ export const FIRST_PAGE = '/extended/v3/transactions';
 
 let turn = 0;
 
-/** @param api where they go: each URL is a new one, so that no answer comes from the response cache */
+/** Makes ordinary requests. Each URL is new, so that no response comes from the response cache. */
 export const ordinaryRequests = (api: string, count: number): Promise<void> =>
   repeatedly(count, async () => {
     const response = await fetch(`${api}${FIRST_PAGE}?ordinary=${turn++}`);

@@ -1,6 +1,6 @@
 /**
- * Times pages of the longest lists of some indexes, in turn: a round asks for every page of every list of every index.
- * Prints the lists, with the median of each page by round, in microseconds.
+ * Times pages of the longest lists of some indexes. A round reads every page of every list of every index. Prints the lists
+ * with the median of each page by round, in microseconds.
  */
 import { Database } from 'bun:sqlite';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -16,7 +16,7 @@ const limit = Number(limitText);
 
 type Ask = (reader: Reader, at: Cursor | null) => Page<unknown>;
 
-/** A place in a list, and the time of its page in each round. */
+/** A page of a list, and its time in each round. */
 interface Place {
   name: 'first' | 'middle' | 'last';
   at: Cursor | null;
@@ -25,18 +25,18 @@ interface Place {
 
 export interface TimedList {
   name: string;
-  /** Items of the whole list. */
+  /** The number of items of the list. */
   items: number;
-  /** The first alone where the list is a page long. */
+  /** The first, middle and last page; only the first if the list has one page. */
   places: Place[];
 }
 
-/** The longest lists of an index. */
+/** Finds the longest lists of an index. */
 function listsOf(directory: string): (TimedList & { ask: Ask })[] {
   const db = new Database(indexPath(directory), { readonly: true });
   const first = <Row>(sql: string, ...values: number[]): Row => db.query<Row, number[]>(sql).get(...values)!;
 
-  /** @param keys a query for the key columns of the whole list, in its order */
+  /** Describes a list and its pages. @param keys a query for the key columns of the whole list, in its order */
   function list(name: string, keys: string, values: (number | Uint8Array)[], ask: Ask): TimedList & { ask: Ask } {
     const items = Number(db.query(`SELECT count(*) FROM (${keys})`).values(...values)[0]![0]);
     const at = (offset: number): Cursor => ({
@@ -145,7 +145,7 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
   return lists;
 }
 
-/** Throws unless the page is the one that is meant. */
+/** Checks that a page starts at the expected key. @throws Error if it doesn't */
 function check(list: TimedList, { name, at }: Place, page: Page<unknown>): void {
   const found = {
     items: page.items.length,

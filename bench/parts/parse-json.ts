@@ -1,4 +1,4 @@
-/** The parsing of a recording's payloads and nothing else. Prints what it took. */
+/** Parses the payloads of a recording, and prints the time. */
 import { recordingReader } from '../../src/chain/recording.ts';
 import { openInput } from '../../src/commands/data/input.ts';
 

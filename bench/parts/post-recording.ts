@@ -1,7 +1,7 @@
 /**
- * Posts the events of a recording as a node does, each once the one before it was answered. Prints how long they took.
- * Arguments: the recording, the URL, milliseconds between two events, the server's process, and the number of blocks that
- * aren't measured: after them it prints a line and waits for one.
+ * Posts the events of a recording one after the other, as a node does, and prints their times. Arguments: the recording, the
+ * URL, milliseconds between two events, the server's process, and the number of blocks before the measurement. After those,
+ * it prints a line and waits for one.
  */
 import { readFileSync } from 'node:fs';
 import { postEvent } from '../../src/devnet/node-event.ts';
@@ -9,15 +9,15 @@ import { recordedEvents } from '../dataset.ts';
 
 const [file, url, pause = '0', pid, history = '0'] = process.argv.slice(2);
 
-/** Nanoseconds of processor time that the server's main thread used so far; 0 if unknown. */
+/** Returns the processor time of the server's main thread so far, in nanoseconds; 0 if unknown. */
 const serverTime = (): number =>
   pid === undefined ? 0 : Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]);
 
 interface Posted {
   path: string;
-  /** From the request to the answer. */
+  /** From the request to the response. */
   ms: number;
-  /** Processor time since the answer before this one, with the commits that it paid for. */
+  /** Processor time since the previous response, including commits in between. */
   cpuMs: number;
 }
 
@@ -66,7 +66,7 @@ const kinds = [...Map.groupBy(posted, ({ path }) => path)].sort(([a], [b]) => (a
 process.stdout.write(
   JSON.stringify({
     seconds: sum(posted.map(({ ms }) => ms)) / 1000,
-    /** With the pauses between two events. */
+    /** Including the pauses between events. */
     elapsedSeconds: (performance.now() - begun) / 1000,
     ...timesOf(posted),
     kinds: Object.fromEntries(kinds.map(([path, events]) => [path, timesOf(events)])),

@@ -1,4 +1,4 @@
-/** How fast events become entries of a shared log: by one node, by several nodes of a host, and by an import. */
+/** Measures how fast events become entries of a shared log: from one node, from several nodes of a host, and by an import. */
 import { fillLog } from '../../src/cluster/comparing.ts';
 import { engineAccess, makeTables } from '../../src/cluster/engine-tables.ts';
 import { openPostgresLog } from '../../src/cluster/postgres-log.ts';
@@ -22,7 +22,7 @@ async function newLog(url: string) {
 
 const receivedAt = ({ path, body, time }: NodeEvent): ReceivedEvent => ({ path, text: body, receivedAt: time * 1_000 });
 
-/** Events that change nothing in the index, so that the log is what they wait for. */
+/** Events that don't change the index, so that the log takes most of their time. */
 const chunksOf = (node: number, count: number): ReceivedEvent[] =>
   Array.from({ length: count }, (_, at) => ({
     path: '/stackerdb_chunks',
@@ -30,7 +30,7 @@ const chunksOf = (node: number, count: number): ReceivedEvent[] =>
     receivedAt: at,
   }));
 
-/** Entries per second where so many nodes post to one host, each one event after the other. */
+/** Returns the entries per second if several nodes post to one host, each one event after the other. */
 export async function postedRate(url: string, nodes: number, count: number): Promise<number> {
   await using host = openHost(await newLog(url));
   await host.follow(0);
@@ -45,14 +45,14 @@ export async function postedRate(url: string, nodes: number, count: number): Pro
 }
 
 export interface Filling {
-  /** Seconds in which a node posts a chain to a host. */
+  /** Seconds that a node needs to post a chain to a host. */
   posted: number;
-  /** Seconds of an import of the chain into a data directory, and of filling a log with its journal. */
+  /** Seconds to import the chain into a data directory and fill a log with its journal. */
   imported: number;
   filled: number;
 }
 
-/** Fills a log with the events of a chain, by a node and by an import. */
+/** Fills a log with the events of a chain: from a node, and by an import. */
 export async function fillings(url: string, blocks: number): Promise<Filling> {
   const events = [...devnetEvents({ seed: 5, blocks })].map(receivedAt);
   const seconds = (from: number): number => (performance.now() - from) / 1_000;

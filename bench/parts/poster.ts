@@ -1,4 +1,4 @@
-/** Posts a simulated chain's events as fast as they are taken. Makes them first, says so, and waits for a line to begin. */
+/** Posts a simulated chain's events as fast as the server accepts them. Makes them first, prints a line, and waits for one. */
 import { postEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 

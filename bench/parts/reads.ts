@@ -1,6 +1,6 @@
 /**
- * Reads lines of paths from the standard input, and requests them in turn until SIGTERM. Then prints how long they took. Every
- * answer must be a 200. Arguments: the URL, the connections, and milliseconds between two requests of a connection.
+ * Reads paths from the standard input, requests them in turn until SIGTERM, and prints their times. Every response must be
+ * 200. Arguments: the URL, the connections, and milliseconds between two requests of a connection.
  */
 export interface Reads {
   requests: number;
@@ -22,7 +22,7 @@ process.on('SIGTERM', () => {
 });
 
 async function request(): Promise<void> {
-  // A parameter that no route knows makes the URL new, so no answer comes from the response cache.
+  // An unused parameter makes each URL new, so that no response comes from the response cache.
   const path = `${paths[turn % paths.length]}?turn=${++turn}`;
   const start = performance.now();
   const response = await fetch(`${url}${path}`);

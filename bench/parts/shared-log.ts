@@ -1,4 +1,4 @@
-/** What the shared log in PostgreSQL takes by itself: appending, hearing of an entry, reading and filling. */
+/** Measures the shared log in PostgreSQL: appending, following, reading and filling. */
 
 import { fillLog } from '../../src/cluster/comparing.ts';
 import { engineAccess, makeTables } from '../../src/cluster/engine-tables.ts';
@@ -7,12 +7,12 @@ import { openJournal } from '../../src/store/files/journal.ts';
 import { CHAIN_START, compressed, type Entry, type Head, nextChain } from '../../src/store/log/entry.ts';
 import { withDirectory } from '../harness.ts';
 
-/** Bytes of an entry's text: an event of the mempool with one transaction. */
+/** Bytes of an entry's text: a mempool event with one transaction. */
 export const TEXT_BYTES = 2_000;
 
 const START: Head = { id: 0, chain: CHAIN_START };
 
-/** A text that compresses as the hex of a transaction does. */
+/** Returns a text that compresses like the hex of a transaction. */
 const textOf = (id: number): string =>
   JSON.stringify({ id, raw: crypto.getRandomValues(new Uint8Array((TEXT_BYTES - 30) / 2)).toHex() });
 
@@ -23,7 +23,7 @@ function entryAfter(head: Head): Entry {
 }
 
 let prefixes = 0;
-/** Makes tables of their own. @returns their prefix */
+/** Creates the tables of a log. @returns their prefix */
 async function newTables(url: string): Promise<string> {
   prefixes += 1;
   const prefix = `bench${prefixes}_`;
@@ -33,7 +33,7 @@ async function newTables(url: string): Promise<string> {
   return prefix;
 }
 
-/** Appends one entry. @returns the milliseconds that it took */
+/** Appends one entry. @returns its time in milliseconds */
 async function append(log: PostgresLog, entry: Entry, head: Head): Promise<number> {
   const start = performance.now();
   const outcome = await log.append([entry], head);
@@ -41,12 +41,12 @@ async function append(log: PostgresLog, entry: Entry, head: Head): Promise<numbe
   return performance.now() - start;
 }
 
-/** The milliseconds that each of so many appends took, one after the other. */
+/** Returns the milliseconds of each of several appends, one after the other. */
 export async function appendTimes(url: string, count: number): Promise<number[]> {
   const log = await openPostgresLog(url, { prefix: await newTables(url) });
   const times: number[] = [];
   let head = START;
-  // The first ones connect and prepare.
+  // The first appends connect and prepare statements.
   for (let n = 0; n < count + 20; n++) {
     const entry = entryAfter(head);
     const time = await append(log, entry, head);
@@ -57,7 +57,7 @@ export async function appendTimes(url: string, count: number): Promise<number[]>
   return times;
 }
 
-/** Milliseconds from the end of an append until another client has read the entry. */
+/** Returns the milliseconds from the end of an append until another client has read the entry. */
 export async function lagTimes(url: string, count: number): Promise<number[]> {
   const prefix = await newTables(url);
   const appending = await openPostgresLog(url, { prefix });
@@ -84,12 +84,12 @@ export async function lagTimes(url: string, count: number): Promise<number[]> {
   }
   await follower;
   await Promise.all([appending.close(), following.close()]);
-  // The follower may have an entry before the one that appended it hears that it did.
+  // The follower may have an entry before its writer gets the result.
   return [...appended].map(([id, time]) => Math.max(0, read.get(id)! - time));
 }
 
 export interface Bulk {
-  /** Entries per second that fill the log from a journal. */
+  /** Entries per second while a journal fills the log. */
   filled: number;
   /** Entries per second that one client reads. */
   read: number;

@@ -1,16 +1,16 @@
 /**
- * Many subscribers in one process: some subscribe to every block and the mempool, others to topics of nothing
- * that ever happens. Prints a line when all are subscribed, and one for each block when the last was notified of it.
+ * Many subscribers in one process: some subscribe to blocks and the mempool, others to topics without messages. Prints a line
+ * once all are subscribed, and a line per block once the last one has its message.
  */
 import { io } from 'socket.io-client';
 
 const [url, idleCount, busyCount, protocol] = process.argv.slice(2);
 const NEVER = `0x${'00'.repeat(32)}`;
-/** So many connect at a time. */
+/** Connections that open at a time. */
 const AT_ONCE = 100;
 
 const say = (message: object): void => void process.stdout.write(`${JSON.stringify(message)}\n`);
-/** Unix milliseconds, with their fractions. */
+/** Returns the Unix time in milliseconds, with fractions. */
 const now = (): number => performance.timeOrigin + performance.now();
 
 const notified = new Map<string, number>();
