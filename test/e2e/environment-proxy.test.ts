@@ -102,6 +102,6 @@ async function everything(): Promise<void> {
   const command = (...args: string[]) => stacksideIn(environment, 'hooks', ...args, '--url', server.api);
   const added = await command('add', join(directory.path, 'hook.json'));
   expect([added.code, added.stderr]).toEqual([0, '']);
-  const tested = await command('test', JSON.parse(added.stdout).uuid);
+  const tested = await command('test', JSON.parse(added.stdout).uuid, '--json');
   expect(JSON.parse(tested.stdout)).toMatchObject({ ok: true, status_code: 200 });
 }

@@ -86,14 +86,23 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
     live + blocks,
   );
 
-  const tested = await hooks('test', uuid);
+  const tested = await hooks('test', uuid, '--json');
   expect([tested.code, JSON.parse(tested.stdout)]).toMatchObject([0, { ok: true, status_code: 200 }]);
+  expect((await hooks('test', uuid)).stdout).toMatch(
+    /^evt_\w+ {2}shell {2}apply \d+, \d+ transactions?\nThe receiver answered 200 after \d+ ms\.\nIts answer: ok\n$/,
+  );
   target.answer = () => new Response('no', { status: 500 });
   const failed = await hooks('test', uuid);
-  expect([failed.code, JSON.parse(failed.stdout)]).toMatchObject([1, { ok: false, status_code: 500 }]);
+  expect([failed.code, failed.stdout]).toEqual([1, expect.stringContaining('The receiver answered 500 after ')]);
   expect(failed.stderr).toBe(
     'The receiver failed: status 500.\nRepair the receiver, or change the URL of the chainhook.\n',
   );
+  for (const name of ['retry', 'skip'])
+    expect(await hooks(name, uuid)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `The chainhook has no failed delivery.\n\`stackside hooks deliveries ${uuid}\` prints its deliveries.\n`,
+    });
   target.answer = () => new Response('ok');
   expect((await hooks('disable', uuid)).code).toBe(0);
   expect((await hooks('remove', uuid)).code).toBe(0);

@@ -124,8 +124,8 @@ const sendTest = hookCommand({
   name: 'test',
   summary: 'Send a test delivery at once, and show the result',
   arguments: [UUID],
-  options: [onlyJsonOption()],
-  run: (actions, connection, _options, uuid: string) => actions.sendTest(connection, uuid),
+  options: [json()],
+  run: (actions, connection, options: JsonChoice, uuid: string) => actions.sendTest(connection, uuid, options),
 });
 
 const backfill = hookCommand({
@@ -155,6 +155,21 @@ const deliveries = hookCommand({
     json(),
   ],
   run: (actions, connection, options: DeliveryChoice, uuid: string) => actions.deliveries(connection, uuid, options),
+});
+
+const retry = hookCommand({
+  name: 'retry',
+  summary: 'Send the failed delivery of a chainhook again at once',
+  arguments: [UUID],
+  options: [onlyJsonOption()],
+  run: (actions, connection, _options, uuid: string) => actions.retry(connection, uuid),
+});
+
+const skip = hookCommand({
+  name: 'skip',
+  summary: 'Drop the failed delivery that blocks a chainhook, and send the next one',
+  arguments: [UUID],
+  run: (actions, connection, _options, uuid: string) => actions.skip(connection, uuid),
 });
 
 const redeliver = hookCommand({
@@ -189,10 +204,17 @@ const listen = command({
     numberOption('--delay <milliseconds>', 'Time before each answer', 0, 0, MAX_SECONDS * 1000),
     switchOption('--print-body', 'Print the body of each delivery'),
     new Option('--secret-file <file>', 'File with the signing secret that deliveries are verified with'),
+    switchOption('--claim', 'Request the deliveries that wait for this port at once'),
   ],
-  async run({ settings: { signingSecret } }, choice: ListenChoice) {
-    const { listenForDeliveries } = await import('./listen.ts');
-    await listenForDeliveries(choice, signingSecret);
+  async run(reading, choice: ListenChoice) {
+    const [{ listenForDeliveries }, { printWaiting }, { keyFor }] = await Promise.all([
+      import('./listen.ts'),
+      import('./hooks.ts'),
+      import('../cli/client.ts'),
+    ]);
+    const { url, signingSecret } = reading.settings;
+    const connection = { url, key: keyFor(reading) };
+    await listenForDeliveries(choice, signingSecret, (port) => printWaiting(connection, port, choice.claim));
   },
 });
 
@@ -200,7 +222,7 @@ const listen = command({
 export function addHookCommands(program: OwnCommand): void {
   const hooks = program
     .command('hooks')
-    .summary('Chainhooks of a running Stackside: list, add, show, try, backfill, deliveries, redeliver')
+    .summary('Chainhooks of a running Stackside: list, add, show, try, backfill, deliveries, retry, skip')
     .description(
       'Chainhooks of a running Stackside. The key is the admin key of the data directory, or one in ' +
         `${settings.hookKey.variables[0]}.`,
@@ -217,6 +239,8 @@ export function addHookCommands(program: OwnCommand): void {
   addCommand(hooks, sendTest);
   addCommand(hooks, backfill);
   addCommand(hooks, deliveries);
+  addCommand(hooks, retry);
+  addCommand(hooks, skip);
   addCommand(hooks, redeliver);
   addCommand(hooks, listen);
 }

@@ -15,6 +15,7 @@ import {
 } from '../../hooks/routes/schemas.ts';
 import { answerOf, ask, type Connection, call } from '../cli/client.ts';
 import { printableText } from '../cli/output.ts';
+import { contents } from './listen.ts';
 
 /** Prints text that may come from consumers, such as names of chainhooks. */
 const print = (text: string): void => {
@@ -294,6 +295,83 @@ export async function redeliver(
   printJson(await call(connection, 'POST', `${at}/redeliver`, body));
 }
 
+const Failing = Type.Object({
+  status: Type.Object({ status: Type.String(), failing_delivery: Type.Union([Type.String(), Type.Null()]) }),
+});
+
+/** Returns the id of the failed delivery of a chainhook, and whether the chainhook is interrupted. */
+async function failing(connection: Connection, uuid: string): Promise<{ id: string; isInterrupted: boolean }> {
+  const { status } = answerOf(Failing, connection, await call(connection, 'GET', pathOf(uuid)));
+  if (status.failing_delivery !== null)
+    return { id: status.failing_delivery, isInterrupted: status.status === 'interrupted' };
+  throw new OperatorError(
+    'The chainhook has no failed delivery.',
+    `\`stackside hooks deliveries ${uuid}\` prints its deliveries.`,
+  );
+}
+
+/** Sends the failed delivery of a chainhook again, and prints it. @throws OperatorError if it has none */
+export async function retry(connection: Connection, uuid: string): Promise<void> {
+  const { id, isInterrupted } = await failing(connection, uuid);
+  if (isInterrupted)
+    throw new OperatorError(
+      'The chainhook was interrupted, so it sends nothing.',
+      `\`stackside hooks enable ${uuid}\` enables it, and the failed delivery is sent first.`,
+    );
+  await redeliver(connection, uuid, id, {});
+}
+
+/** Drops the failed delivery that blocks a chainhook, and prints its id. @throws OperatorError if none does */
+export async function skip(connection: Connection, uuid: string): Promise<void> {
+  const { id } = await failing(connection, uuid);
+  await call(connection, 'POST', `${pathOf(uuid)}/deliveries/${encodeURIComponent(id)}/skip`);
+  print(id);
+}
+
+/** Whether a chainhook delivers to a port on this machine. */
+function deliversTo({ definition }: ListedHook, port: number): boolean {
+  const { url } = (definition as { action: { url: string } }).action;
+  const { hostname, port: given, protocol } = new URL(url);
+  const isHere = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]';
+  return isHere && Number(given || (protocol === 'https:' ? 443 : 80)) === port;
+}
+
+/** Returns the chainhooks that have undelivered blocks for a port on this machine. */
+async function waitingFor(connection: Connection, port: number) {
+  const consumers = (await consumersOf(connection))?.map((consumer) => ({ ...connection, consumer })) ?? [connection];
+  const lists = await Promise.all(consumers.map(async (owner) => ({ owner, hooks: await hooksOf(owner) })));
+  return lists.flatMap(({ owner, hooks }) =>
+    hooks
+      .filter(({ status }) => status.pending_deliveries > 0 || status.status === 'interrupted')
+      .filter((hook) => deliversTo(hook, port))
+      .map((hook) => ({ owner, hook })),
+  );
+}
+
+/**
+ * Prints the chainhooks with deliveries that wait for a port on this machine, or why they aren't known.
+ * @param claims whether to request these deliveries at once, and to enable interrupted chainhooks
+ * @throws OperatorError if deliveries can't be claimed
+ */
+export async function printWaiting(connection: Connection, port: number, claims: boolean): Promise<void> {
+  const found = await waitingFor(connection, port).catch((error: unknown) => {
+    if (claims || !(error instanceof OperatorError)) throw error;
+    print(`Waiting deliveries aren't shown: ${error.message}`);
+    return [];
+  });
+  for (const { owner, hook } of found) {
+    const { uuid, definition, status } = hook;
+    const next = status.next_attempt_at === null ? '' : `; next attempt ${time(status.next_attempt_at)}`;
+    const { name } = definition as { name: string };
+    const count = `${status.pending_deliveries} ${status.pending_deliveries === 1 ? 'delivery' : 'deliveries'}`;
+    print(`Waiting: ${count} of ${uuid} (${name}; ${stateOf(hook)}${next})`);
+    if (!claims) continue;
+    if (status.status === 'interrupted') await setEnabled(owner, uuid, true);
+    else await call(owner, 'POST', `${pathOf(uuid)}/deliveries/redeliver`, { state: ['failed'] });
+  }
+  if (found.length > 0 && !claims) print('Start with --claim to receive waiting deliveries at once.');
+}
+
 /** Registers a chainhook from a file and prints it. */
 export async function add(connection: Connection, file: string): Promise<void> {
   printJson(await call(connection, 'POST', '/me', jsonFile(file)));
@@ -339,9 +417,16 @@ export async function remove(connection: Connection, uuid: string): Promise<void
 }
 
 /** Sends a test delivery and prints the result. @throws OperatorError if the receiver did not accept it */
-export async function sendTest(connection: Connection, uuid: string): Promise<void> {
+export async function sendTest(connection: Connection, uuid: string, { json }: { json: boolean }): Promise<void> {
   const result = answerOf(TestResponse, connection, await call(connection, 'POST', `${pathOf(uuid)}/test`));
-  printJson(result);
+  if (json) printJson(result);
+  else {
+    const { status_code: status, error, duration_ms: duration, webhook_id: id, response_excerpt: excerpt } = result;
+    const answer = status === null ? `did not answer (${error})` : `answered ${status}`;
+    print(`${id}  ${contents(result.payload)}`);
+    print(`The receiver ${answer} after ${duration} ms.`);
+    if (excerpt !== null && excerpt !== '') print(`Its answer: ${excerpt}`);
+  }
   if (result.ok) return;
   const said = result.status_code === null ? (result.error ?? 'no answer') : `status ${result.status_code}`;
   throw new OperatorError(`The receiver failed: ${said}.`, 'Repair the receiver, or change the URL of the chainhook.');

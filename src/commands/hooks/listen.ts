@@ -19,11 +19,13 @@ export interface ListenChoice {
   printBody: boolean;
   /** File with the signing secret; default: the file of the setting. */
   secretFile?: string;
+  /** Whether to request the deliveries that wait for the port. */
+  claim: boolean;
 }
 
 const [SECRET_VARIABLE] = settings.signingSecret.variables;
 
-export interface ReceiverOptions extends Omit<ListenChoice, 'secretFile'> {
+export interface ReceiverOptions extends Omit<ListenChoice, 'secretFile' | 'claim'> {
   /** The signing secret; null if signatures are not verified. */
   secret: Uint8Array | null;
   print: (line: string) => void;
@@ -85,9 +87,8 @@ function blocksOf(list: unknown): Blocks {
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Describes a body. */
-function contents(text: string): string {
-  const payload = parsedJson(text);
+/** Returns a description of a payload: the blocks and the number of transactions. */
+export function contents(payload: unknown): string {
   if (payload === undefined) return 'no JSON';
   const { chainhook, event } = (payload ?? {}) as { chainhook?: { name?: unknown }; event?: Record<string, unknown> };
   const [apply, rollback] = [blocksOf(event?.apply), blocksOf(event?.rollback)];
@@ -116,7 +117,7 @@ export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown>
     const size = counted(Buffer.byteLength(text), 'byte');
     const parts = [
       timeOfDay(clock.now()),
-      contents(text),
+      contents(parsedJson(text)),
       size,
       signatureText(request, text),
       id,
@@ -153,11 +154,13 @@ export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown>
 /**
  * Shows deliveries until a signal ends the process.
  * @param setting the signing secret of the setting
- * @throws OperatorError if the port or the secret can't be used
+ * @param started called with the port when the receiver listens
+ * @throws OperatorError if the port or the secret can't be used, and errors of `started`
  */
 export async function listenForDeliveries(
-  { secretFile, ...choice }: ListenChoice,
+  { secretFile, claim: _, ...choice }: ListenChoice,
   setting: string | null,
+  started: (port: number) => Promise<void>,
 ): Promise<void> {
   const secret = secretOf(secretFile, setting);
   const print = (line: string) => void process.stdout.write(`${line}\n`);
@@ -168,6 +171,10 @@ export async function listenForDeliveries(
   print(`Deliveries are received at ${server.url.origin}/`);
   if (secret === null)
     print(`Signatures are not checked: give the signing secret by --secret-file or ${SECRET_VARIABLE}.`);
-  await signalled;
-  await server.stop(true);
+  try {
+    await Promise.race([started(Number(server.url.port)), signalled]);
+    await signalled;
+  } finally {
+    await server.stop(true);
+  }
 }

@@ -1,0 +1,108 @@
+/** The commands for deliveries that wait: retry, skip, and the list that `stackside hooks listen` prints. */
+import { expect, spyOn, test } from 'bun:test';
+import { printWaiting, retry, skip } from '../../src/commands/hooks/hooks.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { definition, type HookServer, hookServer, type Receiver, receiver } from '../hooks/server.ts';
+import { received } from '../support/data/ingest.ts';
+import { until } from '../support/time/until.ts';
+
+const events = [...devnetEvents({ seed: 9, blocks: 8, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 })];
+/** The receiver's answer after which Stackside doesn't try again within the test. */
+const MUCH_LATER = () => new Response('', { status: 503, headers: { 'retry-after': '300' } });
+
+/** Runs a command, and returns its error and the text that it prints. */
+async function outputOf(run: () => Promise<void>): Promise<string> {
+  using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
+  const error = await run().catch((cause: Error) => cause);
+  return error instanceof Error ? error.message : written.mock.calls.join('');
+}
+
+const statusOf = async (server: HookServer, uuid: string) =>
+  (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
+const portOf = ({ url }: Receiver): number => Number(new URL(url).port);
+const connectionOf = ({ url }: HookServer) => ({ url, key: null });
+
+/** Starts a server with a chainhook whose first delivery gets the receiver's answer. */
+async function failing(target: Receiver, state: 'streaming' | 'interrupted') {
+  const server = await hookServer();
+  const hook = definition(target.url, [{ type: 'stx_event' }], { enable_on_registration: true });
+  const { uuid } = (await server.request('POST', '/chainhooks/me', hook)).body as { uuid: string };
+  for (const event of events) server.ingest.receive(received(event));
+  await until(async () => {
+    const { status, last_error: error } = await statusOf(server, uuid);
+    return error !== null && status === state;
+  });
+  const { failing_delivery: delivery, pending_deliveries: count } = await statusOf(server, uuid);
+  return { server, uuid, delivery: delivery as string, count: count as number };
+}
+
+/** Resolves when a chainhook has delivered everything. */
+const drained = (server: HookServer, uuid: string) =>
+  until(async () => {
+    const { pending_deliveries: count, failing_delivery: delivery } = await statusOf(server, uuid);
+    return count === 0 && delivery === null;
+  });
+
+test('retry sends the failed delivery at once, and skip drops it', async () => {
+  using target = receiver();
+  target.answer = MUCH_LATER;
+  const { server, uuid, delivery } = await failing(target, 'streaming');
+  await using _ = server;
+  const connection = connectionOf(server);
+  target.answer = ({ headers }) => (headers['webhook-id'] === delivery ? new Response('ok') : MUCH_LATER());
+  expect(await outputOf(() => retry(connection, uuid))).toContain(`"id": "${delivery}"`);
+  const next = async () => (await statusOf(server, uuid)).failing_delivery as string | null;
+  await until(async () => ![null, delivery].includes(await next()));
+  const second = (await next())!;
+  target.answer = () => new Response('ok');
+  expect(await outputOf(() => skip(connection, uuid))).toBe(`${second}\n`);
+  await drained(server, uuid);
+  expect(target.received.filter(({ headers }) => headers['webhook-id'] === second)).toHaveLength(1);
+  expect(await outputOf(() => retry(connection, uuid))).toBe('The chainhook has no failed delivery.');
+});
+
+test('retry names the remedy for an interrupted chainhook', async () => {
+  using target = receiver();
+  target.answer = () => new Response('', { status: 410 });
+  const { server, uuid } = await failing(target, 'interrupted');
+  await using _ = server;
+  await expect(retry(connectionOf(server), uuid)).rejects.toMatchObject({
+    message: 'The chainhook was interrupted, so it sends nothing.',
+    remedy: expect.stringContaining(`\`stackside hooks enable ${uuid}\``),
+  });
+});
+
+test('a receiver is shown the deliveries that wait for its port, and claims them', async () => {
+  using target = receiver();
+  target.answer = MUCH_LATER;
+  const { server, uuid, count } = await failing(target, 'streaming');
+  await using _ = server;
+  const connection = connectionOf(server);
+  expect(await outputOf(() => printWaiting(connection, portOf(target) + 1, false))).toBe('');
+  const shown = new RegExp(
+    `^Waiting: ${count} deliveries of ${uuid} \\(\\w+; streaming, failing; next attempt \\S+Z\\)\nStart with --claim to receive waiting deliveries at once\\.\n$`,
+  );
+  expect(await outputOf(() => printWaiting(connection, portOf(target), false))).toMatch(shown);
+  expect(target.received).toHaveLength(1);
+  target.answer = () => new Response('ok');
+  await outputOf(() => printWaiting(connection, portOf(target), true));
+  await drained(server, uuid);
+});
+
+test('a receiver that claims enables an interrupted chainhook', async () => {
+  using target = receiver();
+  target.answer = () => new Response('', { status: 410 });
+  const { server, uuid } = await failing(target, 'interrupted');
+  await using _ = server;
+  target.answer = () => new Response('ok');
+  expect(await outputOf(() => printWaiting(connectionOf(server), portOf(target), true))).toContain('interrupted');
+  await drained(server, uuid);
+});
+
+test('a receiver starts without a server, but claims nothing from it', async () => {
+  const nowhere = { url: 'http://127.0.0.1:9', key: null };
+  expect(await outputOf(() => printWaiting(nowhere, 8080, false))).toBe(
+    "Waiting deliveries aren't shown: No Stackside answers at http://127.0.0.1:9.\n",
+  );
+  await expect(printWaiting(nowhere, 8080, true)).rejects.toThrow('No Stackside answers at http://127.0.0.1:9.');
+});
