@@ -14,7 +14,7 @@ import { archiveNameOf, executableName, type TargetName, targetHere } from './ta
 type Environment = Record<string, string | undefined>;
 
 /** A demo that has its first blocks from the start and mines no others. */
-const DEMO = ['demo', '--api-port', '0', '--event-port', '0', '--interval', '0', '--past-blocks', '3'];
+const DEMO = ['demo', '--api-port', '0', '--event-port', '0', '--block-time', '0', '--past-blocks', '3'];
 
 /** Runs a command to its end. @returns what it printed @throws Error with what it wrote to stderr */
 async function outputOf(command: readonly string[], cwd: string, env: Environment = process.env): Promise<string> {

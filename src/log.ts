@@ -42,7 +42,7 @@ type ServerEvent =
   | { event: 'archive_open_part_missing'; place: string; name: string; entry: number }
   /** Other machines may be able to reach the event port, which accepts events from any client. */
   | { event: 'event_port_open'; host: string; remedy: string }
-  /** A demo uses a free port because another program uses the default port. */
+  /** A devnet uses a free port because another program uses the default port. */
   | { event: 'port_in_use'; port: number; flag: string }
   /** The node's configuration doesn't make the node post all required events to this server. */
   | { event: 'node_config_wrong'; problem: string; remedy: string; observer: string }
@@ -208,7 +208,7 @@ export const eventMeanings = {
     variable_ignored: 'a variable has no effect',
     data_dir_permissions: 'other users can access the data directory; `remedy` is the command to run',
     event_port_open: 'other machines may reach the event port, which trusts everyone',
-    port_in_use: '`demo` uses another port, because the default is in use',
+    port_in_use: '`devnet` uses another port, because the default is in use',
     proxy_not_trusted: 'add the proxy at `address` to `--trusted-proxies`',
     log_lines_dropped: '`lines` log lines were lost; the log works again',
     old_names_imported: 'the names of `--bns-import` were imported',
@@ -289,16 +289,16 @@ export const eventMeanings = {
     delivery_lease_lost: 'this host stopped delivering; another host takes over',
     delivery_lease_unavailable: "PostgreSQL can't grant the lease, for example for lack of rights",
   },
-  'API, realtime and demo': {
+  'API, realtime and devnet': {
     request_failed: 'a bug in Stackside: a request got 500',
     realtime_failed: "a bug in Stackside: a message wasn't sent, or a connection closed",
     changes_missed: 'too many changes at once; subscribers missed some messages',
     client_message_refused: 'a client broke the protocol and was disconnected',
     faucet_sent: 'a faucet sent `currency` to `address`',
     faucet_failed: "a faucet couldn't send",
-    contracts_deployed: '`demo --watch`: contracts were deployed again; later transactions were mined again',
-    contracts_refused: '`demo --watch`: a file has an error; the old contracts keep running',
-    observer_refuses: '`demo --observer`: the other server rejects an event, which is retried',
+    contracts_deployed: '`devnet --watch`: contracts were deployed again; later transactions were mined again',
+    contracts_refused: '`devnet --watch`: a file has an error; the old contracts keep running',
+    observer_refuses: '`devnet --observer`: the other server rejects an event, which is retried',
   },
   Chainhooks: {
     hook_interrupted: 'the receiver failed too long or answered 410; repair and enable it',

@@ -47,7 +47,7 @@ const listed = <C extends CommandName, Options, Arguments extends readonly unkno
 
 /** The commands by task, in the order of the help. */
 const groups: readonly (readonly [task: string, commands: readonly Listed[]])[] = [
-  ['Run a server', [listed(serve), listed(demo), listed(openConsole)]],
+  ['Run a server', [listed(serve), listed(openConsole)]],
   ['See how it is doing', [listed(status), listed(doctor)]],
   [
     'Get and keep the data',
@@ -63,7 +63,7 @@ const groups: readonly (readonly [task: string, commands: readonly Listed[]])[] 
   ],
   ['Read and verify the data', [listed(sql), listed(check), listed(compareServers)]],
   ['Manage chainhooks', [{ name: 'hooks', add: addHookCommands }]],
-  ['Simulate a chain', [listed(simulate), { name: 'devnet', add: addDevnetCommands }]],
+  ['Simulate a chain', [{ name: 'devnet', add: addDevnetCommands }, listed(demo), listed(simulate)]],
 ];
 
 /**

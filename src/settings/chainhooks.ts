@@ -5,7 +5,7 @@ import { decimal, group, servers, setting, textOrNone, url, withoutSlash, yesOrN
 
 export const hookSettings = group('Chainhooks', {
   url: setting({
-    commands: ['hooks', 'devnet', 'compare', 'status'],
+    commands: ['hooks', 'devnet mine', 'compare', 'status'],
     flag: '--url <url>',
     variables: ['STACKSIDE_URL'],
     type: url('http://127.0.0.1:3999'),
@@ -51,7 +51,7 @@ export const hookSettings = group('Chainhooks', {
     type: Type.Union([Type.Literal('key'), Type.Literal('open')], { default: 'key' }),
     help: 'Managing chainhooks: key requires an API key; open lets local programs do it',
     accepts: 'key or open',
-    except: { demo: { default: 'open' } },
+    except: { demo: { default: 'open' }, devnet: { default: 'open' } },
   }),
   hookKeys: setting({
     commands: servers,
@@ -79,7 +79,7 @@ export const hookSettings = group('Chainhooks', {
     help: 'Private networks that chainhooks may deliver to',
     accepts: 'addresses, networks, loopback and private, with commas, such as loopback,10.1.2.0/24',
     // Lets a user try chainhooks with a receiver on this machine.
-    except: { demo: { default: 'loopback' } },
+    except: { demo: { default: 'loopback' }, devnet: { default: 'loopback' } },
   }),
   hookHttp: setting({
     commands: servers,

@@ -52,7 +52,7 @@ const logSettings = group('Log', {
     accepts: 'pretty or json',
   }),
   logLevel: setting({
-    commands: ['serve', 'demo', 'import', 'rebuild'],
+    commands: ['serve', 'demo', 'devnet', 'import', 'rebuild'],
     flag: '--log-level <level>',
     variables: ['STACKSIDE_LOG_LEVEL', 'STACKS_API_LOG_LEVEL'],
     type: Type.Union(
@@ -64,6 +64,7 @@ const logSettings = group('Log', {
     // The log would hide the command's output: it would contain thousands of blocks.
     except: {
       demo: { default: 'error' },
+      devnet: { default: 'error' },
       import: { default: 'error' },
       rebuild: { default: 'error' },
     },

@@ -13,10 +13,16 @@ const modeWords: Readonly<Record<string, string>> = { default: 'full', readonly:
 /** Chain ids by the names of their networks. */
 const networks: Readonly<Record<string, number>> = { mainnet: MAINNET_CHAIN_ID, testnet: TESTNET_CHAIN_ID };
 
+/** The data directory of a simulated chain. */
+const simulatedData = {
+  help: 'Data directory for the simulated chain; it must be empty',
+  absent: 'a temporary directory, deleted at the end',
+};
+
 export const dataSettings = group('Data and chain', {
   data: setting({
     commands: [
-      ...['serve', 'demo', 'import', 'export', 'rebuild'],
+      ...['serve', 'demo', 'devnet', 'import', 'export', 'rebuild'],
       ...['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'cluster'],
     ] as const,
     flag: '--data <dir>',
@@ -25,10 +31,8 @@ export const dataSettings = group('Data and chain', {
     help: 'Data directory, which holds the index and the journal',
     accepts: 'a directory',
     except: {
-      demo: {
-        help: 'Data directory for the simulated chain; it must be empty',
-        absent: 'a temporary directory, deleted at the end',
-      },
+      demo: simulatedData,
+      devnet: simulatedData,
       hooks: { help: "The server's data directory, which holds the admin key" },
     },
   }),

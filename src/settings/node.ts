@@ -1,4 +1,4 @@
-/** Settings of the node: the source of its events, its RPC interface, and the simulated node of `stackside demo`. */
+/** Settings of the node: the source of its events, its RPC interface, and the simulated node of devnets. */
 import { Type } from '@sinclair/typebox';
 import { OperatorError } from '../base/errors.ts';
 import { parseProxyPrefixes } from '../node/proxy.ts';
@@ -161,24 +161,28 @@ export const nodeSettings = group('Requests to the node', {
   }),
 });
 
+/** Commands that serve a simulated chain. */
+const simulated = ['demo', 'devnet'] as const;
+
 export const simulatedNodeSettings = group('Simulated node', {
   seed: setting({
-    commands: ['demo'],
+    commands: simulated,
     flag: '--seed <number>',
-    variables: ['STACKSIDE_DEMO_SEED'],
+    variables: ['STACKSIDE_DEVNET_SEED'],
     type: Type.Integer({ minimum: 0, default: 1 }),
     read: integer,
     help: 'Seed of the simulated chain',
     accepts: 'a number from 0 on',
   }),
   interval: setting({
-    commands: ['demo'],
-    flag: '--interval <seconds>',
-    variables: ['STACKSIDE_DEMO_INTERVAL'],
-    type: Type.Integer({ minimum: 0, maximum: 3_600, default: 5 }),
+    commands: simulated,
+    flag: '--block-time <seconds>',
+    variables: ['STACKSIDE_BLOCK_TIME'],
+    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 3_600 })], { default: 5 }),
     read: integer,
     help: 'Seconds between blocks; 0 mines only on request and stops the clock',
     accepts: 'a number of seconds from 0 to 3600',
+    except: { devnet: { default: null, absent: 'a block when a transaction arrives' } },
   }),
   pastBlocks: setting({
     commands: ['demo'],
@@ -192,34 +196,34 @@ export const simulatedNodeSettings = group('Simulated node', {
   traffic: setting({
     commands: ['demo'],
     flag: '--traffic <number>',
-    variables: ['STACKSIDE_DEMO_TRAFFIC'],
+    variables: ['STACKSIDE_DEVNET_TRAFFIC'],
     type: Type.Integer({ minimum: 0, maximum: 200, default: 10 }),
     read: integer,
     help: 'Average number of transactions per block from simulated users',
     accepts: 'a number from 0 to 200',
   }),
   observer: setting({
-    commands: ['demo'],
+    commands: simulated,
     flag: '--observer <url>',
-    variables: ['STACKSIDE_DEMO_OBSERVER'],
+    variables: ['STACKSIDE_DEVNET_OBSERVER'],
     type: urlOrNone(),
     read: withoutSlash,
     help: 'Event port URL of another Stackside that also receives the simulated events',
     accepts: 'a URL, such as http://127.0.0.1:3701',
   }),
   startLate: setting({
-    commands: ['demo'],
+    commands: simulated,
     flag: '--start-late <blocks>',
-    variables: ['STACKSIDE_DEMO_START_LATE'],
+    variables: ['STACKSIDE_DEVNET_START_LATE'],
     type: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 }),
     read: integer,
     help: 'First blocks that --observer misses, as if it were added to a running node',
     accepts: 'a number from 0 to 1000000',
   }),
   pox5Height: setting({
-    commands: ['demo'],
+    commands: simulated,
     flag: '--pox-5-height <height>',
-    variables: ['STACKSIDE_DEMO_POX_5_HEIGHT'],
+    variables: ['STACKSIDE_DEVNET_POX_5_HEIGHT'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 1_000_000_000 })], { default: null }),
     read: integer,
     absent: 'pox-4 stays active',
@@ -227,37 +231,37 @@ export const simulatedNodeSettings = group('Simulated node', {
     accepts: 'a height from 0 on',
   }),
   clarity: setting({
-    commands: ['demo'],
+    commands: ['devnet'],
     flag: '--clarity <directory>',
-    variables: ['STACKSIDE_DEMO_CLARITY'],
+    variables: ['STACKSIDE_DEVNET_CLARITY'],
     type: textOrNone(),
-    absent: 'contracts are simulated',
-    help: 'Clarinet project to run instead of simulated users; needs @stacks/clarinet-sdk',
+    absent: 'the project of the current directory; without one, contracts are simulated',
+    help: 'Clarinet project whose contracts run; needs @stacks/clarinet-sdk',
     accepts: 'a directory',
   }),
   watch: setting({
-    commands: ['demo'],
+    commands: ['devnet'],
     flag: '--watch',
-    variables: ['STACKSIDE_DEMO_WATCH'],
+    variables: ['STACKSIDE_DEVNET_WATCH'],
     type: Type.Boolean({ default: false }),
     read: yesOrNo,
     help: "Redeploy the project's contracts when their files change, and mine again",
     accepts: 'true or false',
   }),
   automine: setting({
-    commands: ['demo'],
-    flag: '--automine',
-    variables: ['STACKSIDE_DEMO_AUTOMINE'],
+    commands: ['devnet'],
+    flag: '--automine <true|false>',
+    variables: ['STACKSIDE_DEVNET_AUTOMINE'],
     type: Type.Union([Type.Null(), Type.Boolean()], { default: null }),
     read: yesOrNo,
-    absent: 'with --clarity',
+    absent: 'without --block-time; with --block-time 0, for a project',
     help: 'Mine each transaction as soon as it is broadcast',
     accepts: 'true or false',
   }),
   unsafeImpersonate: setting({
-    commands: ['demo'],
+    commands: simulated,
     flag: '--unsafe-impersonate',
-    variables: ['STACKSIDE_DEMO_UNSAFE_IMPERSONATE'],
+    variables: ['STACKSIDE_DEVNET_UNSAFE_IMPERSONATE'],
     type: Type.Boolean({ default: false }),
     read: yesOrNo,
     help: 'Let local programs send transactions of any account without its key',

@@ -23,6 +23,7 @@ export type CommandName =
   | 'cluster'
   | 'sql'
   | 'devnet'
+  | 'devnet mine'
   | 'simulate';
 
 /** A difference between one command and the others. */
@@ -91,7 +92,7 @@ export function group<S extends Record<string, unknown>>(
 }
 
 /** Commands that open a server. */
-export const servers = ['serve', 'demo'] as const;
+export const servers = ['serve', 'demo', 'devnet'] as const;
 
 const URL_PATTERN = '^https?://[^/?#\\s]+(/[^?#\\s]*)?$';
 

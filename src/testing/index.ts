@@ -244,10 +244,14 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
   const { port = 0, seed = 1, history = 1, pox5Height, clarity, limitMs = LIMIT_MS } = options;
   const executable = options.executable ?? process.env.STACKSIDE_EXECUTABLE ?? packagedExecutable();
   const pox = pox5Height === undefined ? {} : { 'pox-5-height': pox5Height };
-  const real = clarity === undefined ? {} : { clarity };
-  const settings = { 'api-port': port, 'event-port': 0, seed, 'past-blocks': history, interval: 0, ...pox, ...real };
+  const chosen = clarity === undefined ? { 'past-blocks': history } : { clarity };
+  const settings = { 'api-port': port, 'event-port': 0, seed, 'block-time': 0, ...pox, ...chosen };
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const chain = await startProcess(executable, ['demo', '--until-stdin-ends', ...flags], limitMs);
+  const chain = await startProcess(
+    executable,
+    [clarity === undefined ? 'demo' : 'devnet', '--until-stdin-ends', ...flags],
+    limitMs,
+  );
   const ask = asking(chain, limitMs);
   const inbox = new Inbox();
   void chain.ended.then((error) => inbox.fail(error));

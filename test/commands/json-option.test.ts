@@ -19,8 +19,8 @@ const takesJson = ({ options }: Command): boolean => options.some(({ long }) => 
 test('--json exists on every command that prints data, and on no other command', () => {
   const without = commands.filter(([, made]) => !takesJson(made)).map(([words]) => words);
   expect(without).toEqual([
-    ...['serve', 'demo', 'console', 'import', 'restore', 'backup', 'export', 'rebuild', 'cluster init'],
-    ...['hooks enable', 'hooks disable', 'hooks remove', 'hooks skip', 'hooks listen', 'simulate'],
+    ...['serve', 'console', 'import', 'restore', 'backup', 'export', 'rebuild', 'cluster init'],
+    ...['hooks enable', 'hooks disable', 'hooks remove', 'hooks skip', 'hooks listen', 'devnet', 'demo', 'simulate'],
   ]);
 });
 

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'bun:test';
 import type { Readiness } from '../../src/api/operations.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
-import { browserUrl, demoPage } from '../../src/commands/terminal/pages.ts';
+import { browserUrl, devnetPage } from '../../src/commands/terminal/pages.ts';
 import {
-  demoPresenter,
+  devnetPresenter,
   type Presenter,
   type ServerInfo,
   servePresenter,
@@ -185,12 +185,12 @@ describe('serve', () => {
 });
 
 test('demo shows the progress of its history, then a banner with two commands, then each block', async () => {
-  const make: typeof servePresenter = (options) => demoPresenter(options, { interval: 5, pastBlocks: 100 });
+  const make: typeof servePresenter = (options) => devnetPresenter(options, { interval: 5, pastBlocks: 100 });
   const { presenter, out, err, time } = presented({ make, logLevel: 'error' });
   time.tick(1_000);
   presenter.log({ event: 'block_applied', height: 99, transactions: 3 });
   await presenter.ready(running());
-  const page = `${demoPage({ api: 'http://127.0.0.1:3999', interval: 5, accounts: [] })}\n`;
+  const page = `${devnetPage({ api: 'http://127.0.0.1:3999', interval: 5, accounts: [] })}\n`;
   expect(err).toEqual([`${ERASE}Simulating the first 100 blocks: 99`, ERASE, page]);
   const [, , first = ''] = err;
   expect(first.split('\n')[0]).toBe(
@@ -208,7 +208,7 @@ test('demo shows the progress of its history, then a banner with two commands, t
 });
 
 test('demo shows its progress again after a log line', () => {
-  const make: typeof servePresenter = (options) => demoPresenter(options, { interval: 5, pastBlocks: 100 });
+  const make: typeof servePresenter = (options) => devnetPresenter(options, { interval: 5, pastBlocks: 100 });
   const { presenter, err, time } = presented({ make });
   const progress = (height: number) => presenter.log({ event: 'block_applied', height, transactions: 3 });
   time.tick(1_000);

@@ -1,5 +1,5 @@
-/** The demo in the test's process, steered, on free ports. */
-import { startDemo } from '../../src/commands/serve/demo.ts';
+/** A demo or a devnet in the test's process, steered, on free ports. */
+import { demoSettings, devnetSettings, startDevnet } from '../../src/commands/serve/devnet.ts';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -43,6 +43,10 @@ export interface Demo extends AsyncDisposable {
   steer(path: string, body?: unknown): Promise<Steered>;
 }
 
+/** Whether only `stackside devnet` has one of the settings. */
+const isDevnet = (given: Record<string, string>): boolean =>
+  ['clarity', 'watch', 'automine'].some((name) => name in given);
+
 /** @param given settings by name, as text */
 export async function demo(given: Record<string, string> = {}, environment: Partial<Environment> = {}): Promise<Demo> {
   const directory = dataDirectory();
@@ -55,8 +59,10 @@ export async function demo(given: Record<string, string> = {}, environment: Part
     pastBlocks: '1',
   };
   try {
-    const { settings } = readSettingsOf('demo', { ...fixed, ...given }, {});
-    const { api, stop } = await startDemo(settings, { ...realEnvironment, ...environment });
+    const settings = isDevnet(given)
+      ? devnetSettings(readSettingsOf('devnet', { ...fixed, ...given }, {}).settings, null)
+      : demoSettings(readSettingsOf('demo', { ...fixed, ...given }, {}).settings);
+    const { api, stop } = await startDevnet(settings, { ...realEnvironment, ...environment });
     const post = async (path: string, body: unknown = {}) => {
       const response = await fetch(`${api}${path}`, {
         method: 'POST',

@@ -128,7 +128,7 @@ describeWith('Clarity', hasClarity, () => {
     const accounts = join(project.path, 'settings/Devnet.toml');
     const text = await Bun.file(accounts).text();
     expect(await said(() => Bun.write(accounts, text.replace('100_000_000_000_000', '5_000_000')))).toMatchObject({
-      ...{ event: 'contracts_refused', remedy: 'Restart the demo to use them.' },
+      ...{ event: 'contracts_refused', remedy: 'Restart the devnet to use them.' },
     });
   });
 });

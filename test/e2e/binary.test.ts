@@ -17,7 +17,7 @@ beforeAll(async () => {
     const build = Bun.spawn([process.execPath, 'build.ts', '--outfile', binary], { cwd: project, stdout: 'ignore' });
     expect(await build.exited).toBe(0);
   }
-  const flags = ['--api-port', '0', '--event-port', '0', '--interval', '0', '--past-blocks', '6'];
+  const flags = ['--api-port', '0', '--event-port', '0', '--block-time', '0', '--past-blocks', '6'];
   server = Bun.spawn([binary, 'demo', ...flags], {
     // A directory outside the project: the executable must not read project files.
     cwd: directory.path,

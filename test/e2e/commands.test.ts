@@ -301,9 +301,9 @@ test('every command has help with an example', async () => {
   const help = (await stackside('--help')).stdout;
   const names = [...help.matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map((match) => match[1] ?? '');
   expect(names).toEqual([
-    ...['serve', 'demo', 'console', 'status', 'doctor'],
+    ...['serve', 'console', 'status', 'doctor'],
     ...['import', 'restore', 'backup', 'export', 'rebuild'],
-    ...['sql', 'check', 'compare', 'simulate'],
+    ...['sql', 'check', 'compare', 'devnet', 'demo', 'simulate'],
   ]);
   for (const declared of createProgram().commands) {
     let written = '';

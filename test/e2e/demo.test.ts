@@ -5,7 +5,7 @@ import { until } from '../support/time/until.ts';
 import { command, stackside, startServer, temporaryDirectory } from './stackside.ts';
 
 test('stackside demo serves a chain that grows', async () => {
-  const server = await startServer('demo', '--interval', '1', '--past-blocks', '2');
+  const server = await startServer('demo', '--block-time', '1', '--past-blocks', '2');
   const height = async (): Promise<number> => {
     const body = (await (await fetch(`${server.api}/extended`)).json()) as { chain_tip?: { block_height: number } };
     return body.chain_tip?.block_height ?? 0;
@@ -32,12 +32,15 @@ async function demoIn(
   args: readonly string[],
   during: (child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>) => Promise<unknown>,
 ): Promise<number> {
-  const child = Bun.spawn([...command, 'demo', '--event-port', '0', '--interval', '0', '--past-blocks', '3', ...args], {
-    env: { ...process.env, TMPDIR: temporary },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
+  const child = Bun.spawn(
+    [...command, 'demo', '--event-port', '0', '--block-time', '0', '--past-blocks', '3', ...args],
+    {
+      env: { ...process.env, TMPDIR: temporary },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    },
+  );
   await during(child);
   return child.exited;
 }
@@ -48,7 +51,7 @@ test('stackside demo removes its directory on every way out', async () => {
   const temporary = temporaryDirectory();
   const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   try {
-    const left = () => readdirSync(temporary.path).filter((name) => name.startsWith('stackside-demo-'));
+    const left = () => readdirSync(temporary.path).filter((name) => name.startsWith('stackside-devnet-'));
     const free = ['--api-port', '0'];
     const exits = await Promise.all([
       demoIn(temporary.path, ['--api-port', String(taken.port)], ready),
@@ -86,13 +89,29 @@ test('stackside demo removes its directory on every way out', async () => {
 });
 
 test('stackside demo that is only steered mines nothing by itself', async () => {
-  const server = await startServer('demo', '--interval', '0', '--past-blocks', '2');
+  const server = await startServer('demo', '--block-time', '0', '--past-blocks', '2');
   const tip = async () =>
     ((await (await fetch(`${server.api}/stackside/v1/devnet`)).json()) as { tip: { height: number } }).tip;
   expect((await tip()).height).toBe(2);
   const mined = await fetch(`${server.api}/stackside/v1/devnet/mine`, { method: 'POST' });
   expect(mined.status).toBe(200);
   expect((await tip()).height).toBe(3);
+  expect(await server.stop()).toBe(0);
+});
+
+test('stackside devnet mines a block when a transaction arrives', async () => {
+  const server = await startServer('devnet');
+  const asked = async (path: string, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(`${server.api}/stackside/v1/devnet${path}`, init);
+    expect([path, response.status]).toEqual([path, 200]);
+    return response;
+  };
+  const height = async () => ((await (await asked('')).json()) as { tip: { height: number } }).tip.height;
+  expect(await height()).toBe(1);
+  const transfer = { recipient: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM', amount: '1' };
+  const headers = { 'content-type': 'application/json' };
+  await asked('/transfer', { method: 'POST', headers, body: JSON.stringify(transfer) });
+  expect(await height()).toBe(2);
   expect(await server.stop()).toBe(0);
 });
 
@@ -103,7 +122,7 @@ async function refusedMessages(api: string): Promise<number | undefined> {
 }
 
 test('API threads forward steering requests, and their log lines reach the operator', async () => {
-  const threads = await startServer('demo', '--interval', '0', '--past-blocks', '1', '--threads', '1');
+  const threads = await startServer('demo', '--block-time', '0', '--past-blocks', '1', '--threads', '1');
   const mined = await fetch(`${threads.api}/stackside/v1/devnet/mine`, { method: 'POST' });
   expect([mined.status, ((await mined.json()) as { blocks: unknown[] }).blocks.length]).toEqual([200, 1]);
   expect((await fetch(`${threads.api}/v2/info`)).status).toBe(200);

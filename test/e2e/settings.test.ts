@@ -110,7 +110,7 @@ describe('stackside serve --print-settings', () => {
   });
 });
 
-for (const [command = '', ...rest] of [['demo'], ['rebuild'], ['import', 'none.tsv']]) {
+for (const [command = '', ...rest] of [['demo'], ['devnet'], ['rebuild'], ['import', 'none.tsv']]) {
   test(`STACKSIDE_LOG_LEVEL=loud stackside ${command} is refused`, async () => {
     const { code, stderr } = await stacksideIn({ STACKSIDE_LOG_LEVEL: 'loud' }, command, ...rest, '--data', at('loud'));
     expect([code, stderr]).toEqual([
@@ -126,14 +126,14 @@ test('STACKSIDE_HOOK_TARGETS=here stackside serve is refused by the name of the 
 });
 
 test('STACKSIDE_DATA=DIR stackside demo writes its data there, and changes no existing data', async () => {
-  const demo = await startServerIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--interval', '60', '--past-blocks', '1');
+  const demo = await startServerIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--block-time', '60', '--past-blocks', '1');
   expect(await demo.stop()).toBe(0);
   expect(existsSync(join(at('demo'), 'index.db'))).toBe(true);
 
   const again = await stacksideIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--api-port', '0', '--event-port', '0');
   expect([again.code, again.stderr.split('\n')[0]]).toEqual([
     1,
-    `The directory ${at('demo')} already has data, but a demo starts another chain each time.`,
+    `The directory ${at('demo')} already has data, but a devnet starts another chain each time.`,
   ]);
 });
 

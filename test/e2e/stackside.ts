@@ -61,13 +61,13 @@ export interface Server {
 }
 
 /** Starts a command that serves, on free ports, and waits for its ready line. */
-export const startServer = (name: 'serve' | 'demo', ...args: string[]): Promise<Server> =>
+export const startServer = (name: 'serve' | 'demo' | 'devnet', ...args: string[]): Promise<Server> =>
   startServerIn({}, name, ...args);
 
 /** Starts a command like the function above, with additional variables. */
 export async function startServerIn(
   environment: Environment,
-  name: 'serve' | 'demo',
+  name: 'serve' | 'demo' | 'devnet',
   ...args: string[]
 ): Promise<Server> {
   const { child, printed: log } = spawnedWithStdout(

@@ -39,7 +39,7 @@ beforeAll(async () => {
       return new Response('ok');
     },
   });
-  const chain = ['--interval', '0', '--past-blocks', String(PAST_BLOCKS), '--traffic', '2'];
+  const chain = ['--block-time', '0', '--past-blocks', String(PAST_BLOCKS), '--traffic', '2'];
   node = await startServer('demo', ...chain, '--observer', relay.url.origin, '--log-level', 'error');
   await until(() => heights().at(-1) === PAST_BLOCKS, 'the blocks of the node');
 });
@@ -434,7 +434,7 @@ test('the two commands of a demo with a late start lead to the right balance', a
   const late = ['--observer', `http://127.0.0.1:${port}`, '--start-late', String(PAST_BLOCKS)];
   const demo = await startServer(
     'demo',
-    '--interval',
+    '--block-time',
     '0',
     '--past-blocks',
     String(PAST_BLOCKS),

@@ -25,7 +25,7 @@ async function inTerminal(args: readonly string[], holds: (written: string) => b
 const CONTROLS = '\u001b';
 
 test("demo: prints its purpose, the console's URL, two commands, and blocks", async () => {
-  const { code, written } = await inTerminal(['demo', '--interval', '1', '--past-blocks', '1'], (text) =>
+  const { code, written } = await inTerminal(['demo', '--block-time', '1', '--past-blocks', '1'], (text) =>
     /block_applied .*\r\n/.test(text),
   );
   expect(code).toBe(0);

@@ -1,9 +1,12 @@
 /** Checks when a server or a demo starts. */
 import { expect, test } from 'bun:test';
-import { withFreePorts } from '../../src/commands/serve/demo.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { demoSettings, devnetSettings, withFreePorts } from '../../src/commands/serve/devnet.ts';
 import { warnOfOpenEventPort } from '../../src/commands/serve/start-checks.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
 
 test.each([
@@ -21,7 +24,7 @@ test.each([
 test('a demo uses a free port if its default port is in use and logs it, but never replaces a given port', () => {
   using other = standInNode();
   const port = Number(new URL(other.url).port);
-  const { settings } = readSettingsOf('demo', {}, {});
+  const settings = demoSettings(readSettingsOf('demo', {}, {}).settings);
   const given = { ...settings, apiPort: port, eventPort: 0 };
   const logged: LogEvent[] = [];
   const log = (event: LogEvent) => void logged.push(event);
@@ -30,4 +33,14 @@ test('a demo uses a free port if its default port is in use and logs it, but nev
   const named = { apiPort: { kind: 'flag', name: '--api-port' } } as const;
   expect(withFreePorts(given, named, log)).toMatchObject({ apiPort: port });
   expect(logged).toHaveLength(1);
+});
+
+test('a devnet runs the project of its directory unless --clarity names another one', () => {
+  using directory = dataDirectory();
+  const clarityOf = (given: Record<string, string>) =>
+    devnetSettings(readSettingsOf('devnet', given, {}).settings, directory.path).clarity;
+  expect(clarityOf({})).toBeNull();
+  writeFileSync(join(directory.path, 'Clarinet.toml'), '');
+  expect(clarityOf({})).toBe(directory.path);
+  expect(clarityOf({ clarity: './other' })).toBe('./other');
 });

@@ -18,16 +18,16 @@ const pages = ['README.md', 'CONTRIBUTING.md', ...new Bun.Glob('docs/*.md').scan
 }));
 const program = createProgram();
 
-/** The commands that a name stands for; those below `hooks` all take the same settings. */
+/** Returns a command that runs something, and its subcommands. The subcommands of `hooks` all take the same settings. */
 function commandsNamed(name: string): readonly Command[] {
-  const found = program.commands.find((one) => one.name() === name);
+  const found = program.commands.find((one) => one.name() === name.split(' ')[0]);
   if (found === undefined) throw new Error(`there is no command ${name}`);
-  return found.commands.length === 0 ? [found] : found.commands;
+  return [found, ...found.commands].filter((one) => (one as OwnCommand).settingsOf !== null);
 }
 
 /**
- * Returns the commands with the settings of that name: `archive key` has different settings than the other `archive`
- * commands.
+ * Returns the commands with the settings of that name. `archive key` has different settings than the other `archive`
+ * commands, and `devnet mine` than `devnet`.
  */
 const takingSettingsOf = (name: string): readonly Command[] =>
   commandsNamed(name).filter((one) => (one as OwnCommand).settingsOf === name);
@@ -56,7 +56,12 @@ describe('docs/settings.md', () => {
     .filter(([, , variables = '']) => variables.startsWith('`STACKSIDE_'))
     .map(([, flag = '', variables = '', fallback = '', , commands = '']): Row => {
       const [[ownFlag = ''], [variable = '']] = [wordsOf(flag), wordsOf(variables)];
-      return { flag: ownFlag, variable, fallback, commands: wordsOf(commands) };
+      return {
+        flag: ownFlag,
+        variable,
+        fallback,
+        commands: [...commands.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+      };
     });
 
   test('lists only flags that the commands accept', () => {
@@ -148,9 +153,9 @@ describe('every command', () => {
   }
 
   test('with a log accepts --log-level and describes it the same way', () => {
-    const lines = (['serve', 'demo', 'import', 'rebuild'] as const).map((name) => {
+    const lines = (['serve', 'demo', 'devnet', 'import', 'rebuild'] as const).map((name) => {
       const [, text = ''] =
-        /(--log-level <level>.*?)\(default/s.exec(commandsNamed(name)[0]?.helpInformation() ?? '') ?? [];
+        /(--log-level <level>.*?)\(default/s.exec(takingSettingsOf(name)[0]?.helpInformation() ?? '') ?? [];
       return text.replace(/\s+/g, ' ');
     });
     expect(new Set(lines)).toEqual(

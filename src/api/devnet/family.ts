@@ -15,7 +15,7 @@ export interface Steering {
 
 /** The access of every request to a server without a simulated node. */
 const absent = (): never => {
-  const message = "This server doesn't run a simulated node; stackside demo does";
+  const message = "This server doesn't run a simulated node; stackside devnet does";
   throw new ApiError(404, message, 'NOT_A_DEVNET');
 };
 
@@ -99,7 +99,7 @@ export const familyOf = (steering: Steering | null) =>
     access: accessTo(steering),
     keyless: true,
     errors: steeringErrors,
-    notFound: "Simulated node not found: the server isn't a demo (code `NOT_A_DEVNET`)",
+    notFound: "Simulated node not found: the server isn't a devnet (code `NOT_A_DEVNET`)",
     refusals: {
       403: 'The client is on another machine, or a web page of another origin',
       421: 'The Host of the request is not a name of this server',

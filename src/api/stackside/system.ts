@@ -123,7 +123,7 @@ const Setting = Type.Object(
     help: Type.String(),
     source: Type.Union(
       ['default', 'flag', 'variable', 'program'].map((word) => Type.Literal(word as Source)),
-      { description: 'Source of the value; `program` if the program itself sets it, as a demo does' },
+      { description: 'Source of the value; `program` if the program itself sets it, as a devnet does' },
     ),
     source_name: Type.Union([Type.String(), Type.Null()], {
       description: 'Name of the flag or variable; null for other sources',

@@ -144,16 +144,16 @@ export const call = (connection: Connection, method: string, path: string, paylo
 const Refused = Type.Object({ message: Type.String() });
 
 /**
- * `stackside devnet …`: steers the simulated node of a demo.
+ * `stackside devnet …`: steers the simulated node of a devnet.
  * @returns its answer
- * @throws OperatorError if it refuses, or the server isn't a demo on this machine
+ * @throws OperatorError if it refuses, or the server isn't a devnet on this machine
  */
 export async function steerNode(url: string, action: string, given: object): Promise<object> {
   const { status, body } = await askServer({ url, key: null }, 'POST', `/stackside/v1/devnet/${action}`, given);
   if (status === OK) return Object(body);
   const said = Value.Check(Refused, body) ? body.message : `${url} answers ${status}`;
   const remedy =
-    status === NOT_FOUND ? 'Give the URL of a stackside demo with --url.' : 'Correct the value that the error names.';
+    status === NOT_FOUND ? 'Give the URL of a stackside devnet with --url.' : 'Correct the value that the error names.';
   throw new OperatorError(`${said.replace(/\.$/, '')}.`, remedy);
 }
 

@@ -299,7 +299,7 @@ const tags: Readonly<Record<string, string>> = {
   Stackside:
     'Routes that only Stackside has: account histories, several subjects in one request, and the state of the server.',
   'Simulated node':
-    'Steering of the chain of `stackside demo`: blocks, forks, time, funds and transactions, for programs on the same machine. Every other server answers 404 with the code `NOT_A_DEVNET`.',
+    'Steering of the chain of `stackside devnet`: blocks, forks, time, funds and transactions, for programs on the same machine. Every other server answers 404 with the code `NOT_A_DEVNET`.',
   Addresses: 'Balances and transactions of addresses in v1 and v2. The routes of principals replace them.',
   'Transactions (v1)': 'Transactions and events in the format of v1.',
   'Blocks (v1)': 'Blocks in the format of v1.',

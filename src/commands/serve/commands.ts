@@ -57,20 +57,38 @@ export const serve = command({
   },
 });
 
+/** The option of a simulated chain for programs that start it. */
+const untilStdinEndsOption = (): Option =>
+  switchOption(
+    '--until-stdin-ends',
+    'Stop when stdin ends, so that the chain never outlives the program that started it',
+  );
+
 export const demo = command({
   name: 'demo',
-  summary: 'Serve a simulated chain that grows; no node is needed',
-  example: 'stackside demo --interval 2',
+  summary: 'Serve a devnet with a past and simulated users; no node is needed',
+  example: 'stackside demo --block-time 2',
   settingsOf: 'demo',
-  options: [
-    switchOption(
-      '--until-stdin-ends',
-      'Stop when stdin ends, so that the demo never outlives the program that started it',
-    ),
+  options: [untilStdinEndsOption()],
+  async run({ settings, sources }, { untilStdinEnds }: { untilStdinEnds: boolean }) {
+    const { demoSettings, runDevnet } = await import('./devnet.ts');
+    await runDevnet(demoSettings(settings), sources, untilStdinEnds);
+  },
+});
+
+const devnet = command({
+  name: 'devnet',
+  summary: 'Serve a chain for your contracts and apps, or steer a running one',
+  example: 'stackside devnet --clarity .',
+  settingsOf: 'devnet',
+  mainSettings: [
+    ...(['data', 'apiPort', 'eventPort', 'clarity', 'watch', 'automine', 'interval', 'seed'] as const),
+    ...(['unsafeImpersonate', 'allowedHosts', 'logLevel'] as const),
   ],
-  async run(reading, { untilStdinEnds }: { untilStdinEnds: boolean }) {
-    const { runDemo } = await import('./demo.ts');
-    await runDemo(reading, untilStdinEnds);
+  options: [untilStdinEndsOption()],
+  async run({ settings, sources }, { untilStdinEnds }: { untilStdinEnds: boolean }) {
+    const { devnetSettings, runDevnet } = await import('./devnet.ts');
+    await runDevnet(devnetSettings(settings, '.'), sources, untilStdinEnds);
   },
 });
 
@@ -143,7 +161,7 @@ export const simulate = command({
   ],
   async run(_reading, { seed, blocks, transactions, forkEvery, forkDepth, out, post }: SimulateChoice) {
     const options = { seed, blocks, transactionsPerBlock: transactions, forkEvery, forkDepth };
-    const { postDevnet, writeDevnet } = await import('./devnet.ts');
+    const { postDevnet, writeDevnet } = await import('./simulate.ts');
     if (post !== undefined) await postDevnet(options, post);
     else await writeDevnet(options, out ?? '-');
   },
@@ -171,16 +189,16 @@ const counted = (count: string | undefined, end: object): object => ({
 const ended = <N extends string>(name: N, until: number | undefined): object =>
   until === undefined ? {} : { [name]: until };
 
-/** How a running demo is steered: the name, the arguments with their help, and the request. */
+/** How a running devnet is steered: the name, the arguments with their help, and the request. */
 const steering: readonly Steering[] = [
   {
-    ...{ name: 'mine', summary: 'Mine blocks in a running demo', example: 'stackside devnet mine 5' },
+    ...{ name: 'mine', summary: 'Mine blocks in a running devnet', example: 'stackside devnet mine 5' },
     arguments: [['[blocks]', 'Number of blocks (default: 1)']],
     until: untilOption('--until-height <height>', 'Height of the last block, in place of a number'),
     body: (until, count) => counted(count, ended('until_height', until)),
   },
   {
-    ...{ name: 'fork', summary: 'Mine another branch in a running demo', example: 'stackside devnet fork 3' },
+    ...{ name: 'fork', summary: 'Mine another branch in a running devnet', example: 'stackside devnet fork 3' },
     arguments: [['[depth]', 'Number of blocks to orphan (default: 1)']],
     body: (_, depth = '1') => ({ depth: integer(depth) }),
   },
@@ -195,7 +213,7 @@ const steering: readonly Steering[] = [
     body: (_, place = '') => (place.startsWith('0x') ? { index_block_hash: place } : { snapshot: place }),
   },
   {
-    ...{ name: 'bitcoin', summary: 'Make Bitcoin blocks in a running demo', example: 'stackside devnet bitcoin 2' },
+    ...{ name: 'bitcoin', summary: 'Make Bitcoin blocks in a running devnet', example: 'stackside devnet bitcoin 2' },
     arguments: [['[blocks]', 'Number of Bitcoin blocks (default: 1)']],
     until: untilOption('--until-height <height>', 'Height of the last Bitcoin block, instead of a number'),
     body: (until, count) => counted(count, ended('until_height', until)),
@@ -243,20 +261,17 @@ const steering: readonly Steering[] = [
   },
 ];
 
-/** Adds `devnet` and its subcommands, which steer the simulated node of a running demo. */
+/** Adds `devnet` and its subcommands, which steer the simulated node of a running devnet or demo. */
 export function addDevnetCommands(program: OwnCommand): void {
-  const made = program
-    .command('devnet')
-    .summary(`Steer a running demo: ${steering.map(({ name }) => name).join(', ')}`)
-    .description('Steer the simulated node of a running demo.')
-    .addHelpText('after', '\nExample:\n  stackside devnet mine 5');
+  // Flags after the name of a subcommand are those of the subcommand.
+  const made = addCommand(program, devnet).enablePositionalOptions();
   for (const { body, until, ...named } of steering) {
     addCommand(
       made,
       command({
         ...named,
         options: [...(until === undefined ? [] : [until]), onlyJsonOption()],
-        settingsOf: 'devnet',
+        settingsOf: 'devnet mine',
         async run({ settings }, options: Record<string, number>, ...given: string[]) {
           const { steerNode } = await import('../cli/client.ts');
           const end = until === undefined ? undefined : options[until.attributeName()];

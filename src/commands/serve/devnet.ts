@@ -1,42 +1,295 @@
-/** `stackside simulate`: a simulated chain's events, as a recording or posted to an observer. */
-import { recordingRow } from '../../chain/recording.ts';
-import { EventNotAcceptedError, type NodeEvent, postEvents } from '../../devnet/node-event.ts';
-import { type DevnetOptions, devnetEvents } from '../../devnet/scenario.ts';
-import { printLines, writeLines } from '../cli/output.ts';
+/** `stackside devnet` and `stackside demo`: serve a simulated chain, for users without a node and for tests of apps. */
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
+import { isPortTaken } from '../../base/ports.ts';
+import { TESTNET_CHAIN_ID } from '../../chain/network.ts';
+import { ClarityEngine } from '../../devnet/clarity/engine.ts';
+import { type RealNetwork, realNetwork } from '../../devnet/clarity/network.ts';
+import { type ClarinetProject, MANIFEST } from '../../devnet/clarity/project.ts';
+import { watchFiles } from '../../devnet/clarity/watch.ts';
+import { SBTC_ASSET } from '../../devnet/contracts/token.ts';
+import { SimulatedNode } from '../../devnet/node.ts';
+import { startRpc } from '../../devnet/rpc.ts';
+import { hostNames } from '../../http/hosts.ts';
+import type { Log } from '../../log.ts';
+import { readSettings, type SettingsOf } from '../../settings/config.ts';
+import { LockHeldError, lockUnfinished } from '../../store/files/lock.ts';
+import { fileSizes } from '../../store/files/status.ts';
+import { clarityEngineUrl } from '../../thread-urls.ts';
+import { stopSignals } from '../cli/output.ts';
+import type { ShownAccount } from '../terminal/pages.ts';
+import { devnetPresenter, type ServerInfo, serverOutputs } from '../terminal/presenter.ts';
+import { type Environment, realEnvironment } from './environment.ts';
+import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
+import type { Sources } from './server-readings.ts';
 
-const MICROSECONDS_PER_MILLISECOND = 1_000;
+/** Signals that end a process and that a process can catch. */
+const ENDING = [
+  ...(['SIGQUIT', 'SIGABRT', 'SIGALRM', 'SIGUSR1', 'SIGUSR2', 'SIGXCPU', 'SIGXFSZ', 'SIGVTALRM', 'SIGPROF'] as const),
+  ...(['SIGIO', 'SIGSYS', 'SIGTRAP'] as const),
+];
 
-function* rowsOf(options: DevnetOptions): Generator<string> {
-  let id = 0;
-  for (const { path, body, time } of devnetEvents(options)) {
-    id += 1;
-    yield recordingRow({ id, path, text: body, receivedAt: time * MICROSECONDS_PER_MILLISECOND });
+/** The signals that end a devnet and remove its directory. */
+const endSignals = (): NodeJS.Signals[] =>
+  process.platform === 'win32' ? stopSignals() : [...stopSignals(), ...ENDING];
+
+/** The settings of both commands. */
+export type DevnetSettings = SettingsOf<'demo'> & SettingsOf<'devnet'>;
+
+/** Returns the settings of a demo: simulated contracts, with a past and users. */
+export const demoSettings = (settings: SettingsOf<'demo'>): DevnetSettings => ({
+  ...settings,
+  clarity: null,
+  watch: false,
+  automine: false,
+});
+
+/**
+ * Returns the settings of a devnet, which has no past and no users.
+ * @param directory whose project runs if the settings name none; null for none
+ */
+export const devnetSettings = (settings: SettingsOf<'devnet'>, directory: string | null): DevnetSettings => ({
+  ...settings,
+  clarity:
+    settings.clarity ?? (directory !== null && existsSync(join(directory, MANIFEST)) ? resolve(directory) : null),
+  pastBlocks: 1,
+  traffic: 0,
+});
+
+/**
+ * Refuses a directory with data: the new simulated chain would look like a fork of the existing one.
+ * @throws OperatorError
+ */
+function requireNoData(directory: string): void {
+  if (fileSizes(directory).size === 0) return;
+  throw new OperatorError(
+    `The directory ${directory} already has data, but a devnet starts another chain each time.`,
+    `Give an empty directory by --data, or serve the existing data: stackside serve --data ${directory}.`,
+  );
+}
+
+const PREFIX = 'stackside-devnet-';
+/** The name of a devnet's temporary directory, with the id of its process. */
+const OWN = new RegExp(`^${PREFIX}([1-9]\\d*)-`);
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !hasCode(error, 'ESRCH');
   }
 }
 
-/** Writes the events as a recording. @param file is replaced if it exists; `-` for stdout */
-export async function writeDevnet(options: DevnetOptions, file: string): Promise<void> {
-  if (file === '-') await printLines(rowsOf(options));
-  else await writeLines(file, rowsOf(options), true);
+/** Whether a devnet that was killed left a temporary directory, which this user may remove. */
+function isLeftover(path: string, pid: number): boolean {
+  if (isRunning(pid) || statSync(path, { throwIfNoEntry: false })?.uid !== process.getuid?.()) return false;
+  try {
+    // A devnet in a container may also use the directory, and its process isn't visible here.
+    lockUnfinished(path)[Symbol.dispose]();
+    return true;
+  } catch (error) {
+    if (error instanceof LockHeldError) return false;
+    throw error;
+  }
 }
 
-/** Explains why posting waits. @param cause of the failed attempt */
-function waiting(url: string, cause: unknown): string {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return cause instanceof EventNotAcceptedError
-    ? `${url} did not accept an event, which is posted again until it does: ${reason}`
-    : `No observer answers at ${url} yet; waiting, and posting again until one does (${reason})`;
+/** Removes the temporary directories of devnets that were killed. */
+function removeLeftovers(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = OWN.exec(name)?.[1];
+    const path = join(tmpdir(), name);
+    if (pid !== undefined && isLeftover(path, Number(pid))) rmSync(path, { recursive: true, force: true });
+  }
 }
 
-/** Posts the events to an observer. @param url of the observer, such as `http://127.0.0.1:3700` */
-export async function postDevnet(options: DevnetOptions, url: string): Promise<void> {
-  let refused: NodeEvent | null = null;
-  const posted = await postEvents(devnetEvents(options), url, {
-    onRetry(event, cause) {
-      if (event === refused) return;
-      refused = event;
-      process.stderr.write(`${waiting(url, cause)}\n`);
+/**
+ * Makes a temporary directory, which is removed when the process ends: after the devnet stops or fails to start, or when the
+ * process exits at once.
+ */
+function temporaryData(): { path: string; remove(): void } {
+  removeLeftovers();
+  const path = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  const remove = () => {
+    process.off('exit', remove);
+    rmSync(path, { recursive: true, force: true });
+  };
+  process.once('exit', remove);
+  return { path, remove };
+}
+
+/** Resolves when stdin ends, like a closed terminal. */
+const stdinEnd = (): Promise<'SIGHUP'> =>
+  new Promise((resolve) => {
+    for (const event of ['end', 'error', 'close']) process.stdin.once(event, () => resolve('SIGHUP'));
+    process.stdin.resume();
+  });
+
+/**
+ * Serves the chain until a signal.
+ * @param sources without a source of the data directory, the data is in a temporary one that is deleted at the end
+ * @param untilStdinEnds whether the end of stdin ends it as well
+ * @throws OperatorError if it can't serve
+ */
+export async function runDevnet(settings: DevnetSettings, sources: Sources, untilStdinEnds: boolean): Promise<void> {
+  const isOwnDirectory = sources.data != null;
+  if (isOwnDirectory) requireNoData(settings.data);
+  // Before the directory is made, so that it is always removed.
+  const signalled = untilStdinEnds ? Promise.race([nextSignal(endSignals()), stdinEnd()]) : nextSignal(endSignals());
+  // A second signal ends the process at once. Without a handler it would leave the directory.
+  void signalled.then(() => nextSignal(endSignals())).then(() => process.exit(EXIT.interrupted));
+  const own = isOwnDirectory ? null : temporaryData();
+  try {
+    await serveDevnet({ ...settings, data: own?.path ?? settings.data }, sources, signalled);
+  } finally {
+    // Reading stdin would keep the process from ending.
+    if (untilStdinEnds) process.stdin.pause();
+    own?.remove();
+  }
+}
+
+const shownAccounts = ({ accounts }: ClarinetProject): ShownAccount[] =>
+  accounts.map(({ name, address, secret }) => ({ name, address, secret }));
+
+/** Chooses a free port in place of a default one that another program uses. */
+export function withFreePorts(settings: DevnetSettings, sources: Sources, log: Log): DevnetSettings {
+  const ports = [
+    { name: 'apiPort', flag: '--api-port', host: settings.apiHost },
+    { name: 'eventPort', flag: '--event-port', host: settings.eventHost },
+  ] as const;
+  const taken = ports.filter(
+    ({ name, host }) => sources[name] == null && settings[name] !== 0 && isPortTaken(host, settings[name]),
+  );
+  for (const { name, flag } of taken) log({ event: 'port_in_use', port: settings[name], flag });
+  return { ...settings, ...Object.fromEntries(taken.map(({ name }) => [name, 0])) };
+}
+
+async function serveDevnet(given: DevnetSettings, sources: Sources, signalled: Promise<NodeJS.Signals>): Promise<void> {
+  const { env: variables } = process;
+  const shown = { ...readSettings({}, {}), ...given };
+  const presenter = devnetPresenter(
+    { settings: shown, environment: realEnvironment, ...serverOutputs(), variables },
+    given,
+  );
+  const settings = withFreePorts(given, sources, presenter.log);
+  await serveUntilSignal(presenter, await startDevnet(settings, presenter.environment, signalled, sources), signalled);
+}
+
+/** Deploys contracts again when their files change. @returns a function that ends it */
+function watchContracts({ project, changed }: RealNetwork, clock: Clock, log: Log): () => Promise<void> {
+  const ending = new AbortController();
+  let { files } = project;
+  const watching = watchFiles({
+    paths: () => files,
+    clock,
+    signal: ending.signal,
+    async changed() {
+      const now: string[] = [];
+      try {
+        const event = await changed(now);
+        if (event !== null) log(event);
+      } catch (error) {
+        // The node stops.
+        if (error instanceof DOMException && error.name === 'AbortError') return;
+        if (!(error instanceof OperatorError)) throw error;
+        log({ event: 'contracts_refused', problem: error.message, remedy: error.remedy });
+      } finally {
+        // Files of a manifest that can't be read are still those before.
+        files = [...new Set([...now, ...files])];
+      }
     },
   });
-  process.stderr.write(`${posted} events posted to ${url}\n`);
+  return async () => {
+    ending.abort();
+    await watching;
+  };
+}
+
+/** Refuses to watch without a project. @throws OperatorError */
+function requireProjectToWatch({ watch, clarity }: DevnetSettings): void {
+  if (!watch || clarity !== null) return;
+  throw new OperatorError(
+    '--watch is given without a project.',
+    'Start the devnet in the directory of a Clarinet project, or name it with --clarity.',
+  );
+}
+
+/** Refuses a late start without an observer. @throws OperatorError */
+function requireObserverToBeLate({ observer, startLate }: DevnetSettings): void {
+  if (startLate === 0 || observer !== null) return;
+  throw new OperatorError(
+    '--start-late is given without an observer.',
+    'Name the event port of another Stackside with --observer.',
+  );
+}
+
+/**
+ * Starts the server with a simulated node. When this resolves, the index has the node's history.
+ * @param environment replaced by tests
+ * @param ended ends the start early
+ * @param sources sources of the settings' values
+ * @throws OperatorError if it can't serve
+ */
+export async function startDevnet(
+  settings: DevnetSettings,
+  environment: Environment = realEnvironment,
+  ended?: Promise<unknown>,
+  sources: Sources = {},
+): Promise<ServerInfo> {
+  requireProjectToWatch(settings);
+  requireObserverToBeLate(settings);
+  const { seed, interval, pastBlocks: history, traffic, pox5Height, allowedHosts, apiHost } = settings;
+  const { clock, listen, createLog } = environment;
+  const engine =
+    settings.clarity === null
+      ? null
+      : new ClarityEngine({ directory: settings.clarity, module: clarityEngineUrl, clock });
+  const closing: (() => Promise<void>)[] = engine === null ? [] : [() => engine.stop()];
+  const stop = async () => {
+    for (const close of closing.splice(0)) await close();
+  };
+  try {
+    const automine = settings.automine ?? (interval === null || (interval === 0 && engine !== null));
+    const log = createLog(settings.logLevel);
+    // Only a chain that mines on request has another time than this machine.
+    const tempo = { interval: interval ?? 0, isInRealTime: interval !== 0 };
+    const { observer: url, startLate } = settings;
+    const observed = url === null ? {} : { otherObserver: { url, startLate, clock, log } };
+    const real =
+      engine === null ? null : await realNetwork({ ...settings, ...tempo, automine, ...observed }, engine, clock);
+    const { unsafeImpersonate: impersonates } = settings;
+    const simulated = { history, traffic, pox5Height };
+    const node =
+      real?.node ?? new SimulatedNode({ seed, ...tempo, clock, automine, impersonates, ...simulated, ...observed });
+    const rpc = startRpc(node, { clock, listen, log });
+    closing.unshift(() => rpc.stop());
+    const served = {
+      // Settings that a devnet doesn't have get the defaults of a server.
+      ...readSettings({}, {}),
+      ...settings,
+      chainId: TESTNET_CHAIN_ID,
+      nodeRpc: rpc.url,
+      // The account that has the simulated chain's first funds. There are no limits, because they would slow tests down, and
+      // no Bitcoin node.
+      faucetKeys: `${node.faucet.privateKey.toHex()}01`,
+      sbtcFaucet: real === null,
+      faucetLimits: false,
+      // With open access every client is the operator, so there are no other consumers.
+      hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
+    };
+    const steering = { node, hosts: [apiHost, ...hostNames(allowedHosts)] };
+    const running = await startServing(served, environment, { steering, sbtcAsset: SBTC_ASSET, sources });
+    closing.unshift(() => node.stop(), running.stop);
+    void ended?.then(() => node.stop());
+    await node.start(running.events ?? '');
+    await real?.begun();
+    if (real !== null && settings.watch) closing.unshift(watchContracts(real, clock, log));
+    return { ...running, ...(real === null ? {} : { accounts: shownAccounts(real.project) }), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }

@@ -1,4 +1,4 @@
-/** The banners that `serve` and `demo` print on a terminal. */
+/** The banners that `serve` and `devnet` print on a terminal. */
 import type { Readiness } from '../../api/operations.ts';
 import { stateWords } from '../../api/server-state.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
@@ -68,16 +68,16 @@ export interface ShownAccount {
   secret: string;
 }
 
-export interface DemoPage {
+export interface DevnetPage {
   api: string;
   /** Accounts of real contracts; none if all is simulated. */
   accounts: readonly ShownAccount[];
-  /** Seconds between two blocks; 0 for blocks on demand. */
-  interval: number;
+  /** Seconds between two blocks; 0 for blocks on demand, null for blocks when transactions arrive. */
+  interval: number | null;
 }
 
-/** The first page of `demo`. */
-export function demoPage({ api, interval, accounts }: DemoPage): string {
+/** The first page of `devnet` and `demo`. */
+export function devnetPage({ api, interval, accounts }: DevnetPage): string {
   const url = browserUrl(api);
   const lines = rows([
     ['Console', url],
@@ -89,6 +89,10 @@ export function demoPage({ api, interval, accounts }: DemoPage): string {
   const keys = shown.length === 0 ? '' : `\nAnyone can know these keys: use them only here.\n\n${shown.join('\n')}\n`;
   const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain with real contracts,';
   const blocks =
-    interval === 0 ? 'that mines only on request (stackside devnet mine)' : `with a new block every ${seconds}`;
+    interval === null
+      ? 'that mines a block when a transaction arrives'
+      : interval === 0
+        ? 'that mines only on request (stackside devnet mine)'
+        : `with a new block every ${seconds}`;
   return `Stackside serves a ${chain} ${blocks}. Ctrl-C stops it.\n\n${lines}\n${keys}`;
 }

@@ -7,7 +7,7 @@ import type { Settings } from '../../settings/config.ts';
 import { type Output, progressLines } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type { Environment } from '../serve/environment.ts';
-import { demoPage, type ShownAccount, servePage } from './pages.ts';
+import { devnetPage, type ShownAccount, servePage } from './pages.ts';
 import { hasColors, prettyLine, prettyLog } from './pretty-log.ts';
 
 /** A running server. */
@@ -22,7 +22,7 @@ export interface ServerInfo {
   readiness(): Promise<Readiness>;
   /** The chain of the index; null if unknown. */
   chainId(): Promise<number | null>;
-  /** The accounts of a demo with real contracts, with their keys for a wallet. */
+  /** The accounts of a devnet with real contracts, with their keys for a wallet. */
   accounts?: readonly ShownAccount[];
   /** Resolves with the error that ended a host of a cluster; null for other servers. */
   failed: Promise<OperatorError> | null;
@@ -116,15 +116,15 @@ export function servePresenter(options: PresenterOptions): Presenter {
   });
 }
 
-export interface DemoTempo {
-  /** Seconds between two blocks. */
-  interval: number;
+export interface DevnetTempo {
+  /** Seconds between two blocks; null for blocks when transactions arrive. */
+  interval: number | null;
   /** Height that blocks are made up to at once. */
   pastBlocks: number;
 }
 
-/** The presenter of `demo`: blocks of the history are progress, and later blocks are log lines at every log level. */
-export function demoPresenter(options: PresenterOptions, { interval, pastBlocks: history }: DemoTempo): Presenter {
+/** The presenter of `devnet` and `demo`: blocks of the history are progress, and later blocks are log lines at every log level. */
+export function devnetPresenter(options: PresenterOptions, { interval, pastBlocks: history }: DevnetTempo): Presenter {
   const { environment, stderr, variables } = options;
   const { now, monotonic } = environment.clock;
   const progress = progressLines(stderr, monotonic);
@@ -133,7 +133,7 @@ export function demoPresenter(options: PresenterOptions, { interval, pastBlocks:
     async banner({ api, accounts = [] }) {
       isListening = true;
       progress.erase();
-      return demoPage({ api: api ?? '', interval, accounts });
+      return devnetPage({ api: api ?? '', interval, accounts });
     },
     show(event) {
       if (!isListening && isStateChange(event)) return true;

@@ -119,7 +119,7 @@ export async function realNetwork(
       if (!Bun.deepEquals(now.accounts, project.accounts)) {
         throw new OperatorError(
           `The accounts of ${now.directory} changed after the chain started.`,
-          'Restart the demo to use them.',
+          'Restart the devnet to use them.',
         );
       }
       if (Bun.deepEquals(now.contracts, contracts)) return null;

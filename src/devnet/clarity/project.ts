@@ -39,7 +39,8 @@ export interface ClarinetProject {
   files: string[];
 }
 
-const MANIFEST = 'Clarinet.toml';
+/** File name of a project's manifest. */
+export const MANIFEST = 'Clarinet.toml';
 const ACCOUNTS = join('settings', 'Devnet.toml');
 /** The first account of a wallet (SLIP-44: 5757 is Stacks). */
 const DERIVATION = "m/44'/5757'/0'/0/0";

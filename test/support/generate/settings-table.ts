@@ -23,10 +23,9 @@ function defaultCell(declared: Grouped, command: CommandName): string {
 function defaultsText(declared: Grouped): string {
   const [first = 'serve', ...others] = declared.commands;
   const usual = defaultCell(declared, first);
-  const exceptions = others
-    .map((command) => [command, defaultCell(declared, command)] as const)
-    .filter(([, text]) => text !== usual)
-    .map(([command, text]) => `${text} for ${code(command)}`);
+  const exceptions = [...Map.groupBy(others, (command) => defaultCell(declared, command))]
+    .filter(([text]) => text !== usual)
+    .map(([text, commands]) => `${text} for ${commands.map(code).join(', ')}`);
   return [usual, ...exceptions].filter((text) => text !== '').join('; ');
 }
 

@@ -77,7 +77,7 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
         {accounts.length > 0 ? null : (
           <p class="note wait">
             This chain only simulates contracts: a source that it doesn’t know can be deployed but not called. With{' '}
-            <code>stackside demo --clarity</code>, contracts run for real.
+            <code>stackside devnet --clarity</code>, contracts run for real.
           </p>
         )}
         <div class="form options">

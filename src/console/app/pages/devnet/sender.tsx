@@ -65,7 +65,7 @@ export function useSender(accounts: readonly DevnetAccount[]) {
         <TextField
           label="Account"
           value={chosen.value ?? ''}
-          help="A name of your choice (its account needs funds), or an address if the demo was started with --unsafe-impersonate"
+          help="A name of your choice (its account needs funds), or an address if the devnet was started with --unsafe-impersonate"
           mistake={null}
           onChange={(name) => {
             chosen.value = name;

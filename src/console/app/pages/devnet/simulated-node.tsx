@@ -1,4 +1,4 @@
-/** Controls of the simulated node of a demo: blocks, forks, funds, time and the mempool. */
+/** Controls of the simulated node of a devnet: blocks, forks, funds, time and the mempool. */
 import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { api, bodyOf } from '../../api/api.ts';

@@ -1,0 +1,42 @@
+/** `stackside simulate`: a simulated chain's events, as a recording or posted to an observer. */
+import { recordingRow } from '../../chain/recording.ts';
+import { EventNotAcceptedError, type NodeEvent, postEvents } from '../../devnet/node-event.ts';
+import { type DevnetOptions, devnetEvents } from '../../devnet/scenario.ts';
+import { printLines, writeLines } from '../cli/output.ts';
+
+const MICROSECONDS_PER_MILLISECOND = 1_000;
+
+function* rowsOf(options: DevnetOptions): Generator<string> {
+  let id = 0;
+  for (const { path, body, time } of devnetEvents(options)) {
+    id += 1;
+    yield recordingRow({ id, path, text: body, receivedAt: time * MICROSECONDS_PER_MILLISECOND });
+  }
+}
+
+/** Writes the events as a recording. @param file is replaced if it exists; `-` for stdout */
+export async function writeDevnet(options: DevnetOptions, file: string): Promise<void> {
+  if (file === '-') await printLines(rowsOf(options));
+  else await writeLines(file, rowsOf(options), true);
+}
+
+/** Explains why posting waits. @param cause of the failed attempt */
+function waiting(url: string, cause: unknown): string {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return cause instanceof EventNotAcceptedError
+    ? `${url} did not accept an event, which is posted again until it does: ${reason}`
+    : `No observer answers at ${url} yet; waiting, and posting again until one does (${reason})`;
+}
+
+/** Posts the events to an observer. @param url of the observer, such as `http://127.0.0.1:3700` */
+export async function postDevnet(options: DevnetOptions, url: string): Promise<void> {
+  let refused: NodeEvent | null = null;
+  const posted = await postEvents(devnetEvents(options), url, {
+    onRetry(event, cause) {
+      if (event === refused) return;
+      refused = event;
+      process.stderr.write(`${waiting(url, cause)}\n`);
+    },
+  });
+  process.stderr.write(`${posted} events posted to ${url}\n`);
+}
