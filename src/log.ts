@@ -303,7 +303,7 @@ export const eventMeanings = {
   Chainhooks: {
     hook_interrupted: 'the receiver failed too long or answered 410; repair and enable it',
     hook_delivery_failed: 'a delivery failed and will be retried',
-    hook_alert_failed: "`--hook-alert` didn't accept an alert, which isn't sent again",
+    hook_alert_failed: "`--hook-alert` or a chainhook's `alert_url` didn't accept an alert, which isn't sent again",
     hook_payload_failed: 'a bug in Stackside: the chainhook stopped before that block',
     hook_backfill_failed: 'a backfill ended early',
     hook_cursor_lost: 'chainhooks continue at the same height, for example after `rebuild --force`',

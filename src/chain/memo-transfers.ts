@@ -1,4 +1,5 @@
 /** STX transfers with a memo that contracts make. */
+import { decodeClarity } from '../codec/clarity.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
 
 /** The send-many contracts of mainnet and testnet: each of their prints is the memo of the transfer before it. */
@@ -28,6 +29,22 @@ function memoOf(transfer: Transfer, eventIndex: number, next: ChainEvent | null)
   const printed = isMemo(next);
   if (recipient === null || (!printed && (memo === null || memo.length === 0))) return [];
   return [{ recipient, eventIndex, printed }];
+}
+
+/**
+ * Returns the memo of a transfer as bytes: from its transaction, from the send-many contract's print after it, or from the
+ * event; null if there is none.
+ * @param next the event after the transfer; null if it is the last event
+ */
+export function memoBytes(
+  { payload }: ChainTransaction,
+  transfer: Transfer,
+  next: ChainEvent | null,
+): Uint8Array | null {
+  if (payload.type === 'token_transfer') return payload.memo;
+  if (next?.kind !== 'contract_log' || !isMemo(next)) return transfer.memo;
+  const printed = decodeClarity(next.value);
+  return printed.ok && printed.value.type === 'buffer' ? printed.value.value : null;
 }
 
 /**

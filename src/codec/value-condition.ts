@@ -67,7 +67,8 @@ export function literalOf(text: string): Literal {
   return { forms: stringForms(quoted ?? text) };
 }
 
-const NOT_128_BITS = 'must be an integer that fits into 128 bits';
+/** Rule of integers. */
+export const NOT_128_BITS = 'must be an integer that fits into 128 bits';
 
 function serialized(text: string): Uint8Array {
   if (/^0x([0-9a-fA-F]{2})+$/.test(text)) return fromHex(text);

@@ -32,6 +32,8 @@ export interface HookStopped {
   uuid: string;
   consumer: string;
   name: string;
+  /** URL for alerts in the hook's options; null if it has none. */
+  alertUrl: string | null;
   reason: string;
   /** Unix milliseconds. */
   at: number;
@@ -330,7 +332,9 @@ export class HookEngine implements ChainFollower, EngineTransaction {
 
   #end(record: HookRecord, type: HookStopped['type'], reason: string): void {
     const { uuid, consumer } = record;
-    this.#done.ends.push({ type, consumer, uuid, name: activeHook(record).name, reason, at: this.now() });
+    const { name, options } = activeHook(record);
+    const { alert_url: alertUrl = null } = options;
+    this.#done.ends.push({ type, consumer, uuid, name, alertUrl, reason, at: this.now() });
   }
 
   // ── For the listeners, after the commit ──

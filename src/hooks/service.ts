@@ -10,7 +10,7 @@ import { isPaused } from '../store/hooks/records.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import { type HookCounters, type HookTimers, untimedHooks } from './counters.ts';
-import { alerts, noAlerts } from './delivery/alerts.ts';
+import { alerts } from './delivery/alerts.ts';
 import { type AttemptResult, type DeliveryIdentity, type DeliveryRules, deliveryRequest } from './delivery/attempt.ts';
 import { type Dispatcher, dispatcher } from './delivery/dispatcher.ts';
 import { deliveryResults, resultWriter } from './delivery/results.ts';
@@ -24,7 +24,7 @@ import { hookTasks } from './tasks.ts';
 /** The operator's settings of chainhooks. */
 export interface HookRules extends DeliveryRules {
   targets: TargetRules;
-  /** URL for alerts to the operator about hooks that end; null for no alerts. */
+  /** URL for alerts to the operator about hooks that end; null for alerts to their owners only. */
   alertUrl: string | null;
   /** Retention of the bodies of delivered deliveries, in milliseconds. */
   retentionMs: number;
@@ -77,7 +77,7 @@ export function startChainhooks(options: HookOptions) {
   const secrets = openedSecrets(store.secrets, sealing, log);
   secrets.report();
   const outgoing = { guard: targets, rules, log, userAgent, clock, random, send };
-  const operator = url === null ? noAlerts : alerts({ ...outgoing, url, secrets, logIdentity: store.logIdentity });
+  const notices = alerts({ ...outgoing, url, secrets, logIdentity: store.logIdentity });
   const request = deliveryRequest({ ...outgoing, secrets });
   const writer = resultWriter({
     write: (results) => commands.run('delivery.mark', results),
@@ -98,7 +98,7 @@ export function startChainhooks(options: HookOptions) {
     evaluated: timers.evaluated,
     queued: deliveries.wake,
     behind: tasks.wake,
-    ended: operator.ended,
+    ended: notices.ended,
     recovered() {
       deliveries.wakeAll();
       tasks.wake();
@@ -107,7 +107,7 @@ export function startChainhooks(options: HookOptions) {
   lease.start({
     start(epoch) {
       secrets.report();
-      operator.start();
+      notices.start();
       writer.start(epoch);
       deliveries.start();
       tasks.start();
@@ -115,7 +115,7 @@ export function startChainhooks(options: HookOptions) {
     },
     async stop() {
       // All start to stop before the first one is awaited.
-      await Promise.all([deliveries.stop(), operator.stop(), tasks.stop(), upkeep.stop(), writer.stop()]);
+      await Promise.all([deliveries.stop(), notices.stop(), tasks.stop(), upkeep.stop(), writer.stop()]);
     },
     lacks: () => (secrets.unreadable().length === 0 ? null : "this host can't read all signing secrets"),
   });

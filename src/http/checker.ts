@@ -56,7 +56,13 @@ function mistakeOf({ type, path, schema, message }: ValueError): Mistake {
     case ValueErrorType.StringMaxLength:
       return { path: names, rule: `must NOT have more than ${schema.maxLength} characters` };
     case ValueErrorType.ObjectMinProperties:
-      return { path: names, rule: `must NOT have fewer than ${schema.minProperties} properties` };
+      return {
+        path: names,
+        rule:
+          schema.rule === undefined
+            ? `must NOT have fewer than ${schema.minProperties} properties`
+            : patternMistake(schema.rule),
+      };
     default:
       return { path: names, rule: typeof schema.type === 'string' ? `must be ${schema.type}` : lowerFirst(message) };
   }

@@ -20,6 +20,12 @@ export type HookFilter =
       recipient?: string;
       /** Minimum amount, in micro-STX or base units of the token. */
       min_amount?: string;
+      memo?: {
+        /** The whole memo: its readable text, or 0x and its hexadecimal digits. */
+        equals?: string;
+        /** Text that the readable memo must contain. */
+        contains?: string;
+      };
     }
   | {
       type: 'stx_mint';
@@ -132,6 +138,12 @@ export type HookFilter =
       /** Contract identifier. */
       contract_identifier?: string;
       function_name?: string;
+      argument?: {
+        /** Position of the argument, from 0. */
+        index: number;
+        /** Its value: the `repr`, a plain integer or text, or 0x and the serialized Clarity value. */
+        equals: string;
+      };
       /** Standard address or contract identifier. */
       sender?: string;
       status?: ('success' | 'abort_by_response' | 'abort_by_post_condition' | 'problematic_skipped')[];

@@ -46,6 +46,7 @@ import {
   amountUnit,
   draftOf,
   fieldsOf,
+  fieldValue,
   filterTypes,
   mistakesOf,
   newDraft,
@@ -298,6 +299,8 @@ describe('the chainhook form', () => {
     expect(fieldsOf('contract_call').map(({ name, many, required }) => [name, many, required])).toEqual([
       ['contract_identifier', false, false],
       ['function_name', false, false],
+      ['argument.index', false, false],
+      ['argument.equals', false, false],
       ['sender', false, false],
       ['status', true, false],
     ]);
@@ -322,6 +325,29 @@ describe('the chainhook form', () => {
       'filters.events.0.status must be one of success, abort_by_response, abort_by_post_condition, problematic_skipped',
       'filters.events.0.sender must have this form: Standard address or contract identifier',
       'filters.events.0.of is not a field of contract_call',
+    ]);
+  });
+
+  test('edits the members of an object as fields, and removes an empty object', () => {
+    const memo = withField({ type: 'stx_transfer' }, 'memo.contains', 'order');
+    expect(memo).toEqual({ type: 'stx_transfer', memo: { contains: 'order' } });
+    expect(fieldValue(memo, 'memo.contains')).toBe('order');
+    expect(withField(memo, 'memo.contains', '')).toEqual({ type: 'stx_transfer' });
+    const first = withField({ type: 'contract_call' }, 'argument.index', '0');
+    expect(first).toEqual({ type: 'contract_call', argument: { index: 0 } });
+    expect(mistakes(first)).toEqual(['filters.events.0.argument.equals is required']);
+    expect(mistakes(withField(first, 'argument.index', 'one'))).toEqual([
+      'filters.events.0.argument.equals is required',
+      'filters.events.0.argument.index must be an integer',
+    ]);
+    expect(mistakes(withField(first, 'argument.equals', 'u7'))).toEqual([]);
+    expect(withType(memo, 'stx_burn')).toEqual({ type: 'stx_burn' });
+  });
+
+  test('names a URL for alerts that is not a URL', () => {
+    const wrong = { ...draft, options: { alert_url: 'me@example.org' } };
+    expect(mistakesOf(wrong)).toEqual([
+      { path: 'options.alert_url', message: 'must be a URL that begins with http:// or https://' },
     ]);
   });
 

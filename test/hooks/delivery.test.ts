@@ -444,7 +444,7 @@ test("a payload that can't be built interrupts only that hook, before the block"
 describe("the operator's alert for an ended hook", () => {
   /** Time of everything in this test, in Unix milliseconds. */
   const now = Date.parse('2027-01-15T08:00:00Z');
-  const alerting = async (answer: () => Response) => {
+  const alerting = async (answer: () => Response | Promise<Response>) => {
     const operator = receiver();
     operator.answer = answer;
     const server = await hookServer({ hookAlert: `${operator.url}?token=1` }, undefined, {
@@ -492,6 +492,27 @@ describe("the operator's alert for an ended hook", () => {
     expect(one.headers['user-agent']).toMatch(/^stackside\/\d/);
     for (const name of ['authorization', 'x-chainhook-consumer-secret']) expect(one.headers[name]).toBeUndefined();
     expect(operator.received.filter(({ payload }) => payload.uuid === off)).toEqual([]);
+  });
+
+  test('is also sent to the URL for alerts of the hook, even while the operator does not answer', async () => {
+    await using run = await alerting(() => new Promise<Response>(() => {}));
+    const { server } = run;
+    using target = receiver();
+    using owner = receiver();
+    const { secret } = (await server.request('POST', '/chainhooks/me/secret')).body;
+    const options = { ...started, expire_after_evaluations: 1 };
+    const plain = await register(server, target.url, options);
+    const watched = await register(server, target.url, { ...options, alert_url: owner.url });
+    const later = await register(server, target.url, { ...options, expire_after_evaluations: 2, alert_url: owner.url });
+    feed(server);
+    await until(() => owner.received.length === 2, 'the alerts');
+    expect(owner.received.map(({ payload }) => [payload.type, payload.uuid])).toEqual([
+      ['chainhook.expired', watched],
+      ['chainhook.expired', later],
+    ]);
+    const [first] = owner.received as [Received];
+    expect(first.headers['webhook-signature']).toBe(signature(secret, first));
+    expect((await status(server, plain)).status).toBe('expired');
   });
 
   test('is tried at most three times, while deliveries continue', async () => {

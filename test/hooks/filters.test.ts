@@ -3,14 +3,22 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Block, ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
+import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import { networkOf } from '../../src/chain/network.ts';
 import { blockOf } from '../../src/chain/normalise.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
-import { clarity } from '../../src/codec/clarity-encode.ts';
+import { BOOT_ADDRESS } from '../../src/codec/address.ts';
+import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import { clarityRepr } from '../../src/codec/clarity-text.ts';
 import { toHex } from '../../src/codec/hex.ts';
+import { utf8Bytes } from '../../src/codec/utf8.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { type Filter, type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
+import {
+  type Filter,
+  type FilterOf,
+  type FilterType,
+  filterSchemas,
+} from '../../src/hooks/definition/filter-schemas.ts';
 import { payloadText } from '../../src/hooks/evaluation/payload.ts';
 import { conditionsOf, Matcher, ownTransactions } from '../../src/hooks/matching/matching.ts';
 import { chainhooksPage, filterTypes, filterTypesFile, pageWithFilters } from '../support/generate/filter-types.ts';
@@ -21,6 +29,9 @@ import { payloadMistake } from './schemas.ts';
 const network = networkOf(0x8000_0000);
 const A = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
 const B = 'ST1WNJTS9JM1JYGK758B10DBAMBZ0K23ADP392SBV';
+/** An address with a right checksum. */
+const WHO = BOOT_ADDRESS.testnet;
+const HI = utf8Bytes('hi');
 const TOKEN = `${A}.token`;
 const ASSET = `${TOKEN}::coin!`;
 
@@ -33,7 +44,13 @@ test('the types and docs list the current filters (test/support/generate/filter-
 const full: { [T in FilterType]: Extract<Filter, { type: T }> } = {
   balance_change: { type: 'balance_change', principal: A },
   stx_event: { type: 'stx_event' },
-  stx_transfer: { type: 'stx_transfer', sender: A, receiver: B, min_amount: '5' },
+  stx_transfer: {
+    type: 'stx_transfer',
+    sender: A,
+    receiver: B,
+    min_amount: '5',
+    memo: { equals: 'order 7', contains: 'der' },
+  },
   stx_mint: { type: 'stx_mint', receiver: B, min_amount: '5' },
   stx_burn: { type: 'stx_burn', sender: A, min_amount: '5' },
   ft_event: { type: 'ft_event', asset_identifier: ASSET },
@@ -49,6 +66,7 @@ const full: { [T in FilterType]: Extract<Filter, { type: T }> } = {
     type: 'contract_call',
     contract_identifier: TOKEN,
     function_name: 'move',
+    argument: { index: 1, equals: 'u7' },
     sender: B,
     status: ['success'],
   },
@@ -63,6 +81,8 @@ const other: Readonly<Record<string, unknown>> = {
   sender: `${B}.elsewhere`,
   receiver: `${A}.elsewhere`,
   min_amount: '6',
+  memo: { contains: 'other' },
+  argument: { index: 0, equals: 'u7' },
   asset_identifier: `${TOKEN}::other`,
   value: '8',
   contract_identifier: `${A}.other`,
@@ -194,6 +214,55 @@ describe('the rules', () => {
     expect(matches({ ...extended, cause: 'extended' }, of('block_found'))).toBe(false);
     expect(matches({ ...extended, cause: 'extended_runtime' }, of('extended_read_count'))).toBe(false);
     expect(matches({ type: 'tenure_change' }, of('extended_read_count'))).toBe(true);
+  });
+
+  /** A transfer with the memo in its transaction, in its event, and in the print of a send-many contract. */
+  function transfersWithMemo(memo: Uint8Array): [title: string, block: Block][] {
+    const padded = new Uint8Array(34);
+    padded.set(memo);
+    const moved = transfer(A, B) as Extract<ChainEvent, { kind: 'stx' }>;
+    const payload = { type: 'token_transfer', typeId: 0, recipient: B, amount: 5n, memo: padded } as const;
+    const [contractId = ''] = SEND_MANY;
+    const print: ChainEvent = { kind: 'contract_log', contractId, topic: 'print', value: clarity.buffer(memo) };
+    return [
+      ['transaction', blockWith({ payload, events: [moved] })],
+      ['event', blockWith({ events: [{ ...moved, memo }] })],
+      ['print', blockWith({ events: [transfer(A, A), print, moved, print, transfer(B, B)] })],
+    ];
+  }
+
+  test.each(transfersWithMemo(utf8Bytes('order 7')))('a memo of the %s matches as text and as hex', (_from, block) => {
+    const of = (memo: FilterOf<'stx_transfer'>['memo']) =>
+      matches({ type: 'stx_transfer', sender: A, receiver: B, ...(memo === undefined ? {} : { memo }) }, block);
+    const hex = toHex(utf8Bytes('order 7'));
+    const right = [{ equals: 'order 7' }, { equals: hex }, { equals: `${hex}0000` }, { contains: 'r 7' }];
+    expect(right.map(of)).toEqual([true, true, true, true]);
+    const wrong = [{ equals: 'order' }, { equals: `${hex}37` }, { contains: 'R 7' }];
+    expect([...wrong, { equals: 'order 7', contains: '8' }].map(of)).toEqual([false, false, false, false]);
+  });
+
+  test('a memo and a minimum amount must match the same transfer', () => {
+    const [, [, block] = []] = transfersWithMemo(utf8Bytes('order 7'));
+    const of = (min_amount: string) => matches({ type: 'stx_transfer', min_amount, memo: { contains: '7' } }, block!);
+    expect([of('5'), of('6')]).toEqual([true, false]);
+  });
+
+  test('the print of a send-many contract is the memo of the transfer before it only', () => {
+    const [, , [, block] = []] = transfersWithMemo(utf8Bytes('order 7'));
+    expect(matches({ type: 'stx_transfer', sender: B, memo: { contains: '7' } }, block!)).toBe(false);
+  });
+
+  test('an argument matches at its position as plain text, as repr, or as serialized value', () => {
+    const values = [clarity.uint(7n), clarity.principal(WHO), clarity.some(clarity.utf8('hé')), clarity.buffer(HI)];
+    const functionArgs = encodeArguments(values);
+    const call = { type: 'contract_call', typeId: 2, contractId: TOKEN, functionName: 'move', functionArgs } as const;
+    const of = (index: number, equals: string) =>
+      matches({ type: 'contract_call', argument: { index, equals } }, blockWith({ payload: call }));
+    expect([of(0, '7'), of(0, 'u7'), of(1, WHO), of(1, `'${WHO}`)]).toEqual([true, true, true, true]);
+    for (const [index, value] of values.entries()) {
+      expect([of(index, toHex(value)), of(index, clarityRepr(value))]).toEqual([true, true]);
+    }
+    expect([of(1, 'u7'), of(0, 'u8'), of(4, 'u7'), of(2, 'hé')]).toEqual([false, false, false, false]);
   });
 
   test('recipient is an alias of receiver', () => {

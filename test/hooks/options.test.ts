@@ -76,16 +76,17 @@ const effects: Record<keyof Options, readonly string[]> = {
   enable_on_registration: [],
   expire_after_evaluations: [],
   expire_after_occurrences: [],
+  alert_url: [],
 };
 
 describe('each option changes only the documented part of the payload', () => {
-  test('all ten options are tested', () => {
+  test('all eleven options are tested', () => {
     expect(Object.keys(effects).sort()).toEqual(Object.keys(Options.properties).sort());
-    expect(Object.keys(effects)).toHaveLength(10);
+    expect(Object.keys(effects)).toHaveLength(11);
   });
   for (const [name, expected] of Object.entries(effects)) {
     test(name, () => {
-      const value = name.startsWith('expire') ? 3 : true;
+      const value = name.startsWith('expire') ? 3 : name === 'alert_url' ? 'https://127.0.0.1/' : true;
       const made = payload({ [name]: value });
       const found = [...new Set(differences(plain, made))].sort();
       // A memo of zeros gives an empty text.

@@ -2,10 +2,12 @@
 import type { AssetAction, Block, ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
 import type { Network } from '../../src/chain/network.ts';
 import { BOOT_ADDRESS } from '../../src/codec/address.ts';
-import { clarity } from '../../src/codec/clarity-encode.ts';
+import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { type TenureChangeCause, tenureChangeCauses } from '../../src/codec/tenure-change.ts';
 import type { Payload } from '../../src/codec/transaction.ts';
+import { utf8Bytes } from '../../src/codec/utf8.ts';
+import { literalOf, serializedForms } from '../../src/codec/value-condition.ts';
 import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
 
 const HASH = new Uint8Array(32);
@@ -24,6 +26,23 @@ function nftValue(value: unknown): Uint8Array {
   const text = String(value ?? 1);
   if (text.startsWith('0x')) return fromHex(text);
   return text.startsWith('-') ? clarity.int(BigInt(text)) : clarity.uint(BigInt(text.replace(/^u/, '')));
+}
+
+/** Returns a memo that meets the conditions of a filter, padded to its 34 bytes. */
+function memoOf(filter: Filter): Uint8Array {
+  const { equals, contains = '' } = filter.type === 'stx_transfer' ? (filter.memo ?? {}) : {};
+  const text = equals ?? contains;
+  const bytes = new Uint8Array(34);
+  bytes.set((/^0x([0-9a-f]{2})+$/i.test(text) ? fromHex(text) : utf8Bytes(text)).subarray(0, 34));
+  return bytes;
+}
+
+/** Returns the arguments of a call, with the filter's argument at its position. */
+function argumentsOf(filter: Filter): Uint8Array {
+  if (filter.type !== 'contract_call' || filter.argument === undefined) return new Uint8Array(4);
+  const { index, equals } = filter.argument;
+  const [form = clarity.none()] = serializedForms(literalOf(equals));
+  return encodeArguments([...Array.from({ length: index }, () => clarity.none()), form]);
 }
 
 interface Parties {
@@ -61,7 +80,7 @@ function payloadOf(filter: Filter, { receiver, contract }: Parties): Payload {
         typeId: 0,
         recipient: receiver,
         amount: BigInt(textOf(given, 'min_amount', '1')),
-        memo: new Uint8Array(34),
+        memo: memoOf(filter),
       };
     default:
       return {
@@ -69,7 +88,7 @@ function payloadOf(filter: Filter, { receiver, contract }: Parties): Payload {
         typeId: 2,
         contractId: contract,
         functionName: textOf(given, 'function_name', 'sample'),
-        functionArgs: new Uint8Array(4),
+        functionArgs: argumentsOf(filter),
       };
   }
 }

@@ -1,6 +1,7 @@
 /** The definition of a chainhook: its schema, its parser, and a stored hook as the engine evaluates it. */
 import { type Static, Type } from '@sinclair/typebox';
 import type { Network } from '../../chain/network.ts';
+import { ConditionError, literalOf, NOT_128_BITS, serializedForms } from '../../codec/value-condition.ts';
 import { checker } from '../../http/checker.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
 import { type Condition, conditionsOf } from '../matching/matching.ts';
@@ -17,6 +18,15 @@ const limit = (counted: string) =>
     }),
   );
 
+/** Maximum characters of a URL. */
+const MAX_URL = 2048;
+
+const Url = {
+  pattern: '^https?://',
+  rule: 'a URL that begins with http:// or https://',
+  maxLength: MAX_URL,
+};
+
 export const Options = Type.Object(
   {
     decode_clarity_values: flag,
@@ -29,13 +39,17 @@ export const Options = Type.Object(
     enable_on_registration: flag,
     expire_after_evaluations: limit('evaluated'),
     expire_after_occurrences: limit('matching'),
+    alert_url: Type.Optional(
+      Type.Union([Type.String(Url), Type.Null()], {
+        rule: `${Url.rule}, with at most ${MAX_URL} characters, or null`,
+        description: 'URL that receives a POST when the chainhook is interrupted or expires',
+      }),
+    ),
   },
   { $id: 'ChainhookOptions', additionalProperties: false },
 );
 export type Options = Static<typeof Options>;
 
-/** Maximum characters of a URL. */
-const MAX_URL = 2048;
 /** Maximum filters of a hook. */
 const MAX_FILTERS = 500;
 
@@ -54,11 +68,7 @@ export const Definition = Type.Object(
     options: Type.Optional(Type.Union([Options, Type.Null()])),
     action: Type.Object({
       type: Type.Literal('http_post'),
-      url: Type.String({
-        pattern: '^https?://',
-        rule: 'a URL that begins with http:// or https://',
-        maxLength: MAX_URL,
-      }),
+      url: Type.String(Url),
     }),
   },
   { $id: 'ChainhookDefinition' },
@@ -96,6 +106,16 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 const checkOptions = checker(Options);
 const checkFilter = Object.fromEntries(Object.entries(filterSchemas).map(([type, schema]) => [type, checker(schema)]));
 
+/** @throws HookProblem naming the field if a text can't be the value of an argument */
+function checkLiteral(text: string, at: string): void {
+  try {
+    if (serializedForms(literalOf(text)).length === 0) throw new ConditionError(NOT_128_BITS);
+  } catch (error) {
+    if (!(error instanceof ConditionError)) throw error;
+    throw invalidField(at, error.rule);
+  }
+}
+
 /** @throws HookProblem naming the field */
 function filterOf(value: unknown, at: string): Filter {
   if (!isObject(value)) throw invalidField(at, 'must be object');
@@ -115,7 +135,11 @@ function filterOf(value: unknown, at: string): Filter {
   if (typeof value.value === 'number' && !Number.isSafeInteger(value.value)) {
     throw invalidField(`${at}.value`, 'is larger than 2^53; send its digits as a string');
   }
-  return value as Filter;
+  const filter = value as Filter;
+  if (filter.type === 'contract_call' && filter.argument !== undefined) {
+    checkLiteral(filter.argument.equals, `${at}.argument.equals`);
+  }
+  return filter;
 }
 
 /** Reads the filters of a definition. @throws HookProblem 400 naming the field */
@@ -140,6 +164,10 @@ function optionsOf(value: unknown): Options | null {
   const mistake = checkOptions(value);
   if (mistake !== null)
     throw invalidField(['options', ...mistake.path].join('.'), limitRule(mistake.rule, mistake.path));
+  const { alert_url: alertUrl } = value;
+  if (typeof alertUrl === 'string' && !URL.canParse(alertUrl)) {
+    throw invalidField('options.alert_url', 'must be an absolute URL');
+  }
   return value;
 }
 

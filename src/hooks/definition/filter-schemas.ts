@@ -41,6 +41,40 @@ const NftValue = Type.Union(
       'An integer, its digits as text, u and digits for an unsigned one, or 0x and a serialized Clarity value',
   },
 );
+const memo = {
+  memo: Type.Optional(
+    Type.Object(
+      {
+        equals: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 70,
+            description: 'The whole memo: its readable text, or 0x and its hexadecimal digits',
+          }),
+        ),
+        contains: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 34, description: 'Text that the readable memo must contain' }),
+        ),
+      },
+      { $id: 'MemoFilter', additionalProperties: false, minProperties: 1, rule: 'an object with equals or contains' },
+    ),
+  ),
+};
+const argument = {
+  argument: Type.Optional(
+    Type.Object(
+      {
+        index: Type.Integer({ minimum: 0, maximum: 255, description: 'Position of the argument, from 0' }),
+        equals: Type.String({
+          minLength: 1,
+          maxLength: 1000,
+          description: 'Its value: the `repr`, a plain integer or text, or 0x and the serialized Clarity value',
+        }),
+      },
+      { $id: 'ArgumentFilter', additionalProperties: false },
+    ),
+  ),
+};
 const statusWords = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'] as const;
 const Statuses = Type.Array(Type.Union(statusWords.map((word) => Type.Literal(word))), {
   $id: 'StatusFilter',
@@ -70,7 +104,7 @@ export const filterSchemas = {
     'The principal is a party of an asset event, or pays a fee',
   ),
   stx_event: filter('stx_event', {}, 'Any transfer, mint or burn of STX'),
-  stx_transfer: filter('stx_transfer', { ...sender, ...receiver, ...amount }),
+  stx_transfer: filter('stx_transfer', { ...sender, ...receiver, ...amount, ...memo }),
   stx_mint: filter('stx_mint', { ...receiver, ...amount }),
   stx_burn: filter('stx_burn', { ...sender, ...amount }),
   ft_event: filter('ft_event', ft, 'Any transfer, mint or burn of a fungible token'),
@@ -95,6 +129,7 @@ export const filterSchemas = {
     {
       contract_identifier: optional(Contract),
       function_name: optional(Type.String({ minLength: 1, maxLength: 128 })),
+      ...argument,
       ...sender,
       status: optional(Statuses),
     },
@@ -129,7 +164,8 @@ export const filterSchemas = {
 
 /** The name of a filter, such as `ft_transfer`. */
 export type FilterType = keyof typeof filterSchemas;
-export type Filter = { [T in FilterType]: Static<(typeof filterSchemas)[T]> }[FilterType];
+export type FilterOf<T extends FilterType> = Static<(typeof filterSchemas)[T]>;
+export type Filter = { [T in FilterType]: FilterOf<T> }[FilterType];
 
 /** Whether a word is the name of a filter. */
 export const isFilterType = (word: string): word is FilterType => Object.hasOwn(filterSchemas, word);

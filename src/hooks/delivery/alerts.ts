@@ -1,6 +1,7 @@
 /**
- * Alerts: a POST to the operator's URL for each hook that ended. Alerts are sent one at a time, apart from the deliveries, so
- * that deliveries don't wait for alerts. Alerts are best effort, since the log and the hook's status show the same.
+ * Alerts: a POST to the operator's URL and to the hook's `alert_url` for each hook that ended. The operator and each consumer
+ * have a queue, so that they don't wait for each other's receivers, and deliveries wait for no alert. Alerts are best effort,
+ * since the log and the hook's status show the same.
  */
 
 import { pause } from '../../base/clock.ts';
@@ -14,12 +15,22 @@ import type { OpenedSecrets } from './sealing.ts';
 import { signatureHeader } from './signature.ts';
 
 const ATTEMPTS = 3;
-/** Maximum waiting alerts; more are dropped, so that an unreachable receiver can't fill the memory. */
+/** Maximum waiting alerts of a queue; more are dropped, so that an unreachable receiver can't fill the memory. */
 const MAX_WAITING = 1_000;
+
+/** An alert that waits. */
+interface Waiting {
+  url: string;
+  end: HookStopped;
+}
+
+/** The queue of the operator; other queues are named by their consumer. */
+const OPERATOR = Symbol('operator');
 
 /** Options of {@link alerts}. */
 interface AlertOptions extends Outgoing {
-  url: string;
+  /** URL of the operator; null for alerts to the owners of hooks only. */
+  url: string | null;
   secrets: OpenedSecrets;
   /** Identity of the log, in hex; part of the ids of alerts. */
   logIdentity: () => string;
@@ -39,24 +50,22 @@ interface Alerts {
   stop(): Promise<void>;
 }
 
-/** Sends no alerts, for operators without a URL. */
-export const noAlerts: Alerts = { start() {}, ended() {}, async stop() {} };
-
 /** Makes the sender of alerts, which tries each alert three times. */
 export function alerts(options: AlertOptions): Alerts {
-  const { url, secrets, logIdentity, guard, rules, log, userAgent, clock, send, random } = options;
+  const { url: operatorUrl, secrets, logIdentity, guard, rules, log, userAgent, clock, send, random } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
-  const waiting: HookStopped[] = [];
+  /** Alerts by queue; a queue is here as long as it has work. */
+  const queues = new Map<string | typeof OPERATOR, Waiting[]>();
+  const working = new Set<Promise<void>>();
   /** Aborted by `stop`. */
   let stopping = new AbortController();
   stopping.abort();
-  let working: Promise<void> | null = null;
 
-  const failed = ({ uuid }: HookStopped, reason: string) => {
+  const failed = ({ url, end: { uuid } }: Waiting, reason: string) => {
     log({ event: 'hook_alert_failed', uuid, host: URL.parse(url)?.host ?? '', reason });
   };
 
-  async function sendAlert(end: HookStopped, signal: AbortSignal): Promise<void> {
+  async function sendAlert({ url, end }: Waiting, signal: AbortSignal): Promise<void> {
     const { type, uuid, consumer, name, reason, at } = end;
     const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) });
     const body = Buffer.from(text);
@@ -68,32 +77,44 @@ export function alerts(options: AlertOptions): Alerts {
         'user-agent': userAgent,
         'webhook-id': id,
         'webhook-timestamp': String(Math.floor(time / 1000)),
-        // Without the secret itself, which is the consumer's, while this receiver is the operator's. An unsigned alert is better
-        // than none.
+        // Without the secret itself, which is the consumer's, while this receiver may be the operator's. An unsigned alert is
+        // better than none.
         ...(secrets.isReadable(consumer) ? signatureHeader(secrets.find(consumer), id, body, time) : {}),
       };
       const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, send });
       if (isSuccess(result) || signal.aborted) return;
       if (tried === ATTEMPTS) {
-        failed(end, failureOf(result));
+        failed({ url, end }, failureOf(result));
         return;
       }
       await pause(clock, retryWait(tried, retryCapMs, random.number), signal);
     }
   }
 
-  async function work(): Promise<void> {
-    const { signal } = stopping;
+  async function work(name: string | typeof OPERATOR, queue: Waiting[], signal: AbortSignal): Promise<void> {
     // Let the caller finish first: the node waits for its answer.
     await clock.turn();
-    for (let end = waiting.shift(); end !== undefined; end = signal.aborted ? undefined : waiting.shift()) {
+    for (let alert = queue.shift(); alert !== undefined; alert = signal.aborted ? undefined : queue.shift()) {
       try {
-        await sendAlert(end, signal);
+        await sendAlert(alert, signal);
       } catch (error) {
         log({ event: 'hook_task_failed', cause: error });
       }
     }
-    working = null;
+    if (queues.get(name) === queue) queues.delete(name);
+  }
+
+  function add(name: string | typeof OPERATOR, alert: Waiting): void {
+    const waiting = queues.get(name);
+    if (waiting !== undefined) {
+      if (waiting.length >= MAX_WAITING) failed(alert, 'too many wait');
+      else waiting.push(alert);
+      return;
+    }
+    const queue = [alert];
+    queues.set(name, queue);
+    const task = work(name, queue, stopping.signal).finally(() => working.delete(task));
+    working.add(task);
   }
 
   return {
@@ -102,17 +123,13 @@ export function alerts(options: AlertOptions): Alerts {
     },
     ended(end) {
       if (stopping.signal.aborted) return;
-      if (waiting.length >= MAX_WAITING) {
-        failed(end, 'too many wait');
-        return;
-      }
-      waiting.push(end);
-      working ??= work();
+      if (operatorUrl !== null) add(OPERATOR, { url: operatorUrl, end });
+      if (end.alertUrl !== null) add(end.consumer, { url: end.alertUrl, end });
     },
     async stop() {
       stopping.abort();
-      await working;
-      waiting.length = 0;
+      queues.clear();
+      await Promise.all(working);
     },
   };
 }

@@ -4,15 +4,18 @@
  * becomes one or several conditions.
  */
 import type { Block, ChainEvent, ChainTransaction, TransactionStatus } from '../../chain/block.ts';
+import { memoBytes } from '../../chain/memo-transfers.ts';
+import { decodeArguments } from '../../codec/clarity.ts';
 import { clarityPlainText, clarityRepr } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
+import { memoText } from '../../codec/utf8.ts';
 import { literalOf, serializedForms } from '../../codec/value-condition.ts';
 import type { IndexKey } from '../../store/hooks/candidates.ts';
-import type { Filter, FilterType } from '../definition/filter-schemas.ts';
+import type { Filter, FilterOf, FilterType } from '../definition/filter-schemas.ts';
 
 /** The part of a condition that the index can't decide. */
-type Residual = (transaction: ChainTransaction, event: ChainEvent | null) => boolean;
+type Residual = (subject: Subject) => boolean;
 
 /**
  * A filter as it is matched: one event or transaction must have all `exact` values and pass the residual. A filter may
@@ -40,20 +43,53 @@ function isTextIn(value: Uint8Array, text: string): boolean {
   return repr.includes(text) || (repr.includes('\\') && clarityPlainText(value).includes(text));
 }
 
-function residualOf(filter: Filter): Residual | null {
+/** Zeros pad a memo to its 34 bytes. */
+const withoutPadding = (hex: string): string => hex.toLowerCase().replace(/(00)+$/, '');
+
+/** Makes the condition on the memo of an STX transfer. */
+function memoResidual({ equals, contains }: NonNullable<FilterOf<'stx_transfer'>['memo']>): Residual {
+  const hex = equals !== undefined && /^0x([0-9a-fA-F]{2})+$/.test(equals) ? withoutPadding(equals) : null;
+  return ({ transaction, event, next }) => {
+    const bytes = event?.kind === 'stx' ? memoBytes(transaction, event, next) : null;
+    if (bytes === null) return false;
+    const text = memoText(bytes);
+    if (contains !== undefined && !text.includes(contains)) return false;
+    return equals === undefined || text === equals || (hex !== null && withoutPadding(toHex(bytes)) === hex);
+  };
+}
+
+/** Makes the condition on an argument of a call. */
+function argumentResidual({ index, equals }: NonNullable<FilterOf<'contract_call'>['argument']>): Residual {
+  const forms = new Set(serializedForms(literalOf(equals)).map(toHex));
+  return ({ transaction: { payload } }) => {
+    if (payload.type !== 'contract_call') return false;
+    const values = decodeArguments(payload.functionArgs);
+    const value = values.ok ? values.value[index] : undefined;
+    return value !== undefined && (forms.has(toHex(value)) || clarityRepr(value) === equals);
+  };
+}
+
+/** Returns the conditions that the index can't decide; all of them must hold. */
+function* residualsOf(filter: Filter): Iterable<Residual> {
   if ('min_amount' in filter && filter.min_amount !== undefined) {
     const least = BigInt(filter.min_amount);
-    return (_transaction, event) => amountOf(event) >= least;
+    yield ({ event }) => amountOf(event) >= least;
   }
   if ('status' in filter && filter.status !== undefined) {
     const statuses = new Set<TransactionStatus>(filter.status);
-    return ({ status }) => statuses.has(status);
+    yield ({ transaction: { status } }) => statuses.has(status);
   }
   if (filter.type === 'contract_log' && filter.contains !== undefined) {
     const { contains } = filter;
-    return (_transaction, event) => event?.kind === 'contract_log' && isTextIn(event.value, contains);
+    yield ({ event }) => event?.kind === 'contract_log' && isTextIn(event.value, contains);
   }
-  return null;
+  if (filter.type === 'stx_transfer' && filter.memo !== undefined) yield memoResidual(filter.memo);
+  if (filter.type === 'contract_call' && filter.argument !== undefined) yield argumentResidual(filter.argument);
+}
+
+function residualOf(filter: Filter): Residual | null {
+  const residuals = [...residualsOf(filter)];
+  return residuals.length === 0 ? null : (subject) => residuals.every((residual) => residual(subject));
 }
 
 /** Parameters that the index can hold. */
@@ -111,6 +147,8 @@ interface Subject {
   transaction: ChainTransaction;
   txIndex: number;
   event: ChainEvent | null;
+  /** The event after `event`; null if there is none. */
+  next: ChainEvent | null;
 }
 
 /** Occurs in no value. */
@@ -207,24 +245,32 @@ export class Matcher {
 
   #transaction(transaction: ChainTransaction, txIndex: number, matches: Matches): void {
     // One object for all events of the transaction: a block has thousands.
-    const subject: Subject = { transaction, txIndex, event: null };
+    const subject: Subject = { transaction, txIndex, event: null, next: null };
     const { type } = transaction.payload;
     if (type === 'smart_contract') this.#look('contract_deploy', subject, matches);
     else if (type === 'coinbase' || type === 'tenure_change' || type === 'contract_call') {
       this.#look(type, subject, matches);
     }
-    for (const event of transaction.events) {
-      if (event.kind === 'stx_lock' || event.kind === 'unknown') continue;
-      subject.event = event;
-      if (event.kind === 'contract_log') {
-        this.#look('contract_log', subject, matches);
-      } else {
-        this.#look(anyAction[event.kind], subject, matches);
-        this.#look(ofAction[event.kind][event.action], subject, matches);
-      }
+    for (const next of transaction.events) {
+      subject.next = next;
+      this.#event(subject, matches);
+      subject.event = next;
     }
+    subject.next = null;
+    this.#event(subject, matches);
     subject.event = null;
     this.#balanceChanges(subject, matches);
+  }
+
+  #event(subject: Subject, matches: Matches): void {
+    const { event } = subject;
+    if (event === null || event.kind === 'stx_lock' || event.kind === 'unknown') return;
+    if (event.kind === 'contract_log') {
+      this.#look('contract_log', subject, matches);
+    } else {
+      this.#look(anyAction[event.kind], subject, matches);
+      this.#look(ofAction[event.kind][event.action], subject, matches);
+    }
   }
 
   #look(type: FilterType, subject: Subject, matches: Matches): void {
@@ -267,11 +313,12 @@ const ofAction = {
 } as const;
 
 /** Adds the hooks with a condition that matches the transaction, each once. */
-function note(hit: Residuals, { transaction, txIndex, event }: Subject, matches: Matches): void {
+function note(hit: Residuals, subject: Subject, matches: Matches): void {
+  const { txIndex } = subject;
   for (const [hook, residuals] of hit) {
     const txIndexes = matches.get(hook);
     if (txIndexes?.at(-1) === txIndex) continue;
-    if (!residuals.some((residual) => residual === null || residual(transaction, event))) continue;
+    if (!residuals.some((residual) => residual === null || residual(subject))) continue;
     if (txIndexes === undefined) matches.set(hook, [txIndex]);
     else txIndexes.push(txIndex);
   }

@@ -78,12 +78,18 @@ export function management(
     });
   }
 
-  /** @throws HookProblem 400 if the URL is not allowed. A name that can't be resolved yet is allowed. */
-  async function checkTarget({ action }: HookDefinition): Promise<void> {
+  /** @throws HookProblem 400 if a URL is not allowed. A name that can't be resolved yet is allowed. */
+  async function checkTargets({ action, options }: HookDefinition): Promise<void> {
+    await checkTarget('action.url', action.url);
+    const alertUrl = options?.alert_url ?? null;
+    if (alertUrl !== null) await checkTarget('options.alert_url', alertUrl);
+  }
+
+  async function checkTarget(field: string, url: string): Promise<void> {
     try {
-      await guard.check(action.url);
+      await guard.check(url);
     } catch (error) {
-      if (error instanceof TargetRefused) throw invalidField('action.url', `is not allowed: ${error.message}`);
+      if (error instanceof TargetRefused) throw invalidField(field, `is not allowed: ${error.message}`);
       if (!(error instanceof TargetUnresolved)) throw error;
     }
   }
@@ -91,7 +97,7 @@ export function management(
   return {
     async register(consumer: string, body: unknown) {
       const definition = readDefinition(body, network());
-      await checkTarget(definition);
+      await checkTargets(definition);
       const hook = { uuid: random.uuid(), consumer, definition };
       const record = await commands.run('hook.register', hook);
       return read((now) => serialized(now, record));
@@ -108,7 +114,7 @@ export function management(
 
     async update(consumer: string, uuid: string, body: unknown) {
       const known = read((now) => ownHook(now.hooks, { consumer, uuid }));
-      await checkTarget(patchedDefinition(definitionOf(known), body, network()));
+      await checkTargets(patchedDefinition(definitionOf(known), body, network()));
       // The stored definition may have changed during the name look-up: the command merges the body into the present one.
       const record = await commands.run('hook.redefine', { consumer, uuid, change: body });
       return read((now) => serialized(now, record));

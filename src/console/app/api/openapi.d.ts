@@ -1792,12 +1792,14 @@ export interface components {
         BalanceChangeChainhookFilter: { type: "balance_change"; principal: components["schemas"]["PrincipalFilter"]; };
         StxEventChainhookFilter: { type: "stx_event"; };
         MinimumAmount: string;
+        MemoFilter: { equals?: string; contains?: string; };
         StxTransferChainhookFilter: {
             type: "stx_transfer";
             sender?: components["schemas"]["PrincipalFilter"];
             receiver?: components["schemas"]["PrincipalFilter"];
             recipient?: components["schemas"]["PrincipalFilter"];
             min_amount?: components["schemas"]["MinimumAmount"];
+            memo?: components["schemas"]["MemoFilter"];
         };
         StxMintChainhookFilter: {
             type: "stx_mint";
@@ -1868,10 +1870,12 @@ export interface components {
             sender?: components["schemas"]["PrincipalFilter"];
             status?: components["schemas"]["StatusFilter"];
         };
+        ArgumentFilter: { index: number; equals: string; };
         ContractCallChainhookFilter: {
             type: "contract_call";
             contract_identifier?: components["schemas"]["ContractFilter"];
             function_name?: string;
+            argument?: components["schemas"]["ArgumentFilter"];
             sender?: components["schemas"]["PrincipalFilter"];
             status?: components["schemas"]["StatusFilter"];
         };
@@ -1900,6 +1904,7 @@ export interface components {
             enable_on_registration?: components["schemas"]["Flag"];
             expire_after_evaluations?: number | null;
             expire_after_occurrences?: number | null;
+            alert_url?: string | null;
         };
         ChainhookDefinition: {
             name: string;

@@ -31,6 +31,7 @@ interface Schema {
 }
 
 export interface FilterField {
+  /** Name of the parameter; a member of an object is `memo.equals`. */
   name: string;
   required: boolean;
   /** The accepted input, in words. */
@@ -61,19 +62,22 @@ const AMOUNT = 'MinimumAmount';
 const ALIAS = 'recipient';
 
 /** Returns the fields of a filter, without its type. */
-export function fieldsOf(type: string): FilterField[] {
-  const { properties = {}, required = [] } = schemaOf(type) ?? {};
-  return Object.entries(properties)
-    .filter(([name]) => name !== 'type' && name !== ALIAS)
-    .map(([name, schema]) => ({
-      name,
-      required: required.includes(name),
-      help: schema.description ?? '',
-      choices: wordsOf(schema.items ?? schema),
-      many: schema.type === 'array',
-      isAmount: schema.$id === AMOUNT,
-    }));
-}
+export const fieldsOf = (type: string): FilterField[] =>
+  membersOf(schemaOf(type) ?? {}).filter(({ name }) => name !== 'type' && name !== ALIAS);
+
+const membersOf = ({ properties = {}, required = [] }: Schema): FilterField[] =>
+  Object.entries(properties).flatMap(([name, schema]): FilterField | FilterField[] =>
+    schema.properties === undefined
+      ? {
+          name,
+          required: required.includes(name),
+          help: schema.description ?? '',
+          choices: wordsOf(schema.items ?? schema),
+          many: schema.type === 'array',
+          isAmount: schema.$id === AMOUNT,
+        }
+      : membersOf(schema).map((field) => ({ ...field, name: `${name}.${field.name}`, required: false })),
+  );
 
 /** Words of the schemas with another spelling in titles. */
 const WRITTEN: Readonly<Record<string, string>> = {
@@ -86,7 +90,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
 /** Returns the name of a filter or of its field as a title: `Contract identifier` for `contract_identifier`. */
 export const titleOf = (name: string): string =>
   name
-    .split('_')
+    .split(/[_.]/)
     .map((word) => WRITTEN[word] ?? word)
     .join(' ')
     .replace(/^./, (letter) => letter.toUpperCase());
@@ -103,6 +107,7 @@ function mistakeIn(schema: Schema, value: unknown): string | null {
   }
   if (schema.const !== undefined) return value === schema.const ? null : `must be ${schema.const}`;
   if (schema.type === 'integer') return Number.isInteger(value) ? null : 'must be an integer';
+  if (schema.type === 'object') return 'must be an object';
   if (typeof value !== 'string') return 'must be a text';
   if (value.length < (schema.minLength ?? 0)) return 'must not be empty';
   if (value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY))
@@ -137,26 +142,38 @@ export interface Mistake {
 function filterMistakes(filter: FilterValues, at: string): Mistake[] {
   const schema = schemaOf(filter.type);
   if (schema === null) return [{ path: `${at}.type`, message: `must be one of ${filterTypes.join(', ')}` }];
-  const { properties = {}, required = [] } = schema;
+  return memberMistakes(schema, filter, at, filter.type);
+}
+
+/** @param of name of the object */
+function memberMistakes(
+  { properties = {}, required = [] }: Schema,
+  object: Readonly<Record<string, unknown>>,
+  at: string,
+  of: string,
+): Mistake[] {
   const missing = required
-    .filter((name) => filter[name] === undefined)
+    .filter((name) => object[name] === undefined)
     .map((name) => ({ path: `${at}.${name}`, message: 'is required' }));
-  const wrong = Object.entries(filter).flatMap(([name, value]) => {
-    const property = properties[name];
-    const message = property === undefined ? `is not a field of ${filter.type}` : mistakeIn(property, value);
-    return message === null ? [] : [{ path: `${at}.${name}`, message }];
+  const wrong = Object.entries(object).flatMap(([name, value]) => {
+    const [property, path] = [properties[name], `${at}.${name}`];
+    if (property?.properties !== undefined && isObject(value)) return memberMistakes(property, value, path, name);
+    const message = property === undefined ? `is not a field of ${of}` : mistakeIn(property, value);
+    return message === null ? [] : [{ path, message }];
   });
   return [...missing, ...wrong];
 }
 
+const isUrl = (text: string): boolean => /^https?:\/\//.test(text) && URL.canParse(text);
+
 /** Returns the mistakes in a draft. The server checks the draft again, more thoroughly. */
-export function mistakesOf({ name, filters, action }: Draft): Mistake[] {
+export function mistakesOf({ name, filters, options: { alert_url: alertUrl }, action }: Draft): Mistake[] {
   const mistakes = filters.events.flatMap((filter, index) => filterMistakes(filter, `filters.events.${index}`));
   if (name.trim() === '') mistakes.unshift({ path: 'name', message: 'must not be empty' });
   if (filters.events.length === 0) mistakes.push({ path: 'filters.events', message: 'needs at least one filter' });
-  if (!/^https?:\/\//.test(action.url) || !URL.canParse(action.url)) {
-    mistakes.push({ path: 'action.url', message: 'must be a URL that begins with http:// or https://' });
-  }
+  const wrongUrl = 'must be a URL that begins with http:// or https://';
+  if (!isUrl(action.url)) mistakes.push({ path: 'action.url', message: wrongUrl });
+  if (typeof alertUrl === 'string' && !isUrl(alertUrl)) mistakes.push({ path: 'options.alert_url', message: wrongUrl });
   return mistakes;
 }
 
@@ -192,16 +209,35 @@ export function draftOf(text: string): Draft | string {
   };
 }
 
-/** Returns a filter with another value of a field. An empty value removes the field. */
+/** Returns the value of a field; undefined if it has none. */
+export function fieldValue(filter: Readonly<Record<string, unknown>>, name: string): unknown {
+  const [object = '', member] = name.split('.');
+  const value = filter[object];
+  return member === undefined ? value : isObject(value) ? value[member] : undefined;
+}
+
+/** Returns a filter with another value of a field. An empty value removes the field, and then an object without fields. */
 export function withField(filter: FilterValues, name: string, value: string | readonly string[]): FilterValues {
-  const { [name]: _, ...others } = filter;
-  const rest = others as FilterValues;
-  return value.length === 0 ? rest : { ...rest, [name]: value };
+  const [object = '', member] = name.split('.');
+  if (member === undefined) return withMember(filter, name, value.length === 0 ? undefined : value) as FilterValues;
+  const known = filter[object];
+  // The only number in an object is the index of an argument.
+  const given = value.length === 0 ? undefined : member === 'index' ? integerOf(String(value)) : value;
+  const changed = withMember(isObject(known) ? known : {}, member, given);
+  return withMember(filter, object, Object.keys(changed).length === 0 ? undefined : changed) as FilterValues;
+}
+
+const integerOf = (text: string): number | string => (/^[0-9]{1,9}$/.test(text) ? Number(text) : text);
+
+/** @param value undefined to remove the member */
+function withMember(object: Readonly<Record<string, unknown>>, name: string, value: unknown): Record<string, unknown> {
+  const { [name]: _, ...rest } = object;
+  return value === undefined ? rest : { ...rest, [name]: value };
 }
 
 /** Returns a filter of another type, with the values that both types have. */
 export function withType(filter: FilterValues, type: string): FilterValues {
-  const known = new Set(fieldsOf(type).map(({ name }) => name));
+  const known = new Set(fieldsOf(type).map(({ name }) => name.split('.')[0]));
   return { ...Object.fromEntries(Object.entries(filter).filter(([name]) => known.has(name))), type };
 }
 

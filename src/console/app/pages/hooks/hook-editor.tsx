@@ -23,6 +23,7 @@ import {
   type FilterField,
   type FilterValues,
   fieldsOf,
+  fieldValue,
   filterTypes,
   type Mistake,
   mistakesOf,
@@ -249,6 +250,13 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
             mistake={mistakeAt('action.url')}
             onChange={(url) => onChange({ ...draft, action: { ...action, url: url.trimStart() } })}
           />
+          <TextField
+            label="URL for alerts (optional)"
+            value={typeof options.alert_url === 'string' ? options.alert_url : ''}
+            help="Receives a POST when the chainhook is interrupted or expires."
+            mistake={mistakeAt('options.alert_url')}
+            onChange={(url) => onChange({ ...draft, options: { ...options, alert_url: url.trim() || null } })}
+          />
         </div>
       </Panel>
       <Panel title="Filters" aside={<span class="quiet">A block matches if any filter matches.</span>}>
@@ -354,7 +362,7 @@ function FilterForm({ number, filter, mistakeAt, onChange, onRemove }: FilterFor
         <Field
           key={field.name}
           field={field}
-          value={filter[field.name]}
+          value={fieldValue(filter, field.name)}
           unit={field.isAmount ? amountUnit(filter, unitOf) : null}
           mistake={mistakeAt(field.name)}
           onChange={(value) => onChange(withField(filter, field.name, value))}
