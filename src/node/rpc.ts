@@ -91,3 +91,13 @@ export function nodeRpc(url: string, clock: Pick<Clock, 'monotonic'> = systemClo
     },
   };
 }
+
+/** Returns the node's chain tip; null if the node can't be reached. */
+export async function infoOrNull(node: Pick<NodeRpc, 'info'>): Promise<NodeInfo | null> {
+  try {
+    return await node.info();
+  } catch (error) {
+    if (error instanceof NodeUnreachableError) return null;
+    throw error;
+  }
+}

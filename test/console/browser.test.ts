@@ -193,13 +193,14 @@ browserTest('the longest state fits above the menu on the smallest screen', asyn
   const json: ServerStatus = {
     ...status,
     ...behind,
-    index: { height: 4_680_000, tip_age_seconds: 9 },
-    node: { height: 5_200_000 },
+    index: { height: 4_680_000, tip_age_seconds: 9, chain_id: 0x8000_0000 },
+    node: { height: 5_200_000, chain_id: 0x8000_0000 },
   };
   await page.route('**/stackside/v1/status', (route) => route.fulfill({ json }));
   await page.reload();
   await look(page, { ...NARROW, viewport: { ...NARROW.viewport, height: 480 } });
   await page.getByRole('banner').getByText('4,680,000 of 5,200,000').waitFor();
+  await page.getByRole('banner').getByText('Testnet', { exact: true }).waitFor();
   await page.getByRole('progressbar').waitFor();
   expect(await overflow(page)).toBe(0);
   await page.getByRole('button', { name: 'Menu' }).click();

@@ -90,6 +90,7 @@ import {
   baseFigure,
   chainState,
   diskText,
+  networkName,
   stateTitle,
 } from '../../src/console/app/chain/state.ts';
 import {
@@ -602,6 +603,13 @@ describe("the chain's state", () => {
     expect(words('starting', [45_000, 200_000, HOUR])).toBe('wait | Starting | 45,000 of 200,000');
     // A host of a cluster lacks entries of the log.
     expect(words('catching_up', [60, 60, 5])).toBe('wait | Catching up');
+  });
+
+  test('names the network', () => {
+    expect([1, 0x8000_0000, 0x100, null].map((id) => networkName(id))).toEqual([
+      ...['Mainnet', 'Testnet', 'Chain 0x00000100', null],
+    ]);
+    expect(networkName(0x8000_0000, true)).toBe('Devnet');
   });
 
   test("uses the server's words for every other state", () => {

@@ -48,7 +48,10 @@ test('before the first event, /ready returns the next step with the observer sec
     observer: observerToml(host),
   };
   expect(await ready()).toMatchObject({ status: 503, body: standing });
-  expect(await (await server.get('/stackside/v1/status')).json()).toMatchObject(standing);
+  expect(await (await server.get('/stackside/v1/status')).json()).toMatchObject({
+    ...{ ...standing, index: { height: null, chain_id: null } },
+    node: { height: 0, chain_id: TESTNET_INFO.network_id },
+  });
   const health = await server.get('/health');
   expect([health.status, await health.json()]).toEqual([200, { status: 'alive' }]);
   expect((await metrics()).get('stacks_block_height')).toBe(0);

@@ -172,10 +172,12 @@ export const ServerStatus = Type.Object(
     index: Type.Object({
       height: orNull('Integer', 'Height of the newest block; null before the first one'),
       tip_age_seconds: orNull('Integer', 'Seconds since the time of the newest block'),
+      chain_id: orNull('Integer', 'Chain id of the data, or of the settings before the first block; null if unknown'),
       history_from: Type.Optional(HistoryFrom),
     }),
     node: Type.Object({
       height: orNull('Integer', 'Height of the newest block of the node; null if the node doesn’t answer'),
+      chain_id: orNull('Integer', 'Chain id of the node; null if the node doesn’t answer'),
     }),
     events: Type.Union(
       [

@@ -3,21 +3,14 @@ import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { Operations } from '../../api/operations.ts';
 import { unavailable } from '../../base/store-failure.ts';
 import { processMetrics, type ServerState, stateMetrics } from '../../metrics/server.ts';
-import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { ThreadMetrics } from './api-threads.ts';
 
 /** The node's height; null if its RPC interface can't be reached. */
-async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
-  try {
-    return (await node.info()).height;
-  } catch (error) {
-    if (error instanceof NodeUnreachableError) return null;
-    throw error;
-  }
-}
+const nodeHeightOf = async (node: NodeRpc): Promise<number | null> => (await infoOrNull(node))?.height ?? null;
 
 /** Reads from the index. @returns the value, or the reason why the index can't be read; throws other errors */
 export function readOrReason<T>(reading: () => T): { read: T; reason: null } | { read: null; reason: string } {

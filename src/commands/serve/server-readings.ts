@@ -6,6 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Alert } from '../../metrics/alerts.ts';
 import type { DiskSpace, EventTimes, LastHour } from '../../metrics/last-hour.ts';
 import type { EventRate } from '../../node/event-intake.ts';
+import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
 import { type Settings, settingsOfCommand } from '../../settings/config.ts';
 import { defaultText, helpOf, printedName, printedValue } from '../../settings/describe.ts';
 import { defaultOf, type Source } from '../../settings/setting.ts';
@@ -19,7 +20,8 @@ import type { Watch } from './base.ts';
 import { readOrReason } from './operations.ts';
 
 interface ReadingsOptions {
-  settings: Pick<Settings, 'mode' | 'data'>;
+  settings: Pick<Settings, 'mode' | 'data' | 'network'>;
+  node: NodeRpc;
   clock: Clock;
   operations: Pick<Operations, 'readiness'>;
   snapshots: Snapshots;
@@ -43,12 +45,17 @@ export const serverReadings = (options: ReadingsOptions): ServerReadings => ({
 });
 
 function statusOf(options: ReadingsOptions): () => Promise<ServerStatus> {
-  const { settings, clock, operations, snapshots, events, watch, isSimulated, host, archive } = options;
+  const { settings, node, clock, operations, snapshots, events, watch, isSimulated, host, archive } = options;
   const { hour, space } = watch;
   const start = clock.monotonic();
   return async () => {
-    const { height, node_height, tip_age_seconds, ...standing } = await operations.readiness();
-    const { read: from } = readOrReason(() => snapshots.read((read) => read.chain.historyFrom()));
+    // Both use the same answer of the node.
+    const [readiness, info] = await Promise.all([operations.readiness(), infoOrNull(node)]);
+    const { height, node_height, tip_age_seconds, ...standing } = readiness;
+    const { read: chain } = readOrReason(() =>
+      snapshots.read((read) => ({ id: read.chain.chainId(), from: read.chain.historyFrom() })),
+    );
+    const from = chain?.from ?? null;
     const files = [...fileSizes(settings.data)];
     const sizeOf = (name: string) =>
       files.filter(([file]) => file.startsWith(name)).reduce((sum, [, size]) => sum + size, 0);
@@ -57,8 +64,11 @@ function statusOf(options: ReadingsOptions): () => Promise<ServerStatus> {
       mode: settings.mode,
       uptime_seconds: Math.floor((clock.monotonic() - start) / MILLISECONDS),
       ...standing,
-      index: { height, tip_age_seconds, ...(from === null ? {} : { history_from: from }) },
-      node: { height: node_height },
+      index: {
+        ...{ height, tip_age_seconds, chain_id: chain?.id ?? settings.network },
+        ...(from === null ? {} : { history_from: from }),
+      },
+      node: { height: node_height, chain_id: info?.chainId ?? null },
       events:
         events === null
           ? null

@@ -139,7 +139,7 @@ async function startServices(
   const managed = managing === null ? null : await manage(base, managing.ingest, parts);
   receiving = managed?.receiving ?? null;
   const server = serverReadings({
-    ...{ settings, clock, operations, snapshots },
+    ...{ settings, node, clock, operations, snapshots },
     watch,
     events: receiving === null ? null : { rate, url: receiving.url },
     isSimulated: steering !== null,

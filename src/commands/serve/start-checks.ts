@@ -4,7 +4,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { isLoopback, parseAddress } from '../../http/hosts.ts';
 import type { Log } from '../../log.ts';
-import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { requireArchivable } from './archiving.ts';
 
@@ -58,14 +58,7 @@ export async function requireLoopback(
 }
 
 /** The node's chain id; null if the node doesn't answer. */
-export async function chainOfNode(node: NodeRpc): Promise<number | null> {
-  try {
-    return (await node.info()).chainId;
-  } catch (error) {
-    if (error instanceof NodeUnreachableError) return null;
-    throw error;
-  }
-}
+export const chainOfNode = async (node: NodeRpc): Promise<number | null> => (await infoOrNull(node))?.chainId ?? null;
 
 /**
  * Refuses a node of another chain. A node that doesn't answer is accepted: it may start after Stackside.

@@ -12,7 +12,7 @@ import type { Clock } from '../../base/clock.ts';
 import { type Loop, type Service, startLoop } from '../../base/service.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
 import { BEING_FILLED, blocksText, type Refusal } from '../../node/refusal.ts';
-import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import { infoOrNull, type NodeInfo, type NodeRpc } from '../../node/rpc.ts';
 import type { WriterHealth } from '../../store/ingest/writer-health.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { readOrReason } from './operations.ts';
@@ -67,15 +67,6 @@ interface IndexReading {
   tip: Tip | null;
   chainId: number | null;
   historyStart: number | null;
-}
-
-async function nodeInfo(node: NodeRpc): Promise<NodeInfo | null> {
-  try {
-    return await node.info();
-  } catch (error) {
-    if (error instanceof NodeUnreachableError) return null;
-    throw error;
-  }
 }
 
 /** Reports a node of another chain than the data. */
@@ -183,7 +174,7 @@ export function watchState(
     begun += 1;
     const order = begun;
     const { read: index, reason: readFailure } = readOrReason(readIndex);
-    const info = await nodeInfo(node);
+    const info = await infoOrNull(node);
     const tip = index?.tip ?? null;
     const height = tip?.height ?? null;
     const nodeHeight = info?.height ?? null;

@@ -151,8 +151,8 @@ const status: ServerReadings['status'] = async () => ({
   next: 'Nothing to do.',
   observer: null,
   seconds_left: null,
-  index: { height: 140, tip_age_seconds: 4 },
-  node: { height: 140 },
+  index: { height: 140, tip_age_seconds: 4, chain_id: 1 },
+  node: { height: 140, chain_id: 1 },
   events: {
     ...{ endpoint: '127.0.0.1:3700', per_second: 1.5, last_received_at: 1_700_028_000 },
     latency: { events: 1_000, median_ms: 4.2, p99_ms: 31 },

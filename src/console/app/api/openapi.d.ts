@@ -1605,8 +1605,8 @@ export interface components {
             next: string;
             observer: string | null;
             seconds_left: number | null;
-            index: { height: number | null; tip_age_seconds: number | null; history_from?: number; };
-            node: { height: number | null; };
+            index: { height: number | null; tip_age_seconds: number | null; chain_id: number | null; history_from?: number; };
+            node: { height: number | null; chain_id: number | null; };
             events: {
                 endpoint: string;
                 per_second: number;

@@ -1,4 +1,5 @@
 /** The state of the chain in words, as on every page. */
+import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
 import { ago, bytes, count, duration } from './format.ts';
 import type { ServerStatus } from './types.ts';
 
@@ -61,6 +62,13 @@ export function chainState(status: ServerStatus | null, isAway: boolean): ChainS
   const detail = isMoving ? progress(status) : state === 'live' ? liveDetail(status) : null;
   return { tone: TONES[state], word: stateTitle(state), detail };
 }
+
+/** Network names by chain id. */
+const NETWORKS: Readonly<Record<number, string>> = { [MAINNET_CHAIN_ID]: 'Mainnet', [TESTNET_CHAIN_ID]: 'Testnet' };
+
+/** Returns the name of a chain's network; null if the chain is unknown. @param isSimulated whether its node is simulated */
+export const networkName = (chainId: number | null, isSimulated = false): string | null =>
+  isSimulated ? 'Devnet' : chainId === null ? null : (NETWORKS[chainId] ?? `Chain ${chainIdText(chainId)}`);
 
 /** Describes the free space of the disk, and when it will be full at the measured rate. */
 export function diskText({ free_bytes: free, growth }: ServerStatus['disk']): string {

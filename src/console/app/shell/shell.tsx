@@ -5,12 +5,13 @@ import { useEffect, useRef } from 'preact/hooks';
 import { type PageName, sections } from '../../page-paths.ts';
 import { connection } from '../api/live.ts';
 import { count } from '../chain/format.ts';
-import { chainState } from '../chain/state.ts';
+import { chainState, networkName } from '../chain/state.ts';
 import { Announcements, Icon, type IconName } from '../ui/parts.tsx';
 import { current, go, pathTo, place } from '../ui/router.ts';
 import { SEARCH_ID, Search } from '../ui/search.tsx';
 import { server } from '../ui/server-status.ts';
 import { nextTheme, type Theme, theme } from '../ui/theme.ts';
+import { Badge } from '../ui/values.tsx';
 
 const isMenuOpen = signal(false);
 
@@ -50,23 +51,31 @@ const Navigation = () => (
 );
 
 /**
- * Renders the state of the chain, with a link to the overview for details. If the WebSocket is lost, so that pages
- * don't update, it shows this.
+ * Renders the network, the state of the chain and its height, with a link to the overview for details. If the WebSocket
+ * is lost, so that pages don't update, it shows this.
  */
 function ChainState() {
   const { status, error } = server.value;
   const { tone, word, detail } = chainState(status, error !== null);
   const height = status?.index.height ?? null;
+  // The progress of a server that catches up contains the heights.
+  const hasHeights = tone === 'wait' && detail !== null;
+  const isSimulated = status?.simulated_node ?? false;
+  const network = networkName(status?.index.chain_id ?? null, isSimulated);
   return (
     <a class={`state ${tone}`} href="/">
+      {network === null ? null : <Badge tone={NETWORK_TONES[network] ?? 'plain'}>{network}</Badge>}
       <span class="dot" />
       <strong>{word}</strong>
-      {height === null || detail !== null ? null : <span class="number">#{count(height)}</span>}
+      {height === null || hasHeights ? null : <span class="number">#{count(height)}</span>}
       {detail === null ? null : <span class="state-detail">{detail}</span>}
       {connection.value === 'lost' && error === null ? <span class="state-detail">· no updates</span> : null}
     </a>
   );
 }
+
+/** Tones that tell other networks from mainnet. */
+const NETWORK_TONES: Readonly<Record<string, 'accent' | 'wait'>> = { Devnet: 'accent', Testnet: 'wait' };
 
 const THEME_ICONS: Readonly<Record<Theme, IconName>> = { auto: 'auto', light: 'sun', dark: 'moon' };
 const THEME_NAMES: Readonly<Record<Theme, string>> = { auto: 'as the system', light: 'light', dark: 'dark' };
