@@ -4,13 +4,12 @@
 --
 --   Dictionaries         principals, assets
 --   Canonical chain      blocks, anchor_burn_blocks, microblocks, transactions, transaction_bodies, events, counters
---   Contracts            contracts, declared_functions, daily_counts
+--   Contracts            declared_functions, daily_counts
 --   Accounts             principal_transactions, accounts, account_checkpoints, token_checkpoints, memo_transfers
 --   Token balances       token_changes, ft_balances, nft_instances, nft_holdings, asset_totals
 --   Token metadata       token_contracts, tokens, token_events, token_jobs
 --   Search               name_parts
---   Names (BNS)          namespaces, namespace_prices, name_operations, names, bns_names, bns_namespaces,
---                        bns_primary_names
+--   Names (BNS)          namespaces, name_operations, bns_names, bns_namespaces, bns_primary_names
 --   Locks and rewards    stx_locks, miner_rewards
 --   Stacking (to pox-4)  stacking_events, delegations, stacking_terms, cycle_stackers, reward_cycles,
 --                        cycle_signers
@@ -21,8 +20,8 @@
 --   Old names (Stacks 1) old_namespaces, old_names, old_zonefiles, old_subdomains
 --   Mempool              mempool_transactions, mined_receipts, early_drops, pending_principals, pending_counts
 --   Chainhooks           hooks, hook_secrets, hook_deliveries, hook_bodies, hook_attempts, hook_ledger, hook_backfills
---   Bookkeeping          progress, history_start, starting_accounts, unasked_accounts, value_indexes,
---                        value_index_entries, changes, faucet_requests
+--   Bookkeeping          progress, starting_accounts, unasked_accounts, value_indexes, value_index_entries, changes,
+--                        faucet_requests
 --
 -- The chain's tables contain only the canonical chain. Stackside adds a block's rows when it applies the block at the
 -- tip and removes them when it reverts the block. These rows depend only on the blocks of the canonical chain, not on
@@ -174,6 +173,8 @@ CREATE INDEX transactions_by_fee ON transactions (fee);
 CREATE INDEX transactions_by_sender ON transactions (sender_id);
 CREATE INDEX transactions_by_recipient ON transactions (recipient_id) WHERE type = 0;
 CREATE INDEX transactions_by_called_contract ON transactions (contract_id) WHERE type = 2;
+-- Deployments of a contract, including failed deployments.
+CREATE INDEX transactions_by_deployment ON transactions (contract_id) WHERE type IN (1, 6);
 CREATE INDEX transactions_by_function ON transactions (function_name) WHERE type = 2;
 CREATE INDEX transactions_by_call ON transactions (contract_id, function_name) WHERE type = 2;
 CREATE INDEX transactions_by_nonce ON transactions (nonce) WHERE nonce IS NOT NULL;
@@ -238,13 +239,6 @@ CREATE TABLE transaction_bodies (
   contract_interface TEXT,
   raw                BLOB NOT NULL
 ) STRICT;
-
--- One row per deployment, including failed deployments.
-CREATE TABLE contracts (
-  contract_id INTEGER NOT NULL,
-  position    INTEGER NOT NULL,
-  PRIMARY KEY (contract_id, position)
-) STRICT, WITHOUT ROWID;
 
 -- One row per deployment and function name that it declares, if the node sent the contract's interface.
 CREATE TABLE declared_functions (
@@ -578,21 +572,13 @@ CREATE TABLE name_parts (
 
 ------------------------------------------------------------------------------------------------------------- names (BNS)
 
--- One row per launch of a namespace.
+-- One row per launch of a namespace, and per change of its price function. The last row applies. Numbers are decimal u128.
 CREATE TABLE namespaces (
-  namespace   TEXT NOT NULL,
-  position    INTEGER NOT NULL,
-  event_index INTEGER NOT NULL,
-  -- lease of a name in blocks, at most 2^31 - 1; 0 if leases don't end
-  lifetime    INTEGER NOT NULL,
-  PRIMARY KEY (namespace, position, event_index)
-) STRICT, WITHOUT ROWID;
-
--- One row per change of a namespace's price function. The last row applies. Numbers are decimal u128.
-CREATE TABLE namespace_prices (
   namespace         TEXT NOT NULL,
   position          INTEGER NOT NULL,
   event_index       INTEGER NOT NULL,
+  -- lease of a name in blocks, at most 2^31 - 1; 0 if leases don't end; null in a change of the price function
+  lifetime          INTEGER,
   base              TEXT NOT NULL,
   coefficient       TEXT NOT NULL,
   -- 16 exponents, by the length of the name, separated by spaces
@@ -606,6 +592,7 @@ CREATE TABLE namespace_prices (
 CREATE TABLE name_operations (
   -- full name: alice.btc
   name          TEXT NOT NULL,
+  namespace     TEXT NOT NULL,
   position      INTEGER NOT NULL,
   -- index of the event that reports the operation; last index + 1 for a renewal without an event
   event_index   INTEGER NOT NULL,
@@ -615,20 +602,13 @@ CREATE TABLE name_operations (
   sender_id     INTEGER NOT NULL,
   -- 20 bytes; null if the operation contains no hash
   zonefile_hash BLOB,
+  -- 1 for the last operation on the name
+  current       INTEGER NOT NULL,
   PRIMARY KEY (name, position, event_index)
 ) STRICT, WITHOUT ROWID;
-
--- One row per name that ever had an operation, with the position of its last operation.
-CREATE TABLE names (
-  name        TEXT PRIMARY KEY,
-  namespace   TEXT NOT NULL,
-  position    INTEGER NOT NULL,
-  event_index INTEGER NOT NULL,
-  -- 0 if the last operation revoked the name
-  active      INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX names_active ON names (name) WHERE active = 1;
-CREATE INDEX names_active_by_namespace ON names (namespace, name) WHERE active = 1;
+-- Names that are not revoked.
+CREATE INDEX active_names ON name_operations (name) WHERE current = 1 AND operation <> 6;
+CREATE INDEX active_names_by_namespace ON name_operations (namespace, name) WHERE current = 1 AND operation <> 6;
 
 -- One row per operation on a name of a contract named BNS-V2 (chain/bns-v2.ts).
 CREATE TABLE bns_names (
@@ -1097,7 +1077,7 @@ CREATE INDEX subdomains_by_owner ON subdomains (owner, subdomain);
 -- One row per namespace of Stacks 1.
 CREATE TABLE old_namespaces (
   namespace         TEXT PRIMARY KEY,
-  -- as in namespaces and namespace_prices
+  -- as in namespaces
   lifetime          INTEGER NOT NULL,
   base              TEXT NOT NULL,
   coefficient       TEXT NOT NULL,
@@ -1410,22 +1390,18 @@ CREATE TABLE progress (
   -- Unix milliseconds
   hooks_evaluated_at  INTEGER,
   -- highest epoch of a lease with delivery results; 0 if no cluster host has delivered
-  hooks_epoch         INTEGER NOT NULL
-) STRICT;
-INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0, 0, 0, NULL, 0, 0, x'', NULL, 0);
-
--- One row if the history is partial: its start, from the payload of the first block. An index of the whole chain has no
--- row.
-CREATE TABLE history_start (
-  -- height of the first block
-  height            INTEGER PRIMARY KEY,
+  hooks_epoch         INTEGER NOT NULL,
+  -- start of a partial history, from the payload of the first block: its height; null for the whole chain
+  start_height            INTEGER,
   -- hashes of the block below the first block
-  index_block_hash  BLOB NOT NULL,
-  block_hash        BLOB NOT NULL,
+  start_index_block_hash  BLOB,
+  start_block_hash        BLOB,
   -- Bitcoin block that elected the tenure of the block below
-  burn_block_hash   BLOB NOT NULL,
-  burn_block_height INTEGER NOT NULL
+  start_burn_block_hash   BLOB,
+  start_burn_block_height INTEGER
 ) STRICT;
+INSERT INTO progress VALUES
+  (1, NULL, 0, zeroblob(32), 0, 0, 0, 0, 0, NULL, 0, 0, x'', NULL, 0, NULL, NULL, NULL, NULL, NULL);
 
 -- One row per account of a partial history: its state just before the first block, as the node returned it. Only
 -- accounts that an indexed block touched have a row, once the node has answered.

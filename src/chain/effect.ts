@@ -2,7 +2,7 @@
 import type { Block, ChainEvent, ChainTransaction, Microblock, MinerReward, RewardSet } from './block.ts';
 import type { BnsChange } from './bns-v2.ts';
 import type { MemoTransfer } from './memo-transfers.ts';
-import type { NameOperation, PriceFunction } from './name-system.ts';
+import type { NameOperation, NamespaceChange } from './name-system.ts';
 import type { StackingLock } from './pox/reading.ts';
 import type { StackingPrint } from './pox/stacking.ts';
 import type { StakingChange } from './pox/staking.ts';
@@ -111,9 +111,8 @@ export type Effect =
       isMint: boolean;
     }
   | { kind: 'name_operation'; sign: Sign; position: number; index: number; operation: NameOperation }
-  /** A namespace was launched; `lifetime` is in blocks. */
-  | { kind: 'namespace'; sign: Sign; position: number; index: number; namespace: string; lifetime: number }
-  | { kind: 'namespace_price'; sign: Sign; position: number; index: number; namespace: string; price: PriceFunction }
+  /** A namespace was launched, or its price function changed. */
+  | { kind: 'namespace'; sign: Sign; position: number; index: number; change: NamespaceChange }
   /** A change of the second name system; several changes may have one event. */
   | { kind: 'bns'; sign: Sign; position: number; index: number; contract: string; change: BnsChange }
   /** A token contract was deployed. */

@@ -334,22 +334,11 @@ function stackingEffects({ events }: ChainTransaction, position: number, burnHei
   return effects;
 }
 
-/** Returns the effects of one change. @param index of its event */
-function effectsOfChange(change: NameChange, position: number, index: number): Effect[] {
-  switch (change.kind) {
-    case 'name':
-      return [{ kind: 'name_operation', sign: 1, position, index, operation: change.operation }];
-    case 'namespace': {
-      const { namespace, lifetime, price } = change;
-      return [
-        { kind: 'namespace', sign: 1, position, index, namespace, lifetime },
-        { kind: 'namespace_price', sign: 1, position, index, namespace, price },
-      ];
-    }
-    case 'price':
-      return [{ kind: 'namespace_price', sign: 1, position, index, namespace: change.namespace, price: change.price }];
-  }
-}
+/** Returns the effect of one change. @param index of its event */
+const effectOfChange = (change: NameChange, position: number, index: number): Effect =>
+  change.kind === 'name'
+    ? { kind: 'name_operation', sign: 1, position, index, operation: change.operation }
+    : { kind: 'namespace', sign: 1, position, index, change };
 
 /**
  * Returns the effects of a transaction on namespaces and names, in the order of its events.
@@ -361,11 +350,11 @@ function nameEffects(transaction: ChainTransaction, position: number): Effect[] 
   for (const [index, event] of events.entries()) {
     if (event.kind !== 'contract_log' || !isNameContract(event.contractId)) continue;
     const change = nameChangeOf(event);
-    if (change !== null) effects.push(...effectsOfChange(change, position, index));
+    if (change !== null) effects.push(effectOfChange(change, position, index));
   }
   if (payload.type !== 'contract_call') return effects;
   const change = unprintedChange(transaction);
-  if (change !== null) effects.push(...effectsOfChange(change, position, events.length));
+  if (change !== null) effects.push(effectOfChange(change, position, events.length));
   return effects;
 }
 

@@ -50,11 +50,16 @@ export interface PriceFunction {
 }
 
 /** A change of the name system by an event or a call. */
-export type NameChange =
-  | { kind: 'name'; operation: NameOperation }
-  /** A namespace was launched; `lifetime` is in blocks. */
-  | { kind: 'namespace'; namespace: string; lifetime: number; price: PriceFunction }
-  | { kind: 'price'; namespace: string; price: PriceFunction };
+export type NameChange = { kind: 'name'; operation: NameOperation } | NamespaceChange;
+
+/** A launch of a namespace, or a change of its price function. */
+export interface NamespaceChange {
+  kind: 'namespace';
+  namespace: string;
+  /** Lease of a name in blocks; null if only the price function changed. */
+  lifetime: number | null;
+  price: PriceFunction;
+}
 
 /** The name operation of an attachment, which the attachment's metadata repeats. */
 export type AttachmentMetadata = Pick<NameOperation, 'name' | 'namespace' | 'operation' | 'sender'>;
@@ -163,7 +168,7 @@ export function changeOfCall(functionName: string, functionArgs: Uint8Array, sen
   const numbers = values.slice(1).map(uintOf);
   const exponents = numbers.slice(2, 18).filter((exponent) => exponent !== null);
   const price = priceFunction([numbers[0]!, numbers[1]!, numbers[18]!, numbers[19]!], exponents);
-  return price === null || exponents.length !== 16 ? null : { kind: 'price', namespace, price };
+  return price === null || exponents.length !== 16 ? null : { kind: 'namespace', namespace, lifetime: null, price };
 }
 
 /** Returns the serialized token value of a name; null if the text isn't a name in a namespace. */

@@ -43,12 +43,12 @@ function onChain(events: readonly NodeEvent[]): OnChain {
       .all()
       .map(({ text }) => text);
   return {
-    contracts: texts(`SELECT DISTINCT p.address AS text FROM contracts c JOIN transactions t ON t.position = c.position
-                        JOIN principals p ON p.id = c.contract_id WHERE t.status = 1`),
+    contracts: texts(`SELECT DISTINCT p.address AS text FROM transactions t
+                        JOIN principals p ON p.id = t.contract_id WHERE t.type IN (1, 6) AND t.status = 1`),
     assets: texts(
       `SELECT DISTINCT a.identifier AS text FROM events e JOIN assets a ON a.id = e.asset_id WHERE e.kind <> 9`,
     ),
-    names: texts('SELECT name AS text FROM names WHERE active = 1'),
+    names: texts('SELECT name AS text FROM name_operations WHERE current = 1 AND operation <> 6'),
     addresses: texts("SELECT address AS text FROM accounts WHERE transactions > 0 AND address NOT LIKE '%.%'"),
     txIds: texts('SELECT lower(hex(tx_id)) AS text FROM transactions'),
     blocks: db
@@ -204,7 +204,7 @@ test('reads a bounded number of rows for any number of matches, and shows every 
       for (const { kind, place, part: text } of nameParts('token_symbol', id, 'usda', null))
         part.run(kind, place, text, id);
       db.run('INSERT INTO token_contracts VALUES (?1, 1, ?2, 1, NULL, NULL, NULL, NULL, 0, NULL, 0)', [id, contract]);
-      db.run("INSERT INTO names VALUES (?1, 'btc', 1, 1, 1)", [`a${id}.btc`]);
+      db.run("INSERT INTO name_operations VALUES (?1, 'btc', 1, 1, 2, 1, NULL, 1)", [`a${id}.btc`]);
       db.run("INSERT INTO old_names VALUES (?1, 'btc', 'x', x'')", [`a${id}.btc`]);
     }
     principal.run(HOSTILE + 1, OWNER);

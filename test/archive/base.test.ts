@@ -429,7 +429,7 @@ describe('refused by name:', () => {
     expect(await withRows('early_drops', ['["0",1,null,1]'])).toContain(
       `${no}row 1 has no value for early_drops.tx_id`,
     );
-    const progress = (id: number) => `[${id},1,5,"00",0,0,0,0,0,null,0,0,"",null,0]`;
+    const progress = (id: number) => `[${id},1,5,"00",0,0,0,0,0,null,0,0,"",null,0,null,null,null,null,null]`;
     expect(await withRows('progress', [progress(1), progress(2)])).toContain(`${no}progress has one row`);
     expect(await withRows('progress', [progress(2)])).toContain(`${no}its rows are none of progress`);
     expect(await withRows('progress', [progress(1)])).toContain('its rows belong to entry 5');

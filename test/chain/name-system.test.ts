@@ -143,7 +143,8 @@ describe('a call', () => {
     const numbers = [4, 250, ...Array.from({ length: 16 }, (_, at) => 16 - at), 2, 3];
     const args = encodeArguments([buffer('btc'), ...numbers.map((number) => clarity.uint(number))]);
     expect(changeOfCall('namespace-update-function-price', args, ALICE)).toEqual({
-      kind: 'price',
+      kind: 'namespace',
+      lifetime: null,
       namespace: 'btc',
       price,
     });

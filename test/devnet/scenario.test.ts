@@ -158,7 +158,7 @@ test('every operation on names occurs, with its token, and calls without a print
   const calls = ofFew.flatMap(({ transactions }) =>
     transactions.filter(({ status }) => status === 'success').flatMap(({ raw_tx }) => unprinted(raw_tx) ?? []),
   );
-  expect(new Set(calls.map(({ kind }) => kind))).toEqual(new Set(['name', 'price']));
+  expect(new Set(calls.map(({ kind }) => kind))).toEqual(new Set(['name', 'namespace']));
 });
 
 test('attachments match the hashes of prints; some come before their block, some twice, some never', () => {

@@ -220,7 +220,10 @@ test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin bloc
   };
   // The gap contains all of it.
   expect(
-    counted(whole.path, "contracts c JOIN principals p ON p.id = c.contract_id WHERE p.address LIKE '%.pox-5'"),
+    counted(
+      whole.path,
+      "transactions t JOIN principals p ON p.id = t.contract_id WHERE type IN (1, 6) AND p.address LIKE '%.pox-5'",
+    ),
   ).toBe(1);
   expect(counted(whole.path, 'reward_cycles')).toBeGreaterThan(1);
   expect(counted(whole.path, 'miner_rewards')).toBeGreaterThan(20);

@@ -116,7 +116,9 @@ const parentIn = ({ body }: NodeEvent): string => JSON.parse(body).parent_index_
 /** Index block hash and height of the block below the history; null for a whole one. */
 function startOf(index: Database): { height: number; parent: string } | null {
   const row = index
-    .query<{ height: number; hash: Uint8Array }, []>('SELECT height, index_block_hash AS hash FROM history_start')
+    .query<{ height: number; hash: Uint8Array }, []>(
+      'SELECT start_height AS height, start_index_block_hash AS hash FROM progress WHERE start_height IS NOT NULL',
+    )
     .get();
   return row === null ? null : { height: row.height, parent: `0x${row.hash.toHex()}` };
 }

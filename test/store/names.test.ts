@@ -321,11 +321,10 @@ describe('check finds', () => {
       .map(({ name }) => name);
   };
   test.each([
-    ['UPDATE names SET active = 1 - active', 'last operation of each name'],
-    ['DELETE FROM names', 'last operation of each name'],
+    ['UPDATE name_operations SET current = 1 - current', 'last operation of each name'],
     ['UPDATE name_operations SET sender_id = sender_id + 1', 'names and namespaces against events and calls'],
     ['UPDATE namespaces SET lifetime = lifetime + 1', 'names and namespaces against events and calls'],
-    ['DELETE FROM namespace_prices', 'names and namespaces against events and calls'],
+    ['UPDATE namespaces SET base = base || 0', 'names and namespaces against events and calls'],
     ["UPDATE blocks SET stx_supply = stx_supply || '0' WHERE height = 1", 'STX supply after each block'],
   ])('%s', (sql, name) => {
     expect(damaged(sql)).toEqual([name]);

@@ -153,10 +153,10 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'mempool.version': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'names.names': [
     {
-      step: /^SCAN names USING (COVERING )?INDEX names_active$/,
+      step: /^SCAN name_operations USING (COVERING )?INDEX active_names$/,
       reason: 'read in its order as far as the page, which clients give by number',
     },
-    { step: /^SCAN o$/, reason: 'as names_active' },
+    { step: /^SCAN o$/, reason: 'as active_names' },
   ],
   'namespaces.namespaces': [
     { step: /^SCAN (old_)?namespaces$/, reason: 'the answer is all of them, and there are few' },

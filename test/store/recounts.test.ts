@@ -185,7 +185,7 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'transfers with a memo against their events': run('INSERT INTO memo_transfers VALUES (1, 1, 0, 0)'),
   'checkpoints of accounts and their tokens': other('account_checkpoints', 'events'),
   'names and namespaces against events and calls': other('name_operations', 'operation'),
-  'last operation of each name': other('names', 'event_index'),
+  'last operation of each name': other('name_operations', 'current'),
   'names of BNS-V2 against events and calls': run(
     'INSERT INTO bns_primary_names SELECT min(id), min(id), 1, 0, 1 FROM principals',
   ),

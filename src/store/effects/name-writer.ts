@@ -1,63 +1,52 @@
-/** Writes the operations on names and namespaces, and the present state of each name. */
+/** Writes the operations on names and namespaces. */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import type { PriceFunction } from '../../chain/name-system.ts';
 import { storedNameOperation } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
-import { table, upserter } from '../rows/table.ts';
-import { nameOperationsTable, namespacePricesTable, namespacesTable, namesTable } from '../rows/tables.ts';
+import { table } from '../rows/table.ts';
+import { nameOperationsTable, namespacesTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 
-type LastOperation = Stored<'name_operations', 'position' | 'event_index' | 'operation'>;
-
-const REVOKED = storedNameOperation.numberOf('name-revoke');
+type LastOperation = Stored<'name_operations', 'position' | 'event_index'>;
 
 /** Appliers of effects on names, by kind of effect. */
 export function nameWriters(db: Database, { principals }: Dictionaries) {
   const operations = table(db, nameOperationsTable);
   const namespaces = table(db, namespacesTable);
-  const prices = table(db, namespacePricesTable);
   const last = prepared<LastOperation, [string]>(
     db,
-    `SELECT position, event_index, operation FROM name_operations
+    `SELECT position, event_index FROM name_operations
       WHERE name = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
   );
-  const setName = upserter(db, namesTable, { replaced: ['position', 'event_index', 'active'] });
-  const removeName = db.prepare('DELETE FROM names WHERE name = ?1');
+  const mark = db.prepare<null, [string, number, number, number]>(
+    'UPDATE name_operations SET current = ?4 WHERE name = ?1 AND position = ?2 AND event_index = ?3',
+  );
 
   function moveName({ sign, position, index, operation }: EffectOf<'name_operation'>): void {
     const { name, namespace, operation: word, sender, zonefileHash } = operation;
     const key = { name, position, event_index: index };
-    if (sign === 1) {
-      operations.add({
-        ...key,
-        operation: storedNameOperation.numberOf(word),
-        sender_id: principals.id(sender),
-        zonefile_hash: zonefileHash,
-      });
-    } else operations.remove(key);
-    const now = last.get(name);
-    if (now === null) {
-      removeName.run(name);
-      return;
-    }
-    const { position: lastPosition, event_index } = now;
-    setName({ name, namespace, position: lastPosition, event_index, active: now.operation === REVOKED ? 0 : 1 });
+    if (sign === -1) operations.remove(key);
+    const before = last.get(name);
+    if (before !== null) mark.run(name, before.position, before.event_index, sign === 1 ? 0 : 1);
+    if (sign === -1) return;
+    operations.add({
+      ...key,
+      namespace,
+      operation: storedNameOperation.numberOf(word),
+      sender_id: principals.id(sender),
+      zonefile_hash: zonefileHash,
+      current: 1,
+    });
   }
 
-  function moveNamespace({ sign, position, index, namespace, lifetime }: EffectOf<'namespace'>): void {
-    const key = { namespace, position, event_index: index };
-    if (sign === 1) namespaces.add({ ...key, lifetime });
+  function moveNamespace({ sign, position, index, change }: EffectOf<'namespace'>): void {
+    const key = { namespace: change.namespace, position, event_index: index };
+    if (sign === 1) namespaces.add({ ...key, lifetime: change.lifetime, ...priceColumns(change.price) });
     else namespaces.remove(key);
   }
 
-  function movePrice({ sign, position, index, namespace, price }: EffectOf<'namespace_price'>): void {
-    const key = { namespace, position, event_index: index };
-    if (sign === 1) prices.add({ ...key, ...priceColumns(price) });
-    else prices.remove(key);
-  }
-
-  return { name_operation: moveName, namespace: moveNamespace, namespace_price: movePrice };
+  return { name_operation: moveName, namespace: moveNamespace };
 }
 
 /** The columns of a price: decimal u128 numbers, and the exponents separated by spaces. */

@@ -4,9 +4,9 @@ import type { ChainTransaction } from '../../chain/block.ts';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import { contractFunctions } from '../../codec/abi.ts';
 import { sortable } from '../rows/amounts.ts';
-import { STATUS } from '../rows/enums.ts';
+import { DEPLOYMENTS, STATUS } from '../rows/enums.ts';
 import { type NewRow, table } from '../rows/table.ts';
-import { contractsTable, declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../rows/tables.ts';
+import { declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { namePartWriter } from './name-part-writer.ts';
 import { deployedContract, payloadColumns } from './payload-columns.ts';
@@ -72,12 +72,11 @@ function bodyRow(position: number, transaction: ChainTransaction): NewRow<typeof
 export function transactionWriter(db: Database, { principals }: Dictionaries) {
   const transactions = table(db, transactionsTable);
   const bodies = table(db, transactionBodiesTable);
-  const contracts = table(db, contractsTable);
   const functions = table(db, declaredFunctionsTable);
   const parts = namePartWriter(db);
   const succeeded = db.prepare<{ found: number }, [number]>(
-    `SELECT 1 AS found FROM contracts c JOIN transactions t ON t.position = c.position
-      WHERE c.contract_id = ?1 AND t.status = ${STATUS.success} LIMIT 1`,
+    `SELECT 1 AS found FROM transactions
+      WHERE contract_id = ?1 AND type IN (${DEPLOYMENTS}) AND status = ${STATUS.success} LIMIT 1`,
   );
 
   /** Adds or removes the name parts of a contract. Call it while the row of this deployment is not stored. */
@@ -92,16 +91,12 @@ export function transactionWriter(db: Database, { principals }: Dictionaries) {
     transactions.add(transactionRow(position, transaction, principals));
     bodies.add(bodyRow(position, transaction));
     if (contract === null) return;
-    contracts.add({ contract_id: principals.id(contract), position });
     for (const name of declaredNames(transaction)) functions.add({ name, position });
   }
 
   function remove(position: number, transaction: ChainTransaction): void {
     const contract = deployedContract(transaction);
-    if (contract !== null) {
-      for (const name of declaredNames(transaction)) functions.remove({ name, position });
-      contracts.remove({ contract_id: principals.id(contract), position });
-    }
+    if (contract !== null) for (const name of declaredNames(transaction)) functions.remove({ name, position });
     bodies.remove({ position });
     transactions.remove({ position });
     if (contract !== null) find(-1, contract, transaction);

@@ -1,7 +1,7 @@
 /** Reads the canonical tables for hooks: heights where a hook may match, and interfaces of contracts. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
-import { EVENT_KIND, STATUS } from '../rows/enums.ts';
+import { DEPLOYMENTS, EVENT_KIND, STATUS } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 
 /** A key to search by: transactions that concern a principal, or logs of a contract. */
@@ -24,12 +24,11 @@ export const sql = {
   lastLogged: `SELECT position FROM events
                 WHERE contract_id = (SELECT id FROM principals WHERE address = ?1) AND kind = ${EVENT_KIND.log} AND position < ?2
                 ORDER BY position DESC, event_index DESC LIMIT 1`,
-  contractInterface: `SELECT b.contract_interface AS text FROM contracts c
-                        JOIN transactions t ON t.position = c.position
-                        JOIN transaction_bodies b ON b.position = c.position
-                       WHERE c.contract_id = (SELECT id FROM principals WHERE address = ?1)
-                         AND (c.position < ?2 OR t.genesis_block_time IS NOT NULL) AND t.status = ${STATUS.success}
-                       ORDER BY c.position DESC LIMIT 1`,
+  contractInterface: `SELECT b.contract_interface AS text FROM transactions t
+                        JOIN transaction_bodies b ON b.position = t.position
+                       WHERE t.contract_id = (SELECT id FROM principals WHERE address = ?1)
+                         AND t.type IN (${DEPLOYMENTS}) AND (t.position < ?2 OR t.genesis_block_time IS NOT NULL) AND t.status = ${STATUS.success}
+                       ORDER BY t.position DESC LIMIT 1`,
   tipBurnHeight: 'SELECT burn_block_height FROM blocks ORDER BY height DESC LIMIT 1',
 };
 

@@ -26,7 +26,7 @@ import type { StartingAccountPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
 import { inserter } from '../rows/table.ts';
-import { historyStartTable, startingAccountsTable } from '../rows/tables.ts';
+import { startingAccountsTable } from '../rows/tables.ts';
 import type { EntryCommand } from './commands.ts';
 import type { Branch } from './known-blocks.ts';
 
@@ -144,20 +144,25 @@ export const startCommand = (
 
 /** Makes a function that stores where the history starts, and deletes the accounts of a former start. */
 export function historyStartWriter(db: Database): (facts: HistoryStartFacts) => void {
-  const clear = ['history_start', 'starting_accounts'].map((table) => db.prepare<null, []>(`DELETE FROM ${table}`));
-  const add = inserter(db, historyStartTable);
+  const clearAccounts = db.prepare<null, []>('DELETE FROM starting_accounts');
+  const set = db.prepare<null, [number, Uint8Array, Uint8Array, Uint8Array, number] | [null, null, null, null, null]>(
+    `UPDATE progress SET start_height = ?1, start_index_block_hash = ?2, start_block_hash = ?3,
+                         start_burn_block_hash = ?4, start_burn_block_height = ?5`,
+  );
 
   return (facts) => {
-    for (const one of clear) one.run();
+    clearAccounts.run();
     // From the genesis block on, the history is whole.
-    if (facts.block_height <= 1) return;
-    add({
-      height: facts.block_height,
-      index_block_hash: fromHex(facts.parent_index_block_hash),
-      block_hash: fromHex(facts.parent_block_hash),
-      burn_block_hash: fromHex(facts.parent_burn_block_hash),
-      burn_block_height: facts.parent_burn_block_height,
-    });
+    if (facts.block_height <= 1) set.run(null, null, null, null, null);
+    else {
+      set.run(
+        facts.block_height,
+        fromHex(facts.parent_index_block_hash),
+        fromHex(facts.parent_block_hash),
+        fromHex(facts.parent_burn_block_hash),
+        facts.parent_burn_block_height,
+      );
+    }
   };
 }
 

@@ -11,7 +11,7 @@ import type { Cursor, Page } from '../model/page.ts';
 import { UnreadableCursorError } from '../model/read-errors.ts';
 import type { FtListing, NftListing, TokensOrder } from '../model/token.ts';
 import { sortable } from '../rows/amounts.ts';
-import { DAILY, PAYLOAD, STATUS, storedFamily, TOKEN } from '../rows/enums.ts';
+import { DAILY, DEPLOYMENTS, PAYLOAD, STATUS, storedFamily, TOKEN } from '../rows/enums.ts';
 import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { down, type ListedRows, lister, ordered, statementsOf, walked } from './list.ts';
@@ -72,7 +72,8 @@ const single = {
                FROM principals p WHERE p.id = ?1`,
   // The chain rejects a second deployment of a contract, so failed deployments always come before the successful one.
   deployment: `SELECT t.position, t.tx_id, ${shownTime} AS block_time
-                 FROM (SELECT max(position) AS position FROM contracts WHERE contract_id = ?1) c
+                 FROM (SELECT max(position) AS position FROM transactions
+                        WHERE contract_id = ?1 AND type IN (${DEPLOYMENTS})) c
                  CROSS JOIN transactions t ON t.position = c.position AND t.status = ${STATUS.success}
                  CROSS JOIN blocks b ON b.height = ${heightIn('t.position')}`,
   ft: `SELECT a.identifier, f.supply, f.holders, f.events, ${countOfDay(DAILY.ft, 'f.asset_id')} AS of_day,

@@ -8,20 +8,20 @@ import { lossyText } from '../../codec/utf8.ts';
 import { type ListedName, NAMES_OF_PAGE, type NameInfo, type NameLease, type SubdomainInfo } from '../model/name.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import { PAYLOAD, storedNameOperation } from '../rows/enums.ts';
-import { heightIn } from '../rows/expressions.ts';
+import { heightIn, isActiveName } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { lister, ordered, statementsOf, up } from './list.ts';
 import { readPage } from './page.ts';
 
 /** Condition: no operation on the chain concerns a name from before the chain. */
-const untouched = 'NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)';
+const untouched = 'NOT EXISTS (SELECT 1 FROM name_operations n WHERE n.name = o.name)';
 
 const firstTransfer = `SELECT tx_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND type = ${PAYLOAD.token_transfer}`;
 
 const active = (condition: string) =>
   ordered(
     [
-      { select: 'SELECT o.name FROM names o', where: `o.active = 1${condition}` },
+      { select: 'SELECT o.name FROM name_operations o', where: `${isActiveName}${condition}` },
       { select: 'SELECT o.name FROM old_names o', where: `${untouched}${condition}` },
     ],
     [up('o.name', 'text')],
@@ -29,13 +29,13 @@ const active = (condition: string) =>
 const lists = { all: active(''), ofNamespace: active(' AND o.namespace = ?1') };
 
 export const sql = {
-  names: `SELECT name FROM names WHERE active = 1
+  names: `SELECT name FROM name_operations WHERE ${isActiveName}
           UNION ALL SELECT o.name FROM old_names o WHERE ${untouched} ORDER BY name LIMIT ?1 OFFSET ?2`,
-  namesOfNamespace: `SELECT name FROM names WHERE active = 1 AND namespace = ?1
+  namesOfNamespace: `SELECT name FROM name_operations WHERE ${isActiveName} AND namespace = ?1
                      UNION ALL SELECT o.name FROM old_names o WHERE o.namespace = ?1 AND ${untouched}
                      ORDER BY name LIMIT ?2 OFFSET ?3`,
   ...statementsOf(lists),
-  active: `SELECT 1 FROM names WHERE name = ?1 AND active = 1
+  active: `SELECT 1 FROM name_operations WHERE name = ?1 AND ${isActiveName}
            UNION ALL SELECT 1 FROM old_names o WHERE o.name = ?1 AND ${untouched} LIMIT 1`,
   oldName: 'SELECT namespace, owner FROM old_names WHERE name = ?1',
   oldNamesOfOwner: `SELECT o.name FROM old_names o WHERE o.owner = ?1 AND o.name > ?2 AND ${untouched}
@@ -44,10 +44,9 @@ export const sql = {
   genesis: `${firstTransfer} AND genesis_block_time IS NOT NULL ORDER BY position LIMIT 1`,
   // Old nodes announce in block 1 the transactions that others announce in block 0.
   firstTransfer: `${firstTransfer} ORDER BY position LIMIT 1`,
-  last: `SELECT n.namespace, o.operation, t.tx_id, p.address AS sender
-           FROM names n JOIN name_operations o USING (name, position, event_index)
-           JOIN transactions t ON t.position = n.position JOIN principals p ON p.id = o.sender_id
-          WHERE n.name = ?1 AND n.active = 1`,
+  last: `SELECT o.namespace, o.operation, t.tx_id, p.address AS sender
+           FROM name_operations o JOIN transactions t ON t.position = o.position JOIN principals p ON p.id = o.sender_id
+          WHERE o.name = ?1 AND ${isActiveName}`,
   version: 'SELECT max(id) AS attachment, EXISTS (SELECT 1 FROM old_names) AS old FROM attachments',
   asset: 'SELECT id FROM assets WHERE identifier = ?1',
   principal: 'SELECT id FROM principals WHERE address = ?1',
@@ -57,10 +56,7 @@ export const sql = {
            ORDER BY value LIMIT ?4`,
 };
 
-interface OperationRow
-  extends Stored<'names', 'namespace'>,
-    Stored<'name_operations', 'operation'>,
-    Stored<'transactions', 'tx_id'> {
+interface OperationRow extends Stored<'name_operations', 'namespace' | 'operation'>, Stored<'transactions', 'tx_id'> {
   sender: string;
 }
 
@@ -244,10 +240,11 @@ const [IMPORT, REGISTER, RENEWAL] = (['name-import', 'name-register', 'name-rene
 const FIRST = 1;
 
 export const namespacesSql = {
-  namespaces: 'SELECT namespace FROM namespaces UNION SELECT namespace FROM old_namespaces ORDER BY namespace',
-  namespace: `SELECT position, lifetime FROM namespaces WHERE namespace = ?1
+  namespaces: `SELECT namespace FROM namespaces WHERE lifetime IS NOT NULL
+               UNION SELECT namespace FROM old_namespaces ORDER BY namespace`,
+  namespace: `SELECT position, lifetime FROM namespaces WHERE namespace = ?1 AND lifetime IS NOT NULL
                ORDER BY position DESC, event_index DESC LIMIT 1`,
-  price: `SELECT base, coefficient, exponents, nonalpha_discount, no_vowel_discount FROM namespace_prices
+  price: `SELECT base, coefficient, exponents, nonalpha_discount, no_vowel_discount FROM namespaces
            WHERE namespace = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
   oldNamespace: `SELECT lifetime, base, coefficient, exponents, nonalpha_discount, no_vowel_discount
                    FROM old_namespaces WHERE namespace = ?1`,
@@ -259,14 +256,14 @@ export const namespacesSql = {
   tip: 'SELECT coalesce(tenure_height, height) AS tenure, block_time FROM blocks WHERE height = (SELECT max(height) FROM blocks)',
 };
 
-type PriceRow = Stored<
-  'namespace_prices',
-  'base' | 'coefficient' | 'exponents' | 'nonalpha_discount' | 'no_vowel_discount'
->;
+type PriceRow = Stored<'namespaces', 'base' | 'coefficient' | 'exponents' | 'nonalpha_discount' | 'no_vowel_discount'>;
 
 function namespaceQueries(db: Database) {
   const namespaces = prepared<{ namespace: string }, []>(db, namespacesSql.namespaces);
-  const namespace = prepared<Stored<'namespaces', 'position' | 'lifetime'>, [string]>(db, namespacesSql.namespace);
+  const namespace = prepared<Stored<'namespaces', 'position'> & { lifetime: number }, [string]>(
+    db,
+    namespacesSql.namespace,
+  );
   const price = prepared<PriceRow, [string]>(db, namespacesSql.price);
   const oldNamespace = prepared<PriceRow & { lifetime: number }, [string]>(db, namespacesSql.oldNamespace);
   const tenure = prepared<{ tenure: number }, [number]>(db, namespacesSql.tenure);

@@ -17,6 +17,7 @@ import {
   storedTransactionStatus,
   typeName,
 } from '../rows/enums.ts';
+import { isActiveName } from '../rows/expressions.ts';
 import { folded, MAX_PART } from '../rows/name-parts.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 
@@ -27,7 +28,8 @@ const hashRange = (column: string): string => `${column} BETWEEN ?1 AND ?2 ORDER
 const block = 'SELECT height, index_block_hash, block_hash FROM blocks';
 // Excludes the Bitcoin block with Stacks blocks below the index's first block: its page doesn't exist.
 const burnBlock = `SELECT b.height, b.hash FROM anchor_burn_blocks b
-                    WHERE NOT EXISTS (SELECT 1 FROM history_start s WHERE s.height = b.first_block AND s.burn_block_hash = b.hash)`;
+                    WHERE NOT EXISTS (SELECT 1 FROM progress s
+                                       WHERE s.id = 1 AND s.start_height = b.first_block AND s.start_burn_block_hash = b.hash)`;
 const orphan = 'SELECT height, index_block_hash, block_hash FROM orphaned_blocks';
 
 export const sql = {
@@ -38,9 +40,9 @@ export const sql = {
                       LEFT JOIN assets a ON a.id = c.asset_id ${facts} WHERE c.contract_id = ?1`,
   tokenOfAsset: `SELECT a.identifier, t.name, t.symbol FROM assets a
                    LEFT JOIN token_contracts c ON c.asset_id = a.id ${facts} WHERE a.id = ?1`,
-  names: 'SELECT name FROM names WHERE active = 1 AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3',
+  names: `SELECT name FROM name_operations WHERE ${isActiveName} AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
   // A subquery per row checks whether the chain has something newer, so that the limit bounds the rows that are read.
-  oldNames: `SELECT name, EXISTS (SELECT 1 FROM names n WHERE n.name = o.name) AS touched
+  oldNames: `SELECT name, EXISTS (SELECT 1 FROM name_operations n WHERE n.name = o.name) AS touched
                FROM old_names o WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
   address: `SELECT p.address, a.transactions FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
              WHERE p.address >= ?1 AND p.address < ?2 ORDER BY p.address LIMIT 1`,

@@ -153,6 +153,9 @@ export const payloadTypes: Readonly<Record<keyof typeof PAYLOAD, TransactionType
   unknown: 'unknown',
 };
 
+/** The wire ids of deployments, for SQL. The index `transactions_by_deployment` has the same list. */
+export const DEPLOYMENTS = `${PAYLOAD.smart_contract}, ${PAYLOAD.versioned_smart_contract}`;
+
 /** @param number the payload's wire id @throws Error */
 export const typeName = (number: number): TransactionType => payloadTypes[storedPayload.nameOf(number)];
 

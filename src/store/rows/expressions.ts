@@ -1,6 +1,6 @@
 /** SQL expressions for positions (chain/position.ts), and for the state of chainhooks. */
 import { PLACE_BITS } from '../../chain/position.ts';
-import { storedStage, storedStatus } from './enums.ts';
+import { storedNameOperation, storedStage, storedStatus } from './enums.ts';
 
 /** The height of a position. @param position an expression */
 export const heightIn = (position: string): string => `${position} >> ${PLACE_BITS}`;
@@ -51,5 +51,8 @@ export const recordColumns = `h.id, h.uuid, h.consumer, h.created_at, h.definiti
        h.consecutive_failures, h.last_delivery_at, h.last_delivery_status`;
 export const fromHooks = 'FROM hooks h CROSS JOIN progress p';
 
+/** Condition of the indexes of names that are not revoked, on `name_operations`. */
+export const isActiveName = `current = 1 AND operation <> ${storedNameOperation.numberOf('name-revoke')}`;
+
 /** Whether the index starts at a block. Its counts then only include blocks from there on. */
-export const isBegun = 'EXISTS (SELECT 1 FROM history_start WHERE height > 0)';
+export const isBegun = '(SELECT start_height IS NOT NULL FROM progress WHERE id = 1)';

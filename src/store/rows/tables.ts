@@ -122,11 +122,6 @@ export const transactionBodiesTable = tableShape('transaction_bodies', ['positio
   raw: 'blob',
 });
 
-export const contractsTable = tableShape('contracts', ['contract_id', 'position'], {
-  contract_id: 'integer',
-  position: 'integer',
-});
-
 export const declaredFunctionsTable = tableShape('declared_functions', ['name', 'position'], {
   name: 'text',
   position: 'integer',
@@ -303,13 +298,7 @@ export const namespacesTable = tableShape('namespaces', ['namespace', 'position'
   namespace: 'text',
   position: 'integer',
   event_index: 'integer',
-  lifetime: 'integer',
-});
-
-export const namespacePricesTable = tableShape('namespace_prices', ['namespace', 'position', 'event_index'], {
-  namespace: 'text',
-  position: 'integer',
-  event_index: 'integer',
+  lifetime: 'integer?',
   base: 'text',
   coefficient: 'text',
   exponents: 'text',
@@ -319,19 +308,13 @@ export const namespacePricesTable = tableShape('namespace_prices', ['namespace',
 
 export const nameOperationsTable = tableShape('name_operations', ['name', 'position', 'event_index'], {
   name: 'text',
+  namespace: 'text',
   position: 'integer',
   event_index: 'integer',
   operation: 'integer',
   sender_id: 'integer',
   zonefile_hash: 'blob?',
-});
-
-export const namesTable = tableShape('names', ['name'], {
-  name: 'text',
-  namespace: 'text',
-  position: 'integer',
-  event_index: 'integer',
-  active: 'integer',
+  current: 'integer',
 });
 
 export const bnsNamesTable = tableShape('bns_names', ['contract_id', 'bns_id', 'position', 'event_index'], {
@@ -820,14 +803,11 @@ export const progressTable = tableShape('progress', ['id'], {
   hooks_cursor_hash: 'blob',
   hooks_evaluated_at: 'integer?',
   hooks_epoch: 'integer',
-});
-
-export const historyStartTable = tableShape('history_start', ['height'], {
-  height: 'integer',
-  index_block_hash: 'blob',
-  block_hash: 'blob',
-  burn_block_hash: 'blob',
-  burn_block_height: 'integer',
+  start_height: 'integer?',
+  start_index_block_hash: 'blob?',
+  start_block_hash: 'blob?',
+  start_burn_block_hash: 'blob?',
+  start_burn_block_height: 'integer?',
 });
 
 export const startingAccountsTable = tableShape('starting_accounts', ['principal_id'], {

@@ -1,6 +1,6 @@
 /** Views of blocks, transactions, Bitcoin blocks, their rewards, and reward cycles. */
 
-import { storedTenureCause } from '../rows/enums.ts';
+import { DEPLOYMENTS, storedTenureCause } from '../rows/enums.ts';
 import { isBegun } from '../rows/expressions.ts';
 import {
   amount,
@@ -154,9 +154,10 @@ const contracts = view({
     clarity_version: integer('t.clarity_version', 'Clarity version that the deployment names'),
     interface: text('d.contract_interface', 'Interface as JSON; null if the node did not send it'),
   },
-  from: `contracts c JOIN transactions t ON t.position = c.position AND t.contract_id = c.contract_id ${joinBlock}
-  JOIN principals contract ON contract.id = c.contract_id
-  LEFT JOIN transaction_bodies d ON d.position = c.position`,
+  from: `transactions t ${joinBlock}
+  JOIN principals contract ON contract.id = t.contract_id
+  LEFT JOIN transaction_bodies d ON d.position = t.position
+ WHERE t.type IN (${DEPLOYMENTS})`,
   indexed: ['contract_id', 'block_height', 'position', 'tx_id_bytes'],
   order: [],
   range: 'position',
@@ -252,10 +253,7 @@ export const chain = view({
       `iif(${isBegun}, NULL, coalesce(t.stx_supply, '0'))`,
       'Micro-STX that were minted and mined, less burnt ones; null if `history_from` is set',
     ),
-    history_from: integer(
-      '(SELECT height FROM history_start WHERE height > 0)',
-      'Height of the first block of a partial history; null for the whole chain',
-    ),
+    history_from: integer('p.start_height', 'Height of the first block of a partial history; null for the whole chain'),
   },
   from: 'progress p LEFT JOIN blocks t ON t.height = (SELECT max(height) FROM blocks)',
   indexed: [],

@@ -1,6 +1,6 @@
 /** Views of the holdings of principals, and of their rewards. */
 
-import { storedFamily, TOKEN } from '../rows/enums.ts';
+import { storedFamily, storedNameOperation, TOKEN } from '../rows/enums.ts';
 import { isBegun } from '../rows/expressions.ts';
 import {
   amount,
@@ -146,13 +146,15 @@ const minerRewards = view({
   range: 'block_height',
 });
 
+const REVOKED = storedNameOperation.numberOf('name-revoke');
+
 const names = view({
   name: 'names',
   help: 'One row per name that an operation on this chain changed, with the last operation.',
   columns: {
-    name: text('n.name', 'Name with its namespace, such as `alice.btc`'),
-    namespace: text('n.namespace', 'Namespace'),
-    is_active: integer('n.active', '0 if the last operation revoked the name'),
+    name: text('o.name', 'Name with its namespace, such as `alice.btc`'),
+    namespace: text('o.namespace', 'Namespace'),
+    is_active: integer(`o.operation <> ${REVOKED}`, '0 if the last operation revoked the name'),
     operated_by: text('p.address', 'Principal that made the last operation: the owner, or the importer'),
     block_height,
     position,
@@ -160,10 +162,9 @@ const names = view({
     tx_id_bytes,
     block_time,
   },
-  from: `names n JOIN name_operations o
-    ON o.name = n.name AND o.position = n.position AND o.event_index = n.event_index
-  JOIN transactions t ON t.position = n.position JOIN blocks b ON ${inBlock('t.position')}
-  JOIN principals p ON p.id = o.sender_id`,
+  from: `name_operations o JOIN transactions t ON t.position = o.position JOIN blocks b ON ${inBlock('t.position')}
+  JOIN principals p ON p.id = o.sender_id
+ WHERE o.current = 1`,
   indexed: ['name'],
   order: ['name'],
   range: null,

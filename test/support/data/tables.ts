@@ -35,7 +35,6 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   hook_attempts: 'as hook_deliveries',
   hook_ledger: 'what hooks were notified of, wherever the chain went since',
   hook_backfills: 'as hook_deliveries',
-  history_start: 'what the node said before the first block',
   starting_accounts: 'what the node said of accounts, of those that a losing branch touched too',
   progress:
     'place in the journal, versions of the mempool, burn blocks that were announced since, and evaluated blocks of losing branches',

@@ -25,8 +25,8 @@ export async function answerOf(chain: SimulatedChain, below: Uint8Array, princip
 export const unaskedIn = (index: Database): { below: Uint8Array; principal: string }[] =>
   index
     .query<{ below: Uint8Array; principal: string }, []>(
-      `SELECT index_block_hash AS below, address AS principal FROM unasked_accounts
-         JOIN principals ON id = principal_id JOIN history_start`,
+      `SELECT start_index_block_hash AS below, address AS principal FROM unasked_accounts
+         JOIN principals p ON p.id = principal_id JOIN progress`,
     )
     .all();
 

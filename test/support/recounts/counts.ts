@@ -47,7 +47,7 @@ const chainCounts: readonly Recount[] = [
     'each block is the child of the one below',
     `SELECT b.height FROM blocks b LEFT JOIN blocks p ON p.height = b.height - 1
         WHERE b.height > 1 AND b.parent_index_block_hash IS NOT
-              coalesce(p.index_block_hash, (SELECT index_block_hash FROM history_start s WHERE s.height = b.height))`,
+              coalesce(p.index_block_hash, (SELECT start_index_block_hash FROM progress WHERE start_height = b.height))`,
     ({ height }) => `block ${height} does not follow block ${height - 1}`,
   ),
   equal(

@@ -11,8 +11,8 @@ interface Named {
 
 /** The things with a name, by kind. */
 const named: Readonly<Record<NamePartKind, string>> = {
-  contract: `SELECT DISTINCT p.id, p.address AS name FROM contracts c JOIN transactions t ON t.position = c.position
-               JOIN principals p ON p.id = c.contract_id WHERE t.status = ${STATUS.success}`,
+  contract: `SELECT DISTINCT p.id, p.address AS name FROM transactions t
+               JOIN principals p ON p.id = t.contract_id WHERE t.type IN (1, 6) AND t.status = ${STATUS.success}`,
   ft: 'SELECT a.id, a.identifier AS name FROM asset_totals f JOIN assets a ON a.id = f.asset_id WHERE f.token = 1',
   nft: 'SELECT a.id, a.identifier AS name FROM asset_totals t JOIN assets a ON a.id = t.asset_id WHERE t.token = 2',
   token_name: 'SELECT contract_id AS id, name_key AS name FROM token_contracts WHERE name_key IS NOT NULL',

@@ -7,7 +7,7 @@ import type { Stored } from '../../../src/store/rows/statement.ts';
 import { none, type Recount } from './recount.ts';
 
 type Deployed = Stored<'principals', 'address'> &
-  Stored<'contracts', 'contract_id' | 'position'> & { interface: string };
+  Stored<'transactions', 'position'> & { contract_id: number; interface: string };
 type Known = Stored<'token_contracts', 'family' | 'address' | 'position'> & { identifier: string | null };
 
 function* contractProblems(db: Database): Generator<string> {
@@ -16,10 +16,9 @@ function* contractProblems(db: Database): Generator<string> {
       WHERE c.contract_id = ?1`,
   );
   const deployed = db.query<Deployed, []>(
-    `SELECT c.contract_id, c.position, p.address, d.contract_interface AS interface
-       FROM contracts c JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
-       JOIN principals p ON p.id = c.contract_id
-      WHERE t.status = ${STATUS.success} AND d.contract_interface IS NOT NULL ORDER BY c.contract_id, c.position`,
+    `SELECT t.contract_id, t.position, p.address, d.contract_interface AS interface
+       FROM transactions t JOIN transaction_bodies d ON d.position = t.position JOIN principals p ON p.id = t.contract_id
+      WHERE t.type IN (1, 6) AND t.status = ${STATUS.success} AND d.contract_interface IS NOT NULL ORDER BY t.contract_id, t.position`,
   );
   const seen = new Set<number>();
   for (const { contract_id, position, address, interface: json } of deployed.iterate()) {

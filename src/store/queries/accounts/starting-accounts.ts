@@ -1,6 +1,7 @@
 /** Reads the state of accounts before the index's first block, for an index that starts at a block. The node sent it. */
 import type { Database } from 'bun:sqlite';
 import { prepared, type Stored } from '../../rows/statement.ts';
+import { historyStartQuery } from '../blocks/chain.ts';
 
 export const sql = {
   account: `SELECT balance, locked, unlock_height, CAST(nonce AS TEXT) AS nonce FROM starting_accounts
@@ -9,7 +10,6 @@ export const sql = {
   next: `SELECT u.principal_id, p.address FROM unasked_accounts u JOIN principals p ON p.id = u.principal_id
           WHERE u.principal_id > ?1 ORDER BY u.principal_id LIMIT ?2`,
   count: 'SELECT count(*) AS waiting FROM unasked_accounts',
-  begun: 'SELECT height FROM history_start WHERE height > 0',
   id: 'SELECT id FROM principals WHERE address = ?1',
 };
 
@@ -50,14 +50,14 @@ export function startingAccountQueries(db: Database) {
   const id = prepared<Stored<'principals', 'id'>, [string]>(db, sql.id);
   const account = startingAccountQuery(db);
   const unasked = prepared<Stored<'unasked_accounts'>, [number]>(db, sql.unasked);
-  const begun = prepared<Stored<'history_start', 'height'>, []>(db, sql.begun);
+  const historyStart = historyStartQuery(db);
   const count = prepared<{ waiting: number }, []>(db, sql.count);
   const next = prepared<Stored<'unasked_accounts'> & Stored<'principals', 'address'>, [number, number]>(db, sql.next);
 
   return {
     /** Returns whether a principal's balance, lock and nonces are complete. If not, they only count this index's blocks. */
     knowledge(principal: string): AccountStatus {
-      if (begun.get() === null) return 'known';
+      if (historyStart() === null) return 'known';
       const found = id.get(principal)?.id;
       if (found === undefined) return 'untouched';
       if (account(found) !== null) return 'known';

@@ -11,8 +11,9 @@ export const sql = {
   // Rows are in the order of receipt.
   newestArrival: `SELECT index_block_hash FROM block_payloads
                    WHERE rowid = (SELECT max(rowid) FROM block_payloads)`,
-  historyStart:
-    'SELECT height, index_block_hash, block_hash, burn_block_hash, burn_block_height FROM history_start WHERE height > 0',
+  historyStart: `SELECT start_height AS height, start_index_block_hash AS indexBlockHash, start_block_hash AS blockHash,
+                        start_burn_block_hash AS burnBlockHash, start_burn_block_height AS burnBlockHeight
+                   FROM progress WHERE id = 1 AND start_height IS NOT NULL`,
   newest: 'SELECT height, index_block_hash, transactions FROM blocks ORDER BY height DESC LIMIT 1',
   byHeight: 'SELECT height, index_block_hash, transactions FROM blocks WHERE height = ?1',
   byIndexBlockHash: 'SELECT height, index_block_hash, transactions FROM blocks WHERE index_block_hash = ?1',
@@ -39,18 +40,8 @@ export interface HistoryStart {
 
 /** Makes a function that reads the first block of the index; null if it has the whole chain. */
 export function historyStartQuery(db: Database): () => HistoryStart | null {
-  const find = prepared<Stored<'history_start'>, []>(db, sql.historyStart);
-  return () => {
-    const row = find.get();
-    if (row === null) return null;
-    return {
-      height: row.height,
-      indexBlockHash: row.index_block_hash,
-      blockHash: row.block_hash,
-      burnBlockHash: row.burn_block_hash,
-      burnBlockHeight: row.burn_block_height,
-    };
-  };
+  const find = prepared<HistoryStart, []>(db, sql.historyStart);
+  return () => find.get();
 }
 
 /** Maximum number of cached blocks by hash, and by height. */

@@ -2,12 +2,11 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import { decimalOf } from '../../rows/amounts.ts';
-import { EVENT_KIND, PAYLOAD, STATUS } from '../../rows/enums.ts';
+import { DEPLOYMENTS, EVENT_KIND, PAYLOAD, STATUS } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { accountStates } from '../accounts/account-states.ts';
 import { lockQuery } from '../accounts/locks.ts';
 
-const deployments = `${PAYLOAD.smart_contract}, ${PAYLOAD.versioned_smart_contract}`;
 const ftEvents = `${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint}, ${EVENT_KIND.ft_burn}`;
 const nftEvents = `${EVENT_KIND.nft_transfer}, ${EVENT_KIND.nft_mint}, ${EVENT_KIND.nft_burn}`;
 
@@ -28,7 +27,7 @@ export const sql = {
                AND NOT EXISTS (SELECT * FROM stx_locks WHERE principal_id = p.id AND position > ?2 AND position <= ?3)
                AND NOT EXISTS (SELECT * FROM miner_rewards WHERE recipient_id = p.id AND height > ?4 AND height <= ?5)`,
   contracts: `SELECT p.address FROM transactions t JOIN principals p ON p.id = t.contract_id
-               WHERE t.position BETWEEN ?1 AND ?2 AND t.type IN (${deployments}) AND t.status = ${STATUS.success}`,
+               WHERE t.position BETWEEN ?1 AND ?2 AND t.type IN (${DEPLOYMENTS}) AND t.status = ${STATUS.success}`,
   ft: `SELECT a.identifier, p.address FROM events e JOIN assets a ON a.id = e.asset_id
          JOIN principals p ON p.id IN (e.sender_id, e.recipient_id)
         WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${ftEvents})
@@ -46,9 +45,10 @@ export const sql = {
   signers: 'SELECT signer_key, weight, stacked FROM cycle_signers WHERE cycle = ?1 ',
   principal: 'SELECT id FROM principals WHERE address = ?1',
   asset: 'SELECT id FROM assets WHERE identifier = ?1',
-  contract: `SELECT c.position, d.raw, d.contract_interface FROM contracts c JOIN transactions t ON t.position = c.position
-               JOIN transaction_bodies d ON d.position = c.position
-              WHERE c.contract_id = ?1 AND t.status = ${STATUS.success} ORDER BY c.position DESC LIMIT 1`,
+  contract: `SELECT t.position, d.raw, d.contract_interface FROM transactions t
+               JOIN transaction_bodies d ON d.position = t.position
+              WHERE t.contract_id = ?1 AND t.type IN (${DEPLOYMENTS}) AND t.status = ${STATUS.success}
+              ORDER BY t.position DESC LIMIT 1`,
   owner: `SELECT p.address FROM events e LEFT JOIN principals p ON p.id = e.recipient_id
            WHERE e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer} AND e.position <= ?3
            ORDER BY e.position DESC, e.event_index DESC LIMIT 1`,
@@ -121,7 +121,7 @@ export function factQueries(db: Database) {
   const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
   const contract = prepared<
-    Stored<'contracts', 'position'> & Stored<'transaction_bodies', 'raw' | 'contract_interface'>,
+    Stored<'transactions', 'position'> & Stored<'transaction_bodies', 'raw' | 'contract_interface'>,
     [number]
   >(db, sql.contract);
   const owner = prepared<{ address: string | null }, [number, Uint8Array, number]>(db, sql.owner);

@@ -18,7 +18,7 @@ const MAX_TRANSACTIONS = 500;
 const orphan = `SELECT o.height, o.index_block_hash, o.block_hash, o.parent_index_block_hash, o.burn_block_height
                   FROM orphaned_blocks o`;
 /** Height of the first block. Lower blocks may be ancestors, so they don't count as orphans. */
-const firstHeight = 'ifnull((SELECT height FROM history_start WHERE height > 0), 1)';
+const firstHeight = 'ifnull((SELECT start_height FROM progress WHERE id = 1), 1)';
 /** Block 0 is stored with the orphans, and is none. The plus leaves the index to the comparison with the key, in both directions. */
 const isOrphan = `+o.height >= ${firstHeight}`;
 const isFirst = `NOT EXISTS (SELECT 1 FROM orphaned_blocks p

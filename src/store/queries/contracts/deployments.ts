@@ -5,7 +5,7 @@ import { heightOf } from '../../../chain/position.ts';
 import { contractFunctions } from '../../../codec/abi.ts';
 import { splitPrincipal } from '../../../codec/address.ts';
 import type { ContractDeployment, ContractFunctions, Deployment, SmartContract } from '../../model/contract.ts';
-import { MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../../rows/enums.ts';
+import { DEPLOYMENTS, MEMPOOL_STATE, STATUS, storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
@@ -16,13 +16,14 @@ const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_i
 
 export const sql = {
   newest: `SELECT ${columns}
-                FROM principals p JOIN contracts c ON c.contract_id = p.id
-                JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
-               WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
+                FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
+                JOIN transaction_bodies d ON d.position = t.position
+               WHERE p.address = ?1 ORDER BY t.position DESC LIMIT 1`,
   // The chain rejects a second deployment of a contract, so failed deployments always come before the successful one.
   newestWhole: `SELECT ${columns}
                 FROM principals p
-                JOIN transactions t ON t.position = (SELECT max(position) FROM contracts c WHERE c.contract_id = p.id)
+                JOIN transactions t ON t.position = (SELECT max(position) FROM transactions
+                                                       WHERE contract_id = p.id AND type IN (${DEPLOYMENTS}))
                 JOIN transaction_bodies d ON d.position = t.position
                WHERE p.address = ?1 AND d.contract_interface IS NOT NULL`,
   // A deployment by position: the transaction that makes a contract.
@@ -161,17 +162,16 @@ export const contractsSql = {
   find: `SELECT t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
                 b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time, t.clarity_version,
                 d.raw
-           FROM principals p JOIN contracts c ON c.contract_id = p.id
-           JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
-           JOIN blocks b ON b.height = ${heightIn('c.position')}
-          WHERE p.address = ?1 AND t.status = ${STATUS.success} ORDER BY c.position DESC LIMIT 1`,
+           FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
+           JOIN transaction_bodies d ON d.position = t.position JOIN blocks b ON b.height = ${heightIn('t.position')}
+          WHERE p.address = ?1 AND t.status = ${STATUS.success} ORDER BY t.position DESC LIMIT 1`,
   mined: `SELECT t.position, t.tx_id, t.status
-            FROM principals p JOIN contracts c ON c.contract_id = p.id JOIN transactions t ON t.position = c.position
-           WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
+            FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
+           WHERE p.address = ?1 ORDER BY t.position DESC LIMIT 1`,
   principal: 'SELECT id FROM principals WHERE address = ?1',
   // A contract's address is its deployer's address.
   waiting: `SELECT tx_id FROM mempool_transactions
-             WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND contract_id = ?2 AND type IN (${PAYLOAD.smart_contract}, ${PAYLOAD.versioned_smart_contract}) ORDER BY nonce LIMIT 1`,
+             WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND contract_id = ?2 AND type IN (${DEPLOYMENTS}) ORDER BY nonce LIMIT 1`,
 };
 
 type ContractRow = CreationRow & Stored<'transactions', 'clarity_version'> & Stored<'transaction_bodies', 'raw'>;
@@ -205,9 +205,10 @@ export function contractQueries(db: Database) {
 }
 
 export const contractFunctionsSql = {
-  newest: `SELECT t.tx_id, c.position FROM principals p JOIN contracts c ON c.contract_id = p.id
-             JOIN transaction_bodies d ON d.position = c.position JOIN transactions t ON t.position = c.position
-            WHERE p.address = ?1 AND d.contract_interface IS NOT NULL ORDER BY c.position DESC LIMIT 1`,
+  newest: `SELECT t.tx_id, t.position
+             FROM principals p JOIN transactions t ON t.contract_id = p.id AND t.type IN (${DEPLOYMENTS})
+             JOIN transaction_bodies d ON d.position = t.position
+            WHERE p.address = ?1 AND d.contract_interface IS NOT NULL ORDER BY t.position DESC LIMIT 1`,
   interface: 'SELECT contract_interface FROM transaction_bodies WHERE position = ?1',
 };
 
@@ -215,10 +216,7 @@ export const contractFunctionsSql = {
 const CACHED = 500;
 
 export function contractFunctionQueries(db: Database, cache: FileCache) {
-  const newest = prepared<Stored<'transactions', 'tx_id'> & Stored<'contracts', 'position'>, [string]>(
-    db,
-    contractFunctionsSql.newest,
-  );
+  const newest = prepared<Stored<'transactions', 'tx_id' | 'position'>, [string]>(db, contractFunctionsSql.newest);
   const interfaceAt = prepared<Stored<'transaction_bodies', 'contract_interface'>, [number]>(
     db,
     contractFunctionsSql.interface,
