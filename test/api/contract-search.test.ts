@@ -174,6 +174,16 @@ describe('logs of several contracts', () => {
     const sent = await walked(`deployer=${BOOT}&sender=${sender.address}`, 7);
     expect(sent).toContainEqual(newest!);
     expect(sent.length).toBeLessThan(all.length);
+    const printed = new Set(all.map(({ tx_id }) => tx_id));
+    const calls: { function_name: string; tx_id: string }[] = [];
+    for (const contract of [POX, BNS]) {
+      const { body } = await app.json(`/stackside/v1/smart-contracts/${contract}/calls?limit=50`);
+      calls.push(...(body as { results: typeof calls }).results);
+    }
+    const called = calls.find(({ tx_id }) => printed.has(tx_id));
+    const byFunction = await walked(`deployer=${BOOT}&function_name=${called!.function_name}`, 7);
+    expect(byFunction.map(({ tx_id }) => tx_id)).toContain(called!.tx_id);
+    expect(byFunction.length).toBeLessThan(all.length);
     const stakes = all.filter(({ value }) => value.repr.includes('(topic "stake")'));
     expect(await walked(`deployer=${BOOT}&field.topic=stake`, 7)).toEqual(stakes);
   });

@@ -210,6 +210,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
         of: { deployer: holder },
         topic: null,
         sender: null,
+        functionName: null,
         order: 'desc',
         heights,
         fields: [],

@@ -8,7 +8,10 @@ import fc from 'fast-check';
 import { type ClarityValue, decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
+import { transactionId } from '../../src/codec/transaction.ts';
 import { conditionOf } from '../../src/codec/value-condition.ts';
+import { networks } from '../../src/devnet/network.ts';
+import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { FieldFilter, LoggingContracts, LogsFilter, ValueIndexChoice } from '../../src/store/model/contract.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
@@ -36,6 +39,7 @@ interface Plain {
   txId: Uint8Array;
   topic: string;
   sender: string;
+  functionName: string | null;
   value: Uint8Array;
 }
 
@@ -43,7 +47,8 @@ interface Plain {
 const allOf = (db: Database): Plain[] =>
   db
     .query<Plain, []>(
-      `SELECT p.address AS contract, e.position, e.event_index AS eventIndex, t.tx_id AS txId, e.topic, s.address AS sender, e.value
+      `SELECT p.address AS contract, e.position, e.event_index AS eventIndex, t.tx_id AS txId, e.topic, s.address AS sender,
+              iif(t.type = 2, t.function_name, NULL) AS functionName, e.value
          FROM events e JOIN principals p ON p.id = e.contract_id JOIN transactions t ON t.position = e.position
          JOIN principals s ON s.id = t.sender_id
         WHERE e.kind = 1 ORDER BY e.position DESC, e.event_index DESC`,
@@ -155,6 +160,7 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
     const of: LoggingContracts = draw(2) === 0 ? { deployer } : { contracts: [...new Set(some)] };
     const asked = draw(3) === 0 ? drawnField(model, draw) : null;
     const sender = draw(3) === 0 ? model.sender : null;
+    const functionName = draw(3) === 0 ? model.functionName : null;
     const topic = [null, null, model.topic, 'unheard-of'][draw(4)]!;
     const height = Math.floor(model.position / PLACES);
     const heights = [
@@ -170,12 +176,13 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
       .filter(
         (one) => (asked?.holds(one) ?? true) && sender === (sender && one.sender) && topic === (topic && one.topic),
       )
+      .filter((one) => functionName === (functionName && one.functionName))
       .filter(({ position }) => position >= (heights.from ?? 0) * PLACES)
       .filter(({ position }) => heights.to === null || position < (heights.to + 1) * PLACES)
       .map(shown);
     const isUp = draw(2) === 0;
     const fields = asked === null ? [] : [asked.field];
-    const filter: LogsFilter = { of, topic, sender, heights, fields, order: isUp ? 'asc' : 'desc' };
+    const filter: LogsFilter = { of, topic, sender, functionName, heights, fields, order: isUp ? 'asc' : 'desc' };
     const reader = readerOf(db, noEntries, 1, { logs: limits[draw(limits.length)]! });
     const read: Read = (limit, cursor) => reader.contracts.walkLogs(filter, limit, cursor);
     const { items, isShort } = await walked(read, 1 + draw(5));
@@ -185,6 +192,7 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
       seen.add('deployer' in of ? 'of a deployer' : 'of contracts');
       if (asked !== null) seen.add('by a field');
       if (sender !== null) seen.add('by sender');
+      if (functionName !== null) seen.add('by function');
     }
     if (isShort) seen.add('short pages');
   }
@@ -202,7 +210,8 @@ function batchOf({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.
 test(
   'lists equal a filter over all logs, in both orders, with blocks, forks and indexes of values in any order',
   async () => {
-    const seen = new Seen({ 'of a deployer': 3, 'of contracts': 3, 'by a field': 1, 'by sender': 1, 'short pages': 2 });
+    const least = { 'of a deployer': 3, 'of contracts': 3, 'by a field': 1, 'by sender': 1, 'by function': 1 };
+    const seen = new Seen({ ...least, 'short pages': 2 });
     await assertProperty(
       fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(10_000)), async (generated, numbers) => {
         const { events } = grown(generated);
@@ -244,7 +253,7 @@ test(
         }).contracts;
         const order = draw(2) === 0 ? ('asc' as const) : ('desc' as const);
         const filter: LogsFilter = {
-          ...{ of: { deployer: BOOT }, topic: 'print', sender: null, order, fields: [] },
+          ...{ of: { deployer: BOOT }, topic: 'print', sender: null, functionName: null, order, fields: [] },
           heights: { from: null, to: null },
         };
         const inList = () => allOf(db).filter(({ contract }) => contract.startsWith(`${BOOT}.`));
@@ -308,6 +317,7 @@ const EVERYTHING: LogsFilter = {
   of: { deployer: alice.address },
   topic: null,
   sender: null,
+  functionName: null,
   order: 'desc',
   heights: { from: null, to: null },
   fields: [],
@@ -427,6 +437,53 @@ test("a walk over the logs of contracts finds only the sender's", async () => {
     (await walkLogs({ ...EVERYTHING, sender }, 5, null)).items.map(({ height }) => height);
   // Alice signed more transactions than there are logs, Bob fewer.
   expect([await heightsOf(alice.address), await heightsOf(bob.address)]).toEqual([[1], [2]]);
+});
+
+test('rare logs are on the first page by the function that their transactions called', async () => {
+  const print = (id: string, event_index: number) => ({
+    txid: id,
+    event_index,
+    committed: true,
+    type: 'contract_event',
+    contract_event: { contract_identifier: idOf('pool'), topic: 'print', raw_value: toHex(clarity.none()) },
+  });
+  using open = openNew();
+  let parent: MadeBlock | null = null;
+  for (let n = 0; n < 30; n++) {
+    const name = n === 3 ? 'claim' : 'move';
+    const raw = signTransaction(
+      {
+        payload: contractCall(idOf('router'), name, []),
+        origin: { account: n === 4 ? bob : alice, nonce: n, fee: 300n },
+      },
+      networks.testnet,
+    );
+    const called = { id: toHex(transactionId(raw)), raw: toHex(raw) };
+    parent = block(parent, `${n}`, [receipt(called, 0)], { events: [print(called.id, 0), print(called.id, 1)] });
+    open.ingest.receive(parent.event);
+  }
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const { walkLogs } = readerOf(db, noEntries, 1, { logs: { rows: 10 } }).contracts;
+  const firstOf = async (filter: Partial<LogsFilter>) => {
+    const { items, next, total } = await walkLogs({ ...EVERYTHING, ...filter }, 5, null);
+    return [items.map(({ height, eventIndex }) => [height, eventIndex]), next === null, total];
+  };
+  const claimed = [
+    [4, 1],
+    [4, 0],
+  ];
+  expect(await firstOf({ functionName: 'claim' })).toEqual([claimed, true, null]);
+  expect(await firstOf({ functionName: 'claim', order: 'asc' })).toEqual([claimed.toReversed(), true, null]);
+  expect(await firstOf({ functionName: 'claim', sender: bob.address })).toEqual([[], true, null]);
+  expect(await firstOf({ functionName: 'move', sender: bob.address })).toEqual([
+    [
+      [5, 1],
+      [5, 0],
+    ],
+    true,
+    null,
+  ]);
+  expect(await firstOf({ functionName: 'unheard-of' })).toEqual([[], true, null]);
 });
 
 test('a window has only rows inside it and no total, at any cursor', async () => {

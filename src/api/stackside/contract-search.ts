@@ -183,6 +183,7 @@ const logsQuery = {
   deployer: Type.Optional(AddressParameter),
   topic: logQuery.topic,
   sender: Type.Optional(AddressParameter),
+  function_name: callQuery.function_name,
   ...orderQuery,
   ...heightsQuery,
   ...timesQuery,
@@ -207,7 +208,7 @@ export const contractSearch = [
     path: '/stackside/v1/logs',
     operationId: 'searchLogs',
     summary: 'Logs of several contracts',
-    description: `Returns the print events of contracts on the canonical chain, in one list: up to ${MAX_CONTRACTS} contracts by \`contract_id\`, or all that \`deployer\` deployed or will deploy. Give one of the two. \`sender\` is the origin of the transaction. An answer reads at most 10,000 logs in each direction, or 2,000 if it compares fields: it may have fewer results than \`limit\`, or none, and still a cursor of the next page. Rare events are found at once by a \`sender\` of few transactions, and by equality with a field that the operator indexes (\`--log-index\`). For a deployer with more than 1,000 contracts that printed, it reads 10,000 events of the whole chain.`,
+    description: `Returns the print events of contracts on the canonical chain, in one list: up to ${MAX_CONTRACTS} contracts by \`contract_id\`, or all that \`deployer\` deployed or will deploy. Give one of the two. \`sender\` is the origin of the transaction, and \`function_name\` the function that the transaction called, of any contract. An answer reads at most 10,000 logs in each direction, or 2,000 if it compares fields: it may have fewer results than \`limit\`, or none, and still a cursor of the next page. Rare events are found at once by a \`sender\` of few transactions, by a function of few calls, and by equality with a field that the operator indexes (\`--log-index\`). For a deployer with more than 1,000 contracts that printed, it reads 10,000 events of the whole chain.`,
     tag: 'Stackside',
     query: logsQuery,
     described: { query: { ...logsQuery, 'field.NAME': conditionParameter(FIELD) } },
@@ -216,12 +217,14 @@ export const contractSearch = [
     history: 'since',
     long: true,
     handle: async ({ query, target, read }) => {
-      const { limit, cursor, contract_id, deployer, topic = null, sender = null, order = 'desc', ...window } = query;
+      const { limit, cursor, contract_id, deployer, topic = null, sender = null, order = 'desc', ...others } = query;
+      const { function_name: functionName = null, ...window } = others;
       const of = loggingContracts(contract_id, deployer);
       const fields = conditionsUnder(target, 'field');
       // A cursor is valid for the list of its conditions only.
-      const list = inOrder(`logs ${exactJson({ of, topic, sender, fields, ...window })}`, order);
-      const filter = { of, topic, sender, order, heights: read.chain.heightsOf(windowOf(window)), fields };
+      const list = inOrder(`logs ${exactJson({ of, topic, sender, functionName, fields, ...window })}`, order);
+      const heights = read.chain.heightsOf(windowOf(window));
+      const filter = { of, topic, sender, functionName, order, heights, fields };
       const page = await read.contracts.walkLogs(filter, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, listedLog);
     },

@@ -107,6 +107,8 @@ export interface LogsFilter extends LogFilter {
   of: LoggingContracts;
   /** Origin of the transaction; null for any. */
   sender: string | null;
+  /** Function that the transaction called, of any contract; null for any transaction. */
+  functionName: string | null;
 }
 
 /** A log in a list of several contracts. */

@@ -2349,6 +2349,7 @@ export interface components {
         Order3: "holders" | "transfers";
         Namespace: string;
         Topic: string;
+        FunctionName2: string;
         FieldNAME: string;
         Limit10: number;
         Locale: string;
@@ -3928,7 +3929,7 @@ export interface operations {
             query?: {
                 limit?: components["parameters"]["Limit"];
                 cursor?: components["parameters"]["Cursor"];
-                function_name?: string;
+                function_name?: components["parameters"]["FunctionName2"];
                 status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown")[];
                 order?: components["parameters"]["Order2"];
                 from_height?: components["parameters"]["FromHeight"];

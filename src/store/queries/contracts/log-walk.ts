@@ -2,7 +2,7 @@
  * Logs of several contracts, or of all that a principal deployed, newest or oldest first, in pages with cursors.
  *
  * No index has the logs of several contracts in the order of the chain. The logs of each are merged, or, if there are fewer
- * places, the transactions of a sender are walked. The contracts of a deployer are found by their ids, which begin with its
+ * places, the transactions of a sender or the calls of a function are walked. The contracts of a deployer are found by their ids, which begin with its
  * address. If there are too many to merge, all events of the chain are walked. Each way reads a bounded number of places: a page
  * may have fewer items than its limit, or none, and a next page all the same. Which way is taken changes no answer but for that.
  */
@@ -18,7 +18,7 @@ import {
   type LogsFilter,
 } from '../../model/contract.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
-import { COUNTER, EVENT_KIND } from '../../rows/enums.ts';
+import { COUNTER, EVENT_KIND, PAYLOAD } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
@@ -65,6 +65,14 @@ const lists = {
     [down('position')],
     { isEnded: true },
   ),
+  calls: ordered(
+    {
+      select: 'SELECT position FROM transactions INDEXED BY transactions_by_function',
+      where: `type = ${PAYLOAD.contract_call} AND function_name = ?1`,
+    },
+    [down('position')],
+    { isEnded: true },
+  ),
 };
 
 /** All statements; the plan test reads them. */
@@ -76,7 +84,8 @@ export const sql = {
   sender: 'SELECT p.id, a.sent FROM principals p JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1',
   ofTransaction: `SELECT event_index FROM ${logs} AND position = ?1 ORDER BY event_index`,
   log: `SELECT contract_id, topic FROM ${logs} AND position = ?1 AND event_index = ?2`,
-  origin: 'SELECT sender_id FROM transactions WHERE position = ?1',
+  calls: `SELECT count FROM counters WHERE kind = ${COUNTER.calls} AND key = ?1`,
+  transaction: 'SELECT type, sender_id, function_name FROM transactions WHERE position = ?1',
   address: 'SELECT address FROM principals WHERE id = ?1',
   value: 'SELECT value FROM events WHERE position = ?1 AND event_index = ?2',
   at: `SELECT p.address, e.topic, e.value, t.tx_id, ${shownTime} AS time
@@ -89,6 +98,12 @@ type Counted = Stored<'principals', 'address' | 'id'> & { logs: number };
 type Row = Stored<'principals', 'address'> &
   Stored<'events', 'topic' | 'value'> &
   Stored<'transactions', 'tx_id'> & { time: number };
+
+/** A list of transactions, and its length. */
+interface Transactions {
+  rows: (span: Span) => ListedRows<Stored<'transactions', 'position'>>;
+  count: number;
+}
 
 const NO_BYTES = new Uint8Array(0);
 /** Before and after every event of a transaction. */
@@ -146,12 +161,17 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   const ofValue = lister<PlaceRow>(db, entriesOfValue);
   const ofChain = lister<PlaceRow>(db, lists.chain);
   const ofSender = lister<Stored<'transactions', 'position'>>(db, lists.sent);
+  const ofFunction = lister<Stored<'transactions', 'position'>>(db, lists.calls);
   const ofTransaction = prepared<Stored<'events', 'event_index'>, [number]>(db, sql.ofTransaction);
   const contract = prepared<Counted, [string]>(db, sql.contract);
   const deployed = prepared<Counted, [string, string, number]>(db, sql.deployed);
   const senderOf = prepared<Stored<'principals', 'id'> & Stored<'accounts', 'sent'>, [string]>(db, sql.sender);
   const logAt = prepared<Stored<'events', 'contract_id' | 'topic'>, [number, number]>(db, sql.log);
-  const originAt = prepared<Stored<'transactions', 'sender_id'>, [number]>(db, sql.origin);
+  const callsOf = prepared<Stored<'counters', 'count'>, [string]>(db, sql.calls);
+  const transactionAt = prepared<Stored<'transactions', 'type' | 'sender_id' | 'function_name'>, [number]>(
+    db,
+    sql.transaction,
+  );
   const addressOf = prepared<Stored<'principals', 'address'>, [number]>(db, sql.address);
   const valueAt = prepared<Stored<'events', 'value'>, [number, number]>(db, sql.value);
   const at = prepared<Row, [number, number]>(db, sql.at);
@@ -205,15 +225,14 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   }
 
   /**
-   * The logs of a sender's transactions. Each transaction has one more place, so that one without logs also counts as read: before
+   * The logs of transactions. Each transaction has one more place, so that one without logs also counts as read: before
    * its events, or on the way up after them.
    */
-  function sentBy(sender: number, span: Span): ListedRows<PlaceRow> {
-    const sent = ofSender([sender], span);
+  function inTransactions(transactions: ListedRows<Stored<'transactions', 'position'>>): ListedRows<PlaceRow> {
     return {
       rows(key, isBackward, count) {
         const found: PlaceRow[] = [];
-        for (const { position } of sent.rows(key, isBackward, count + 1)) {
+        for (const { position } of transactions.rows(key, isBackward, count + 1)) {
           if (found.length >= count) break;
           const logs = ofTransaction.all(position).map(({ event_index }) => ({ position, event_index }));
           const places = isBackward
@@ -246,22 +265,23 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   /** The ways to the logs of contracts; without contracts to all logs. */
   function waysTo(
     found: readonly Counted[] | null,
-    sender: { id: number; sent: number } | null,
+    transactions: readonly Transactions[],
     fields: readonly FieldFilter[],
     span: Span,
   ): ListedRows<PlaceRow>[] {
     const most = found === null ? Number.POSITIVE_INFINITY : logsIn(found);
-    if (sender !== null && sender.sent < most) return [sentBy(sender.id, span)];
+    const [fewest] = transactions.toSorted((a, b) => a.count - b.count);
+    if (fewest !== undefined && fewest.count < most) return [inTransactions(fewest.rows(span))];
     return found === null ? [ofChain([], span)] : logsOf(found, fields, span);
   }
 
   /** Logs of several contracts, or of all of a deployer. */
   return async (filter: LogsFilter, limit: number, cursor: Cursor | null): Promise<Page<ListedLog, number | null>> => {
-    const { of, topic, sender: origin, order, heights, fields } = filter;
+    const { of, topic, sender: origin, functionName, order, heights, fields } = filter;
     const pause = turns.longWork();
     const sender = origin === null ? null : senderOf.get(origin);
     const found = await contractsOf(of, pause);
-    const isFiltered = topic !== null || origin !== null || fields.length > 0;
+    const isFiltered = topic !== null || origin !== null || functionName !== null || fields.length > 0;
     const isWindow = heights.from !== null || heights.to !== null;
     const total = found === null || isFiltered || isWindow ? null : logsIn(found);
     if (found?.length === 0 || (origin !== null && sender === null)) {
@@ -271,6 +291,20 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     const own = found === null ? null : new Set(found.map(({ id }) => id));
     const isOf = (id: number): boolean => own?.has(id) ?? ('deployer' in of && isDeployedBy(of.deployer, id));
 
+    const transactions: Transactions[] = [];
+    if (sender !== null) transactions.push({ rows: (span) => ofSender([sender.id], span), count: sender.sent });
+    if (functionName !== null) {
+      const count = callsOf.get(functionName)?.count ?? 0;
+      transactions.push({ rows: (span) => ofFunction([functionName], span), count });
+    }
+    /** Whether the transaction at a position has the sender and the called function. */
+    function isFrom(position: number): boolean {
+      if (transactions.length === 0) return true;
+      const row = transactionAt.get(position);
+      if (sender !== null && sender.id !== row?.sender_id) return false;
+      return functionName === null || (row?.type === PAYLOAD.contract_call && row.function_name === functionName);
+    }
+
     function judged(place: PlaceRow): Judged {
       const no = { ...place, meets: false, cost: 1 };
       const yes = { ...no, meets: true };
@@ -279,14 +313,14 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       const log = logAt.get(position, eventIndex);
       if (log?.contract_id == null || !isOf(log.contract_id)) return no;
       if (topic !== null && topic !== log.topic) return no;
-      if (sender !== null && sender.id !== originAt.get(position)?.sender_id) return no;
+      if (!isFrom(position)) return no;
       if (fields.length === 0) return yes;
       const value = valueAt.get(position, eventIndex)?.value ?? NO_BYTES;
       const cost = DECODED.places + Math.floor(value.length / DECODED.bytes);
       return { ...place, meets: meetsAll(fields, fieldsOf(value)), cost };
     }
 
-    const ways = waysTo(found, sender, fields, spanOf(heights));
+    const ways = waysTo(found, transactions, fields, spanOf(heights));
     const logs: RowSource<Judged> = {
       rows: (key, isBackward) => merged(ways, key, isBackward).map(judged),
       keyOf: placeKey,
