@@ -279,6 +279,7 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
         '/stackside/v1/devnet/revert',
         typeof to === 'string' ? { snapshot: to } : { index_block_hash: to.index_block_hash },
       ),
+    transaction: async (txId) => sentOf(await ask<Answered>(`/stackside/v1/devnet/transactions/${txId}`)),
     ...(accountsOf(ask, chain.accounts) as Pick<
       Devnet<C>,
       'account' | 'balance' | 'transfer' | 'deploy' | 'call' | 'read'

@@ -396,6 +396,8 @@ export interface Devnet<C extends ContractTypes = ContractTypes> extends AsyncDi
     ...rest: Rest<C[N]['reads'][F]>
   ): Promise<C[N]['reads'][F]['value']>;
   read(contract: `${string}.${string}`, name: string, args?: readonly string[], options?: Sender): Promise<Value>;
+  /** Returns a transaction of one of the last 100 blocks, for transactions that your app broadcasts. @throws DevnetError */
+  transaction(txId: string): Promise<Sent>;
   /** Ends the chain and removes its files. */
   stop(): Promise<void>;
 }

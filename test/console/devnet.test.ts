@@ -219,6 +219,17 @@ describeWith('Clarity', hasClarity, () => {
       '/extended/v3/transactions?limit=1',
     );
     expect(results[0]?.sender.address).toBe(WALLET.address);
+    // A failed call shows the expression that made the error.
+    await form.getByRole('textbox').fill(WALLET.address);
+    await form.getByRole('button', { name: 'Call' }).click();
+    await outcome(page).getByText('Failed').waitFor();
+    await outcome(page).getByRole('link').last().click();
+    await page.getByRole('region', { name: 'Expression' }).getByText('(stx-transfer? u5 tx-sender to)').waitFor();
+    await page
+      .getByRole('link', { name: /^line 2 of / })
+      .last()
+      .waitFor();
+    await looksGood(page);
     expect(complaints).toEqual([]);
   });
 });

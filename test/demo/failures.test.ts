@@ -106,6 +106,15 @@ describeWith('Clarity', hasClarity, () => {
     for (const { runtime } of costs) expect(runtime).toBeGreaterThan(0);
   });
 
+  test("a transaction's own answer has the failure, and an unknown transaction is a 404", async () => {
+    const sent = await call('caller', 'outer', 'u1');
+    // A later block doesn't change the answer.
+    await call('vault', 'crash', 'u2');
+    expect(await server.json<Answer>(`/stackside/v1/devnet/transactions/${sent.tx_id}`)).toEqual(sent);
+    const unknown = await server.get(`/stackside/v1/devnet/transactions/0x${'00'.repeat(32)}`);
+    expect(unknown.status).toBe(404);
+  });
+
   test('a call that succeeds has no failure, and the chain continues after a failed one', async () => {
     expect(await call('vault', 'crash', 'u0')).toMatchObject({ status: 'abort_by_response' });
     expect(await call('vault', 'crash', 'u2')).toMatchObject({ status: 'success', repr: '(ok u5)', failure: null });

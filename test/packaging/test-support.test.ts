@@ -370,6 +370,7 @@ describeWith('Clarity', hasClarity, () => {
 
     const refused = await chain.call('token', 'mint', ['u0'], sender);
     expect([refused.status, assertErr(refused, 100n)]).toEqual(['abort_by_response', 100n]);
+    expect(await chain.transaction(refused.tx_id)).toEqual(refused);
     expect(assertOk(minted, true)).toBe(true);
     expect(() => assertOk(refused)).toThrow(
       `Expected (ok), received (err u100), abort_by_response\n${DEPLOYER.address}.token:5:16: (asserts! (> amount u0) (err u100))`,
@@ -386,6 +387,7 @@ describeWith('Clarity', hasClarity, () => {
       [() => chain.call('none', 'mint', ['u1']), 'refused', 'contract', null],
       [() => chain.call('token', 'mint', ['u1'], { sender: 'walet_1' }), 'refused', 'sender', null],
       [() => chain.call('token', 'mint', ['one']), 'refused', 'arguments.0', null],
+      [() => chain.transaction(`0x${'00'.repeat(32)}`), 'refused', null, null],
       [() => chain.account('walet_1'), 'refused', 'name', null],
       [() => chain.transfer('walet_1', 1), 'refused', 'recipient', null],
       [() => chain.balance('walet_1'), 'refused', 'owner', null],

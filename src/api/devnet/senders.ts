@@ -12,8 +12,9 @@ import type { SimulatedNode } from '../../devnet/node.ts';
 import { readFunction } from '../../devnet/rpc.ts';
 import { contractCall, smartContract, tokenTransfer, versionedSmartContract } from '../../devnet/transaction.ts';
 import { type Account, impersonated } from '../../devnet/wallet.ts';
-import { ApiError, ParameterError } from '../../http/errors.ts';
+import { ApiError, notFound, ParameterError } from '../../http/errors.ts';
 import { type Route, route } from '../../http/route.ts';
+import { TxId } from '../shared/parameters.ts';
 import { describedHex, Hash, nullable } from '../shared/values.ts';
 import { closed, type DevnetFamily, MicroStx, NAME, NAME_RULE, requirePrincipal, UnreadError } from './family.ts';
 import { ShownBlock, shown } from './shown.ts';
@@ -143,8 +144,24 @@ function requireAccount(node: SimulatedNode, name: string): Account {
 /** Signs and mines a payload. @returns the answer of the route */
 async function sent(node: SimulatedNode, { account, isSigned }: Signing, payload: Uint8Array) {
   const { id, block } = await node.send(account, payload, isSigned);
+  return explained(node, id, block, account.address);
+}
+
+/** Returns the result of a transaction, and why it failed. */
+async function explained(node: SimulatedNode, id: string, block: Block, from: string) {
   const failure = (await node.clarity?.failure(id, block)) ?? null;
-  return { ...outcomeOf(id, block), sender: account.address, block: shown(block), failure };
+  return { ...outcomeOf(id, block), sender: from, block: shown(block), failure };
+}
+
+const NOT_MINED = 'Transaction not found: the newest blocks of the simulated chain have none with this id';
+
+/** Finds a mined transaction of an account. @throws ApiError 404 */
+function minedTransaction(node: SimulatedNode, id: string) {
+  for (const block of node.chain.ancestors(node.tip)) {
+    const transaction = block.transactions.find((one) => one.id === id);
+    if (transaction !== undefined) return explained(node, id, block, transaction.origin.account.address);
+  }
+  throw notFound(NOT_MINED);
 }
 
 /** The result of a transaction in its block. @throws ApiError if the block doesn't contain it */
@@ -251,6 +268,18 @@ export const senders = (family: DevnetFamily): Route[] => {
         const { address, privateKey } = node.account(name);
         return { address, private_key: `${privateKey.toHex()}${COMPRESSED}` };
       },
+    }),
+    route({
+      ...family,
+      path: '/stackside/v1/devnet/transactions/{tx_id}',
+      operationId: 'getDevnetTransaction',
+      summary: 'Result of a mined transaction, and why it failed',
+      description:
+        'Returns the result of a transaction in one of the last 100 blocks. If a Clarity engine executed a call that failed, `failure` has the expression that made the error, the calls and their costs. The engine keeps them for the last 100 failed calls.',
+      params: { tx_id: TxId },
+      response: Sent,
+      notFound: NOT_MINED,
+      handle: ({ caller: node, params }) => minedTransaction(node, toHex(params.tx_id)),
     }),
     route({
       ...post,

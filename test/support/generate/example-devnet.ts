@@ -52,7 +52,12 @@ export async function devnetExamples(
     await record('getDevnetContracts', 'GET', `${BASE}/contracts`);
     const { body: account } = await steer('getDevnetAccount', 'account', { name: 'alice' });
     await steer('fundDevnetAddress', 'fund', { address: account.address, amount: '50000000' });
-    await steer('sendDevnetTransfer', 'transfer', { sender: 'alice', recipient: RECIPIENT, amount: '1000' });
+    const { body: paid } = await steer('sendDevnetTransfer', 'transfer', {
+      ...{ sender: 'alice', recipient: RECIPIENT, amount: '1000' },
+    });
+    await record('getDevnetTransaction', 'GET', `${BASE}/transactions/${paid.tx_id}`, {
+      parameters: { tx_id: paid.tx_id },
+    });
     const { source } = templates.find(({ name }) => name === 'journal')!;
     await steer('deployDevnetContract', 'deploy', { sender: 'alice', name: 'journal', source });
     await steer('callDevnetContract', 'call', {

@@ -145,6 +145,7 @@ export interface paths {
     "/stackside/v1/devnet/drop": { parameters: { }; post: operations["dropDevnetTransaction"]; };
     "/stackside/v1/devnet/bitcoin": { parameters: { }; post: operations["mineDevnetBitcoinBlocks"]; };
     "/stackside/v1/devnet/fund": { parameters: { }; post: operations["fundDevnetAddress"]; };
+    "/stackside/v1/devnet/transactions/{tx_id}": { parameters: { }; get: operations["getDevnetTransaction"]; };
     "/stackside/v1/devnet/deploy": { parameters: { }; post: operations["deployDevnetContract"]; };
     "/stackside/v1/devnet/call": { parameters: { }; post: operations["callDevnetContract"]; };
     "/stackside/v1/devnet/time": { parameters: { }; post: operations["advanceDevnetTime"]; };
@@ -4704,6 +4705,16 @@ export interface operations {
             404: components["responses"]["SimulatedNodeNotFound"];
             413: components["responses"]["PayloadTooLargeDevnet"];
             415: components["responses"]["UnsupportedMediaTypeDevnet"];
+            421: components["responses"]["MisdirectedRequestDevnet"];
+        };
+    };
+    getDevnetTransaction: {
+        parameters: { path: { tx_id: components["parameters"]["TxId"]; }; };
+        responses: {
+            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetTransaction"]; }; };
+            400: components["responses"]["BadRequestDevnet"];
+            403: components["responses"]["ForbiddenDevnet"];
+            404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
             421: components["responses"]["MisdirectedRequestDevnet"];
         };
     };

@@ -107,6 +107,9 @@ function TransactionView({ transaction, offset }: { transaction: TransactionObje
   return (
     <>
       {isMined(transaction) && fate === 'failed' ? <Failure transaction={transaction} /> : null}
+      {transaction.tx_status === 'abort_by_response' && isDevnet() === true ? (
+        <OnDevnet>{({ FailedCall }) => <FailedCall id={transaction.tx_id} />}</OnDevnet>
+      ) : null}
       {isMined(transaction) ? null : <Waiting transaction={transaction} />}
       <div class="columns">
         <TransactionFacts transaction={transaction} />
