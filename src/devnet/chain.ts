@@ -64,6 +64,8 @@ export interface ChainOptions {
   readonly clock?: ChainClock;
   /** Number of generations of blocks that can be parents. Default: all. */
   readonly retained?: number;
+  /** Returns the lowest height whose blocks can be parents at any depth. Default: Infinity. */
+  readonly keptFrom?: () => number;
   /** Returns the submitted transactions that are pending on a state. All that can be mined are mined. Default: none. */
   readonly submitted?: (world: World) => readonly SignedTransaction[];
   /**
@@ -154,6 +156,9 @@ export class SimulatedChain {
   readonly #signers: readonly Account[];
   readonly #mean: number;
   readonly #retained: number;
+  readonly #keptFrom: () => number;
+  /** Lowest height of blocks in memory. */
+  #lowest = 0;
   readonly #clock: ChainClock;
   readonly #submitted: NonNullable<ChainOptions['submitted']>;
   /**
@@ -209,6 +214,7 @@ export class SimulatedChain {
     this.#attachments = new Attachments(new Prng(`${seed}/attachments`));
     this.#mean = options.transactionsPerBlock ?? 10;
     this.#retained = options.retained ?? Number.POSITIVE_INFINITY;
+    this.#keptFrom = options.keptFrom ?? (() => Number.POSITIVE_INFINITY);
     this.#clock = options.clock ?? ((_, proposed) => proposed);
     this.#submitted = options.submitted ?? (() => []);
     this.faucet = options.faucet === true ? faucetOf(options.seed, network) : undefined;
@@ -284,6 +290,11 @@ export class SimulatedChain {
   /** The Bitcoin block that the next Bitcoin block is built on. */
   get bitcoinTip(): BurnBlock {
     return this.bitcoinIsAhead ? this.#burnTip : this.#tip.burnView;
+  }
+
+  /** Makes the tip's Bitcoin block the newest one. The next Bitcoin block is then a fork of the later ones. */
+  dropLaterBitcoin(): void {
+    this.#burnTip = this.#tip.burnView;
   }
 
   /** Makes a Bitcoin block that elects a miner, without a Stacks block. */
@@ -503,9 +514,11 @@ export class SimulatedChain {
     if (!this.#elected.has(block.burn)) this.#elected.set(block.burn, block.tenure);
     this.#byHeight.set(block.height, [...(this.#byHeight.get(block.height) ?? []), block]);
     if (block.height > this.#tip.height) this.#tip = block;
-    const outdated = this.#tip.height - this.#retained;
-    for (const old of this.#byHeight.get(outdated) ?? []) this.#blocks.delete(old.indexBlockHash);
-    this.#byHeight.delete(outdated);
+    const kept = Math.min(this.#tip.height - this.#retained + 1, this.#keptFrom());
+    for (; this.#lowest < kept; this.#lowest += 1) {
+      for (const old of this.#byHeight.get(this.#lowest) ?? []) this.#blocks.delete(old.indexBlockHash);
+      this.#byHeight.delete(this.#lowest);
+    }
   }
 }
 

@@ -21,8 +21,10 @@ import { type Account, accounts, impersonated } from './wallet.ts';
 
 interface NodeOptions {
   readonly seed: number;
-  /** Seconds between two blocks; 0 to mine only on command, with time that passes only on the chain. */
+  /** Seconds between two blocks; 0 to mine only on command. */
   readonly interval: number;
+  /** Whether the chain has this machine's time; otherwise, time passes only on the chain. Default: with an interval. */
+  readonly isInRealTime?: boolean;
   /** Number of blocks at the start. */
   readonly history: number;
   /** Average transactions of simulated users per block. */
@@ -40,8 +42,6 @@ interface NodeOptions {
   readonly automine?: boolean;
   /** A second observer that also receives the node's events. */
   readonly otherObserver?: ObserverOptions;
-  /** Whether to keep all blocks, so that contracts can be deployed again below them. Default false. */
-  readonly keepsAll?: boolean;
 }
 
 /** A payload that an account signs. */
@@ -120,6 +120,21 @@ interface BitcoinBlocks {
 /** A block by its index block hash, or by the name of a snapshot of the state after it. */
 export type BlockReference = { readonly indexBlockHash: string } | { readonly snapshot: string };
 
+/** A state that the chain can go back to by its name. */
+interface NamedState {
+  readonly indexBlockHash: string;
+  readonly height: number;
+  readonly shift: TimeShift;
+}
+
+/** How commands have moved the chain's time. */
+interface TimeShift {
+  /** Seconds that commands added to this machine's time. */
+  readonly skipped: number;
+  /** Minimum time of the next block, in Unix seconds. */
+  readonly earliest: number;
+}
+
 /** A named state of the chain. */
 export interface Snapshot {
   readonly name: string;
@@ -181,12 +196,12 @@ export class SimulatedNode {
   #impatient = 0;
   #hurry = new AbortController();
   #isHistory = true;
-  /** Seconds that commands added to the time. */
-  #skipped = 0;
-  /** Time that commands set for the next block, in Unix seconds. */
-  #earliest = 0;
-  /** Index block hashes by the names of snapshots. */
-  readonly #snapshots = new Map<string, string>();
+  #shift: TimeShift = { skipped: 0, earliest: 0 };
+  /** The shift of the time when each block was mined. */
+  readonly #shifts = new WeakMap<Block, TimeShift>();
+  /** Time at which the next block is due at the interval, in milliseconds of the monotonic clock; null if none is waiting. */
+  #dueAt: number | null = null;
+  readonly #snapshots = new Map<string, NamedState>();
 
   constructor(options: NodeOptions) {
     const { seed, interval, history, traffic, pox5Height, clock = systemClock, clarity, automine = false } = options;
@@ -194,7 +209,7 @@ export class SimulatedNode {
     this.#clock = clock;
     this.#history = history;
     this.#interval = interval;
-    this.#isSteered = interval === 0;
+    this.#isSteered = !(options.isInRealTime ?? interval !== 0);
     this.clarity = clarity;
     this.#automine = automine;
     this.#accounts = options.accounts ?? [];
@@ -204,8 +219,9 @@ export class SimulatedNode {
       seed,
       transactionsPerBlock: traffic,
       semiFungible: true,
-      // Another Stackside may request blocks far below the tip, to fill its index.
-      retained: options.keepsAll === true || this.#other !== null ? Number.POSITIVE_INFINITY : MAX_FORK_DEPTH + 2,
+      // An engine keeps all blocks, too. Another Stackside may request blocks far below the tip, to fill its index.
+      retained: clarity !== undefined || this.#other !== null ? Number.POSITIVE_INFINITY : MAX_FORK_DEPTH + 2,
+      keptFrom: () => this.#oldestSnapshot,
       faucet: true,
       // A client that sends one transaction expects a block with only this transaction.
       unlocks: false,
@@ -320,6 +336,7 @@ export class SimulatedNode {
       for (const [at, hex] of transactions.entries())
         await this.#submitFrom(fromHex(hex), ['transactions', String(at)]);
       const blocks: Block[] = [];
+      if (blocks.length < count && 'count' in distance) await this.#catchUp();
       while (blocks.length < count) blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0 }));
       // With an engine, each transaction gets a separate block, so the pending transactions may need more blocks than
       // `count`.
@@ -355,6 +372,7 @@ export class SimulatedNode {
   /** Mines blocks while a submitted transaction can be mined. */
   async #minePending(): Promise<Block[]> {
     const blocks: Block[] = [];
+    if (this.#isDue(this.chain.tip)) await this.#catchUp();
     while (this.#isDue(this.chain.tip)) blocks.push(await this.#mineOne(quietly));
     return blocks;
   }
@@ -370,8 +388,10 @@ export class SimulatedNode {
             options.newTenure === true,
             options.submitted === false ? [] : (pending ?? this.#pool.waiting(before.world)),
           );
+    const block = this.chain.block(indexBlockHash)!;
+    this.#shifts.set(block, this.#shift);
     await this.#post(events);
-    return this.chain.block(indexBlockHash)!;
+    return block;
   }
 
   /**
@@ -400,6 +420,10 @@ export class SimulatedNode {
     }
     const wins = chain.tip === blocks.at(-1);
     const orphaned = wins ? old.slice(0, depth).reverse() : [];
+    const replaced = new Set(orphaned.map((block) => block.indexBlockHash));
+    for (const [name, at] of this.#snapshots) {
+      if (replaced.has(at.indexBlockHash)) this.#snapshots.delete(name);
+    }
     const lost = new Set(orphaned.flatMap(({ transactions }) => transactions.map(({ id }) => id)));
     return { blocks, orphaned, pending: this.pending.map(({ id }) => id).filter((id) => lost.has(id)) };
   }
@@ -471,17 +495,28 @@ export class SimulatedNode {
     });
   }
 
+  /** Height of the oldest snapshot; Infinity if there is none. */
+  get #oldestSnapshot(): number {
+    return Math.min(...[...this.#snapshots.values()].map(({ height }) => height));
+  }
+
+  /** Maximum number of blocks that a fork or a revert can take from the chain. */
+  get #deepest(): number {
+    if (this.clarity !== undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(MAX_FORK_DEPTH, this.chain.tip.height - this.#oldestSnapshot);
+  }
+
   /** Returns the tip and the lower blocks that the chain can go back to, newest first. */
   #reachable(): Block[] {
-    return [...this.chain.ancestors(this.chain.tip).take(MAX_FORK_DEPTH + 1)];
+    return [...this.chain.ancestors(this.chain.tip)];
   }
 
   /** The snapshots that the chain can go back to, oldest block first. */
   get snapshots(): readonly Snapshot[] {
     const reachable = new Map(this.#reachable().map((block) => [block.indexBlockHash, block]));
     return [...this.#snapshots]
-      .flatMap(([name, hash]) => {
-        const block = reachable.get(hash);
+      .flatMap(([name, { indexBlockHash }]) => {
+        const block = reachable.get(indexBlockHash);
         return block === undefined ? [] : [{ name, block }];
       })
       .sort((one, other) => one.block.height - other.block.height);
@@ -490,25 +525,33 @@ export class SimulatedNode {
   /** Names the state after the tip. If another state has the name, it loses the name. */
   snapshot(name: string): Promise<void> {
     return this.#steered(async () => {
-      this.#snapshots.set(name, this.chain.tip.indexBlockHash);
+      const { indexBlockHash, height } = this.chain.tip;
+      this.#snapshots.set(name, { indexBlockHash, height, shift: this.#shift });
     });
   }
 
   /**
    * Goes back to the state after an earlier block, by an empty branch that is longer than the current one. Drops
-   * pending transactions and transactions of the lost blocks. Moves snapshots of that state to the new tip, so that
-   * tests can go back to the same snapshot again and again.
-   * @throws ParameterError if the chain has no such block within the depth of a fork
+   * later Bitcoin blocks, pending transactions and transactions of the lost blocks. Moves snapshots of that state to the
+   * new tip, so that tests can go back to the same snapshot again and again.
+   * @throws ParameterError if no such block is in memory
    */
   revert(place: BlockReference): Promise<Fork> {
     return this.#steered(async () => {
-      const hash = 'snapshot' in place ? this.#snapshots.get(place.snapshot) : place.indexBlockHash;
-      const depth = this.#reachable().findIndex((block) => block.indexBlockHash === hash);
-      if (depth < 0) throw unreachable(place);
+      const named = 'snapshot' in place ? this.#snapshots.get(place.snapshot) : undefined;
+      const hash = 'snapshot' in place ? named?.indexBlockHash : place.indexBlockHash;
+      const reachable = this.#reachable();
+      const depth = reachable.findIndex((block) => block.indexBlockHash === hash);
+      const block = reachable[depth];
+      if (block === undefined) throw unreachable(place);
+      // The new branch has the time of the state, not the time of the lost blocks.
+      this.#shift = named?.shift ?? this.#shifts.get(block) ?? this.#shift;
       const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
+      this.chain.dropLaterBitcoin();
       for (const { id } of this.pending) await this.#drop(id);
+      const { indexBlockHash, height } = this.chain.tip;
       for (const [name, at] of this.#snapshots) {
-        if (at === hash) this.#snapshots.set(name, this.chain.tip.indexBlockHash);
+        if (at.indexBlockHash === hash) this.#snapshots.set(name, { ...at, indexBlockHash, height });
       }
       return { ...fork, pending: [] };
     });
@@ -619,28 +662,41 @@ export class SimulatedNode {
   advance(to: Move): Promise<void> {
     return this.#steered(async () => {
       const { tip } = this.chain;
-      const isByClock = this.clarity === undefined && !this.#isSteered;
-      const present = isByClock ? this.#now() : Math.max(this.clarity === undefined ? this.#earliest : 0, tip.time);
+      const here = this.#isSteered ? 0 : this.#now();
+      const present =
+        this.clarity === undefined && !this.#isSteered
+          ? here
+          : Math.max(this.clarity === undefined ? this.#shift.earliest : here, tip.time);
       const until = 'until' in to ? to.until : present + to.seconds;
       if (until <= present || until > present + MAX_STEP) {
         const rule = `must be > ${present} and <= ${present + MAX_STEP}`;
         throw new ParameterError({ location: 'body', path: ['until_time'] }, rule);
       }
-      if (this.clarity !== undefined) return this.#mineUntil(until, this.clarity);
-      this.#skipped += until - present;
-      this.#earliest = until;
+      const { skipped, earliest } = this.#shift;
+      this.#shift = { skipped: skipped + until - present, earliest: this.clarity === undefined ? until : earliest };
+      if (this.clarity !== undefined) await this.#mineUntil(until, this.clarity, quietly);
     });
   }
 
-  async #mineUntil(time: number, clarity: ClarityMiner): Promise<void> {
+  async #mineUntil(time: number, clarity: ClarityMiner, options: MineOptions): Promise<void> {
     while (clarity.tenureTime(this.chain.tip) <= time) await this.#mineBitcoin(1, true);
-    while (this.chain.tip.time < time) await this.#mineOne(quietly);
+    while (this.chain.tip.time < time) await this.#mineOne(options);
+  }
+
+  /**
+   * Mines empty blocks, so that the next block has the present time. The engine chooses the times of blocks: a block
+   * is ten seconds later than the one before, and a tenure starts ten minutes later.
+   */
+  async #catchUp(): Promise<void> {
+    if (this.#isSteered || this.clarity === undefined) return;
+    await this.#mineUntil(this.#now() - this.clarity.latestLag, this.clarity, { ...quietly, submitted: false });
   }
 
   /** Changes the mining interval. @param seconds between two blocks; 0 to stop mining at intervals */
   mineEvery(seconds: number): Promise<void> {
     return this.#steered(async () => {
       this.#interval = seconds;
+      this.#dueAt = null;
       this.#wake.resolve();
       this.#wake = Promise.withResolvers();
     });
@@ -714,6 +770,7 @@ export class SimulatedNode {
   async #mineOwn(account: Account, payload: Uint8Array, isSigned = true): Promise<{ id: string; block: Block }> {
     const origin = { account, nonce: this.#nextNonce(account), fee: feeOf(payload) };
     const id = await this.#submitFrom(signTransaction({ payload, origin }, this.chain.network), [], isSigned);
+    await this.#catchUp();
     let block = await this.#mineOne(quietly);
     // If each transaction gets a separate block, transactions that a fork reverted come first.
     while (!block.receipts.some(({ txId }) => txId === id) && this.#isDue(block)) block = await this.#mineOne(quietly);
@@ -764,12 +821,17 @@ export class SimulatedNode {
     }
   }
 
-  /** Mines after the interval: the pending transactions, and at least one block. */
+  /** Mines after the interval: the pending transactions, or an empty block unless the chain is ahead of the clock. */
   async #mineRealOnTime(clarity: ClarityMiner): Promise<void> {
-    await pause(this.#clock, this.#interval * 1000, AbortSignal.any([this.#stopping.signal, this.#hurry.signal]));
-    if (this.#stopping.signal.aborted) return;
-    await this.#mineOne({ ...quietly, ...(clarity.endsTenure(this.chain.tip) ? { newTenure: true } : {}) });
-    await this.#minePending();
+    const now = this.#clock.monotonic();
+    this.#dueAt ??= now + this.#interval * 1000;
+    await pause(this.#clock, this.#dueAt - now, AbortSignal.any([this.#stopping.signal, this.#hurry.signal]));
+    // A command runs first, and doesn't delay the block.
+    if (this.#stopping.signal.aborted || this.#clock.monotonic() < this.#dueAt) return;
+    this.#dueAt = null;
+    await this.#catchUp();
+    const mined = await this.#minePending();
+    if (mined.length === 0 && clarity.nextTime(this.chain.tip) <= this.#now()) await this.#mineOne(quietly);
   }
 
   /** Posts events after the earlier ones. @throws the signal's reason once the node is stopped */
@@ -781,7 +843,7 @@ export class SimulatedNode {
         this.#other?.(event);
         if (event.path !== '/new_block') continue;
         this.#announced = this.chain.tip;
-        this.#pool.forgetMined(this.#announced.world, this.#announced.height, MAX_FORK_DEPTH);
+        this.#pool.forgetMined(this.#announced.world, this.#announced.height, this.#deepest);
       }
     });
   }
@@ -796,15 +858,16 @@ export class SimulatedNode {
   }
 
   #now(): number {
-    return Math.floor(this.#clock.now() / 1000) + this.#skipped;
+    return Math.floor(this.#clock.now() / 1000) + this.#shift.skipped;
   }
 
   #time(...[kind, proposed, least]: Parameters<ChainClock>): number {
     if (this.clarity !== undefined) return kind === 'stacks' ? this.clarity.time : this.clarity.bitcoinTime;
     if (!this.#isSteered) return this.#isHistory ? Math.min(proposed, this.#now()) : this.#now();
     // The first block after a command has exactly the time that the command set.
-    const isDue = kind === 'stacks' && this.#earliest > this.#announced.time;
-    return Math.max(isDue ? least : proposed, this.#earliest);
+    const { earliest } = this.#shift;
+    const isDue = kind === 'stacks' && earliest > this.#announced.time;
+    return Math.max(isDue ? least : proposed, earliest);
   }
 }
 
@@ -826,13 +889,10 @@ function steps(distance: Distance, present: number, most: number, field: string)
 /** Returns the error for a state that the chain can't go back to. */
 const unreachable = (place: BlockReference): ParameterError =>
   'snapshot' in place
-    ? new ParameterError(
-        { location: 'body', path: ['snapshot'] },
-        `must name a snapshot of the tip or of one of the ${MAX_FORK_DEPTH} blocks below it`,
-      )
+    ? new ParameterError({ location: 'body', path: ['snapshot'] }, 'must name a snapshot of a block of the chain')
     : new ParameterError(
         { location: 'body', path: ['index_block_hash'] },
-        `must be the index block hash of the tip or of one of the ${MAX_FORK_DEPTH} blocks below it`,
+        `must be the index block hash of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
       );
 
 /** Groups events so that each group ends with a block. */

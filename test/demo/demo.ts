@@ -28,7 +28,7 @@ export interface Steered {
   block: SteeredBlock;
   blocks: SteeredBlock[];
   orphaned: SteeredBlock[];
-  bitcoin_blocks: { height: number; time: number }[];
+  bitcoin_blocks: { height: number; hash: string; time: number }[];
 }
 
 export interface Demo extends AsyncDisposable {
@@ -44,11 +44,14 @@ export interface Demo extends AsyncDisposable {
 }
 
 /** Whether only `stackside devnet` has one of the settings. */
-const isDevnet = (given: Record<string, string>): boolean =>
+const isDevnet = (given: Record<string, string | undefined>): boolean =>
   ['clarity', 'watch', 'automine'].some((name) => name in given);
 
-/** @param given settings by name, as text */
-export async function demo(given: Record<string, string> = {}, environment: Partial<Environment> = {}): Promise<Demo> {
+/** @param given settings by name, as text; undefined for a default */
+export async function demo(
+  given: Record<string, string | undefined> = {},
+  environment: Partial<Environment> = {},
+): Promise<Demo> {
   const directory = dataDirectory();
   const fixed = {
     data: directory.path,

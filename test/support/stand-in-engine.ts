@@ -19,11 +19,20 @@ const POX_INFO = clarity.ok(
 const MODULE = `
 const OK = '0x0703';
 class SDK {
-  async initEmptySession() { [this.stacksBlockHeight, this.burnBlockHeight] = [0, 0]; this.contracts = new Map(); }
+  async initEmptySession() {
+    [this.stacksBlockHeight, this.burnBlockHeight] = [0, 0];
+    this.contracts = new Map();
+    this.time = this.bitcoinTime = new Date().getTime() / 1000;
+  }
   setEpoch() { this.mineEmptyBurnBlock(); }
   mintSTX() { return ''; }
-  getBlockTime() { return BigInt(1700000000 + this.stacksBlockHeight * 10 + this.burnBlockHeight * 600); }
-  mineEmptyBurnBlock() { this.burnBlockHeight += 1; return (this.stacksBlockHeight += 1); }
+  getBlockTime() { return BigInt(this.time); }
+  mineEmptyBurnBlock() {
+    this.bitcoinTime = Math.max(this.bitcoinTime + 600, this.time + 10);
+    this.time = this.bitcoinTime + 10;
+    this.burnBlockHeight += 1;
+    return (this.stacksBlockHeight += 1);
+  }
   getContractSource() { return undefined; }
   getContractsInterfaces() { return this.contracts; }
   callReadOnlyFn({ method }) { return { result: method === 'get-pox-info' ? '${toHex(POX_INFO)}' : '0x' + '01'.padEnd(34, '0') }; }
@@ -31,6 +40,7 @@ class SDK {
   getMapEntry() { throw 'value not found'; }
   mineBlock(transactions) {
     this.stacksBlockHeight += 1;
+    this.time += 10;
     return transactions.map((one) => {
       const name = one.callPublicFn?.method;
       if (name === 'die') process.exit(3);

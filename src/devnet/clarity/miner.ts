@@ -40,11 +40,8 @@ const BOOT_CONTRACTS = {
 };
 
 /** Seconds that the engine adds per block, and minimum seconds between two Bitcoin blocks. */
-const BLOCK_SECONDS = 10;
-const BITCOIN_SECONDS = 600;
-
-/** Number of a tenure's blocks, if blocks are mined at intervals. */
-const BLOCKS_IN_TENURE = 4;
+export const BLOCK_SECONDS = 10;
+export const BITCOIN_SECONDS = 600;
 
 const creditOf = ({ recipient, amount }: { recipient: string; amount: bigint }): Credit => ({
   address: recipient,
@@ -200,6 +197,14 @@ export class ClarityMiner {
     return this.#time - BLOCK_SECONDS;
   }
 
+  /** Most seconds that the time of a block may be before the present, if empty blocks come before it. */
+  readonly latestLag = 2 * BLOCK_SECONDS - 1;
+
+  /** Returns the time of the next block of a tenure, in Unix seconds. */
+  nextTime({ time }: Block): number {
+    return time + BLOCK_SECONDS;
+  }
+
   /** Returns the time of a tenure's first block on a parent, in Unix seconds. */
   tenureTime({ time, burnView }: Block): number {
     return Math.max(burnView.time + BITCOIN_SECONDS, time + BLOCK_SECONDS) + BLOCK_SECONDS;
@@ -212,11 +217,6 @@ export class ClarityMiner {
 
   serve(chain: SimulatedChain): void {
     this.#chain = chain;
-  }
-
-  /** Reports whether the next block at an interval starts a tenure. */
-  endsTenure({ blocksInTenure }: Block): boolean {
-    return blocksInTenure >= BLOCKS_IN_TENURE;
   }
 
   /**

@@ -7,16 +7,15 @@ import { type Deployment, RefusedDeployment, RefusedTransaction, SimulatedNode }
 import type { ObserverOptions } from '../observer.ts';
 import { smartContract, versionedSmartContract } from '../transaction.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
-import { ClarityMiner } from './miner.ts';
+import { BITCOIN_SECONDS, BLOCK_SECONDS, ClarityMiner } from './miner.ts';
 import { type ClarinetProject, clarinetProject, type ProjectContract } from './project.ts';
 
 interface RealNetworkOptions {
   /** Directory of the project. */
   clarity: string | null;
-  /** Whether to deploy changed contracts again. */
-  watch: boolean;
   seed: number;
   interval: number;
+  isInRealTime: boolean;
   automine: boolean;
   unsafeImpersonate: boolean;
   /** A second observer of the node. */
@@ -83,11 +82,26 @@ async function deploy(node: SimulatedNode, project: ClarinetProject, contract: P
 }
 
 /**
+ * Returns the start of a chain that has this machine's time once the contracts are deployed, in Unix seconds. Block 1 comes
+ * after a Bitcoin block, and then each contract has a block.
+ */
+const startTime = (clock: Clock, { contracts }: ClarinetProject): number =>
+  Math.floor(clock.now() / 1000) - BITCOIN_SECONDS - BLOCK_SECONDS * (contracts.length + 1);
+
+/**
  * Makes the network of a project.
  * @throws OperatorError if the project or the engine can't be loaded
  */
 export async function realNetwork(
-  { clarity, watch, seed, interval, automine, unsafeImpersonate: impersonates, otherObserver }: RealNetworkOptions,
+  {
+    clarity,
+    seed,
+    interval,
+    isInRealTime,
+    automine,
+    unsafeImpersonate: impersonates,
+    otherObserver,
+  }: RealNetworkOptions,
   engine: ClarityEngine,
   clock: Clock,
 ): Promise<RealNetwork> {
@@ -96,14 +110,10 @@ export async function realNetwork(
     ...project.accounts.map(({ address, balance: amount }) => ({ address, amount })),
     { address: faucetOf(seed, networks.testnet).address, amount: FAUCET_FUNDS },
   ];
-  const miner = await ClarityMiner.begin(
-    engine,
-    funds,
-    interval === 0 ? DEFAULT_START : Math.floor(clock.now() / 1000),
-  );
+  const miner = await ClarityMiner.begin(engine, funds, isInRealTime ? startTime(clock, project) : DEFAULT_START);
   const node = new SimulatedNode({
-    ...{ seed, interval, automine, impersonates, clock, clarity: miner, accounts: project.accounts },
-    ...{ history: 1, traffic: 0, pox5Height: null, keepsAll: watch },
+    ...{ seed, interval, isInRealTime, automine, impersonates, clock, clarity: miner, accounts: project.accounts },
+    ...{ history: 1, traffic: 0, pox5Height: null },
     ...(otherObserver === undefined ? {} : { otherObserver }),
   });
   let { contracts } = project;
