@@ -398,6 +398,9 @@ describeWith('Clarity', hasClarity, () => {
       expect(error).toBeInstanceOf(DevnetError);
       expect(error).toMatchObject({ problem, field, reason });
     }
+    const types = Bun.spawn([executable, 'devnet', 'types', '--url', chain.url], { stdout: 'pipe', stderr: 'pipe' });
+    const [written, complaint] = await Promise.all([types.stdout.text(), types.stderr.text()]);
+    expect([written, complaint]).toEqual([expect.stringContaining("'note-of': { args: [who: Principal]; value: "), '']);
     const guest = await chain.account('guest', 1_000);
     expect(await chain.balance(guest.name)).toBe(1_000n);
   });

@@ -157,6 +157,22 @@ export async function steerNode(url: string, action: string, given: object): Pro
   throw new OperatorError(`${said.replace(/\.$/, '')}.`, remedy);
 }
 
+/**
+ * GETs JSON from a devnet.
+ * @throws OperatorError if the server isn't a devnet on this machine, or has nothing at the path
+ */
+export async function devnetJson<Schema extends TSchema>(
+  schema: Schema,
+  url: string,
+  path: string,
+): Promise<Static<Schema>> {
+  const connection = { url, key: null };
+  const { status, body } = await askServer(connection, 'GET', path);
+  if (status === OK) return answerOf(schema, connection, body);
+  const said = Value.Check(Refused, body) ? body.message : `${url} answers ${status} to ${path}`;
+  throw new OperatorError(`${said.replace(/\.$/, '')}.`, 'Give the URL of a stackside devnet with --url.');
+}
+
 const Unready = Type.Object({ reason: Type.String(), next: Type.String() });
 
 /** GETs a text without a key, with any status. @returns null if nothing answers */

@@ -261,6 +261,24 @@ const steering: readonly Steering[] = [
   },
 ];
 
+const types = command({
+  name: 'types',
+  summary: 'Print TypeScript types of the contracts of a running devnet, for stackside/test',
+  example: 'stackside devnet types > test/contracts.ts',
+  settingsOf: 'devnet mine',
+  async run({ settings }) {
+    const [{ printLines }, { projectInterfaces, typesFile }] = await Promise.all([
+      import('../cli/output.ts'),
+      import('./contract-types.ts'),
+    ]);
+    await printLines(
+      typesFile(await projectInterfaces(settings.url))
+        .trimEnd()
+        .split('\n'),
+    );
+  },
+});
+
 /** Adds `devnet` and its subcommands, which steer the simulated node of a running devnet or demo. */
 export function addDevnetCommands(program: OwnCommand): void {
   // Flags after the name of a subcommand are those of the subcommand.
@@ -280,4 +298,5 @@ export function addDevnetCommands(program: OwnCommand): void {
       }),
     );
   }
+  addCommand(made, types);
 }
