@@ -1,9 +1,9 @@
 /** The process log: JSON lines on stderr, one per event. */
 import pino from 'pino';
 import type { StateEvent } from './api/server-state.ts';
-import type { ArchiveEvent } from './archive/archiver.ts';
 import type { BaseEvent } from './archive/base-writer.ts';
 import type { FollowEvent } from './archive/follow.ts';
+import type { ServiceEvent, ServiceName, SetupEvent, UnexpectedEvent } from './base/log-events.ts';
 import { droppedBy, type LossyOutput, type LossyOutputs, lossyOutputs } from './base/lossy-output.ts';
 import type { ClusterEvent } from './cluster/events.ts';
 import type { ContractsEvent } from './devnet/clarity/network.ts';
@@ -24,35 +24,23 @@ import type { SnapshotEvent } from './store/read/snapshots.ts';
 import type { TokenLogEvent } from './tokens/metadata-fetcher.ts';
 
 type ServerEvent =
-  | { event: 'proxy_not_trusted'; address: string }
   | { event: 'old_names_imported'; rows: number }
   | { event: 'old_names_failed'; cause: unknown }
-  /** Another running host of the cluster has the same name as this host. */
-  | { event: 'host_name_shared'; name: string; remedy: string }
-  /** `seconds`: lead of this host's clock over PostgreSQL's clock; negative if it is behind. */
-  | { event: 'host_clock_differs'; seconds: number; remedy: string }
-  | { event: 'data_dir_permissions'; paths: readonly string[]; remedy: string }
   /** `serve --from`: the restore of the data directory from the archive at `place` started. */
   | { event: 'restore_begun'; place: string; chain: string }
   | { event: 'restore_progress'; entry: number; of: number; height: number; left: string }
-  | { event: 'restore_base_loading'; entry: number; of: number; part: number; parts: number }
+  /** A base with entries up to `entry` is being loaded. */
+  | { event: 'restore_progress'; entry: number; of: number; part: number; parts: number }
   | { event: 'restore_base_skipped'; place: string; name: string; reason: string }
   | { event: 'restored'; place: string; entry: number; height: number }
-  | { event: 'archive_unsigned'; place: string; problem: string }
   | { event: 'archive_open_part_missing'; place: string; name: string; entry: number }
-  /** Other machines may be able to reach the event port, which accepts events from any client. */
-  | { event: 'event_port_open'; host: string; remedy: string }
   /** A devnet uses a free port because another program uses the default port. */
   | { event: 'port_in_use'; port: number; flag: string }
-  /** The node's configuration doesn't make the node post all required events to this server. */
-  | { event: 'node_config_wrong'; problem: string; remedy: string; observer: string }
   /** `settings` contains the settings that differ from their defaults. */
   | { event: 'started'; version: string; mode: string; data: string; settings: Readonly<Record<string, unknown>> }
-  /** `reason` explains why the variable has no effect. */
-  | { event: 'variable_ignored'; variable: string; reason: string }
   | { event: 'stopping'; signal: string }
   /** The server restarts to replace the index by a new one. */
-  | { event: 'new_index_ready' }
+  | { event: 'new_index'; outcome: 'ready' }
   /** The server could not restart because of the disk, and will try again. */
   | { event: 'start_failed'; cause: unknown }
   /** Number of dropped lines: log, ready line and banner. */
@@ -66,7 +54,9 @@ export type LogEvent =
   | ClusterEvent
   | SnapshotEvent
   | WalEvent
-  | ArchiveEvent
+  | ServiceEvent
+  | SetupEvent
+  | UnexpectedEvent
   | BaseEvent
   | ValueIndexEvent
   | ReceiverEvent
@@ -92,67 +82,44 @@ export type Level = (typeof levels)[number];
 /** Level of each event. An event without a level doesn't compile. */
 export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
-  event_port_open: 'warn',
+  setup_warning: 'warn',
+  service_failing: 'error',
+  service_resumed: 'info',
+  unexpected_error: 'error',
+  new_index: 'info',
+  node_data_unread: 'warn',
+  value_index_changed: 'info',
+  delivery_lease_changed: 'info',
   port_in_use: 'warn',
-  node_config_wrong: 'warn',
   state_changed: 'info',
   state_degraded: 'warn',
   contracts_deployed: 'info',
   contracts_refused: 'error',
   observer_refuses: 'error',
-  variable_ignored: 'warn',
   old_names_imported: 'info',
-  proxy_not_trusted: 'warn',
   old_names_failed: 'error',
-  host_name_shared: 'warn',
-  host_clock_differs: 'warn',
-  data_dir_permissions: 'warn',
   stopping: 'info',
   log_lines_dropped: 'error',
   crashed: 'error',
   host_ended: 'error',
-  log_reached: 'info',
-  log_unavailable: 'error',
   log_followed: 'debug',
   log_conflict: 'debug',
   log_restored: 'warn',
-  log_filled: 'warn',
   log_corrupt: 'error',
-  delivery_lease_gained: 'info',
-  delivery_lease_lost: 'warn',
-  delivery_lease_unavailable: 'error',
   block_applied: 'info',
   block_reverted: 'warn',
-  mempool_transaction_skipped: 'warn',
-  drop_reason_unknown: 'warn',
-  stacking_print_unread: 'warn',
   unknown_kind: 'error',
-  index_replaced: 'info',
-  new_index_refused: 'warn',
-  new_index_ready: 'info',
   start_failed: 'error',
   secondary_index_begun: 'info',
   journal_replayed: 'info',
-  archive_failing: 'error',
-  archive_resumed: 'info',
-  archive_unsigned: 'warn',
   archive_open_part_missing: 'warn',
   restore_begun: 'info',
   restore_progress: 'info',
-  restore_base_loading: 'info',
   restore_base_skipped: 'warn',
   restored: 'info',
   archive_followed: 'info',
-  archive_not_followed: 'warn',
   archive_base_made: 'info',
-  archive_base_failing: 'error',
   archive_bases_removed: 'info',
-  writes_failing: 'error',
-  writes_resumed: 'info',
-  value_index_complete: 'info',
-  value_index_removed: 'info',
-  value_index_failed: 'error',
-  index_unavailable: 'error',
   index_reopened: 'info',
   read_timed_out: 'warn',
   wal_not_truncated: 'warn',
@@ -162,37 +129,27 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   blocks_missing: 'error',
   gap_filling: 'info',
   gap_filled: 'info',
-  gap_not_filled: 'error',
   history_starting: 'info',
-  history_starts_with_node: 'warn',
   accounts_not_asked: 'warn',
-  token_lookups_paused: 'warn',
   token_not_read: 'debug',
   snp_handshake: 'info',
-  snp_failing: 'error',
-  snp_resumed: 'info',
   snp_gap: 'warn',
   snp_message_skipped: 'warn',
   snp_rounded: 'warn',
   faucet_sent: 'info',
   faucet_failed: 'warn',
   changes_missed: 'warn',
-  realtime_failed: 'error',
   client_message_refused: 'debug',
   extra_broadcast_failed: 'warn',
-  request_failed: 'error',
   store_unavailable: 'error',
   hook_interrupted: 'error',
-  hook_payload_failed: 'error',
   hook_cursor_lost: 'warn',
   hook_delivery_failed: 'warn',
   hook_alert_failed: 'warn',
   hook_backfill_failed: 'error',
-  hook_access_open: 'warn',
   hook_secrets_unreadable: 'error',
   hook_key_unusable: 'warn',
   hook_keys_refused: 'warn',
-  hook_task_failed: 'error',
 };
 
 /** Meaning and remedy of each event, by the part of the program that logs it. docs/logs.md contains them as tables. */
@@ -204,12 +161,12 @@ export const eventMeanings = {
     state_degraded: 'you must act: see `reason` and `next`',
     host_ended: 'the server ended with exit code 1, see `problem` and `remedy`',
     crashed: 'a bug in Stackside; restart it, acknowledged events are safe',
+    setup_warning: 'a setting, file or clock is wrong: see `problem` and `remedy`',
+    service_failing: '`service` fails for `reason`, and tries again: see [Services](#services)',
+    service_resumed: '`service` works again',
+    unexpected_error: 'a bug in Stackside: a request got 500, a message was not sent, or `part` stopped work',
     start_failed: 'the disk prevents a restart with a new index; retried every second',
-    variable_ignored: 'a variable has no effect',
-    data_dir_permissions: 'other users can access the data directory; `remedy` is the command to run',
-    event_port_open: 'other machines may reach the event port, which trusts everyone',
     port_in_use: '`devnet` uses another port, because the default is in use',
-    proxy_not_trusted: 'add the proxy at `address` to `--trusted-proxies`',
     log_lines_dropped: '`lines` log lines were lost; the log works again',
     old_names_imported: 'the names of `--bns-import` were imported',
     old_names_failed: "the names of `--bns-import` couldn't be imported",
@@ -221,77 +178,47 @@ export const eventMeanings = {
     event_rejected: "Stackside can't parse an event; `reason` names the field. Install a newer version",
     event_failed: "an event couldn't be applied; the node sends it again",
     unknown_kind: 'the node is newer: upgrade, then run `stackside rebuild`',
-    mempool_transaction_skipped: "a pending transaction can't be decoded and was left out",
-    drop_reason_unknown: 'a newer node dropped a transaction; the API shows `dropped_problematic`',
-    stacking_print_unread: 'a stacking contract printed an unsupported topic; check for a newer version',
-    node_config_wrong: 'the observer section in `--node-config` is wrong; `observer` is the right one',
-    history_starting: 'the history starts at `from_height`; blocks up to `to_height` are filled',
-    history_starts_with_node: "the history starts at the node's next block",
+    history_starting: 'the history starts at `from_height`, or at the next block of the node; see `reason`',
+    node_data_unread: 'a pending transaction, drop reason or stacking print is unsupported; check for a newer version',
     accounts_not_asked: "the node doesn't return accounts; their balances are unknown until it does",
     blocks_missing: 'blocks are missing: see [node.md](node.md#fill-missing-blocks)',
     gap_filling: 'the server fetches missing blocks up to `to_height`',
     gap_filled: 'the missing blocks are filled',
-    gap_not_filled: "the blocks can't be filled now; retried while the node sends its block",
-    token_lookups_paused: "token metadata is paused, because the node, index or log doesn't answer",
     token_not_read: 'a token breaks a standard, or ten attempts failed',
     extra_broadcast_failed: 'an endpoint of `--extra-tx-endpoints` failed; the node has the transaction',
     snp_handshake: 'Stackside requested a stream from stacks-node-publisher',
-    snp_failing: 'no events arrive: see `reason` and `remedy`',
-    snp_resumed: 'events arrive again',
     snp_gap: 'message numbers are missing; if a block is missing, the next one waits',
     snp_message_skipped: 'a message was skipped; `remedy` names the missing changes',
     snp_rounded: 'the publisher rounded numbers in `fields`',
   },
   'Disk and index': {
-    writes_failing: 'free space or repair the disk; the node repeats its events',
-    writes_resumed: 'writes succeed again; nothing was lost',
     journal_replayed: 'the index applied events that only the journal had',
-    index_unavailable: 'the index is missing, damaged or of another version; requests get 503',
     index_reopened: 'the index file was replaced; requests read the new one',
     store_unavailable: "a request couldn't read the index and got 503",
     read_timed_out: 'a request read for 30 seconds and got 503',
     wal_not_truncated: 'a backup, check or other reader keeps a write-ahead log above 64 MB',
+    new_index: 'a rebuilt index is `ready` (the server restarts), `used`, `newer`, or `unfit` and deleted',
+    value_index_changed: 'an index of `--log-index` or `--call-index` is complete, or was deleted',
     secondary_index_begun: 'an interrupted import left out an index; the server waits for it',
-    new_index_ready: 'a rebuilt index is ready; the server restarts with it',
-    index_replaced: 'the rebuilt index is in use',
-    new_index_refused: "a rebuilt index isn't used: it is `newer`, or `unfit` and deleted",
-    value_index_complete: 'an index of `--log-index` or `--call-index` is complete',
-    value_index_removed: 'an index that the settings no longer name was deleted',
-    value_index_failed: 'a bug in Stackside; requests that need this index fail',
   },
   Archive: {
-    archive_failing: "entries can't be sent to `place`; retried until it works",
-    archive_resumed: 'the archive is complete again',
     archive_base_made: 'the archive has a new base',
-    archive_base_failing: "a base can't be made; retried until it works",
     archive_bases_removed: '`--archive-keep` deleted old bases',
     restore_begun: '`--from` restores the empty directory; a restart continues it',
     restore_progress: 'entry `entry` of `of` is restored; `left` is the remaining time',
-    restore_base_loading: 'a base is being loaded',
     restore_base_skipped: "a base isn't used; the restore starts with an earlier one",
     restored: 'the directory has the archive up to `entry`',
     archive_followed: "`--from`: the archive added blocks that the node didn't send",
-    archive_not_followed: "`--from`: the archive can't be read now; retried every few seconds",
-    archive_unsigned: "the archive isn't verified by a key, see [backup.md](backup.md)",
     archive_open_part_missing: "the archive's last entries are missing; the node may have them",
   },
   Cluster: {
-    log_reached: 'the shared log answers',
-    log_unavailable: "the shared log doesn't answer; reads continue, the node repeats events",
     log_followed: 'entries of other hosts were applied',
     log_conflict: "an event met another host's entry and is checked again",
-    log_restored: 'the log lost its last entries; this host restored them',
-    log_filled: 'entries were missing in the middle; this host restored them',
+    log_restored: 'the log lost entries; this host restored them',
+    delivery_lease_changed: 'this host delivers chainhooks from now on, or no longer if not `held`',
     log_corrupt: 'entries are missing or damaged: see `remedy`',
-    host_name_shared: 'two hosts have the same name; set `--host-name`',
-    host_clock_differs: 'synchronize the clocks: receivers refuse webhooks with a wrong time',
-    delivery_lease_gained: 'this host delivers chainhooks from now on',
-    delivery_lease_lost: 'this host stopped delivering; another host takes over',
-    delivery_lease_unavailable: "PostgreSQL can't grant the lease, for example for lack of rights",
   },
   'API, realtime and devnet': {
-    request_failed: 'a bug in Stackside: a request got 500',
-    realtime_failed: "a bug in Stackside: a message wasn't sent, or a connection closed",
     changes_missed: 'too many changes at once; subscribers missed some messages',
     client_message_refused: 'a client broke the protocol and was disconnected',
     faucet_sent: 'a faucet sent `currency` to `address`',
@@ -304,16 +231,27 @@ export const eventMeanings = {
     hook_interrupted: 'the receiver failed too long or answered 410; repair and enable it',
     hook_delivery_failed: 'a delivery failed and will be retried',
     hook_alert_failed: "`--hook-alert` or a chainhook's `alert_url` didn't accept an alert, which isn't sent again",
-    hook_payload_failed: 'a bug in Stackside: the chainhook stopped before that block',
     hook_backfill_failed: 'a backfill ended early',
     hook_cursor_lost: 'chainhooks continue at the same height, for example after `rebuild --force`',
-    hook_access_open: '`--hook-access open`: everyone who reaches a port can manage chainhooks',
     hook_secrets_unreadable: '`count` consumers get nothing: their secrets need another `secrets.key`',
     hook_key_unusable: "secrets can't be made or read: fix the key and restart",
     hook_keys_refused: '`count` requests had wrong API keys, the last from `address`',
-    hook_task_failed: 'a chainhook task failed unexpectedly; it is retried',
   },
 } satisfies Record<string, Partial<Record<LogEvent['event'], string>>>;
+
+/** Meaning and remedy of `service_failing` for each service. */
+export const serviceMeanings: Readonly<Record<ServiceName, string>> = {
+  writes: 'free space or repair the disk; the node repeats its events, and nothing is lost',
+  index: 'the index is missing, damaged or of another version; requests get 503',
+  archive: "entries can't be sent to `place`",
+  bases: "a base can't be made at `place`",
+  following: "`--from`: the archive at `place` can't be read",
+  snp: 'no events arrive from stacks-node-publisher: see `remedy`',
+  gap_filling: "missing blocks can't be filled; retried while the node sends its block",
+  token_metadata: "the node, the index or the log doesn't answer",
+  shared_log: "PostgreSQL doesn't answer; reads continue, and the node repeats its events",
+  delivery_lease: "PostgreSQL can't grant the lease, for example for lack of rights",
+};
 
 export type Log = (event: LogEvent) => void;
 

@@ -151,7 +151,7 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
       },
       {
         title: 'Attempts to archive that failed',
-        about: 'Each is repeated; the log event archive_failing says why.',
+        about: 'Each is repeated; the log event service_failing says why.',
         unit: 'none',
         queries: [each(`increase(${of('stackside_archive_failures_total')}[$__rate_interval])`)],
       },

@@ -47,11 +47,6 @@ import type { Signer } from './signing.ts';
  */
 const SEGMENT_MS = 100;
 
-/** Log events of the archive, one per state change. */
-export type ArchiveEvent =
-  | { event: 'archive_failing'; place: string; problem: string; remedy: string; cause?: unknown }
-  | { event: 'archive_resumed'; place: string; failures: number };
-
 /** The host that writes, and the log that it writes. */
 export interface Round {
   /** The chain of the log. */

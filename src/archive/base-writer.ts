@@ -45,8 +45,7 @@ export type BaseEvent =
       sent_bytes: number;
       seconds: number;
     }
-  | { event: 'archive_bases_removed'; place: string; bases: number; parts: number }
-  | { event: 'archive_base_failing'; place: string; problem: string; remedy: string; cause?: unknown };
+  | { event: 'archive_bases_removed'; place: string; bases: number; parts: number };
 
 /** Result of making a base. */
 export interface MadeBase {

@@ -1,13 +1,11 @@
 /** Finds the entry at which a server that follows an archive starts to read. */
+import type { ServiceEvent } from '../base/log-events.ts';
 import type { ObjectStoreReads } from '../storage/object-store.ts';
 import { contentsOf, linkedFrom, sealedSegment } from './archive.ts';
 import { heightOf } from './restore.ts';
 
-export type FollowEvent =
-  /** The server receives events from the archive. `height` is the height of the tip. */
-  | { event: 'archive_followed'; place: string; blocks: number; height: number }
-  /** The server can't read events from the archive now; it retries. */
-  | { event: 'archive_not_followed'; place: string; reason: string };
+/** The server receives events from the archive, or can't. `height` is the height of the tip. */
+export type FollowEvent = { event: 'archive_followed'; place: string; blocks: number; height: number } | ServiceEvent;
 
 type Linked = ReturnType<typeof linkedFrom>['linked'];
 

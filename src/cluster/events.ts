@@ -1,22 +1,16 @@
 /** Log events and metrics of a host of a cluster. */
+import type { ServiceEvent } from '../base/log-events.ts';
+
 export type ClusterEvent =
-  /** `head`: number of the log's newest entry; `position`: number of the host's last one. */
-  | { event: 'log_reached'; position: number; head: number }
-  | { event: 'log_unavailable'; reason: string; cause: unknown }
+  | ServiceEvent
   | { event: 'log_followed'; entries: number; position: number }
   | { event: 'log_conflict'; entry: number }
-  /** The log had lost these entries, and has them back from this host's journal. */
+  /** The log had lost these entries, the newest ones or others, and has them back from this host's journal. */
   | { event: 'log_restored'; first: number; last: number }
   /** These entries of the log are missing or damaged. */
   | { event: 'log_corrupt'; first: number; last: number; fault: string; remedy: string }
-  /** These entries were missing between others, and the log has them back from this host's journal. */
-  | { event: 'log_filled'; first: number; last: number }
-  /** The host delivers chainhooks from now on. */
-  | { event: 'delivery_lease_gained'; epoch: number }
-  /** The host no longer delivers chainhooks. */
-  | { event: 'delivery_lease_lost'; epoch: number; reason: string }
-  /** The lease can be neither requested nor renewed. */
-  | { event: 'delivery_lease_unavailable'; reason: string; cause: unknown };
+  /** The host delivers chainhooks from now on, or no longer. `reason`: why it lost the lease. */
+  | { event: 'delivery_lease_changed'; held: boolean; epoch: number; reason?: string };
 
 export type ClusterLog = (event: ClusterEvent) => void;
 

@@ -432,7 +432,7 @@ export class ClusterHost {
       return error;
     }
     const isNews = this.#isReachable !== false && !this.#stopping.signal.aborted;
-    if (isNews) say({ event: 'log_unavailable', reason: error.message, cause: error });
+    if (isNews) say({ event: 'service_failing', service: 'shared_log', reason: error.message, cause: error });
     this.#isReachable = false;
     return error;
   }
@@ -441,10 +441,10 @@ export class ClusterHost {
 
   /** The log answered. @param newest its newest entry */
   #noteAnswer({ id: head }: Head): void {
-    const { entries, clock, say } = this.#options;
+    const { clock, say } = this.#options;
     this.#head = head;
     this.#answeredAt = clock.monotonic();
-    if (this.#isReachable !== true) say({ event: 'log_reached', position: entries.position().id, head });
+    if (this.#isReachable === false) say({ event: 'service_resumed', service: 'shared_log' });
     this.#isReachable = true;
   }
 

@@ -148,7 +148,7 @@ export class LeaseKeeper implements Lease {
       waits: { firstMs: LOOK_MS, mostMs: ASK_MS, random: random.number },
       turn: (signal) => this.#look(signal),
       // The lease stays valid until its end, and is renewed by then or lost.
-      failed: (cause) => say({ event: 'delivery_lease_unavailable', reason: cause.message, cause }),
+      failed: (cause) => say({ event: 'service_failing', service: 'delivery_lease', reason: cause.message, cause }),
     });
   }
 
@@ -229,7 +229,7 @@ export class LeaseKeeper implements Lease {
     this.#changes += 1;
     this.#last = { holder: this.#holder, epoch: lease.epoch };
     this.#watch(lease);
-    this.#options.say({ event: 'delivery_lease_gained', epoch: lease.epoch });
+    this.#options.say({ event: 'delivery_lease_changed', held: true, epoch: lease.epoch });
     void this.#begin(lease);
   }
 
@@ -284,7 +284,7 @@ export class LeaseKeeper implements Lease {
 
   #lose(reason: string): void {
     if (this.#held === null) return;
-    this.#options.say({ event: 'delivery_lease_lost', epoch: this.#held.epoch, reason });
+    this.#options.say({ event: 'delivery_lease_changed', held: false, epoch: this.#held.epoch, reason });
     this.#end();
   }
 

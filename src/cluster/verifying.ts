@@ -40,7 +40,7 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
     if (mayBeFilled && (await fillHole(log, entries, fault))) {
       filled += last - first + 1;
       faults.delete(first);
-      say({ event: 'log_filled', first, last });
+      say({ event: 'log_restored', first, last });
       return;
     }
     met.add(first);

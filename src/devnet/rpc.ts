@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { isTooDeep, MAX_DEPTH } from '../base/json.ts';
+import type { UnexpectedEvent } from '../base/log-events.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
 import { parseStacksAddress, principalBytes, splitPrincipal } from '../codec/address.ts';
 import { bitcoinToStacks } from '../codec/bitcoin-address.ts';
@@ -13,7 +14,7 @@ import { clarityRepr } from '../codec/clarity-text.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { readPayload } from '../codec/payload.ts';
 import { transactionId } from '../codec/transaction.ts';
-import { type Listen, type ListenerEvent, listenHttp, stopGracefully } from '../http/listener.ts';
+import { type Listen, listenHttp, stopGracefully } from '../http/listener.ts';
 import { BodyError, bodyBytes, bodyText } from '../http/request-body.ts';
 import { Rejection } from './admission.ts';
 import { type Block, bodyOf, eventPayload, type SealedHeader } from './block.ts';
@@ -97,7 +98,7 @@ interface RpcServer {
 interface RpcServerOptions {
   readonly clock?: Clock;
   readonly listen?: Listen;
-  readonly log: (event: ListenerEvent) => void;
+  readonly log: (event: UnexpectedEvent) => void;
 }
 
 const IDLE_SECONDS = 75;

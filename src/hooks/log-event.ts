@@ -1,21 +1,20 @@
 /** Log events of chainhooks. Only the host of a URL is logged, since users put secrets into the rest. */
+import type { UnexpectedEvent } from '../base/log-events.ts';
 import { StoreUnavailableError } from '../base/store-failure.ts';
 import { LogUnavailableError } from '../cluster/shared-log.ts';
 
 export type HookEvent =
   | { event: 'hook_interrupted'; uuid: string; name: string; reason: string }
-  | { event: 'hook_payload_failed'; uuid: string; cause: unknown }
   | { event: 'hook_cursor_lost'; height: number }
   | { event: 'hook_delivery_failed'; uuid: string; webhook_id: string; host: string; attempt: number; reason: string }
   | { event: 'hook_alert_failed'; uuid: string; host: string; reason: string }
   | { event: 'hook_backfill_failed'; uuid: string; backfill: string; cause: unknown }
-  | { event: 'hook_access_open' }
   /** Deliveries of `count` consumers wait; `consumers` names the first ones. */
   | { event: 'hook_secrets_unreadable'; count: number; consumers: readonly string[] }
   /** Without the key, secrets can be neither made nor opened. */
   | { event: 'hook_key_unusable'; problem: string; remedy: string }
   | { event: 'hook_keys_refused'; count: number; address: string }
-  | { event: 'hook_task_failed'; cause: unknown };
+  | UnexpectedEvent;
 
 /** Logs an event of chainhooks. */
 export type HookLog = (event: HookEvent) => void;
@@ -23,5 +22,5 @@ export type HookLog = (event: HookEvent) => void;
 /** Logs a failure of a task that is tried again, except an unavailable store or log, which log that themselves. */
 export function logTaskFailure(log: HookLog, cause: unknown): void {
   if (!(cause instanceof StoreUnavailableError || cause instanceof LogUnavailableError))
-    log({ event: 'hook_task_failed', cause });
+    log({ event: 'unexpected_error', part: 'chainhook', cause });
 }

@@ -1,12 +1,13 @@
 /** Error responses: their types, bodies and shapes, and the one function that makes them. */
+
 import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { UNEXPECTED } from '../base/errors.ts';
+import type { UnexpectedEvent } from '../base/log-events.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
 import { isTransient } from '../base/store-failure.ts';
 import { IndexUnavailableError, UnreadableCursorError } from '../store/model/read-errors.ts';
 import { TooMuchWorkError } from '../store/rows/statement.ts';
-import type { ListenerEvent } from './listener.ts';
 import { pathAndQuery, pathOf } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
@@ -132,7 +133,7 @@ export const badPath = (url: string): ApiError =>
   new ApiError(400, `'${pathAndQuery(url)}' is not a valid url component`, 'BAD_URL');
 
 /** The log events of the API. */
-export type ApiEvent = ListenerEvent | { event: 'store_unavailable'; method: string; path: string; cause: unknown };
+export type ApiEvent = UnexpectedEvent | { event: 'store_unavailable'; method: string; path: string; cause: unknown };
 
 export type Log = (event: ApiEvent) => void;
 
@@ -213,7 +214,7 @@ export function failures(respond: Responder, log: Log): Failure {
       if (!(error instanceof IndexUnavailableError)) log({ event: 'store_unavailable', ...where });
       return respond.json(503, shape.unavailable);
     }
-    log({ event: 'request_failed', ...where });
+    log({ event: 'unexpected_error', part: 'request', ...where });
     return respond.json(500, shape.failed);
   };
 }

@@ -1,6 +1,8 @@
 /** Listening for HTTP requests, on the API's port and on others. */
+
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { OperatorError, UNEXPECTED } from '../base/errors.ts';
+import type { UnexpectedEvent } from '../base/log-events.ts';
 import { Turns } from '../base/turns.ts';
 import { pathAndQuery, pathOf, withPlainPath } from './request-url.ts';
 
@@ -74,8 +76,6 @@ export async function stopGracefully(server: Bun.Server<unknown>, clock: Clock):
   await stopped;
 }
 
-export type ListenerEvent = { event: 'request_failed'; method: string; path: string; cause: unknown };
-
 type Answer = Response | undefined | Promise<Response | undefined>;
 export type Handler<Data> = (request: Request, server: Bun.Server<Data>) => Answer;
 
@@ -101,7 +101,7 @@ export interface HttpListenerOptions<Data> {
   turns?: Turns;
   /** Makes the response to a malformed request, or to one whose handler failed. */
   refuse: (status: 400 | 500, message: string) => Response;
-  log: (event: ListenerEvent) => void;
+  log: (event: UnexpectedEvent) => void;
 }
 
 /** Bytes over the limit that the server accepts, so that the handler refuses a body that is too large, with a reason. */
@@ -150,7 +150,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     // All handlers rely on this form of the URL.
     if (plain !== request.url) Object.defineProperty(request, 'url', { value: plain });
     const failed = (cause: unknown): Response => {
-      log({ event: 'request_failed', method: request.method, path: pathAndQuery(plain), cause });
+      log({ event: 'unexpected_error', part: 'request', method: request.method, path: pathAndQuery(plain), cause });
       return refuse(500, UNEXPECTED);
     };
     try {

@@ -1,9 +1,11 @@
 /** The API's port. */
+
 import type { AnyElysia } from 'elysia';
 import { type Clock, systemClock } from '../base/clock.ts';
+import type { UnexpectedEvent } from '../base/log-events.ts';
 import type { Turns } from '../base/turns.ts';
 import { problem } from './errors.ts';
-import { type Handler, type Listen, type ListenerEvent, listenHttp, stopGracefully } from './listener.ts';
+import { type Handler, type Listen, listenHttp, stopGracefully } from './listener.ts';
 
 export interface ApiServer {
   url: string;
@@ -34,7 +36,7 @@ interface ApiServerOptions<Data> {
   turns?: Turns;
   clock?: Clock;
   listen?: Listen;
-  log: (event: ListenerEvent) => void;
+  log: (event: UnexpectedEvent) => void;
 }
 
 /** Idle timeout in seconds, longer than the timeout of requests that are forwarded to the node. */

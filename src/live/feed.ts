@@ -13,6 +13,7 @@ import {
 } from '../api/shared/transaction.ts';
 import { clarity } from '../api/shared/values.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import type { UnexpectedEvent } from '../base/log-events.ts';
 import { startLoop } from '../base/service.ts';
 import { TURN_MS, turnAfter } from '../base/turns.ts';
 import { toHex } from '../codec/hex.ts';
@@ -35,9 +36,7 @@ import {
   transactionTopic,
 } from './topics.ts';
 
-export type FeedEvent =
-  | { event: 'changes_missed'; from: number; to: number }
-  | { event: 'realtime_failed'; cause: unknown };
+export type FeedEvent = { event: 'changes_missed'; from: number; to: number } | UnexpectedEvent;
 
 /** Milliseconds between two polls. A poll costs about as much as the smallest request. */
 const INTERVAL_MS = 20;
@@ -106,7 +105,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
 
   // The reader of the index logs that the index is missing.
   const failed = (cause: Error) => {
-    if (!(cause instanceof IndexUnavailableError)) log({ event: 'realtime_failed', cause });
+    if (!(cause instanceof IndexUnavailableError)) log({ event: 'unexpected_error', part: 'realtime', cause });
   };
   const loop = startLoop({
     clock,

@@ -1,10 +1,9 @@
 /** Error handling of realtime connections: an error ends its connection and nothing else, and is counted. */
+import type { UnexpectedEvent } from '../base/log-events.ts';
 import { excerpt, MessageError } from './client-message.ts';
 import type { TopicKind } from './topics.ts';
 
-export type ConnectionEvent =
-  | { event: 'realtime_failed'; protocol: Protocol; cause: unknown }
-  | { event: 'client_message_refused'; protocol: Protocol; reason: string };
+export type ConnectionEvent = UnexpectedEvent | { event: 'client_message_refused'; protocol: Protocol; reason: string };
 
 /**
  * Runs a handler of a connection. Errors are logged and counted, and end the connection.
@@ -31,7 +30,7 @@ export function connectionGuard(
       return 'refused';
     }
     metrics.failed();
-    log({ event: 'realtime_failed', protocol, cause });
+    log({ event: 'unexpected_error', part: 'realtime', protocol, cause });
     return 'failed';
   }
 

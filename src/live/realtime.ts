@@ -105,7 +105,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   try {
     refuseBalances(snapshots, subscriptions);
   } catch (cause) {
-    if (!(cause instanceof NoSnapshotError)) log({ event: 'realtime_failed', cause });
+    if (!(cause instanceof NoSnapshotError)) log({ event: 'unexpected_error', part: 'realtime', cause });
   }
   const beat = heartbeat(pingIntervalMs, clock.monotonic, (late) => {
     for (const connection of rpcConnections) connection.checkAlive(late);

@@ -4,9 +4,11 @@
  * events. If the node posts such a block later, its event completes the block (`store/ingest/chain-writer.ts`,
  * `burn-block-writer.ts`).
  */
+
 import { lazy } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
 import { exactJson } from '../base/json.ts';
+import type { ServiceEvent } from '../base/log-events.ts';
 import type { Block } from '../chain/block.ts';
 import type { Network } from '../chain/network.ts';
 import { toHex } from '../codec/hex.ts';
@@ -25,7 +27,7 @@ export type FillEvent =
   | { event: 'gap_filling'; to_height: number; index_block_hash: string }
   /** `burn_blocks` is the number of filled Bitcoin blocks, which have no payouts. */
   | { event: 'gap_filled'; blocks: number; burn_blocks: number; height: number; accounts_not_compared: number }
-  | { event: 'gap_not_filled'; reason: string };
+  | ServiceEvent;
 
 /** The index to fill. */
 export interface FilledIndex {

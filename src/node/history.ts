@@ -12,7 +12,7 @@ export type HistoryStartEvent =
   /** The history starts below the node's tip, and the blocks up to the tip are filled. */
   | { event: 'history_starting'; from_height: number; to_height: number }
   /** The history starts at the first block that the node posts. `reason`: why it doesn't start below the tip. */
-  | { event: 'history_starts_with_node'; reason: string };
+  | { event: 'history_starting'; from_height: null; reason: string };
 
 export type StartingAccountEvent =
   /** The node doesn't return the accounts at the start of the history; their balances are unknown until it does. */

@@ -6,15 +6,16 @@
 
 import { type Clock, systemClock } from '../base/clock.ts';
 import { UNEXPECTED } from '../base/errors.ts';
+import type { UnexpectedEvent } from '../base/log-events.ts';
 import { Turns } from '../base/turns.ts';
 import { mayBeEventPath } from '../chain/payload-reader.ts';
-import { type Listen, type ListenerEvent, listenHttp, stopGracefully } from '../http/listener.ts';
+import { type Listen, listenHttp, stopGracefully } from '../http/listener.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { type Intake, type IntakeEvent, type IntakeResult, isUnavailable, reasonOf } from './event-intake.ts';
 import type { Refusal } from './refusal.ts';
 
-export type ReceiverEvent = ListenerEvent | IntakeEvent;
+export type ReceiverEvent = UnexpectedEvent | IntakeEvent;
 
 export interface ReceiverOptions {
   hostname: string;

@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from '../base/clock.ts';
+import type { ServiceEvent } from '../base/log-events.ts';
 import type { RandomSource } from '../base/random.ts';
 import { backoff, startLoop } from '../base/service.ts';
 import { isTransient } from '../base/store-failure.ts';
@@ -36,8 +37,7 @@ const MAX_ATTEMPTS = 10;
 const WAITS = { firstMs: 5_000, mostMs: 600_000 };
 
 export type TokenLogEvent =
-  /** The node or the store is unavailable. Logged once, until it is back. */
-  | { event: 'token_lookups_paused'; reason: string }
+  | ServiceEvent
   | { event: 'token_not_read'; contract: string; token: string | null; work: string; state: string; reason: string };
 
 /** Number of jobs by result since the start, for metrics. */
@@ -88,7 +88,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   let restsUntil = Number.NEGATIVE_INFINITY;
 
   function rest(reason: string): void {
-    if (hindrance === null) log({ event: 'token_lookups_paused', reason });
+    if (hindrance === null) log({ event: 'service_failing', service: 'token_metadata', reason });
     hindrance = reason;
     restsUntil = clock.monotonic() + LOOK_MS;
   }

@@ -110,7 +110,7 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
       error: 'Internal Server Error',
       message: 'Unexpected error; the log has its cause',
     } as never);
-    expect(logged).toEqual([{ event: 'request_failed', method: 'GET', path, cause: failure }]);
+    expect(logged).toEqual([{ event: 'unexpected_error', part: 'request', method: 'GET', path, cause: failure }]);
   });
 });
 

@@ -313,7 +313,7 @@ test('an index that fails during an answer ends it with a reason, and the log ha
   expect(status).toBe(200);
   expect(body).toMatchObject({ complete: false, error: { statusCode: 500 } } as never);
   expect(JSON.stringify(body)).not.toContain('fire');
-  expect(logged).toMatchObject([{ event: 'request_failed', path: pathOf(ADDRESS) }]);
+  expect(logged).toMatchObject([{ event: 'unexpected_error', part: 'request', path: pathOf(ADDRESS) }]);
 });
 
 describe('parameters', () => {

@@ -417,7 +417,7 @@ test('the host that holds the lease finds holes and changed entries, and fills t
   await verification.until(() => verification.state().verified === whole.length && verification.said.length > 1);
   expect(verification.state()).toEqual({ verified: whole.length, unsound: 1, filled: 3 });
   expect(verification.said).toEqual([
-    { event: 'log_filled', first: 5, last: 7 },
+    { event: 'log_restored', first: 5, last: 7 },
     expect.objectContaining({ event: 'log_corrupt', first: 10, last: 10 }),
   ]);
   // An operator deletes the damaged row, and it comes back.
@@ -515,8 +515,8 @@ test('while the log is unavailable, events are refused, which is logged once; th
   log.isAway = false;
   expect(await one.host.receive(chunks(1))).toBe('applied');
   expect(one.host.state()).toMatchObject({ reachable: true, lagSeconds: 0 });
-  const words = one.said.map(({ event }) => event).filter((word) => /reached|unavailable/.test(word));
-  expect(words).toEqual(['log_reached', 'log_unavailable', 'log_reached']);
+  const words = one.said.map(({ event }) => event).filter((word) => /^service_/.test(word));
+  expect(words).toEqual(['service_failing', 'service_resumed']);
 });
 
 test("while the log doesn't answer, only the event waits", async () => {

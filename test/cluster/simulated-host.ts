@@ -134,7 +134,7 @@ export class SimulatedHost {
       log: (event) => {
         if (life.ended) return;
         world.note(`${name} ${event.event}`);
-        const isExpected = event.event !== 'hook_task_failed' || unavailable(event.cause) !== null;
+        const isExpected = event.event !== 'unexpected_error' || unavailable(event.cause) !== null;
         if (!isExpected) world.wrong(`${name} logged ${event.event}`, event.cause);
       },
     });

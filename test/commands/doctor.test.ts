@@ -146,7 +146,7 @@ test.each<[string, Partial<Facts>, string, string]>([
     'archive',
     server({ archive: { ...SERVER.archive!, failing: true, behind_entries: 7, behind_seconds: 90 } }),
     'The last attempt to write the archive failed. It lacks 7 entries and has been incomplete for 1 minute 30 seconds.',
-    "Read the server's log: the event archive_failing has the reason.",
+    "Read the server's log: the event service_failing has the reason.",
   ],
   [
     'format',

@@ -47,7 +47,9 @@ describe('a log for people', () => {
   });
 
   test('escapes control characters and shows the stack of an error', () => {
-    expect(line({ event: 'drop_reason_unknown', reason: '\u001b[2J\nx' })).toEndWith('reason="\\u001b[2J\\nx"');
+    expect(line({ event: 'node_data_unread', what: 'drop_reason', reason: '\u001b[2J\nx' })).toEndWith(
+      'reason="\\u001b[2J\\nx"',
+    );
     const cause = new Error('broken\u001b[2J\u009b');
     cause.stack = `${cause.message}\n    at here`;
     expect(line({ event: 'crashed', cause })).toBe('12:30:05 error crashed\n    broken?[2J?\n        at here');
@@ -198,7 +200,7 @@ test('demo shows the progress of its history, then a banner with two commands, t
   );
   expect(first.match(/curl http:\/\/127\.0\.0\.1:3999\/\S+/g)).toHaveLength(2);
   presenter.log(APPLIED);
-  presenter.log({ event: 'drop_reason_unknown', reason: 'below the log level' });
+  presenter.log({ event: 'node_data_unread', what: 'drop_reason', reason: 'below the log level' });
   presenter.log({ event: 'block_reverted', height: 101, index_block_hash: '0x' });
   expect(err.slice(3)).toEqual([
     expect.stringContaining(' block_applied height=101 transactions=3\n'),
@@ -213,12 +215,12 @@ test('demo shows its progress again after a log line', () => {
   const progress = (height: number) => presenter.log({ event: 'block_applied', height, transactions: 3 });
   time.tick(1_000);
   progress(1);
-  presenter.log({ event: 'drop_reason_unknown', reason: 'odd' });
+  presenter.log({ event: 'node_data_unread', what: 'drop_reason', reason: 'odd' });
   progress(2);
   expect(err).toEqual([
     `${ERASE}Simulating the first 100 blocks: 1`,
     ERASE,
-    expect.stringContaining('drop_reason_unknown reason=odd\n'),
+    expect.stringContaining('node_data_unread what=drop_reason reason=odd\n'),
     `${ERASE}Simulating the first 100 blocks: 2`,
   ]);
 });

@@ -174,9 +174,8 @@ test('stackside serve --log-level debug logs more than info, and starts with the
   const events = (lines: Record<string, unknown>[]) =>
     new Set(lines.map(({ msg }) => msg).filter((msg) => !String(msg).startsWith('state_')));
   expect(events(debug).difference(events(info))).toEqual(new Set(['event_accepted']));
-  expect(info.find(({ msg }) => msg === 'variable_ignored')).toMatchObject({
-    variable: 'STACKSIDE_API_PROT',
-    reason: 'It is not a setting. Did you mean STACKSIDE_API_PORT?',
+  expect(info.find(({ msg }) => msg === 'setup_warning')).toMatchObject({
+    problem: 'The variable STACKSIDE_API_PROT has no effect. It is not a setting. Did you mean STACKSIDE_API_PORT?',
   });
   expect(info.find(({ msg }) => msg === 'started')).toMatchObject({
     settings: { data: at('level-info'), api_port: 0, event_port: 0, hook_budget: 3 },

@@ -217,9 +217,9 @@ test('a probe finds that writes succeed again, and applies the entries that only
   expect(open.ingest.health.failing()).toBeNull();
   expect(open.ingest.tipHeight()).toBe(height + 1);
   expect(open.woken).toContain('all');
-  expect(open.said.map(({ event }) => event).filter((event) => event.startsWith('writes_'))).toEqual([
-    'writes_failing',
-    'writes_resumed',
+  expect(open.said.map(({ event }) => event).filter((event) => event.startsWith('service_'))).toEqual([
+    'service_failing',
+    'service_resumed',
   ]);
 });
 
@@ -230,7 +230,7 @@ test('the log counts failed writes since the last success', () => {
     for (let failed = 0; failed < failures; failed++) health.failed(errorOf('full'));
     health.succeeded();
   }
-  const resumed = said.flatMap((one) => (one.event === 'writes_resumed' ? [one.failures] : []));
+  const resumed = said.flatMap((one) => (one.event === 'service_resumed' ? [one.failures] : []));
   expect(resumed).toEqual([2, 1]);
 });
 
@@ -246,8 +246,8 @@ test("a small write that succeeds on a full disk doesn't end the failure of even
   open.store.follow(never);
   expect(open.ingest.receive(nextBlock)).toBe('applied');
   expect(open.ingest.health.failing()).toBeNull();
-  const words = open.said.map(({ event }) => event).filter((event) => event.startsWith('writes_'));
-  expect(words).toEqual(['writes_failing', 'writes_resumed']);
+  const words = open.said.map(({ event }) => event).filter((event) => event.startsWith('service_'));
+  expect(words).toEqual(['service_failing', 'service_resumed']);
 });
 
 const files = [

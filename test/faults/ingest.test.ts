@@ -54,8 +54,8 @@ describe.each(expected)('commits $committed', ({ committed, from, undisturbed })
       expect({ seed, failed }).not.toEqual({ seed, failed: 0 });
       expect({ seed, files }).toEqual({ seed, files: undisturbed.files });
       // Logged once at the start and once at the end.
-      const words = said.filter((word) => word.startsWith('writes_'));
-      expect(words).toEqual(words.map((_, index) => (index % 2 === 0 ? 'writes_failing' : 'writes_resumed')));
+      const words = said.filter((word) => word.startsWith('service_'));
+      expect(words).toEqual(words.map((_, index) => (index % 2 === 0 ? 'service_failing' : 'service_resumed')));
     }
   };
   test('repeated failures leave the same data as an undisturbed run', disturbs, timeout);

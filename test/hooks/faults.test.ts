@@ -152,7 +152,7 @@ test('a database error during deliveries stops neither the process nor a queue',
   };
   direct.wake(uuid);
   await until(() => faults().length === 2);
-  expect(faults()).toEqual(['hook_task_failed', 'writes_failing']);
+  expect(faults()).toEqual(['unexpected_error', 'service_failing']);
   expect(direct.made(uuid)[0]).toMatchObject({ state: 'pending', attempts: 0 });
   records.delivered = delivered;
   direct.wake(uuid);

@@ -71,7 +71,7 @@ test('upkeep runs periodically while the hooks run', async () => {
   expect([hasBody(direct, first!.id), hasBody(direct, second!.id)]).toEqual([false, true]);
   await direct.stop();
   expect(clock.waiting(EVERY)).toBe(0);
-  expect(direct.said.filter(({ event }) => event === 'hook_task_failed')).toEqual([]);
+  expect(direct.said.filter(({ event }) => event === 'unexpected_error')).toEqual([]);
 });
 
 test('a hook keeps the bodies of its newest delivered deliveries, and all undelivered bodies', async () => {
@@ -172,7 +172,7 @@ test('retention deletes in several batches, and logs failures', async () => {
   };
   clock.pass(EVERY);
   await until(() => clock.waiting(EVERY) === 1, 'the next wait');
-  expect(direct.said).toContainEqual({ event: 'hook_task_failed', cause });
+  expect(direct.said).toContainEqual({ event: 'unexpected_error', part: 'chainhook', cause });
   store.candidates.tipBurnHeight = tipBurnHeight;
   await direct.hooks.upkeep.run();
   expect(direct.made(uuid)).toEqual([]);

@@ -1,7 +1,8 @@
 /** Requests that no client library sends, to every port: none causes a server error. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Glob } from 'bun';
-import { type ListenerEvent, listenHttp } from '../../src/http/listener.ts';
+import type { UnexpectedEvent } from '../../src/base/log-events.ts';
+import { listenHttp } from '../../src/http/listener.ts';
 import { type RawAnswer, rawExchange } from '../support/servers/raw-http.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { type StandInNode, standInNode } from '../support/servers/stand-in-node.ts';
@@ -259,7 +260,7 @@ test.each(['HTTP/1.0\r\n', 'HTTP/1.1\r\nHost:\r\n'])('after %j a path is handled
 });
 
 test("a handler's error is logged and returns 500 without the cause, even in development", async () => {
-  const logged: ListenerEvent[] = [];
+  const logged: UnexpectedEvent[] = [];
   const cause = new Error('secret');
   const fail = (): never => {
     throw cause;
@@ -284,8 +285,8 @@ test("a handler's error is logged and returns 500 without the cause, even in dev
     ]);
   }
   expect(logged).toEqual([
-    { event: 'request_failed', method: 'GET', path: '/now?x=1', cause },
-    { event: 'request_failed', method: 'GET', path: '/late', cause },
+    { event: 'unexpected_error', part: 'request', method: 'GET', path: '/now?x=1', cause },
+    { event: 'unexpected_error', part: 'request', method: 'GET', path: '/late', cause },
   ]);
 });
 

@@ -217,7 +217,7 @@ test("a change that can't be pushed is logged once, and later changes are pushed
   await looked.promise;
   await stop();
   expect(asked).toEqual([1, 2, 3]);
-  expect(logged).toEqual([{ event: 'realtime_failed', cause: broken }]);
+  expect(logged).toEqual([{ event: 'unexpected_error', part: 'realtime', cause: broken }]);
 });
 
 test('a slow poll ends after the current change, and the next poll continues', async () => {

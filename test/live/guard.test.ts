@@ -42,7 +42,7 @@ describe('a handler', () => {
     guard(failing(cause), (reason) => void ends.push(reason));
     expect(ends).toEqual(['failed']);
     expect(counted).toEqual(['failed']);
-    expect(logged).toEqual([{ event: 'realtime_failed', protocol: 'websocket', cause }]);
+    expect(logged).toEqual([{ event: 'unexpected_error', part: 'realtime', protocol: 'websocket', cause }]);
   });
 
   test("that rejects a client's message ends its connection, and counts as rejected", () => {
@@ -120,7 +120,7 @@ test('a failing Socket.IO handler closes only the connection that failed', async
   for (const packet of ['40', '42["subscribe","block"]']) socket.send(packet);
   await ended;
   expect(counted).toEqual(['failed']);
-  expect(logged).toEqual([{ event: 'realtime_failed', protocol: 'websocket', cause }]);
+  expect(logged).toEqual([{ event: 'unexpected_error', part: 'realtime', protocol: 'websocket', cause }]);
 });
 
 describe('a silent client', () => {

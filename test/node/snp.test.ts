@@ -278,13 +278,15 @@ describeWith('Redis', hasRedis, () => {
     );
     expect(reasons(subscriber)).toEqual(['start', 'gap', 'unknown_parent']);
     expect(broker.handshakes.at(-1)).toMatchObject({ last_message_id: '' });
-    expect(subscriber.named('snp_failing')).toMatchObject([{ remedy: expect.stringContaining('import a recording') }]);
+    expect(subscriber.named('service_failing')).toMatchObject([
+      { remedy: expect.stringContaining('import a recording') },
+    ]);
     expect(subscriber.counted().sequence).toBe(next);
     // The publisher sends the block again.
     open.ingest.receive(events[block]!);
     await reached(subscriber, events.length);
     await until(() => subscriber.failing() === null, 'the end of the turn that succeeds');
-    expect(subscriber.named('snp_resumed')).toHaveLength(1);
+    expect(subscriber.named('service_resumed')).toHaveLength(1);
   });
 
   test("an event with a newer node's path is kept, and one with a path of no node is skipped and logged once", async () => {
@@ -324,7 +326,7 @@ describeWith('Redis', hasRedis, () => {
     broker.keep([...events.slice(0, block), { ...events[block]!, text: '{}' }, ...events.slice(block + 1), broken]);
     await using stalled = subscribe(open);
     await until(() => stalled.failing() !== null);
-    const [failing] = stalled.named('snp_failing');
+    const [failing] = stalled.named('service_failing');
     expect(failing?.remedy).toContain(`--snp-skip ${block + 1};`);
     await stalled.stop();
     const skip = [block + 1, events.length + 1];
@@ -486,9 +488,13 @@ describeWith('Redis', hasRedis, () => {
     await broker.publish(events.at(-1)!);
     await reached(subscriber, events.length);
     await isComplete(open, broker);
-    expect([...subscriber.named('snp_failing'), ...subscriber.named('snp_resumed')]).toEqual([
-      expect.objectContaining({ event: 'snp_failing', remedy: expect.stringContaining('Start Redis') }),
-      { event: 'snp_resumed', failures: 3 },
+    expect([...subscriber.named('service_failing'), ...subscriber.named('service_resumed')]).toEqual([
+      expect.objectContaining({
+        event: 'service_failing',
+        service: 'snp',
+        remedy: expect.stringContaining('Start Redis'),
+      }),
+      { event: 'service_resumed', service: 'snp', failures: 3 },
     ]);
     expect(reasons(subscriber)).toEqual(['start', 'gap']);
   });

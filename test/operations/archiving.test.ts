@@ -106,7 +106,9 @@ test('retries a failure with growing waits, and logs each problem once', async (
   world.run = () => Promise.reject(refused);
   const waits = [EVERY, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000];
   for (const [at, wait] of waits.entries()) if (at > 0) await pass(waits[at - 1], wait);
-  expect(log).toEqual([{ event: 'archive_failing', place: 'place', problem: refused.message, remedy: refused.remedy }]);
+  expect(log).toEqual([
+    { event: 'service_failing', service: 'archive', place: 'place', reason: refused.message, remedy: refused.remedy },
+  ]);
   expect([await metric('entry'), await metric('behind_entries'), await metric('failures_total')]).toEqual([3, 5, 6]);
   expect(await metric('behind_seconds')).toBe(195);
   expect(status()).toEqual({ entry: 3, behind_entries: 5, behind_seconds: 195, failing: true });
@@ -115,7 +117,7 @@ test('retries a failure with growing waits, and logs each problem once', async (
   expect(log).toHaveLength(2);
   world.run = async (_round, archived) => archived(8);
   await pass(60_000);
-  expect(log.slice(2)).toEqual([{ event: 'archive_resumed', place: 'place', failures: 7 }]);
+  expect(log.slice(2)).toEqual([{ event: 'service_resumed', service: 'archive', place: 'place', failures: 7 }]);
   expect([await metric('behind_seconds'), await metric('failures_total')]).toEqual([0, 7]);
   expect(status()).toEqual({ entry: 8, behind_entries: 0, behind_seconds: 0, failing: false });
   await stop();

@@ -90,8 +90,8 @@ test("if the journal can't be read, the failure is logged and a base is made lat
   const started = bases();
   started.world.fault = Object.assign(new Error('full'), { name: 'SQLiteError', code: 'SQLITE_FULL', errno: 13 });
   await started.pass(LOOK, 10_000);
-  expect(started.log).toEqual([expect.objectContaining({ event: 'archive_base_failing' })]);
-  expect(started.log[0]).toMatchObject({ problem: expect.stringContaining('The disk of data') });
+  expect(started.log).toEqual([expect.objectContaining({ event: 'service_failing', service: 'bases' })]);
+  expect(started.log[0]).toMatchObject({ reason: expect.stringContaining('The disk of data') });
   started.world.fault = null;
   await started.pass(10_000, LOOK);
   expect(started.runs).toEqual([false, true]);
@@ -221,10 +221,7 @@ test('retries a failed base with growing waits, and logs each problem once', asy
   await pass(10_000, 20_000);
   world.run = () => Promise.reject(new PassingError('The bucket is away.', 'Wait.'));
   await pass(20_000, 40_000);
-  expect(log.map((event) => 'problem' in event && event.problem)).toEqual([
-    'The bucket is full.',
-    'The bucket is away.',
-  ]);
+  expect(log.map((event) => 'reason' in event && event.reason)).toEqual(['The bucket is full.', 'The bucket is away.']);
   expect(state().failing).toBe(true);
   world.run = async (make, tell) => {
     tell({ kind: 'newest', base: null });

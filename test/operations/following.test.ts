@@ -181,7 +181,7 @@ test("a server that stops at any event continues there, and its tables equal the
     await until(() => server.offered() >= most || tip(server) === 40, 'some events');
     const isDone = tip(server) === 40;
     if (isDone) await server.look();
-    expect(server.logged.filter(({ event }) => event === 'archive_not_followed')).toEqual([]);
+    expect(server.logged.filter(({ event }) => event === 'service_failing')).toEqual([]);
     await server[Symbol.asyncDispose]();
     if (isDone) break;
   }
@@ -197,7 +197,9 @@ test('logs a damaged archive once, and follows it again when it is repaired', as
   await using server = follower(events.slice(0, events.indexOf(blocks[2]!)), { path });
   await server.look(SILENT_MS);
   await server.look();
-  expect(server.logged).toMatchObject([{ event: 'archive_not_followed', reason: expect.stringContaining('lacks') }]);
+  expect(server.logged).toMatchObject([
+    { event: 'service_failing', service: 'following', reason: expect.stringContaining('lacks') },
+  ]);
   cpSync(join(original, lost), join(path, lost));
   expect(existsSync(join(path, lost))).toBe(true);
   await server.look();

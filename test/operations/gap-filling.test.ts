@@ -78,7 +78,7 @@ test('a server that commits in groups fills each block of the gap once', async (
   await using it = server(open);
   for (const block of blocks.slice(0, 11)) await it.post(block);
   await it.post(blocks[25]!);
-  await until(() => [...it.named('gap_filled'), ...it.named('gap_not_filled')].length === 1);
+  await until(() => [...it.named('gap_filled'), ...it.named('service_failing')].length === 1);
   expect(it.named('gap_filled')).toMatchObject([{ blocks: 14, height: 24 }]);
 });
 
@@ -99,13 +99,13 @@ test("requests a block again if the node can't return it, and logs the reason on
     return replays === 3;
   });
   expect(it.named('gap_filling')).toHaveLength(1);
-  expect(it.named('gap_not_filled')).toMatchObject([{ reason: expect.stringContaining('block 11 ') }]);
+  expect(it.named('service_failing')).toMatchObject([{ reason: expect.stringContaining('block 11 ') }]);
   isRefusing = false;
   await until(async () => {
     it.wait(60_000);
     return (await it.post(blocks[20]!)) === 'applied';
   });
-  expect(it.named('gap_not_filled')).toHaveLength(1);
+  expect(it.named('service_failing')).toHaveLength(1);
 });
 
 test('waits while the shared log or the index is unavailable', async () => {
@@ -123,7 +123,7 @@ test('waits while the shared log or the index is unavailable', async () => {
     it.wait(60_000);
     return (await it.post(blocks[14]!)) === 'applied';
   });
-  expect(it.named('gap_not_filled')).toMatchObject([{ reason: 'the log is away' }, { reason: 'the index is away' }]);
+  expect(it.named('service_failing')).toMatchObject([{ reason: 'the log is away' }, { reason: 'the index is away' }]);
 });
 
 test('a host fills gaps only with the lease', async () => {
@@ -151,8 +151,8 @@ test("logs a lease that can't be released, and then accepts the next block", asy
   await using it = server(open, { claim: async () => ({ ...noLease, release }) });
   for (const block of blocks.slice(0, 11)) await it.post(block);
   await it.post(blocks[14]!);
-  await until(() => it.named('gap_not_filled').length === 1);
-  expect(it.named('gap_not_filled')).toMatchObject([{ reason: 'the log is away' }]);
+  await until(() => it.named('service_failing').length === 1);
+  expect(it.named('service_failing')).toMatchObject([{ reason: 'the log is away' }]);
   failing = false;
   expect(await it.post(blocks[14]!)).toBe('applied');
 });

@@ -182,7 +182,7 @@ test('with a token, a history starts below the tip, and every block up to the ti
   expect(server.said).toContainEqual(
     expect.objectContaining({ event: 'history_starting', from_height: 30, to_height: 130 }),
   );
-  await until(() => server.said.some(({ event }) => event === 'gap_filled' || event === 'gap_not_filled'));
+  await until(() => server.said.some(({ event }) => event === 'gap_filled' || event === 'service_failing'));
   await server.post(grow());
   await until(async () => (await stateOf(directory.path)).height === 131);
   expect((await stateOf(directory.path)).from).toBe(30);
@@ -193,7 +193,7 @@ test('with a token but without a running node, a history starts at the first pos
   using files = dataDirectory();
   const token = tokenIn(files.path);
   await using server = await start(directory.path, { nodeAuthFile: token, nodeRpc: NO_NODE });
-  expect(server.said).toContainEqual(expect.objectContaining({ event: 'history_starts_with_node' }));
+  expect(server.said).toContainEqual(expect.objectContaining({ event: 'history_starting', from_height: null }));
   const first = chain.tip.height + 1;
   await server.post(mine(1));
   await until(async () => (await stateOf(directory.path)).from === first);

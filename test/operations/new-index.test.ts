@@ -42,7 +42,7 @@ test('a server keeps its addresses when it switches to a rebuilt index', async (
   for (const call of due) call();
   await until(() => said.filter(({ event }) => event === 'started').length === 2);
   expect(statSync(indexPath(server.directory)).ino).not.toBe(file);
-  expect(said.map(({ event }) => event)).toContain('index_replaced');
+  expect(said.map(({ event }) => event)).toContain('new_index');
   expect(await heightOf(server)).toBe(height);
   await server.post(events.slice(half));
   expect(await heightOf(server)).toBeGreaterThan(height);

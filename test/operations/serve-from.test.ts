@@ -107,7 +107,7 @@ test('restores nothing without a key, except with --archive-unsigned', async () 
   const data = folder();
   expect(await refusal(from(web.url, data, {}))).toContain('is public, but no key is given to verify it');
   const said = await from(web.url, data, { archiveUnsigned: 'true' });
-  expect(names(said)).toEqual(['archive_unsigned', 'restore_begun', 'restored']);
+  expect(names(said)).toEqual(['setup_warning', 'restore_begun', 'restored']);
   expect(said[0]).toMatchObject({ place: web.url, problem: expect.stringContaining('is not verified') });
 });
 
@@ -149,7 +149,12 @@ test("accepts existing data even if the archive can't be reached", async () => {
   using away = webServer(path);
   away.answer = () => new Response('no', { status: 503 });
   expect(await from(away.url, data)).toEqual([
-    { event: 'archive_not_followed', place: away.url, reason: expect.stringContaining("head.json can't be reached") },
+    {
+      event: 'service_failing',
+      service: 'following',
+      place: away.url,
+      reason: expect.stringContaining("head.json can't be reached"),
+    },
   ]);
 });
 

@@ -18,7 +18,7 @@ test.each([
   const logged: LogEvent[] = [];
   const resolve = async () => ['127.0.0.1'];
   await warnOfOpenEventPort({ eventHost, eventPort: 3700 }, (event) => void logged.push(event), resolve);
-  expect(logged.map(({ event }) => event)).toEqual(Array(warnings).fill('event_port_open'));
+  expect(logged.map(({ event }) => event)).toEqual(Array(warnings).fill('setup_warning'));
 });
 
 test('a demo uses a free port if its default port is in use and logs it, but never replaces a given port', () => {

@@ -80,7 +80,7 @@ test('indexes of decoded values are shown with their progress, and the log conta
     ]),
   );
   const { kinds } = await asked<SystemLog>('/stackside/v1/log');
-  expect(kinds.find(({ event }) => event === 'value_index_complete')?.count).toBe(4);
+  expect(kinds.find(({ event }) => event === 'value_index_changed')?.count).toBe(4);
 });
 
 test('the log contains the count of every kind of event, and the latest events', async () => {
@@ -99,7 +99,13 @@ test("many info events don't push out warnings, and long values are cut", () => 
     'info',
     () => (time += 1_000),
   );
-  log({ event: 'request_failed', method: 'GET', path: `/${'x'.repeat(5_000)}`, cause: new Error('why') } as never);
+  log({
+    event: 'unexpected_error',
+    part: 'request',
+    method: 'GET',
+    path: `/${'x'.repeat(5_000)}`,
+    cause: new Error('why'),
+  } as never);
   for (let height = 0; height < 300; height++) log({ event: 'block_applied', height, transactions: 1 });
   log({ event: 'event_accepted' } as never);
   const { recent, kinds } = read();

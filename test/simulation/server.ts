@@ -121,13 +121,9 @@ const silentNode: NodeRpc = { request: noAnswer, json: noAnswer, info: noAnswer 
 const unexpected = new Set<LogEvent['event']>([
   'crashed',
   'event_failed',
-  'request_failed',
-  'hook_task_failed',
-  'hook_payload_failed',
+  'unexpected_error',
   'hook_backfill_failed',
   'hook_cursor_lost',
-  'realtime_failed',
-  'value_index_failed',
 ]);
 
 export class Server {
@@ -452,7 +448,7 @@ export class Server {
         if (life.ended) return;
         file.log(event);
         this.#world.note(event.event);
-        if (event.event === 'new_index_ready') this.startedAnew = true;
+        if (event.event === 'new_index' && event.outcome === 'ready') this.startedAnew = true;
         if (!unexpected.has(event.event)) return;
         const cause = 'cause' in event ? event.cause : event;
         if (unavailable(cause) === null) this.#world.wrong(`the server said ${event.event}`, cause);

@@ -285,7 +285,7 @@ test('unreadable transactions of an announcement are left out, and each is logge
   const text = JSON.stringify([first.raw, '0x00', 'not hex', `${last.raw.slice(0, -4)}`, last.raw]);
   expect(open.ingest.receive({ path: '/new_mempool_tx', text, receivedAt: START * 1_000_000 })).toBe('applied');
   expect(tablesOfMempool(open.directory)).toEqual([first.id, last.id].sort());
-  expect(open.said.map(({ event }) => event)).toEqual(Array(3).fill('mempool_transaction_skipped'));
+  expect(open.said.map(({ event }) => event)).toEqual(Array(3).fill('node_data_unread'));
 });
 
 const tablesOfMempool = (directory: string): string[] => {

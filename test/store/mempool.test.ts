@@ -97,7 +97,7 @@ for (const reason of ['BadWeather', 'constructor']) {
     open.ingest.receive(announcement([one]));
     open.ingest.receive(drop([one], reason));
     expect(standing(open, one)).toEqual([{ state: -15, by: null }]);
-    expect(open.said).toEqual([{ event: 'drop_reason_unknown', reason }]);
+    expect(open.said).toEqual([{ event: 'node_data_unread', what: 'drop_reason', reason }]);
   });
 }
 

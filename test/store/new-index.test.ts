@@ -58,7 +58,7 @@ describe('a rebuild next to a writer', () => {
     writer[Symbol.dispose]();
 
     using again = openAt(directory.path);
-    expect(again.said[0]).toEqual({ event: 'index_replaced' });
+    expect(again.said[0]).toEqual({ event: 'new_index', outcome: 'used' });
     expect(again.said.map(({ event }) => event)).toContain('journal_replayed');
     expect(inode(indexPath(directory.path))).not.toBe(before);
     for (const event of events.slice(most)) again.ingest.receive(event);
@@ -138,7 +138,7 @@ describe('a new index that is offered', () => {
   ])('%s is removed', (_, change) => {
     using directory = offering(change);
     using open = openAt(directory.path);
-    expect(open.said[0]).toEqual({ event: 'new_index_refused', reason: 'unfit' });
+    expect(open.said[0]).toEqual({ event: 'new_index', outcome: 'unfit' });
     open[Symbol.dispose]();
     expect(existsSync(newIndexPath(directory.path))).toBe(false);
     expect(contents(directory.path)).toEqual(contents(plain.path));
@@ -147,7 +147,7 @@ describe('a new index that is offered', () => {
   test('stays unchanged if a newer program made it', () => {
     using directory = offering(version(SCHEMA_VERSION + 1));
     using open = openAt(directory.path);
-    expect(open.said[0]).toEqual({ event: 'new_index_refused', reason: 'newer' });
+    expect(open.said[0]).toEqual({ event: 'new_index', outcome: 'newer' });
     expect(existsSync(newIndexPath(directory.path))).toBe(true);
   });
 
@@ -162,6 +162,6 @@ describe('a new index that is offered', () => {
     using directory = dataDirectory();
     copyFileSync(indexPath(plain.path), newIndexPath(directory.path));
     using open = openAt(directory.path);
-    expect(open.said[0]).toEqual({ event: 'new_index_refused', reason: 'unfit' });
+    expect(open.said[0]).toEqual({ event: 'new_index', outcome: 'unfit' });
   });
 });

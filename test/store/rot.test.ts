@@ -235,7 +235,7 @@ test('a page of the journal that is lost is reported with the file, and nothing 
       expect(error).toBeInstanceOf(OperatorError);
       expect((error as OperatorError).message).toContain(journalPath(directory.path));
       expect((error as OperatorError).remedy).not.toContain('rebuild');
-      expect(said).not.toContain('writes_failing');
+      expect(said).not.toContain('service_failing');
       refused += 1;
     }
     expect(wholeIndex(directory.path)).toEqual(tables);

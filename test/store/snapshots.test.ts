@@ -174,7 +174,7 @@ describe('a reader without an index', () => {
     expect(await whyNot(snapshots)).toBe(missing);
     snapshots.look();
     snapshots.look();
-    expect(snapshots.said).toMatchObject([{ event: 'index_unavailable', reason: missing }]);
+    expect(snapshots.said).toMatchObject([{ event: 'service_failing', service: 'index', reason: missing }]);
     const height = heightIn(whole.path);
     renameSync(journalPath(whole.path), journalPath(directory.path));
     moveIndex(whole.path, directory.path);
@@ -214,7 +214,9 @@ describe('a reader without an index', () => {
     using snapshots = watchedSnapshots(directory.path);
     const reason = `${indexPath(directory.path)} is not a database.`;
     expect(await whyNot(snapshots)).toBe(reason);
-    expect(snapshots.said).toMatchObject([{ event: 'index_unavailable', reason, remedy: expect.stringMatching(/./) }]);
+    expect(snapshots.said).toMatchObject([
+      { event: 'service_failing', service: 'index', reason, remedy: expect.stringMatching(/./) },
+    ]);
   });
 
   test('fails if the directory is a file', async () => {
@@ -224,6 +226,8 @@ describe('a reader without an index', () => {
     using snapshots = watchedSnapshots(file);
     const reason = `${indexPath(file)} is not a directory, or a parent of it is not.`;
     expect(await whyNot(snapshots)).toBe(reason);
-    expect(snapshots.said).toMatchObject([{ event: 'index_unavailable', reason, remedy: expect.stringMatching(/./) }]);
+    expect(snapshots.said).toMatchObject([
+      { event: 'service_failing', service: 'index', reason, remedy: expect.stringMatching(/./) },
+    ]);
   });
 });

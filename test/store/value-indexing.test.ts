@@ -46,8 +46,8 @@ function started(batches: { wanted: boolean; ended: boolean }[], fails: Record<n
 }
 
 const named = { of: 'logs', contract: 'SP000000000000000000002Q6VF78.pool', field: 'amount' } as const;
-const complete = { event: 'value_index_complete', ...named } as const;
-const removed = { event: 'value_index_removed', ...named } as const;
+const complete = { event: 'value_index_changed', state: 'complete', ...named } as const;
+const removed = { event: 'value_index_changed', state: 'removed', ...named } as const;
 
 test('batches are applied until none remains, and finished indexes are reported', async () => {
   const task = started([
@@ -77,7 +77,7 @@ test('a bug ends the work and is reported; a stop ends the waiting', async () =>
   const bug = new Error('a bug');
   const task = started([{ wanted: true, ended: true }], { 0: bug });
   await until(() => task.said.length === 1);
-  expect(task.said).toEqual([{ event: 'value_index_failed', cause: bug }]);
+  expect(task.said).toEqual([{ event: 'unexpected_error', part: 'value_index', cause: bug }]);
   await task.stop();
   const waiting = started([{ wanted: true, ended: true }], {
     0: new StoreUnavailableError('full', 'the disk is full'),

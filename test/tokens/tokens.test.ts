@@ -647,7 +647,7 @@ test('while the node is down, no try is counted and the pause is logged once', a
   expect(made.one('SELECT 1 FROM token_jobs WHERE tries > 0')).toBeNull();
   made.node.isAway = false;
   await made.settled();
-  expect(made.said).toEqual([{ event: 'token_lookups_paused', reason: expect.any(String) }]);
+  expect(made.said).toEqual([{ event: 'service_failing', service: 'token_metadata', reason: expect.any(String) }]);
 });
 
 test('a rebuild stores the same answers without requests to the node, for a contract with many tokens', async () => {

@@ -129,7 +129,8 @@ function reporting({ report }: OpenedLog, clock: Clock, current: () => HostRepor
   function judge({ isNameShared, now }: HostAnswer, { name }: HostReport, asked: number): void {
     if (isNameShared && !said.name) {
       said.name = true;
-      say({ event: 'host_name_shared', name, remedy: 'Give each host a different --host-name.' });
+      const problem = `Another running host of the cluster has the name ${name}.`;
+      say({ event: 'setup_warning', problem, remedy: 'Give each host a different --host-name.' });
     }
     // PostgreSQL read its clock between the request and now.
     const seconds = now < asked ? (now - asked) / 1_000 : Math.max(0, (now - clock.now()) / 1_000);
@@ -138,7 +139,9 @@ function reporting({ report }: OpenedLog, clock: Clock, current: () => HostRepor
     } else if (!said.clock) {
       said.clock = true;
       const remedy = 'Synchronize the clocks of this host and of the PostgreSQL server (NTP).';
-      say({ event: 'host_clock_differs', seconds: Math.round(-seconds), remedy });
+      const difference = `${Math.round(Math.abs(seconds))} seconds ${seconds < 0 ? 'ahead of' : 'behind'}`;
+      const problem = `This host's clock is ${difference} PostgreSQL's, and receivers refuse webhooks with a wrong time.`;
+      say({ event: 'setup_warning', problem, remedy });
     }
   }
 

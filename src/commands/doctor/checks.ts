@@ -176,7 +176,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (!failing) return ok(`The archive lacks ${number(behind)} entries.`);
     return problem(
       `The last attempt to write the archive failed. It lacks ${number(behind)} entries and has been incomplete for ${spanText(Math.round(seconds))}.`,
-      "Read the server's log: the event archive_failing has the reason.",
+      "Read the server's log: the event service_failing has the reason.",
     );
   },
 

@@ -130,8 +130,15 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     }
   }
 
-  function failed({ message: problem, remedy, cause }: OperatorError): void {
-    log({ event: 'archive_failing', place: location, problem, remedy, ...(cause === undefined ? {} : { cause }) });
+  function failed({ message: reason, remedy, cause }: OperatorError): void {
+    log({
+      event: 'service_failing',
+      service: 'archive',
+      place: location,
+      reason,
+      remedy,
+      ...(cause === undefined ? {} : { cause }),
+    });
   }
 
   const everyMs = seconds * 1_000;
@@ -143,7 +150,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     passes: (error) => error instanceof OperatorError,
     failed,
     recovered(inARow) {
-      if (isHeld) log({ event: 'archive_resumed', place: location, failures: inARow });
+      if (isHeld) log({ event: 'service_resumed', service: 'archive', place: location, failures: inARow });
     },
   });
 

@@ -173,9 +173,9 @@ export function startBases(options: BasesOptions): Bases {
     waits: { firstMs: 2 * LOOK_MS, mostMs: MAX_WAIT_MS, random: random.number },
     turn,
     passes: (error) => error instanceof OperatorError,
-    failed({ message: problem, remedy, cause }) {
-      const why = { problem, remedy, ...(cause === undefined ? {} : { cause }) };
-      log({ event: 'archive_base_failing', place: location, ...why });
+    failed({ message: reason, remedy, cause }) {
+      const why = { reason, remedy, ...(cause === undefined ? {} : { cause }) };
+      log({ event: 'service_failing', service: 'bases', place: location, ...why });
     },
   });
   return {

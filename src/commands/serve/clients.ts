@@ -30,7 +30,12 @@ export function clientAddresses({ trustedProxies }: Settings, isLimited: boolean
   if (networks === null) throw new Error('proxies are checked when the settings are read');
   let isSaid = !isLimited;
   return clientBehind(networks, (address) => {
-    if (!isSaid) log({ event: 'proxy_not_trusted', address });
+    if (isSaid) return;
     isSaid = true;
+    log({
+      event: 'setup_warning',
+      problem: `Requests name their clients through a proxy at ${address} that isn't trusted, so its clients share one limit.`,
+      remedy: `Add ${address} to --trusted-proxies if the proxy is yours.`,
+    });
   });
 }

@@ -78,7 +78,7 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
     const config = nodeConfig === null ? 'unknown' : (misconfigured ?? 'right');
     if (misconfigured !== null) {
       const { problem, remedy, section: observer } = misconfigured;
-      log({ event: 'node_config_wrong', problem, remedy, observer });
+      log({ event: 'setup_warning', problem, remedy, observer });
     }
     return {
       ...state,

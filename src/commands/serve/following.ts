@@ -168,7 +168,7 @@ export function archiveFollowing(options: FollowingOptions) {
     everyMs: LOOK_MS,
     turn,
     passes: isChainFailure,
-    failed: ({ message: reason }) => log({ event: 'archive_not_followed', place, reason }),
+    failed: ({ message: reason }) => log({ event: 'service_failing', service: 'following', place, reason }),
   });
   return {
     /** Why the archive can't be followed now; null if it can. */

@@ -119,7 +119,7 @@ export function gapFilling(options: GapFillingOptions) {
       if (signal.aborted || (error instanceof DOMException && error.name === 'AbortError')) return;
       if (!isChainFailure(error)) throw error;
       const { message: reason } = error;
-      if (reason !== lastReason) log({ event: 'gap_not_filled', reason });
+      if (reason !== lastReason) log({ event: 'service_failing', service: 'gap_filling', reason });
       lastReason = reason;
       restsUntil = clock.monotonic() + PAUSE_MS;
     }

@@ -75,14 +75,14 @@ export async function startBelowTip({ ingest, filling, node, clock, log }: Start
     const from = await startHeight(askedAt(node, clock), info);
     const { height, indexBlockHash } = info;
     if (from === null || indexBlockHash === null) {
-      log({ event: 'history_starts_with_node', reason: 'the node does not return its Nakamoto blocks' });
+      log({ event: 'history_starting', from_height: null, reason: 'the node does not return its Nakamoto blocks' });
       return;
     }
     log({ event: 'history_starting', from_height: from, to_height: height });
     await filling.start({ height, indexBlockHash }, from);
   } catch (error) {
     if (!(error instanceof NodeUnreachableError)) throw error;
-    log({ event: 'history_starts_with_node', reason: error.message });
+    log({ event: 'history_starting', from_height: null, reason: error.message });
   }
 }
 

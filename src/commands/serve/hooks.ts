@@ -79,7 +79,11 @@ function accessOf(settings: Settings, refused: WrongKeys, sessions: Sessions, lo
   if (hookKeys !== null) {
     throw new OperatorError("--hook-keys can't be combined with --hook-access open.", 'Set only one of them.');
   }
-  log({ event: 'hook_access_open' });
+  log({
+    event: 'setup_warning',
+    problem: 'With --hook-access open, everybody who reaches a port can manage chainhooks.',
+    remedy: 'Let only trusted clients reach the ports, or omit --hook-access.',
+  });
   return access({ keys: null, hosts, wrongKeys: refused, sessions });
 }
 

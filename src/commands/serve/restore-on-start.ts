@@ -62,7 +62,7 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
   } catch (error) {
     // The data is served in any case. The server follows the archive once it can be read.
     if (!(error instanceof PassingError)) throw error;
-    log({ event: 'archive_not_followed', place: location, reason: error.message });
+    log({ event: 'service_failing', service: 'following', place: location, reason: error.message });
   }
 }
 
@@ -93,7 +93,7 @@ async function restore(given: From): Promise<void> {
       log({ event: 'restore_progress', entry, of: last, height, left: duration((last - entry) / rate) });
     },
     loading({ entry, position, part, parts }) {
-      if (isDue()) log({ event: 'restore_base_loading', entry, of: position, part, parts });
+      if (isDue()) log({ event: 'restore_progress', entry, of: position, part, parts });
     },
     skipped: (name, why) => log({ event: 'restore_base_skipped', place: location, name, reason: why }),
     making(index) {
@@ -126,6 +126,11 @@ export async function restoreOnStart(given: From): Promise<void> {
     return;
   }
   if (archiveUnsigned)
-    log({ event: 'archive_unsigned', place: filesAt(from, directory, clock).location, problem: UNSIGNED });
+    log({
+      event: 'setup_warning',
+      place: filesAt(from, directory, clock).location,
+      problem: UNSIGNED,
+      remedy: 'Give --archive-public-key in place of --archive-unsigned.',
+    });
   await restore(given);
 }

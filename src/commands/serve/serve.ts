@@ -50,7 +50,7 @@ export async function startServing(
 
   const follow = ({ failed: ofCluster }: ServerInfo) => void ofCluster?.then(failed.resolve);
   async function startAnew(): Promise<void> {
-    log({ event: 'new_index_ready' });
+    log({ event: 'new_index', outcome: 'ready' });
     await server.stop();
     while (!stopping.signal.aborted) {
       try {
@@ -120,7 +120,10 @@ const STOPPED = 0;
 export async function runServe({ settings, sources }: ResolvedSettings<'serve'>): Promise<void> {
   const { env: variables } = process;
   const presenter = servePresenter({ settings, environment: realEnvironment, ...serverOutputs(), variables });
-  for (const ignored of ignoredVariables(variables)) presenter.log({ event: 'variable_ignored', ...ignored });
+  for (const { variable, reason } of ignoredVariables(variables)) {
+    const problem = `The variable ${variable} has no effect. ${reason}`;
+    presenter.log({ event: 'setup_warning', problem, remedy: 'Correct or remove it.' });
+  }
   try {
     const { from } = settings;
     const { log, environment } = presenter;

@@ -30,7 +30,8 @@ export async function warnOfOpenEventPort(
   const isOwn = await isLoopbackHost(eventHost, resolve).catch(() => true);
   if (isOwn) return;
   const remedy = `Let only the node reach port ${eventPort}, by a firewall or a private network; or set --event-host 127.0.0.1.`;
-  log({ event: 'event_port_open', host: eventHost, remedy });
+  const problem = `The event port listens on ${eventHost}. Other machines may reach it, and it accepts events from everybody.`;
+  log({ event: 'setup_warning', problem, remedy });
 }
 
 /**

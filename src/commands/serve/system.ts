@@ -38,7 +38,8 @@ export function systemOf(
   const { clock, cores, startOwnProcess: start } = environment;
   const { data: directory } = settings;
   const threads = apiThreadCount(settings.threads, cores);
-  const failed = (cause: unknown) => log({ event: 'request_failed', method: 'GET', path: '/metrics', cause });
+  const failed = (cause: unknown) =>
+    log({ event: 'unexpected_error', part: 'request', method: 'GET', path: '/metrics', cause });
   const inspected = services.use('inspections', inspections({ directory, clock, start }));
   const asked = services.use('queries', queries({ directory, start }));
   const alerts = services.use('alerts', watchAlerts(clock, operations.metrics, failed));

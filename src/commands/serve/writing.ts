@@ -99,5 +99,6 @@ export const probeWrites = ({ probe }: { probe: () => void }, every: Every): (()
 function warnOfOthers(directory: string, log: Log): void {
   const paths = pathsOpenToOthers(directory);
   if (paths.length === 0) return;
-  log({ event: 'data_dir_permissions', paths, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
+  const problem = `Other users can access ${paths.join(', ')}.`;
+  log({ event: 'setup_warning', problem, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
 }

@@ -98,7 +98,7 @@ export function alerts(options: AlertOptions): Alerts {
       try {
         await sendAlert(alert, signal);
       } catch (error) {
-        log({ event: 'hook_task_failed', cause: error });
+        log({ event: 'unexpected_error', part: 'chainhook', cause: error });
       }
     }
     if (queues.get(name) === queue) queues.delete(name);

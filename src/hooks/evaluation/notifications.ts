@@ -148,7 +148,7 @@ export class Notifications {
       return { body: texts(hook, notification), problem: null };
     } catch (error) {
       if (isStorageError(error)) throw error;
-      this.engine.say({ event: 'hook_payload_failed', uuid: hook.uuid, cause: error });
+      this.engine.say({ event: 'unexpected_error', part: 'chainhook', uuid: hook.uuid, cause: error });
       return { body: null, problem: error instanceof Error ? error.message : String(error) };
     }
   }

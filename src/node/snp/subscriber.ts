@@ -6,6 +6,7 @@
 
 import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
+import type { ServiceEvent } from '../../base/log-events.ts';
 import type { RandomSource } from '../../base/random.ts';
 import { type Backoff, backoff, type Loop, startLoop } from '../../base/service.ts';
 import { mayBeEventPath, SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
@@ -29,9 +30,7 @@ import { connectRedis, type Redis, RedisError } from './redis.ts';
 export type HandshakeReason = 'start' | 'no_group' | 'silence' | 'gap' | 'unknown_parent';
 
 export type SnpEvent =
-  | { event: 'snp_failing'; reason: string; remedy: string }
-  /** `failures`: failed attempts in a row. */
-  | { event: 'snp_resumed'; failures: number }
+  | ServiceEvent
   | { event: 'snp_handshake'; reason: HandshakeReason; client: string; message_id: string | null; height: number }
   | { event: 'snp_gap'; after: string; next: string }
   /** A message is skipped because the operator requested it, or because no node posts to its path. */
@@ -146,8 +145,8 @@ export class SnpSubscriber {
       waits: this.#waits,
       turn: (signal) => this.#follow(signal),
       passes: (error) => error instanceof RedisError || error instanceof OperatorError,
-      failed: ({ message: reason, remedy }) => log({ event: 'snp_failing', reason, remedy }),
-      recovered: (failures) => log({ event: 'snp_resumed', failures }),
+      failed: ({ message: reason, remedy }) => log({ event: 'service_failing', service: 'snp', reason, remedy }),
+      recovered: (failures) => log({ event: 'service_resumed', service: 'snp', failures }),
     });
   }
 

@@ -97,7 +97,7 @@ function unreadPrintLog(log: IngestLog): (print: UnreadPrint) => void {
     const key = `${contract} ${topic}`;
     if (said.has(key)) return;
     said.add(key);
-    log({ event: 'stacking_print_unread', contract, topic, reason });
+    log({ event: 'node_data_unread', what: 'stacking_print', contract, topic, reason });
   };
 }
 
@@ -148,13 +148,13 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
   }
 
   function announce({ contents, skipped }: AnnouncedTransactions, now: number): Applied {
-    for (const reason of skipped) log({ event: 'mempool_transaction_skipped', reason });
+    for (const reason of skipped) log({ event: 'node_data_unread', what: 'pending_transaction', reason });
     return appliedWhere(mempool.announce(contents, { time: now, height: chain.tip().height }) > 0);
   }
 
   function drop({ dropped_txids, reason, new_txid }: DroppedPayload, now: number): Applied {
     const state = droppedState(reason);
-    if (state === undefined) log({ event: 'drop_reason_unknown', reason });
+    if (state === undefined) log({ event: 'node_data_unread', what: 'drop_reason', reason });
     const replacedBy = new_txid == null ? null : fromHex(new_txid);
     const drop = { state: state ?? DROPPED_FOR_UNKNOWN_REASON, replacedBy };
     const receipt = { time: now, height: chain.tip().height };

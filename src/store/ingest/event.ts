@@ -1,6 +1,5 @@
 /** Events as they are received, their outcomes, the log events of ingest, and the transaction listener. */
-
-import type { StoreFailure } from '../../base/store-failure.ts';
+import type { ServiceEvent } from '../../base/log-events.ts';
 import type { UnknownKind } from '../../chain/effect.ts';
 import type { PreparedPayload } from '../../chain/prepared.ts';
 import type { Imported } from '../files/journal.ts';
@@ -62,23 +61,20 @@ export type Outcome = 'applied' | 'repeated';
 export type IngestEvent =
   | { event: 'block_applied'; height: number; transactions: number }
   | { event: 'block_reverted'; height: number; index_block_hash: string }
-  | { event: 'mempool_transaction_skipped'; reason: string }
-  | { event: 'drop_reason_unknown'; reason: string }
+  /** A transaction that the node announced, a drop reason or a print of a stacking contract can't be read. */
+  | { event: 'node_data_unread'; what: 'pending_transaction' | 'drop_reason'; reason: string }
+  | { event: 'node_data_unread'; what: 'stacking_print'; contract: string; topic: string | null; reason: string }
   /** The node is newer than this program: the index stores the thing as `unknown`. */
   | { event: 'unknown_kind'; what: UnknownKind; reason: string }
-  | { event: 'stacking_print_unread'; contract: string; topic: string | null; reason: string }
-  /** A new index from a rebuild was installed. */
-  | { event: 'index_replaced' }
   /**
-   * `newer`: a newer program made the index and can install it. `unfit`: an older program made it, or it has another
-   * journal; it is removed.
+   * What happens with a new index from a rebuild: `used`; `newer`: a newer program made it and can install it; `unfit`: an
+   * older program made it, or it has another journal, and it is removed.
    */
-  | { event: 'new_index_refused'; reason: 'newer' | 'unfit' }
+  | { event: 'new_index'; outcome: 'used' | 'newer' | 'unfit' }
   /** The creation of a secondary index started, because an interrupted import or rebuild had left it out. */
   | ({ event: 'secondary_index_begun' } & SecondaryIndexProgress)
   | { event: 'journal_replayed'; events: number }
-  | { event: 'writes_failing'; reason: StoreFailure; cause: unknown }
-  | { event: 'writes_resumed'; failures: number };
+  | ServiceEvent;
 
 export type IngestLog = (event: IngestEvent) => void;
 

@@ -330,8 +330,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 function installNewIndex(directory: string, log: IngestLog): void {
   const offer = installOffer(directory);
   if (offer === 'none') return;
-  if (offer === 'usable') log({ event: 'index_replaced' });
-  else log({ event: 'new_index_refused', reason: offer });
+  log({ event: 'new_index', outcome: offer === 'usable' ? 'used' : offer });
 }
 
 /**

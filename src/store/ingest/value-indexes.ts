@@ -2,8 +2,10 @@
  * Indexes of decoded values: adds those that the operator configured, fills them with the entries of earlier blocks, and
  * removes others. New blocks write their entries with their effects (effects/value-index-writer.ts).
  */
+
 import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../base/clock.ts';
+import type { UnexpectedEvent } from '../../base/log-events.ts';
 import { type Service, startLoop } from '../../base/service.ts';
 import { StoreUnavailableError } from '../../base/store-failure.ts';
 import { positionsOf } from '../../chain/position.ts';
@@ -161,9 +163,8 @@ interface ValueIndexName {
 
 /** Log events of the work. */
 export type ValueIndexEvent =
-  | ({ event: 'value_index_complete' } & ValueIndexName)
-  | ({ event: 'value_index_removed' } & ValueIndexName)
-  | { event: 'value_index_failed'; cause: unknown };
+  | ({ event: 'value_index_changed'; state: 'complete' | 'removed' } & ValueIndexName)
+  | UnexpectedEvent;
 
 interface ValueIndexingOptions {
   write: LocalWrite;
@@ -198,11 +199,11 @@ export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOp
       },
       (_, cause) => {
         ended = [];
-        log({ event: 'value_index_failed', cause });
+        log({ event: 'unexpected_error', part: 'value_index', cause });
       },
     );
     for (const index of ended) {
-      log({ event: index.wanted ? 'value_index_complete' : 'value_index_removed', ...nameOf(index) });
+      log({ event: 'value_index_changed', state: index.wanted ? 'complete' : 'removed', ...nameOf(index) });
     }
     return done;
   }
@@ -221,7 +222,7 @@ export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOp
     // An index that can't be built must not stop the server, whatever the error is.
     passes: (error) => error instanceof Error,
     failed(cause) {
-      if (!(cause instanceof StoreUnavailableError)) log({ event: 'value_index_failed', cause });
+      if (!(cause instanceof StoreUnavailableError)) log({ event: 'unexpected_error', part: 'value_index', cause });
     },
   });
   return loop;

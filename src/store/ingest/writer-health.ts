@@ -18,7 +18,7 @@ export function writerHealth(log: IngestLog) {
       if (failure === null || error === failure) return error;
       failures.set(failure.failure, (failures.get(failure.failure) ?? 0) + 1);
       failedSince += 1;
-      if (failing === null) log({ event: 'writes_failing', reason: failure.failure, cause: error });
+      if (failing === null) log({ event: 'service_failing', service: 'writes', reason: failure.failure, cause: error });
       failing = failure;
       return failure;
     },
@@ -27,7 +27,7 @@ export function writerHealth(log: IngestLog) {
     succeeded(): void {
       if (failing === null) return;
       failing = null;
-      log({ event: 'writes_resumed', failures: failedSince });
+      log({ event: 'service_resumed', service: 'writes', failures: failedSince });
       failedSince = 0;
     },
 

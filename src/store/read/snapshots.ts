@@ -1,7 +1,9 @@
 /** Read-only snapshots of the index for requests, whichever file is at its path. */
+
 import { SQLiteError } from 'bun:sqlite';
 import { type Clock, type Every, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
+import type { ServiceEvent } from '../../base/log-events.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Turns } from '../../base/turns.ts';
 import { indexPath } from '../files/database.ts';
@@ -36,10 +38,7 @@ interface Sharing {
 }
 
 /** Log events of the file and its snapshots. */
-export type SnapshotEvent =
-  | { event: 'index_unavailable'; reason: string; remedy: string | null; cause?: unknown }
-  | { event: 'index_reopened' }
-  | { event: 'read_timed_out'; seconds: number };
+export type SnapshotEvent = ServiceEvent | { event: 'index_reopened' } | { event: 'read_timed_out'; seconds: number };
 
 interface SnapshotOptions {
   log?: (event: SnapshotEvent) => void;
@@ -153,7 +152,8 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     const { message: reason } = operator ?? cause;
     if (reason !== unavailable?.message) {
       log({
-        event: 'index_unavailable',
+        event: 'service_failing',
+        service: 'index',
         reason,
         remedy: operator?.remedy ?? null,
         ...(operator === cause ? {} : { cause }),
