@@ -64,17 +64,6 @@ export function bundledPackages(): Promise<readonly BundledPackage[]> {
 
 const readText = (path: string): string => readFileSync(join(root, path), 'utf8').trim();
 
-/** The script of the API reference, which stands in the project compressed. */
-function referenceScript(): BundledPackage {
-  const origin = JSON.parse(readText('src/http/scalar/origin.json')) as {
-    package: string;
-    version: string;
-    license: string;
-  };
-  const { package: name, version, license: licence } = origin;
-  return { name, version, licence, author: null, texts: [readText('src/http/scalar/LICENSE')] };
-}
-
 /** What Bun's documentation says of its licence and of the libraries in it, without the page's head. */
 function runtimeLicence(): string {
   const path = join(root, 'node_modules/bun-types/docs/project/license.mdx');
@@ -105,7 +94,7 @@ const section = (one: BundledPackage): string =>
 
 /** The notices as a text, and whatever licences they refer to. @param bun the version of the runtime */
 export async function thirdPartyNotices(bun: string): Promise<string> {
-  const packages = [...(await bundledPackages()), referenceScript()];
+  const packages = await bundledPackages();
   const intro =
     'The executable of Stackside holds the following works of others. LICENSE has the licence of Stackside itself.';
   const runtime = `Bun ${bun}\n\n${runtimeLicence()}`;

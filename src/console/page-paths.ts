@@ -29,6 +29,8 @@ export const pagePaths = {
   delivery: '/hooks/{id}/deliveries/{delivery}',
   system: '/system',
   sql: '/sql',
+  reference: '/docs',
+  operation: '/docs/{operation}',
 } as const;
 
 export type PageName = keyof typeof pagePaths;
@@ -47,4 +49,5 @@ export const sections: readonly (readonly [page: PageName, title: string, member
   ['hooks', 'Chainhooks', ['newHook', 'hook', 'editHook', 'delivery']],
   ['system', 'System', []],
   ['sql', 'SQL', []],
+  ['reference', 'API reference', ['operation']],
 ];

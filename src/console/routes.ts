@@ -67,9 +67,10 @@ const common = {
   cost: 0,
 } as const;
 
-/** Returns the response to clients that don't accept HTML: a pointer to the API, or a 404. */
+/** Returns the response to clients that don't accept HTML: a redirect to the data of the page, or a 404. */
 function withoutPage(path: string, request: Request): Redirect {
   if (path === pagePaths.overview) return new Redirect('/extended', 301);
+  if (path === pagePaths.reference) return new Redirect('/docs/json');
   throw new UnknownRouteError(request);
 }
 
@@ -152,7 +153,7 @@ const documentOf = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'>): 
 <header class="bar"><a class="logo" href="/">Stackside</a></header>
 <nav class="nav" aria-label="Pages of the console"><ul>${navigation}</ul></nav>
 <main id="main">
-<noscript>The console needs JavaScript. The <a href="/docs">API reference</a> describes the same data.</noscript>
+<noscript>The console needs JavaScript. The <a href="/docs/json">OpenAPI document</a> describes the same data.</noscript>
 <div class="loading" aria-busy="true"><span class="skeleton"></span><span class="skeleton"></span></div>
 </main>
 </body>

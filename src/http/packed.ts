@@ -22,7 +22,7 @@ export const acceptsEvents = (request: Request): boolean => names(request.header
 
 /** A compressed content: with gzip, and optionally with Brotli. */
 export interface Packed {
-  gzip: Uint8Array<ArrayBuffer> | Blob;
+  gzip: Uint8Array<ArrayBuffer>;
   brotli?: Uint8Array<ArrayBuffer>;
 }
 
@@ -40,6 +40,5 @@ export async function packedAnswer(
     return new Response(brotli, { headers: { ...varied, 'content-encoding': 'br' } });
   }
   if (acceptsCoding(request, 'gzip')) return new Response(gzip, { headers: { ...varied, 'content-encoding': 'gzip' } });
-  const unpacked = await unpack(gzip instanceof Blob ? await gzip.bytes() : gzip);
-  return new Response(unpacked, { headers: varied });
+  return new Response(await unpack(gzip), { headers: varied });
 }

@@ -1,4 +1,4 @@
-/** The OpenAPI document and its page: complete, consistent, and loaded only from this server. */
+/** The OpenAPI document: complete and consistent. */
 
 import { expect, test } from 'bun:test';
 import { type TSchema, Type } from '@sinclair/typebox';
@@ -16,7 +16,6 @@ import { hookRoutes } from '../../src/hooks/routes/hooks.ts';
 import { checkedBody } from '../../src/http/checker.ts';
 import { isPartial } from '../../src/http/history.ts';
 import { completed, operation, type RecordedExample } from '../../src/http/openapi.ts';
-import origin from '../../src/http/scalar/origin.json' with { type: 'json' };
 import { resolved } from '../support/api/random-urls.ts';
 import { recordExamples, targetOf } from '../support/generate/examples.ts';
 import { sampleIndex, testApp } from './test-app.ts';
@@ -499,24 +498,6 @@ test('exactly the operations that read the index accept a minimum height and ret
   }
 });
 
-test('the page loads its script and document from this server', async () => {
-  const response = await testApp().request('/docs');
-  const page = await response.text();
-  expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  const policy = response.headers.get('content-security-policy')!;
-  expect(policy).toContain("default-src 'self'");
-  expect(policy).toContain("frame-ancestors 'none'");
-  expect(policy).not.toContain('unsafe');
-  expect(page).toContain('<script src="/docs/scalar.js"');
-  expect(page).toContain('/docs/json');
-  expect(page).not.toMatch(/https?:|\/\/[a-z]/i);
-  expect(page).toContain(Bun.escapeHTML('"withDefaultFonts":false'));
-  const nonceOf = (text: string) => /'nonce-([0-9a-f]{32})'/.exec(text)?.[1];
-  expect(page).toContain(`content="${nonceOf(policy)}"`);
-  const another = await testApp().request('/docs');
-  expect(nonceOf(another.headers.get('content-security-policy')!)).not.toBe(nonceOf(policy));
-});
-
 test('the document is compressed for clients that accept it', async () => {
   const document = (encoding: string) => testApp().request('/docs/json', { headers: { 'accept-encoding': encoding } });
   for (const [encoding, served] of [
@@ -540,42 +521,19 @@ test('the document is compressed for clients that accept it', async () => {
   }
 });
 
-test('the script is served in full and may be cached', async () => {
-  const script = (encoding: string) =>
-    testApp().request('/docs/scalar.js', { headers: { 'accept-encoding': encoding } });
-  for (const [encoding, served] of [
-    ['gzip, deflate, br', 'gzip'],
-    ['*', 'gzip'],
-    ['br', null],
-    ['gzip;q=0', null],
-  ] as const) {
-    const response = await script(encoding);
-    expect([encoding, response.headers.get('content-encoding')]).toEqual([encoding, served]);
-    expect(response.headers.get('vary')).toBe('accept-encoding');
-    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
-    expect(response.headers.get('cache-control')).toMatch(/^public, max-age=\d{5,}/);
-    const bytes = await response.arrayBuffer();
-    const text = served === 'gzip' ? Bun.gunzipSync(bytes) : bytes;
-    expect(new Bun.CryptoHasher('sha256').update(text).digest('hex')).toBe(origin.sha256);
-  }
+test('/docs returns the console to a browser, and leads other clients to the document', async () => {
+  const { request } = testApp();
+  const page = await request('/docs', { headers: { accept: 'text/html' } });
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  const response = await request('/docs');
+  expect([response.status, response.headers.get('location')]).toEqual([302, '/docs/json']);
 });
 
-test('the script is the release that origin.json names, with its licence', async () => {
-  const folder = new URL('../../src/http/scalar/', import.meta.url);
-  const packed = await Bun.file(new URL('standalone.js.gz', folder)).bytes();
-  const script = Buffer.from(Bun.gunzipSync(packed)).toString();
-  expect(script).toContain(`\`${origin.version}\``);
-  expect(origin).toMatchObject({ package: '@scalar/api-reference', license: 'MIT' });
-  expect(await Bun.file(new URL('LICENSE', folder)).text()).toStartWith(`${origin.license} License`);
-});
-
-test('HEAD works for the page, the document and the scripts', async () => {
-  for (const path of ['/docs', '/docs/json', '/docs/start.js', '/docs/scalar.js']) {
-    const response = await testApp().request(path, { method: 'HEAD' });
-    expect([path, response.status, await response.text()]).toEqual([path, 200, '']);
-    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(500);
-    expect(response.headers.get('x-api-version')).toBe('stackside v1.2.3 (main:abc1234)');
-  }
+test('HEAD works for the document', async () => {
+  const response = await testApp().request('/docs/json', { method: 'HEAD' });
+  expect([response.status, await response.text()]).toEqual([200, '']);
+  expect(Number(response.headers.get('content-length'))).toBeGreaterThan(500);
+  expect(response.headers.get('x-api-version')).toBe('stackside v1.2.3 (main:abc1234)');
 });
 
 test('only optional request bodies are documented as optional', () => {

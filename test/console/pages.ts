@@ -130,6 +130,8 @@ export async function pathsOfPages(
     'pending of a type': '/mempool?type=contract_call&sort=fee',
     'a projected block': '/mempool?block=1',
     SQL: '/sql?q=SELECT',
+    'API reference': '/docs',
+    'an operation': '/docs/getPrincipalFtBalances',
     forks: '/forks',
   };
 }

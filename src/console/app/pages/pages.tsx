@@ -28,6 +28,18 @@ function Managing({ page, params = {} }: { page: AdminPage; params?: Params }) {
   return <Show loaded={loaded}>{({ ADMIN_PAGES: MANAGING_PAGES }) => MANAGING_PAGES[page](params)}</Show>;
 }
 
+/** Renders a page of the API reference. The first one loads their part of the bundle. */
+function Reference({ operation }: { operation?: string | undefined }) {
+  const loaded = usePart('reference', () => import('./reference/reference.tsx'));
+  return (
+    <Show loaded={loaded}>
+      {({ ApiReference, OperationPage }) =>
+        operation === undefined ? <ApiReference /> : <OperationPage key={operation} id={operation} />
+      }
+    </Show>
+  );
+}
+
 /** Keys give the page of each object a separate component state. */
 const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   overview: () => <Overview />,
@@ -58,6 +70,8 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   delivery: (params) => <Managing page="delivery" params={params} />,
   system: () => <Managing page="system" />,
   sql: () => <Managing page="sql" />,
+  reference: () => <Reference />,
+  operation: ({ operation }) => <Reference operation={operation} />,
 };
 
 /** Renders the page at the current path. */

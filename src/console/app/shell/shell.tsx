@@ -39,9 +39,6 @@ const Navigation = () => (
     </ul>
     <ul>
       <li>
-        <a href="/docs">API reference</a>
-      </li>
-      <li>
         <button type="button" class="link" onClick={showKeys}>
           Keys <kbd>?</kbd>
         </button>

@@ -50,7 +50,7 @@ export const ValueBlock = ({ repr, label }: { repr: string; label: string }) => 
 
 /** Renders source code of any language by its tokens, in a scrolling box. */
 export const SourceBlock = ({ of, label }: { of: readonly Token[]; label: string }) => (
-  <Scrollable label={label} class="code">
+  <Scrollable label={label} class="code payload">
     <Tokens of={of} />
   </Scrollable>
 );

@@ -1,0 +1,329 @@
+/** The server's OpenAPI document in the form that the API reference shows, and the requests of its forms. */
+import type { Token } from './clarity.ts';
+
+/** A JSON schema, with the keywords that the document uses. */
+export interface Schema {
+  $ref?: string;
+  type?: string | readonly string[];
+  description?: string;
+  properties?: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+  items?: Schema;
+  additionalProperties?: boolean | Schema;
+  allOf?: readonly Schema[];
+  anyOf?: readonly Schema[];
+  oneOf?: readonly Schema[];
+  const?: unknown;
+  enum?: readonly unknown[];
+  examples?: readonly unknown[];
+  default?: unknown;
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+}
+
+export interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  description?: string;
+  required?: boolean;
+  /** Whether a list is sent as repeated keys, otherwise with commas. */
+  explode?: boolean;
+  schema: Schema;
+  example?: unknown;
+}
+
+interface Content {
+  schema: Schema;
+  example?: unknown;
+}
+
+/** A response, or the body of a request. */
+interface Body {
+  description?: string;
+  required?: boolean;
+  content?: Readonly<Record<string, Content>>;
+}
+
+interface Referring {
+  $ref?: string;
+}
+
+interface DocumentedOperation {
+  operationId: string;
+  summary: string;
+  description?: string;
+  tags: readonly string[];
+  deprecated?: boolean;
+  security?: readonly unknown[];
+  parameters?: readonly (Parameter & Referring)[];
+  requestBody?: Body;
+  responses: Readonly<Record<string, Body & Referring>>;
+}
+
+/** The parts of the document that the reference shows. */
+export interface ApiDocument {
+  info: { title: string; description: string; version: string };
+  tags: readonly { name: string; description: string }[];
+  paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+  components: {
+    schemas: Readonly<Record<string, Schema>>;
+    parameters: Readonly<Record<string, Parameter>>;
+    responses: Readonly<Record<string, Body>>;
+  };
+}
+
+/** A response of an operation by its status. */
+interface Answer {
+  status: string;
+  description: string;
+  /** Schema of its JSON; null if it has none. */
+  schema: Schema | null;
+}
+
+export interface Operation {
+  id: string;
+  /** In capitals: `GET`. */
+  method: string;
+  path: string;
+  summary: string;
+  description: string;
+  tag: string;
+  isDeprecated: boolean;
+  needsKey: boolean;
+  parameters: readonly Parameter[];
+  /** JSON body of its requests; null if they have none. */
+  body: (Content & { required: boolean }) | null;
+  answers: readonly Answer[];
+  /** Media types of its successful response. */
+  types: readonly string[];
+}
+
+/** Operations with the same tag. */
+export interface Group {
+  name: string;
+  description: string;
+  operations: readonly Operation[];
+}
+
+export interface Reference {
+  description: string;
+  version: string;
+  groups: readonly Group[];
+  schemas: Readonly<Record<string, Schema>>;
+}
+
+const JSON_TYPE = 'application/json';
+
+/** Returns the last part of a reference: `Limit` for `#/components/parameters/Limit`. */
+const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf('/') + 1);
+
+const resolved = <T>(part: T & Referring, shared: Readonly<Record<string, T>>): T =>
+  part.$ref === undefined ? part : (shared[nameOf(part.$ref)] ?? part);
+
+/** Reads the operations of a document, in groups by their tag. */
+export function readReference({ info, tags, paths, components }: ApiDocument): Reference {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, documented]): Operation => {
+      const { operationId: id, summary, description = '', parameters = [], requestBody } = documented;
+      const responses = Object.entries(documented.responses).map(
+        ([status, response]) => [status, resolved(response, components.responses)] as const,
+      );
+      const json = requestBody?.content?.[JSON_TYPE];
+      const success = responses.find(([status]) => status.startsWith('2'))?.[1];
+      return {
+        id,
+        method: method.toUpperCase(),
+        path,
+        summary,
+        description,
+        tag: documented.tags[0] ?? '',
+        isDeprecated: documented.deprecated === true,
+        needsKey: documented.security !== undefined,
+        parameters: parameters.map((parameter) => resolved(parameter, components.parameters)),
+        body: json === undefined ? null : { ...json, required: requestBody?.required === true },
+        answers: responses.map(([status, { description: meaning = '', content }]) => ({
+          status,
+          description: meaning,
+          schema: Object.values(content ?? {})[0]?.schema ?? null,
+        })),
+        types: Object.keys(success?.content ?? {}),
+      };
+    }),
+  );
+  const groups = tags.map(({ name, description }) => ({
+    name,
+    description,
+    operations: operations.filter(({ tag }) => tag === name),
+  }));
+  return { description: info.description, version: info.version, groups, schemas: components.schemas };
+}
+
+/** Reports whether an operation contains each word of a text. */
+export function isMatch({ method, path, id, summary, description, tag }: Operation, text: string): boolean {
+  const searched = `${method} ${path} ${id} ${summary} ${description} ${tag}`.toLowerCase();
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => searched.includes(word));
+}
+
+export type Schemas = Reference['schemas'];
+
+/** A member of an object. */
+export interface Field {
+  name: string;
+  schema: Schema;
+  isRequired: boolean;
+}
+
+/** Returns a schema, or the one that it refers to. */
+export const followed = (schema: Schema, schemas: Schemas): Schema => resolved<Schema>(schema, schemas);
+
+/** Returns the members of an object, including inherited ones. */
+export function fieldsOf(schema: Schema, schemas: Schemas): Field[] {
+  const { allOf = [], properties = {}, required = [], additionalProperties } = followed(schema, schemas);
+  const others = typeof additionalProperties === 'object' ? { '…': additionalProperties } : {};
+  return [
+    ...allOf.flatMap((base) => fieldsOf(base, schemas)),
+    ...Object.entries({ ...properties, ...others }).map(([name, field]) => ({
+      name,
+      schema: field,
+      isRequired: required.includes(name),
+    })),
+  ];
+}
+
+/** Returns the schemas that a value may have, if there are several; the types of null are left out. */
+export function variantsOf(schema: Schema, schemas: Schemas): readonly Schema[] {
+  const { oneOf, anyOf } = followed(schema, schemas);
+  return (oneOf ?? anyOf ?? []).filter(({ type }) => type !== 'null');
+}
+
+/** Returns the schema of the items of a list, also of a list in a list; the schema itself if it is none. */
+export function itemOf(schema: Schema, schemas: Schemas): Schema {
+  const { items } = followed(schema, schemas);
+  return items === undefined ? schema : itemOf(items, schemas);
+}
+
+/** Returns the type of a schema in words: `array of Block`, `string or null`. */
+export function typeText(schema: Schema, schemas: Schemas): string {
+  if (schema.$ref !== undefined) {
+    const target = followed(schema, schemas);
+    const isPlain = fieldsOf(target, schemas).length === 0 && variantsOf(target, schemas).length === 0;
+    return isPlain ? typeText(target, schemas) : nameOf(schema.$ref);
+  }
+  const { type, items, enum: words, const: only } = schema;
+  if (only !== undefined) return JSON.stringify(only);
+  if (words !== undefined) return words.map((word) => JSON.stringify(word)).join(' | ');
+  if (items !== undefined) return `array of ${typeText(items, schemas)}`;
+  const variants = schema.oneOf ?? schema.anyOf;
+  if (variants !== undefined) return [...new Set(variants.map((one) => typeText(one, schemas)))].join(' or ');
+  if (type !== undefined) return typeof type === 'string' ? type : type.join(' or ');
+  return fieldsOf(schema, schemas).length > 0 ? 'object' : 'any';
+}
+
+/** Returns the limits and the default of a value in words; empty if it has none. */
+export function limitsText({ minimum, maximum, minItems, maxItems, default: usual }: Schema): string {
+  const limit = (name: string, value: unknown) => (value === undefined ? [] : [`${name} ${JSON.stringify(value)}`]);
+  return [
+    ...limit('at least', minimum),
+    ...limit('at most', maximum),
+    ...limit('items: at least', minItems),
+    ...limit('items: at most', maxItems),
+    ...limit('default', usual),
+  ].join(', ');
+}
+
+/** Returns an example of a value; undefined if the document has none. */
+export function exampleOf(schema: Schema, schemas: Schemas): unknown {
+  const { examples, const: only, enum: words, items, allOf, properties } = followed(schema, schemas);
+  if (examples?.[0] !== undefined) return examples[0];
+  if (only !== undefined) return only;
+  if (words !== undefined) return words[0];
+  if (items !== undefined) {
+    const item = exampleOf(items, schemas);
+    return item === undefined ? undefined : [item];
+  }
+  if (allOf === undefined && properties === undefined) {
+    const [first] = variantsOf(schema, schemas);
+    return first === undefined ? undefined : exampleOf(first, schemas);
+  }
+  const bases = (allOf ?? []).map((base) => exampleOf(base, schemas));
+  const members = Object.entries(properties ?? {}).map(([name, field]) => [name, exampleOf(field, schemas)] as const);
+  const example = Object.assign({}, ...bases, Object.fromEntries(members.filter(([, value]) => value !== undefined)));
+  return Object.keys(example).length === 0 ? undefined : example;
+}
+
+/** Returns the example of a parameter as its field shows it; empty if there is none. */
+export const exampleText = ({ example, schema }: Parameter): string => {
+  const value = example ?? schema.examples?.[0] ?? '';
+  return Array.isArray(value) ? value.join(',') : String(value);
+};
+
+/** The contents of an operation's form. */
+export interface Filled {
+  /** Values of the parameters by name; an empty one isn't sent. */
+  values: Readonly<Record<string, string>>;
+  body: string;
+  key: string;
+  /** Media type to request; empty for the usual type. */
+  type: string;
+}
+
+/** A request as the form sends it. */
+export interface Request {
+  method: string;
+  /** Path with the query. */
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body: string | null;
+}
+
+/** Returns the request of an operation's form. */
+export function requestOf({ method, path, parameters, body }: Operation, filled: Filled): Request {
+  const query = new URLSearchParams();
+  const headers: Record<string, string> = {};
+  let target = path;
+  for (const { name, in: place, explode = false } of parameters) {
+    const value = filled.values[name]?.trim() ?? '';
+    if (place === 'path') target = target.replace(`{${name}}`, encodeURIComponent(value));
+    else if (value === '') continue;
+    else if (place === 'header') headers[name] = value;
+    else if (explode) for (const one of value.split(',')) query.append(name, one.trim());
+    else query.set(name, value);
+  }
+  if (filled.type !== '') headers.accept = filled.type;
+  if (filled.key !== '') headers['x-api-key'] = filled.key;
+  const hasBody = body !== null && filled.body.trim() !== '';
+  if (hasBody) headers['content-type'] = JSON_TYPE;
+  const text = query.toString();
+  return { method, path: text === '' ? target : `${target}?${text}`, headers, body: hasBody ? filled.body : null };
+}
+
+/** Quotes a text for a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+/** Returns a request as a curl command. @param origin of the server: `https://api.example` */
+export function curlOf({ method, path, headers, body }: Request, origin: string): string {
+  return [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(origin + path)}`,
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    ...(body === null ? [] : [`-d ${quoted(body)}`]),
+  ].join(' \\\n  ');
+}
+
+const JSON_TOKEN =
+  /(?<keyword>"(?:[^"\\]|\\.)*"(?=\s*:))|(?<string>"(?:[^"\\]|\\.)*")|(?<number>-?\d[\d.eE+-]*)|(?<constant>true|false|null)|(?<paren>[{}[\],:])|(?<space>\s+|[\s\S])/g;
+
+/** Splits a JSON text into tokens. Together, they are the text. */
+export const jsonTokens = (text: string): Token[] =>
+  [...text.matchAll(JSON_TOKEN)].map(({ groups }) => {
+    const [kind, token] = Object.entries(groups ?? {}).find(([, part]) => part !== undefined) as [
+      Token['kind'],
+      string,
+    ];
+    return { kind, text: token };
+  });

@@ -1,0 +1,214 @@
+/** The API reference: the operations of the server's OpenAPI document, and the page of each. */
+import { signal } from '@preact/signals';
+import { failureOf, unreachable } from '../../api/api.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import {
+  type ApiDocument,
+  exampleOf,
+  type Group,
+  isMatch,
+  jsonTokens,
+  type Operation,
+  type Reference,
+  readReference,
+} from '../../chain/api-reference.ts';
+import { count } from '../../chain/format.ts';
+import { SourceBlock } from '../../ui/code.tsx';
+import { type Column, Empty, Facts, JsonLink, Page, Panel, Show, Table } from '../../ui/parts.tsx';
+import { pathTo } from '../../ui/router.ts';
+import { Described, SchemaTree } from './schema.tsx';
+import { TryIt } from './try-it.tsx';
+
+const DOCUMENT = '/docs/json';
+const TITLE = 'API reference';
+
+async function readDocument(signal: AbortSignal): Promise<Reference> {
+  const response = await fetch(DOCUMENT, { signal }).catch(unreachable);
+  if (!response.ok) throw failureOf(response, null);
+  return readReference((await response.json().catch(unreachable)) as ApiDocument);
+}
+
+/** The text of the search, and whether the list has deprecated operations. They stay while operations are shown. */
+const searched = signal('');
+const withDeprecated = signal(false);
+
+const Method = ({ method }: { method: string }) => (
+  <span class={method === 'GET' ? 'badge ok' : method === 'DELETE' ? 'badge bad' : 'badge wait'}>{method}</span>
+);
+
+const COLUMNS: readonly Column<Operation>[] = [
+  { name: 'Method', class: 'method', cell: ({ method }) => <Method method={method} /> },
+  {
+    name: 'Path',
+    class: 'first',
+    cell: ({ id, path, isDeprecated }) => (
+      <>
+        <a class="mono break" href={pathTo('operation', { operation: id })}>
+          {path}
+        </a>{' '}
+        {isDeprecated ? <span class="badge">deprecated</span> : null}
+      </>
+    ),
+  },
+  { name: 'Summary', class: 'half', cell: ({ summary }) => summary },
+];
+
+const anchorOf = (tag: string): string => tag.replaceAll(/\W+/g, '-');
+
+function Operations({ groups }: { groups: readonly Group[] }) {
+  const matching = groups.map((group) => ({
+    ...group,
+    operations: group.operations.filter((operation) => isMatch(operation, searched.value)),
+  }));
+  const deprecated = matching.flatMap(({ operations }) => operations.filter(({ isDeprecated }) => isDeprecated));
+  const shown = matching
+    .map((group) => ({
+      ...group,
+      operations: group.operations.filter(({ isDeprecated }) => withDeprecated.value || !isDeprecated),
+    }))
+    .filter(({ operations }) => operations.length > 0);
+  return (
+    <>
+      <div class="form row">
+        <label class="grow">
+          Search operations
+          <input
+            type="search"
+            value={searched.value}
+            placeholder="path, name or words: balances"
+            onInput={({ currentTarget }) => {
+              searched.value = currentTarget.value;
+            }}
+          />
+        </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={withDeprecated.value}
+            onChange={({ currentTarget }) => {
+              withDeprecated.value = currentTarget.checked;
+            }}
+          />
+          Show deprecated operations ({count(deprecated.length)})
+        </label>
+      </div>
+      <nav class="filter" aria-label="Groups">
+        {shown.map(({ name }) => (
+          <a key={name} href={`#${anchorOf(name)}`}>
+            {name}
+          </a>
+        ))}
+      </nav>
+      {shown.length === 0 ? (
+        <Empty>
+          No {deprecated.length > 0 ? 'current ' : ''}operation contains these words. Search for a part of a path, such
+          as “holders”.
+        </Empty>
+      ) : null}
+      {shown.map(({ name, description, operations }) => (
+        <Panel key={name} id={anchorOf(name)} title={name}>
+          <p class="summary">
+            <Described text={description} />
+          </p>
+          <Table
+            label={name}
+            columns={COLUMNS}
+            rows={operations}
+            keyOf={({ id }) => id}
+            empty="No operation has this tag."
+            stacked
+          />
+        </Panel>
+      ))}
+    </>
+  );
+}
+
+/** Renders the list of operations. */
+export function ApiReference() {
+  const loaded = useAnswer(DOCUMENT, readDocument);
+  return (
+    <Page
+      title={TITLE}
+      beside={<JsonLink source={DOCUMENT} of="this page" />}
+      lead={<Described text={loaded.data?.description ?? ''} />}
+    >
+      <Show loaded={loaded} rows={12}>
+        {({ groups }) => <Operations groups={groups} />}
+      </Show>
+    </Page>
+  );
+}
+
+/** Renders the page of an operation. @param id the `operationId` */
+export function OperationPage({ id }: { id: string }) {
+  const loaded = useAnswer(DOCUMENT, readDocument);
+  const operation = loaded.data?.groups.flatMap(({ operations }) => operations).find((one) => one.id === id);
+  return (
+    <Page
+      kind={TITLE}
+      title={operation?.summary ?? id}
+      beside={
+        <a class="button" href={pathTo('reference')}>
+          All operations
+        </a>
+      }
+      lead={
+        operation === undefined ? null : (
+          <>
+            <p>
+              <Method method={operation.method} /> <code class="break">{operation.path}</code>{' '}
+              {operation.isDeprecated ? <span class="badge">deprecated</span> : null}
+            </p>
+            <Described text={operation.description} />
+          </>
+        )
+      }
+    >
+      <Show loaded={loaded}>
+        {({ schemas }) =>
+          operation === undefined ? (
+            <Empty>
+              This server has no operation with the id {id}. <a href={pathTo('reference')}>All operations</a>
+            </Empty>
+          ) : (
+            <>
+              <TryIt operation={operation} schemas={schemas} />
+              <Answers operation={operation} schemas={schemas} />
+            </>
+          )
+        }
+      </Show>
+    </Page>
+  );
+}
+
+/** Renders the responses of an operation: the successful one with its schema and an example, and the others. */
+function Answers({ operation: { answers }, schemas }: { operation: Operation } & Pick<Reference, 'schemas'>) {
+  const { schema = null } = answers.find(({ status }) => status.startsWith('2')) ?? {};
+  const example = schema === null ? undefined : exampleOf(schema, schemas);
+  return (
+    <>
+      <div class="columns">
+        {schema === null ? null : (
+          <Panel title="Response">
+            <SchemaTree schema={schema} schemas={schemas} />
+          </Panel>
+        )}
+        {example === undefined ? null : (
+          <Panel title="Example of a response">
+            <SourceBlock of={jsonTokens(JSON.stringify(example, null, 2))} label="Example in JSON" />
+          </Panel>
+        )}
+      </div>
+      <Panel title="Statuses">
+        <Facts
+          facts={answers.map(({ status, description }) => [
+            status,
+            <Described key={status} text={description.replace(/^OK$/, 'The response is above')} />,
+          ])}
+        />
+      </Panel>
+    </>
+  );
+}

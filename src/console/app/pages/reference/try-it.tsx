@@ -1,0 +1,265 @@
+/** A form that sends a request of an operation to this server, and its response. */
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { parsedJson } from '../../../../base/json.ts';
+import { RequestError, unreachable } from '../../api/api.ts';
+import {
+  curlOf,
+  exampleOf,
+  exampleText,
+  type Filled,
+  jsonTokens,
+  limitsText,
+  type Operation,
+  type Parameter,
+  type Request,
+  requestOf,
+  type Schemas,
+  typeText,
+} from '../../chain/api-reference.ts';
+import { bytes, count } from '../../chain/format.ts';
+import { SourceBlock } from '../../ui/code.tsx';
+import { announce, Copy, Panel, Scrollable } from '../../ui/parts.tsx';
+import { Described } from './schema.tsx';
+
+/** Maximum characters of a response to show. A stream that is longer ends there. */
+const MAX_SHOWN = 100_000;
+
+/** A response, or the part of it that has arrived. */
+interface Response {
+  status: number;
+  type: string;
+  milliseconds: number;
+  bytes: number;
+  /** Null if the body isn't a text. */
+  text: string | null;
+  isCut: boolean;
+}
+
+/** Sends a request, and reports its response whenever more of it arrives. @throws RequestError if there is none */
+async function send(request: Request, signal: AbortSignal, report: (response: Response) => void): Promise<void> {
+  const start = performance.now();
+  const { method, path, headers, body } = request;
+  const response = await fetch(path, { method, headers, body, signal }).catch(unreachable);
+  const type = response.headers.get('content-type') ?? '';
+  const isText = /text|json/.test(type) || type === '';
+  const decoder = new TextDecoder();
+  const read: Response = {
+    status: response.status,
+    type,
+    milliseconds: 0,
+    bytes: 0,
+    text: isText ? '' : null,
+    isCut: false,
+  };
+  const reader = response.body?.getReader();
+  for (let isDone = reader === undefined; !isDone && !read.isCut; ) {
+    const { done, value } = await reader!.read().catch(unreachable);
+    isDone = done;
+    read.bytes += value?.length ?? 0;
+    if (read.text !== null) read.text += decoder.decode(value, { stream: !done });
+    read.isCut = (read.text?.length ?? 0) > MAX_SHOWN;
+    read.milliseconds = performance.now() - start;
+    report({ ...read });
+  }
+  if (read.isCut) await reader?.cancel();
+  report({ ...read, milliseconds: performance.now() - start });
+}
+
+/** Returns a JSON text with indents; another text as it is. */
+function indented(text: string): string {
+  const value = parsedJson(text);
+  return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
+}
+
+const HTTP_ERROR = 400;
+
+function Received({ response }: { response: Response }) {
+  const { status, type, milliseconds, bytes: size, text, isCut } = response;
+  const shown = text === null ? null : indented(text.slice(0, MAX_SHOWN));
+  return (
+    <div class="result">
+      <div class="summary">
+        <span class={status < HTTP_ERROR ? 'badge ok' : 'badge bad'}>{status}</span> {count(Math.round(milliseconds))}{' '}
+        ms, {bytes(size)}
+        {type === '' ? '' : `, ${type}`} {shown === null ? null : <Copy text={shown} what="response" />}
+      </div>
+      {shown === null ? <p class="empty">The response isn’t a text.</p> : null}
+      {shown === '' ? <p class="empty">The response has no body.</p> : null}
+      {(shown ?? '') === '' ? null : <SourceBlock of={jsonTokens(shown ?? '')} label="Body of the response" />}
+      {isCut ? <p class="empty">The rest of the response is cut off.</p> : null}
+    </div>
+  );
+}
+
+interface FieldProps {
+  parameter: Parameter;
+  schemas: Schemas;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+/** Renders the field of a parameter: a choice, or an input with an example. */
+function ParameterField({ parameter, schemas, value, onChange }: FieldProps) {
+  const { name, required = false, description = '', schema } = parameter;
+  const id = useId();
+  const words = schema.enum ?? (schema.type === 'boolean' ? [true, false] : null);
+  const limits = [words === null ? typeText(schema, schemas) : '', limitsText(schema)].filter((text) => text !== '');
+  return (
+    <div class="filter-field">
+      <label for={id}>
+        <code>{name}</code> {required ? <span class="badge accent">required</span> : null}
+      </label>
+      {words === null ? (
+        <input
+          id={id}
+          value={value}
+          required={required}
+          placeholder={exampleText(parameter)}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={({ currentTarget }) => onChange(currentTarget.value)}
+        />
+      ) : (
+        <select
+          id={id}
+          value={value}
+          required={required}
+          onChange={({ currentTarget }) => onChange(currentTarget.value)}
+        >
+          <option value="">–</option>
+          {words.map((word) => (
+            <option key={String(word)}>{String(word)}</option>
+          ))}
+        </select>
+      )}
+      <span class="help">
+        <Described text={description} />
+        <br />
+        {limits.join(', ')}
+      </span>
+    </div>
+  );
+}
+
+/** Returns the first contents of a form: examples of the parameters and the body that the operation requires. */
+function initial({ parameters, body, types }: Operation, schemas: Schemas): Filled {
+  const required = parameters.filter((parameter) => parameter.required === true);
+  const example = body === null ? undefined : (body.example ?? exampleOf(body.schema, schemas));
+  return {
+    values: Object.fromEntries(required.map((parameter) => [parameter.name, exampleText(parameter)])),
+    body: example === undefined ? '' : JSON.stringify(example, null, 2),
+    key: '',
+    type: types.length > 1 ? (types[0] ?? '') : '',
+  };
+}
+
+/** Renders the parameters of an operation as a form, which sends the request. */
+export function TryIt({ operation, schemas }: { operation: Operation; schemas: Schemas }) {
+  const [filled, setFilled] = useState(() => initial(operation, schemas));
+  const [response, setResponse] = useState<Response | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const running = useRef(new AbortController());
+  useEffect(() => () => running.current.abort(), []);
+  const change = (part: Partial<Filled>) => setFilled((before) => ({ ...before, ...part }));
+  const request = requestOf(operation, filled);
+  const submit = () => {
+    running.current.abort();
+    const own = new AbortController();
+    running.current = own;
+    setBusy(true);
+    setProblem(null);
+    setResponse(null);
+    send(request, own.signal, setResponse)
+      .then(() => announce('The response has arrived'))
+      .catch((error: unknown) => {
+        if (own.signal.aborted) return;
+        if (!(error instanceof RequestError)) throw error;
+        setProblem(error.message);
+      })
+      .finally(() => {
+        if (running.current === own) setBusy(false);
+      });
+  };
+  const { parameters, body, needsKey, types } = operation;
+  return (
+    <Panel title="Try it">
+      <div class="panel-body">
+        <form
+          class="form editing"
+          onSubmit={(event) => {
+            event.preventDefault();
+            submit();
+          }}
+        >
+          {parameters.length === 0 && body === null ? <p class="quiet">The request has no parameters.</p> : null}
+          <div class="form options">
+            {parameters.map((parameter) => (
+              <ParameterField
+                key={parameter.name}
+                parameter={parameter}
+                schemas={schemas}
+                value={filled.values[parameter.name] ?? ''}
+                onChange={(value) => change({ values: { ...filled.values, [parameter.name]: value } })}
+              />
+            ))}
+            {needsKey ? (
+              <label>
+                API key
+                <input
+                  type="password"
+                  autocomplete="off"
+                  value={filled.key}
+                  onInput={({ currentTarget }) => change({ key: currentTarget.value })}
+                />
+                <span class="help">Not needed if this browser is signed in, or if the server is open</span>
+              </label>
+            ) : null}
+            {types.length > 1 ? (
+              <label>
+                <code>accept</code>
+                <select value={filled.type} onChange={({ currentTarget }) => change({ type: currentTarget.value })}>
+                  {types.map((type) => (
+                    <option key={type}>{type}</option>
+                  ))}
+                </select>
+                <span class="help">Format of the response</span>
+              </label>
+            ) : null}
+          </div>
+          {body === null ? null : (
+            <label>
+              Body{body.required ? '' : ' (optional)'}
+              <textarea
+                class="json editor"
+                spellcheck={false}
+                value={filled.body}
+                onInput={({ currentTarget }) => change({ body: currentTarget.value })}
+              />
+            </label>
+          )}
+          <Scrollable label="Request as a curl command" class="code boxed">
+            {curlOf(request, location.origin)}
+          </Scrollable>
+          <div class="buttons">
+            <button type="submit" class="primary">
+              Send
+            </button>
+            {isBusy ? (
+              <button type="button" onClick={() => running.current.abort()}>
+                Stop
+              </button>
+            ) : null}
+            <Copy text={curlOf(request, location.origin)} what="curl command" />
+            {problem === null ? null : (
+              <p class="problem" role="alert">
+                {problem}
+              </p>
+            )}
+          </div>
+        </form>
+      </div>
+      {response === null ? null : <Received response={response} />}
+    </Panel>
+  );
+}
