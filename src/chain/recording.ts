@@ -8,6 +8,7 @@
  */
 import { parsedJson } from '../base/json.ts';
 import { utcMicroseconds } from '../base/utc-time.ts';
+import { PayloadError } from './payload-reader.ts';
 
 export interface RecordedEvent {
   id: number;
@@ -26,11 +27,6 @@ export type RecordingFormat = (typeof recordingFormats)[number];
 export interface ShownFormat {
   format: RecordingFormat;
   row: number;
-}
-
-/** Thrown if a row can't be read. */
-export class RowError extends Error {
-  override readonly name = 'RowError';
 }
 
 /**
@@ -85,7 +81,7 @@ const TIMESTAMP = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|\+00(?::
 function timestampOf(text: string): number {
   const time = TIMESTAMP.test(text) ? utcMicroseconds(text) : null;
   if (time === null) {
-    throw new RowError(`receive_timestamp "${text.slice(0, 40)}" is not a time such as 2022-09-13 00:12:27.103+00`);
+    throw new PayloadError(`receive_timestamp "${text.slice(0, 40)}" is not a time such as 2022-09-13 00:12:27.103+00`);
   }
   return time;
 }
@@ -136,14 +132,14 @@ function columnStarts(line: string): [timestamp: number, path: number, payload: 
   const second = line.indexOf('\t', first + 1);
   const third = line.indexOf('\t', second + 1);
   if (first < 0 || second < 0 || third < 0) {
-    throw new RowError('a row has four columns between tabs: id, receive_timestamp, event_path, payload');
+    throw new PayloadError('a row has four columns between tabs: id, receive_timestamp, event_path, payload');
   }
   return [first + 1, second + 1, third + 1];
 }
 
 /**
  * Returns the format that a line shows; null if the line is valid in both formats or in neither.
- * @throws RowError if it doesn't have four columns
+ * @throws PayloadError if it doesn't have four columns
  */
 export function formatShownBy(line: string): RecordingFormat | null {
   if (!line.includes('\\') || line === END_MARK) return null;
@@ -160,12 +156,12 @@ export function recordingReader(given: RecordingFormat | null = null) {
     if (!column.includes('\\')) return column;
     if (given !== null) {
       const text = given === 'raw' ? column : unescaped(column);
-      if (!isJson(text)) throw new RowError(`payload is not JSON in the format ${given}`);
+      if (!isJson(text)) throw new PayloadError(`payload is not JSON in the format ${given}`);
       return text;
     }
     const formats = formatsOf(column);
     const [only] = formats;
-    if (only === undefined) throw new RowError('payload is not JSON');
+    if (only === undefined) throw new PayloadError('payload is not JSON');
     if (formats.length === 1) shown ??= { format: only, row };
     if (shown === null || !formats.includes(shown.format)) throw new FormatError(row, shown);
     return shown.format === 'raw' ? column : unescaped(column);
@@ -176,14 +172,14 @@ export function recordingReader(given: RecordingFormat | null = null) {
      * Reads the next line, without its end.
      * @param row its number in the recording; the first row is 1
      * @returns its event; null for an empty line and COPY's end mark
-     * @throws RowError, FormatError (call `decide` to continue)
+     * @throws PayloadError, FormatError (call `decide` to continue)
      */
     read(line: string, row: number): RecordedEvent | null {
       if (line === '' || line === END_MARK) return null;
       const [timestamp, path, payload] = columnStarts(line);
       const idText = line.slice(0, timestamp - 1);
       const id = idOf(idText);
-      if (id === null) throw new RowError(`id "${idText.slice(0, 40)}" is not a number`);
+      if (id === null) throw new PayloadError(`id "${idText.slice(0, 40)}" is not a number`);
       const receivedAt = timestampOf(line.slice(timestamp, path - 1));
       const text = payloadOf(line.slice(payload), row);
       return { id, receivedAt, path: line.slice(path, payload - 1), text };

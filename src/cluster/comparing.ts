@@ -25,17 +25,6 @@ const divergedLog = (id: number): OperatorError =>
       'accepted others: keep this data directory aside, and start this host with an empty one.',
   );
 
-/**
- * Thrown if the log is damaged but this host has the whole journal. Events can't be appended. Until the log is repaired, this
- * host serves its own data.
- */
-export class UnsoundLogError extends LogUnavailableError {
-  override readonly name = 'UnsoundLogError';
-  constructor(override readonly cause: DamagedLogError) {
-    super(`the cluster's log is unsound: entry ${cause.entry} ${cause.fault}`, { cause });
-  }
-}
-
 /** Reports whether the host and the log have the same entry at a number. */
 function isOwn(own: OwnEntries, { id, chain }: Head): boolean {
   const known = own.chainAt(id);
@@ -142,14 +131,16 @@ async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Pr
  * Gives the log the next entries that it lost and the host's journal has. The journal must not change during the call.
  * @param head the newest entry of the log, which should be in the journal
  * @returns the newest entry given; null if another host gives some
- * @throws OperatorError if the log is not a beginning of the journal, UnsoundLogError, LogUnavailableError
+ * @throws OperatorError if the log is not a beginning of the journal, LogUnavailableError, caused by a DamagedLogError if it is damaged
  */
 export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head | null> {
   try {
     if (!isOwn(own, head)) throw await whyOther(log, own, head.id);
   } catch (error) {
-    // This host has all entries, so it need not end.
-    throw error instanceof DamagedLogError ? new UnsoundLogError(error) : error;
+    // This host has all entries, so it need not end. It serves its own data until the log is repaired.
+    throw error instanceof DamagedLogError
+      ? new LogUnavailableError(`the cluster's log is unsound: entry ${error.entry} ${error.fault}`, { cause: error })
+      : error;
   }
   return giveSome(log, own, head, own.head().id);
 }

@@ -21,9 +21,9 @@ import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { type Change, ForeignEntryError, type Submitted } from '../store/ingest/writer.ts';
 import { WriterQueue } from '../store/ingest/writer-queue.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
-import { appendAndConfirm, explainMismatch, heal, UnsoundLogError } from './comparing.ts';
+import { appendAndConfirm, explainMismatch, heal } from './comparing.ts';
 import type { ClusterLog, ClusterMetrics, ClusterState } from './events.ts';
-import { type Appended, LogUnavailableError, type SharedLog } from './shared-log.ts';
+import { type Appended, DamagedLogError, LogUnavailableError, type SharedLog } from './shared-log.ts';
 
 /** Milliseconds until the log is tried again after a failure. */
 const RETRY_MS = 500;
@@ -331,7 +331,7 @@ export class ClusterHost {
   /**
    * Synchronises host and log: the host follows entries that it lacks, or gives back entries that the log lost.
    * @param inTurn runs the parts that write; reads are done before
-   * @throws LogUnavailableError, UnsoundLogError, StoreUnavailableError, OperatorError
+   * @throws LogUnavailableError, StoreUnavailableError, OperatorError
    */
   async #synchronise(inTurn: InTurn): Promise<Synchronised> {
     const { log, entries } = this.#options;
@@ -425,7 +425,7 @@ export class ClusterHost {
   #noteFailure(error: unknown): unknown {
     if (!(error instanceof LogUnavailableError) || error instanceof HostBehindError) return error;
     const { say } = this.#options;
-    if (error instanceof UnsoundLogError) {
+    if (error.cause instanceof DamagedLogError) {
       const { entry, fault, remedy } = error.cause;
       if (!this.#isUnsound) say({ event: 'log_corrupt', first: entry, last: entry, fault, remedy });
       this.#isUnsound = true;

@@ -112,18 +112,8 @@ export class ShapedError extends ApiError {
   }
 }
 
-/** An index that began at a block can't give the answer. */
-export class HistoryError extends ApiError {
-  override readonly name = 'HistoryError';
-  constructor(
-    status: 404 | 503,
-    code: 'BEFORE_HISTORY' | 'HISTORY_INCOMPLETE' | 'ASKING_NODE',
-    message: string,
-    headers: ApiError['headers'],
-  ) {
-    super(status, message, code, { headers });
-  }
-}
+/** Codes of the errors of an index that began at a block and can't give the answer. */
+const HISTORY_CODES: ReadonlySet<string | null> = new Set(['BEFORE_HISTORY', 'HISTORY_INCOMPLETE', 'ASKING_NODE']);
 
 /** Creates a 404. @param message names the missing thing */
 export const notFound = (message: string): ApiError => new ApiError(404, message);
@@ -192,7 +182,7 @@ export const problems: ErrorShape = {
 /** The error shape of some v1 and v2 routes, which their clients read. */
 export const bareErrors: ErrorShape = {
   schema: BareError,
-  body: (error) => ({ error: error instanceof HistoryError ? `${error.message} (${error.code})` : error.message }),
+  body: (error) => ({ error: HISTORY_CODES.has(error.code) ? `${error.message} (${error.code})` : error.message }),
   unavailable: unavailableBody,
   failed: { error: UNEXPECTED },
 };

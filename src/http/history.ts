@@ -7,7 +7,7 @@
 import { Type } from '@sinclair/typebox';
 import type { StartingAccount } from '../store/queries/accounts/starting-accounts.ts';
 import type { Reader } from '../store/read/index-reader.ts';
-import { ApiError, HistoryError, ShapedError } from './errors.ts';
+import { ApiError, ShapedError } from './errors.ts';
 
 /**
  * The part of the chain that a route needs for right answers if the index began at a block. All but `none` also need
@@ -80,14 +80,14 @@ export function requireWholeHistory(read: Reader): void {
   const from = read.chain.historyFrom();
   if (from === null) return;
   const message = `The answer needs older blocks: ${begins(from)}`;
-  throw new HistoryError(503, 'HISTORY_INCOMPLETE', message, withFrom(from));
+  throw new ApiError(503, message, 'HISTORY_INCOMPLETE', { headers: withFrom(from) });
 }
 
 /**
  * Makes an answer about accounts. Requests accounts from the node if no block of a partial history has touched them.
  * @param answer gets the STX and nonces of each account that only the node knows, and null for the others
  * @returns a promise if the history is partial
- * @throws HistoryError if the index has blocks of an account and waits for the node's answer about earlier ones
+ * @throws ApiError if the index has blocks of an account and waits for the node's answer about earlier ones
  * @throws ApiError if the node doesn't answer
  */
 export function withUntouched<T>(
@@ -113,12 +113,12 @@ async function untouchedAccount(
   if (knowledge === 'asking') {
     const message = `Stackside is requesting the balance of ${principal} before block ${from} from the node; retry`;
     const headers = { ...withFrom(from), 'retry-after': String(RETRY_AFTER_SECONDS) };
-    throw new HistoryError(503, 'ASKING_NODE', message, headers);
+    throw new ApiError(503, message, 'ASKING_NODE', { headers: headers });
   }
   const tip = read.chain.tip();
   if (tip !== null && askAccount !== null) return askAccount(principal, tip.indexBlockHash);
   const message = `No block has touched ${principal} yet, and ${begins(from)}; request it from the node at /v2/accounts/${principal}`;
-  throw new HistoryError(503, 'HISTORY_INCOMPLETE', message, withFrom(from));
+  throw new ApiError(503, message, 'HISTORY_INCOMPLETE', { headers: withFrom(from) });
 }
 
 /**
@@ -127,7 +127,7 @@ async function untouchedAccount(
  */
 export function errorSince(error: unknown, from: number): unknown {
   if (!(error instanceof ApiError) || error.status !== 404 || error instanceof ShapedError) return error;
-  return new HistoryError(404, NOT_FOUND_SINCE, `${error.message}; ${begins(from)}`, withFrom(from));
+  return new ApiError(404, `${error.message}; ${begins(from)}`, NOT_FOUND_SINCE, { headers: withFrom(from) });
 }
 
 /** Returns the text of a 404 with a special body. The text contains the code if the index began at a block. */

@@ -7,6 +7,7 @@ import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { BOOT_ADDRESS } from '../codec/address.ts';
 import { toHex } from '../codec/hex.ts';
+import { ChainReplacedError } from '../store/model/read-errors.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { ReadNow, Snapshots } from '../store/read/snapshots.ts';
 import {
@@ -47,11 +48,6 @@ export interface CommonBlock extends BlockAt {
   above: number;
   /** Whether the node is behind: it has seen fewer Bitcoin blocks than the index. */
   isBehind: boolean;
-}
-
-/** Thrown if a fork has replaced the block at the comparison's height. */
-export class TipLostError extends Error {
-  override readonly name = 'TipLostError';
 }
 
 /** Maximum number of differences to list and examine per kind. */
@@ -129,11 +125,11 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     return { ...found, above, isBehind: above > 0 && isBehind };
   }
 
-  /** Reads the index while a block is canonical. @throws TipLostError */
+  /** Reads the index while a block is canonical. @throws ChainReplacedError */
   const readAt = <T>(at: BlockAt, read: (reader: Reader) => ReadNow<T>): T =>
     snapshots.read((reader) => {
       const hash = hashAt(reader, at.height);
-      if (hash === undefined || Buffer.compare(hash, at.hash) !== 0) throw new TipLostError('a fork came');
+      if (hash === undefined || Buffer.compare(hash, at.hash) !== 0) throw new ChainReplacedError('a fork came');
       return read(reader);
     });
 
@@ -167,7 +163,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     return first;
   }
 
-  /** Compares a fact and adds the result to a report. @throws TipLostError, NodeUnreachableError */
+  /** Compares a fact and adds the result to a report. @throws ChainReplacedError, NodeUnreachableError */
   async function compare(fact: Fact, at: BlockAt, report: KindReport): Promise<void> {
     const values = await differing(fact, at);
     if (values instanceof NoAnswer) {
@@ -183,7 +179,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     report.differences.push({ kind, subject, values, first });
   }
 
-  /** Generates the facts of blocks from one downwards, each once, until each kind has enough. @throws TipLostError */
+  /** Generates the facts of blocks from one downwards, each once, until each kind has enough. @throws ChainReplacedError */
   function* facts(at: BlockAt, most: number, lowest: number): Generator<Fact> {
     const counts = new Map(factKinds.map((kind) => [kind, 0]));
     const lowestKnown = firstHeight() - 1;
@@ -201,7 +197,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   return {
     common,
 
-    /** Returns a block and its ancestors, at most a given number, the highest first. @throws TipLostError */
+    /** Returns a block and its ancestors, at most a given number, the highest first. @throws ChainReplacedError */
     branch: (at: BlockAt, most: number): BlockAt[] =>
       readAt(at, (reader) => {
         const blocks = [at];
@@ -220,7 +216,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
      * @param most maximum facts of each kind @param lowest height of the last block to examine
      * @param progress called before each comparison with the number of earlier comparisons
      * @returns a report for each kind
-     * @throws TipLostError, NodeUnreachableError
+     * @throws ChainReplacedError, NodeUnreachableError
      */
     async compare(
       at: BlockAt,

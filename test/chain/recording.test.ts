@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { MAX_FOREIGN_DEPTH } from '../../src/base/json.ts';
+import { PayloadError } from '../../src/chain/payload-reader.ts';
 import {
   FormatError,
   formatShownBy,
-  RowError,
   recordingFormats,
   recordingReader,
   recordingRow,
@@ -119,7 +119,7 @@ test('a format set by the operator applies to every row', () => {
     ['raw', QUOTED_COPY],
     ['copy', QUOTED_RAW],
   ] as const) {
-    expect(() => readAll([column], recordingReader(format))).toThrow(RowError);
+    expect(() => readAll([column], recordingReader(format))).toThrow(PayloadError);
   }
 });
 
@@ -188,7 +188,7 @@ for (const [what, row, message] of [
 ] as const) {
   test(`a row with ${what} is rejected`, () => {
     const read = () => readOne(row);
-    expect(read).toThrow(RowError);
+    expect(read).toThrow(PayloadError);
     expect(read).toThrow(message);
   });
 }
@@ -201,7 +201,7 @@ test("an empty line and COPY's end mark contain no event", () => {
 test('a payload nested too deeply is rejected in every format', () => {
   const deep = (levels: number) => `${'{"a\\\\":'.repeat(levels)}1${'}'.repeat(levels)}`;
   for (const reader of [recordingReader(), recordingReader('copy'), recordingReader('raw')]) {
-    expect(() => readAll([deep(1_000_000)], reader)).toThrow(RowError);
+    expect(() => readAll([deep(1_000_000)], reader)).toThrow(PayloadError);
   }
   expect(readAll([deep(MAX_FOREIGN_DEPTH)], recordingReader('raw'))).toHaveLength(1);
 });

@@ -4,7 +4,8 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { OperatorError } from '../../src/base/errors.ts';
-import { type RecordingFormat, RowError } from '../../src/chain/recording.ts';
+import { PayloadError } from '../../src/chain/payload-reader.ts';
+import type { RecordingFormat } from '../../src/chain/recording.ts';
 import { openInput, rowReader } from '../../src/commands/data/input.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 
@@ -144,5 +145,5 @@ test('a recording with rows in both formats is rejected with both row numbers', 
 test('a row that is not UTF-8 is rejected', async () => {
   const readRow = rowReader('unused', false, null);
   const bytes = Buffer.concat([Buffer.from('1\t2022-09-13 00:12:27+00\t/p\t"'), Buffer.from([0xff]), Buffer.from('"')]);
-  await expect(readRow(bytes, 1)).rejects.toThrow(RowError);
+  await expect(readRow(bytes, 1)).rejects.toThrow(PayloadError);
 });

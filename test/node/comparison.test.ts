@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { comparison, type KindReport, TipLostError } from '../../src/node/comparison.ts';
+import { comparison, type KindReport } from '../../src/node/comparison.ts';
 import { type FactKind, factsOf } from '../../src/node/facts.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
+import { ChainReplacedError } from '../../src/store/model/read-errors.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { received } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
@@ -381,7 +382,7 @@ test('a fork between two requests stops the comparison instead of reporting a di
     ...before,
     read: (request) => (++reads > 12 ? after : before).read(request),
   };
-  await expect(compared(forking, rpcOf(served(growing)))).rejects.toThrow(TipLostError);
+  await expect(compared(forking, rpcOf(served(growing)))).rejects.toThrow(ChainReplacedError);
   const again = await compared(after, rpcOf(served(growing)));
   expect(differences(again)).toEqual([]);
 });

@@ -5,6 +5,7 @@
 import type { BitcoinNetwork } from '../../codec/bitcoin-address.ts';
 import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
 import type { ChainEvent } from '../block.ts';
+import { PayloadError } from '../payload-reader.ts';
 
 export type Tuple = ReadonlyMap<string, ClarityValue>;
 
@@ -12,17 +13,12 @@ export type Tuple = ReadonlyMap<string, ClarityValue>;
 export const tupleOf = (value: ClarityValue | undefined): Tuple | null =>
   value?.type === 'tuple' ? value.value : null;
 
-/** Thrown if a print lacks a field that its topic requires. */
-export class UnreadablePrint extends Error {
-  override readonly name = 'UnreadablePrint';
-}
-
-/** Reads a field. @throws UnreadablePrint if it is missing or has another type */
+/** Reads a field. @throws PayloadError if it is missing or has another type */
 export type Field<T> = (tuple: Tuple) => T;
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type ValuesOf<F extends Fields> = { [Name in keyof F]: ReturnType<F[Name]> };
 
-/** Reads every declared field of a tuple. @throws UnreadablePrint if a field is missing or has another type */
+/** Reads every declared field of a tuple. @throws PayloadError if a field is missing or has another type */
 export function valuesOf<F extends Fields>(fields: F, tuple: Tuple): ValuesOf<F> {
   const values: Record<string, unknown> = {};
   for (const name in fields) values[name] = fields[name]?.(tuple);
@@ -37,9 +33,9 @@ const required =
   (name: string): Field<T> =>
   (tuple) => {
     const value = tuple.get(name);
-    if (value === undefined) throw new UnreadablePrint(`Missing field ${name}`);
+    if (value === undefined) throw new PayloadError(`Missing field ${name}`);
     const read = kind(value);
-    if (read === undefined) throw new UnreadablePrint(`Field ${name} is a ${value.type}`);
+    if (read === undefined) throw new PayloadError(`Field ${name} is a ${value.type}`);
     return read;
   };
 
@@ -52,7 +48,7 @@ const optional =
     const value = given?.type === 'some' ? given.value : given;
     if (value === undefined || value.type === 'none') return null;
     const read = kind(value);
-    if (read === undefined) throw new UnreadablePrint(`Field ${name} is a ${value.type}`);
+    if (read === undefined) throw new PayloadError(`Field ${name} is a ${value.type}`);
     return read;
   };
 

@@ -2,7 +2,8 @@
  * Interprets events of the stacking contracts pox to pox-5 by the tables of their topics, and derives the STX locks.
  */
 import type { ChainEvent } from '../block.ts';
-import { poxPrint, printingPox, UnreadablePrint } from './print.ts';
+import { PayloadError } from '../payload-reader.ts';
+import { poxPrint, printingPox } from './print.ts';
 import { heightOfUint, type StackingPrint, stackingTopics } from './stacking.ts';
 import { type StakingChange, stakingTopics } from './staking.ts';
 
@@ -54,7 +55,7 @@ export function poxReading(event: ChainEvent): PoxReading | null {
     const read = topic.read(print, POX_VERSIONS[contractName] ?? 0);
     return read === null ? null : { kind: 'stacking', print: read };
   } catch (error) {
-    if (!(error instanceof UnreadablePrint)) throw error;
+    if (!(error instanceof PayloadError)) throw error;
     return unread(error.message);
   }
 }

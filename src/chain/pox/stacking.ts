@@ -2,7 +2,9 @@
  * The prints of pox-2 to pox-4: declarations and parsing, and the list of prints per contract. Amounts are micro-STX,
  * heights are Bitcoin heights.
  */
+
 import { type BitcoinNetwork, type PoxAddress, poxAddressOf } from '../../codec/bitcoin-address.ts';
+import { PayloadError } from '../payload-reader.ts';
 import {
   count,
   type Fields,
@@ -12,7 +14,6 @@ import {
   type PoxPrint,
   principal,
   type Tuple,
-  UnreadablePrint,
   uint,
   type ValuesOf,
   valuesOf,
@@ -58,7 +59,7 @@ export interface StackingPrint {
 /** One print of a contract, by its name. */
 export interface StackingTopic {
   name: string;
-  /** Parses a print; returns null if it reports that nothing happened. @throws UnreadablePrint */
+  /** Parses a print; returns null if it reports that nothing happened. @throws PayloadError */
   read(print: PoxPrint, poxVersion: number): StackingPrint | null;
 }
 
@@ -130,7 +131,7 @@ function term<T extends object>(
   rest: T,
 ): ({ firstCycle: number; endCycle: number } & T)[] {
   if (firstCycle === null || endCycle === null) return [];
-  if (endCycle - firstCycle > MAX_TERM) throw new UnreadablePrint(`${endCycle - firstCycle} cycles are too many`);
+  if (endCycle - firstCycle > MAX_TERM) throw new PayloadError(`${endCycle - firstCycle} cycles are too many`);
   return [{ firstCycle, endCycle, ...rest }];
 }
 

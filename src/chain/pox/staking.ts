@@ -2,6 +2,7 @@
  * The prints of pox-5: declarations and parsing, their list, and their changes. STX are in micro-STX, BTC and sBTC in
  * sats.
  */
+import { PayloadError } from '../payload-reader.ts';
 import {
   buffer,
   count,
@@ -12,7 +13,6 @@ import {
   type Tuple,
   tuple,
   tupleOf,
-  UnreadablePrint,
   uint,
   type ValuesOf,
   valuesOf,
@@ -122,7 +122,7 @@ export type StakingChangeOf<Kind extends StakingChange['kind']> = Extract<Stakin
 /** One topic of a contract. */
 export interface StakingTopic {
   name: string;
-  /** Parses a print's fields. @throws UnreadablePrint if they don't match the topic */
+  /** Parses a print's fields. @throws PayloadError if they don't match the topic */
   read(fields: Tuple): StakingChange[];
 }
 
@@ -147,14 +147,14 @@ const output = { txId: buffer('txid'), index: count('output-index') };
 const lockup: Field<BitcoinOutput[] | null> = (fields) => {
   const btcLockup = tuple('btc-lockup')(fields);
   const type = btcLockup.get('type');
-  if (type?.type !== 'string-ascii') throw new UnreadablePrint('Field btc-lockup has no type');
+  if (type?.type !== 'string-ascii') throw new PayloadError('Field btc-lockup has no type');
   if (type.value !== 'l1') return null;
   const given = btcLockup.get('txs');
   const list = given?.type === 'some' ? given.value : given;
   if (list?.type !== 'list') return [];
   return list.value.map((item) => {
     const one = tupleOf(item);
-    if (one === null) throw new UnreadablePrint('Field btc-lockup.txs holds no tuples');
+    if (one === null) throw new PayloadError('Field btc-lockup.txs holds no tuples');
     return { txId: output.txId(one), index: output.index(one) };
   });
 };

@@ -48,26 +48,29 @@ const BUSY: ReadonlySet<number> = new Set([TOO_MANY, 503]);
 const PASSING: ReadonlySet<number> = new Set([500, 502, 504]);
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
-/** A request without an answer; another one may have it. */
+/** A request without a usable answer. */
 class Failed extends Error {
   override readonly name = 'Failed';
+  constructor(
+    message: string,
+    /** Whether a retry may succeed. An answer that is too long or too slow would cost the server as much again. */
+    readonly mayPass: boolean,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
 }
 
-/** An answer that is too long or takes too long. A retry would cost the server as much. */
-class TooMuch extends Error {
-  override readonly name = 'TooMuch';
-}
-
-function failureOf({ failure, cause }: UnreachableError): Failed | TooMuch {
+function failureOf({ failure, cause }: UnreachableError): Failed {
   switch (failure) {
     case 'long':
-      return new TooMuch(`an answer of more than ${MAX_ANSWER_BYTES / 1e6} MB`);
+      return new Failed(`an answer of more than ${MAX_ANSWER_BYTES / 1e6} MB`, false);
     case 'late':
-      return new TooMuch(`no complete answer in ${ANSWER_MS / 1_000} seconds`);
+      return new Failed(`no complete answer in ${ANSWER_MS / 1_000} seconds`, false);
     case 'broken':
-      return new Failed('an answer that broke off');
+      return new Failed('an answer that broke off', true);
     case 'connection':
-      return new Failed('the connection failed', { cause });
+      return new Failed('the connection failed', true, { cause });
   }
 }
 
@@ -127,10 +130,9 @@ export class ThrottledClient {
       const isLast = tried === RETRIES;
       const result = await this.#tried(target);
       let seconds = 0;
-      if (result instanceof TooMuch) return this.#unanswered(result);
       if (result instanceof Failed) {
-        // Who has never answered may be nobody.
-        if (isLast || !this.#hasAnswered) return this.#unanswered(result);
+        // A server that has never answered may not exist.
+        if (!result.mayPass || isLast || !this.#hasAnswered) return this.#unanswered(result);
       } else {
         this.#hasAnswered = true;
         const wait = this.#secondsAfter(result);
@@ -139,18 +141,18 @@ export class ThrottledClient {
           return result;
         }
         if (wait > MAX_WAIT || (isLast && result.status === TOO_MANY)) throw this.#tooBusy(result.status, wait);
-        if (isLast) return this.#unanswered(new TooMuch(`${result.status}, again and again`));
+        if (isLast) return this.#unanswered(new Failed(`${result.status}, again and again`, false));
         seconds = wait;
       }
       await pause(this.options.clock, Math.max(FIRST_RETRY_MS * 4 ** tried, 1_000 * seconds));
     }
   }
 
-  async #tried(target: string): Promise<Answer | Failed | TooMuch> {
+  async #tried(target: string): Promise<Answer | Failed> {
     try {
       return await this.#followed(new URL(`${this.url}${target}`));
     } catch (error) {
-      if (error instanceof Failed || error instanceof TooMuch) return error;
+      if (error instanceof Failed) return error;
       throw error;
     }
   }
@@ -172,7 +174,7 @@ export class ThrottledClient {
   }
 
   /** @throws PassingError if the server isn't there, or leaves one question after the other unanswered */
-  #unanswered({ message, cause }: Failed | TooMuch): NoAnswer {
+  #unanswered({ message, cause }: Failed): NoAnswer {
     this.#failures += 1;
     if (cause === undefined && this.#failures < MAX_FAILURES) return new NoAnswer(message);
     const what = cause === undefined ? 'gives no answers' : "can't be reached";
@@ -194,7 +196,7 @@ export class ThrottledClient {
     }
   }
 
-  /** Makes one request. @throws Failed, TooMuch */
+  /** Makes one request. @throws Failed */
   async #once(url: URL): Promise<Answer> {
     await this.#turn();
     this.requests += 1;

@@ -2,9 +2,10 @@
 import type { Clock } from '../../base/clock.ts';
 import { PassingError } from '../../base/errors.ts';
 import { toHex } from '../../codec/hex.ts';
-import { type CommonBlock, comparison, differenceText, type KindReport, TipLostError } from '../../node/comparison.ts';
+import { type CommonBlock, comparison, differenceText, type KindReport } from '../../node/comparison.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import { requireIndex } from '../../store/files/database.ts';
+import { ChainReplacedError } from '../../store/model/read-errors.ts';
 import { openSnapshots, type Snapshots } from '../../store/read/snapshots.ts';
 import type { PrintingWatch } from './report.ts';
 
@@ -23,7 +24,7 @@ const DEEPEST = 20_000;
 /** Maximum number of times a comparison restarts because a fork orphaned its block. */
 const MAX_FORKS = 10;
 
-/** Compares at one block. @throws TipLostError, NodeUnreachableError, OperatorError */
+/** Compares at one block. @throws ChainReplacedError, NodeUnreachableError, OperatorError */
 async function compared(
   snapshots: Snapshots,
   node: NodeRpc,
@@ -105,7 +106,7 @@ async function untilStill<T>(compare: () => Promise<T>): Promise<T> {
     try {
       return await compare();
     } catch (error) {
-      if (!(error instanceof TipLostError)) throw error;
+      if (!(error instanceof ChainReplacedError)) throw error;
       if (forks < MAX_FORKS) continue;
       throw new PassingError(
         `${MAX_FORKS} forks happened during the comparison.`,

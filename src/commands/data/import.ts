@@ -2,7 +2,7 @@
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
 import { isHostPath, isNodeQueryPath, PayloadError } from '../../chain/payload-reader.ts';
-import { type RecordingFormat, RowError } from '../../chain/recording.ts';
+import type { RecordingFormat } from '../../chain/recording.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
@@ -55,10 +55,7 @@ interface Counts {
 const isForeign = (path: string): boolean => isHostPath(path) && !isNodeQueryPath(path);
 
 const isBadRow = (error: unknown): error is Error =>
-  error instanceof RowError ||
-  error instanceof PayloadError ||
-  error instanceof UnknownParentError ||
-  error instanceof PartialHistoryError;
+  error instanceof PayloadError || error instanceof UnknownParentError || error instanceof PartialHistoryError;
 
 /** A recording, and the order in which its rows are read. */
 interface Recording {
@@ -273,7 +270,7 @@ async function importRows(
       }
       if (counts.rows === imported.rows) stored.ids = seen.copy();
       try {
-        if (row.problem !== null) throw new RowError(row.problem);
+        if (row.problem !== null) throw new PayloadError(row.problem);
         const { event } = row;
         if (event === null || !seen.add(event.id) || counts.rows <= imported.rows || isForeign(event.path)) continue;
         const { ids } = durable;

@@ -6,12 +6,12 @@ import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
+import { PayloadError } from '../../chain/payload-reader.ts';
 import {
   FormatError,
   formatShownBy,
   type RecordedEvent,
   type RecordingFormat,
-  RowError,
   recordingReader,
   type ShownFormat,
 } from '../../chain/recording.ts';
@@ -198,10 +198,10 @@ export function openInput(file: string): Input {
 
 const BACKSLASH = 0x5c;
 
-/** Decodes a row. @throws RowError for invalid UTF-8, since replacement characters would alter the event */
+/** Decodes a row. @throws PayloadError for invalid UTF-8, since replacement characters would alter the event */
 function textOf(bytes: Uint8Array): string {
   const text = strictText(bytes);
-  if (text === null) throw new RowError('it is not UTF-8');
+  if (text === null) throw new PayloadError('it is not UTF-8');
   return text;
 }
 
@@ -215,7 +215,7 @@ function formatOf(bytes: Uint8Array): RecordingFormat | null {
   try {
     return formatShownBy(textOf(bytes));
   } catch (error) {
-    if (error instanceof RowError) return null;
+    if (error instanceof PayloadError) return null;
     throw error;
   }
 }
@@ -236,7 +236,7 @@ async function firstThatShows(file: string): Promise<ShownFormat | null> {
  * searched for a row that does.
  * @param again whether the file can be read twice
  * @param given the format that the operator named
- * @returns a function from a row and its number to its event; null for a row without one. It throws RowError, and
+ * @returns a function from a row and its number to its event; null for a row without one. It throws PayloadError, and
  *   OperatorError if rows disagree on the format or none shows it
  */
 export function rowReader(file: string, again: boolean, given: RecordingFormat | null) {

@@ -1,8 +1,9 @@
 /** The rows of a recording in order, read and prepared for the writer: by this thread, or by threads that share the work. */
 import { hash } from 'bun';
 import { discard } from '../../base/garbage.ts';
+import { PayloadError } from '../../chain/payload-reader.ts';
 import type { Prepare } from '../../chain/prepared.ts';
-import { type RecordedEvent, type RecordingFormat, RowError } from '../../chain/recording.ts';
+import type { RecordedEvent, RecordingFormat } from '../../chain/recording.ts';
 import type { Preparation } from '../../store/ingest/event.ts';
 import { packed } from '../../store/log/entry.ts';
 import { type Input, openInput, rowReader } from './input.ts';
@@ -51,7 +52,7 @@ export async function* rowsOf(
       discard(line);
       yield { bytes, digest, event, problem: null };
     } catch (error) {
-      if (!(error instanceof RowError)) throw error;
+      if (!(error instanceof PayloadError)) throw error;
       yield { bytes, digest, event: null, problem: error.message };
     }
   }

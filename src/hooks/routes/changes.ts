@@ -15,7 +15,7 @@ import { decodeCursor, encodeCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { Streamed } from '../../http/streamed.ts';
 import type { ChangePosition } from '../../store/model/block.ts';
-import { UnknownCursorBlockError } from '../../store/model/read-errors.ts';
+import { UnreadableCursorError } from '../../store/model/read-errors.ts';
 import { bytesAt, numberAt, textAt } from '../../store/queries/page.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import {
@@ -367,7 +367,7 @@ async function* events(
 
 /** The error of a cursor that stands at a block which the log doesn't have; any other error as it is. */
 const unknownPlace = (error: unknown): unknown =>
-  error instanceof UnknownCursorBlockError
+  error instanceof UnreadableCursorError && error.block !== null
     ? new ApiError(
         409,
         `The cursor belongs to another log, and its block ${toHex(error.block)} isn't on the chain of this server: another server gave the cursor, or the log was restored to an earlier point. Start again with from_height`,

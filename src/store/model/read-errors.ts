@@ -6,9 +6,19 @@ export class NoSnapshotError extends TransientError {
   override readonly name: string = 'NoSnapshotError';
 }
 
-/** A cursor has a key that is none of its list: it was not made by this program. */
+/**
+ * A cursor can't be used: its key is none of its list, or the log lacks its block, because another log made the cursor or this
+ * one was restored to an earlier entry.
+ */
 export class UnreadableCursorError extends Error {
   override readonly name = 'UnreadableCursorError';
+  constructor(
+    message: string,
+    /** The block that the log lacks; null for a key of another list. */
+    readonly block: Uint8Array | null = null,
+  ) {
+    super(message);
+  }
 }
 
 /** Thrown if there is no readable index, for example while it is replaced. The message has the reason. */
@@ -19,12 +29,4 @@ export class IndexUnavailableError extends NoSnapshotError {
 /** A walk over several snapshots can't continue: a fork or a rebuild replaced its chain. */
 export class ChainReplacedError extends Error {
   override readonly name = 'ChainReplacedError';
-}
-
-/** Thrown if the log lacks the block of a cursor: another log made the cursor, or this one was restored to an earlier entry. */
-export class UnknownCursorBlockError extends Error {
-  override readonly name = 'UnknownPlaceError';
-  constructor(readonly block: Uint8Array) {
-    super(`no block 0x${block.toHex()} is known`);
-  }
 }

@@ -11,7 +11,7 @@ import type { Block } from '../../../chain/block.ts';
 import type { Network } from '../../../chain/network.ts';
 import { blockOfPayload, type EntryReader, missingPayload } from '../../files/payload-source.ts';
 import type { BlockChange, ChangePosition } from '../../model/block.ts';
-import { UnknownCursorBlockError } from '../../model/read-errors.ts';
+import { UnreadableCursorError } from '../../model/read-errors.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { logIdentityQuery } from '../log-identity.ts';
 import type { ChainQueries } from './chain.ts';
@@ -46,6 +46,9 @@ interface Branch {
 
 const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a === null || b === null ? a === b : Buffer.compare(a, b) === 0;
+
+const unknownBlock = (block: Uint8Array): UnreadableCursorError =>
+  new UnreadableCursorError(`no block 0x${block.toHex()} is known`, block);
 
 /** @param journal has the payloads of blocks */
 export function stepQueries(
@@ -84,7 +87,7 @@ export function stepQueries(
     if (own !== null) return { ...whole, height: own.height, fork: own.height, parent: own.parent_index_block_hash };
     const top = orphan.get(block);
     // Block 0 is stored with the orphans, and is in no step.
-    if (top === null || top.height === 0) throw new UnknownCursorBlockError(block);
+    if (top === null || top.height === 0) throw unknownBlock(block);
     const orphans = [block];
     for (let at = top; ; ) {
       const { height, parent_index_block_hash: parent } = at;
@@ -143,7 +146,7 @@ export function stepQueries(
       const { log, block } = place;
       if (log === identity()) return place;
       const height = block === null ? bottom() : canonical.get(block)?.height;
-      if (height === undefined) throw new UnknownCursorBlockError(block!);
+      if (height === undefined) throw unknownBlock(block!);
       return before(height + 1);
     },
 
