@@ -1,6 +1,7 @@
 /** The JSON text of answers. */
 import type { Static, TSchema, TUnsafe } from '@sinclair/typebox';
 import type { Pause } from '../base/turns.ts';
+import type { ItemsOf, ListedRow } from '../store/queries/row-texts.ts';
 import { TooMuchWorkError } from '../store/rows/statement.ts';
 
 /** A reviver that preserves the digits of numbers that a double can't hold. */
@@ -60,6 +61,27 @@ class LazyValue {
  */
 export const serializedLazily = <T, R>(items: readonly T[], serialize: (of: T) => R): Serialized<Plain<R>>[] =>
   items.map((item) => new LazyValue(() => serialize(item)) as unknown as Serialized<Plain<R>>);
+
+/**
+ * Makes the function that serializes the rows of a page, as {@link serializedLazily}, with a cache of their texts.
+ * @param shape names the serializer: rows have a text for each
+ */
+export const serializedRows =
+  <T, R>(shape: string, serialize: (of: T) => R): ItemsOf<T, Serialized<Plain<R>>> =>
+  (rows) =>
+    rows.listed(shape).map((row) => serializedRow(row, serialize));
+
+/** Serializes a row of a page, and caches its text unless it has one. */
+export function serializedRow<T, R>(row: ListedRow<T>, serialize: (of: T) => R): Serialized<Plain<R>> {
+  if ('text' in row) return jsonText(row.text);
+  const { model, cache } = row;
+  const serializeOnce = (): JsonText => {
+    const text = jsonOf(serialize(model));
+    cache(text);
+    return new JsonText(text);
+  };
+  return new LazyValue(serializeOnce) as unknown as Serialized<Plain<R>>;
+}
 
 /** The JSON text of an answer. */
 export function jsonOf(body: unknown): string {

@@ -1,11 +1,26 @@
 /** Compares the answers of a server with cached values to the answers of a fresh server. */
 import { expect, test } from 'bun:test';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { transactionId } from '../../src/codec/transaction.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
+import { networks } from '../../src/devnet/network.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
-import { alice, announcement, block, bob, drop, START, transfer } from '../support/events/handmade.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  deployment,
+  drop,
+  receipt,
+  START,
+  transfer,
+} from '../support/events/handmade.ts';
 
 interface TransactionRow {
   tx_id: string;
@@ -48,11 +63,20 @@ test('while a chain forks, a server that has cached answers as one that has seen
     const senders = new Set(results.map(({ sender }) => sender.address));
     const [newest] = results;
     return [
-      ...['v3/transactions', 'v3/mempool/transactions', 'v2/blocks?limit=5', `v3/transactions/${newest?.tx_id}/events`],
+      ...['v3/transactions', 'v3/mempool/transactions', 'v2/blocks?limit=5', 'v2/blocks/latest', 'v2/blocks/1'],
+      ...['v1/tx?limit=30', 'v1/tx?limit=30&exclude_function_args=true', 'v1/tx/block_height/2'],
+      ...['v3/blocks/2/transactions', `v3/transactions/${newest?.tx_id}`, `v3/transactions/${newest?.tx_id}/events`],
       `v3/principals/${newest?.sender.address}/transactions/${newest?.tx_id}/balance-changes`,
-      ...[...contracts].map((contract) => `v2/smart-contracts/${contract}/logs`),
-      ...[...senders].slice(0, 3).map((sender) => `v3/principals/${sender}/transactions`),
-      ...[...senders].slice(0, 3).map((sender) => `v3/principals/${sender}/mempool/transactions`),
+      ...[...contracts].flatMap((contract) => [
+        `v2/smart-contracts/${contract}/logs`,
+        `v1/contract/${contract}/events`,
+      ]),
+      ...[...senders]
+        .slice(0, 3)
+        .flatMap((sender) => [
+          ...[`v3/principals/${sender}/transactions`, `v3/principals/${sender}/mempool/transactions`],
+          ...[`v1/address/${sender}/transactions`, `v2/addresses/${sender}/transactions`],
+        ]),
     ];
   };
   let [logs, forks, tip] = [0, 0, 0];
@@ -71,4 +95,33 @@ test('while a chain forks, a server that has cached answers as one that has seen
     tip = height;
   }
   expect([logs > 20, forks > 3]).toEqual([true, true]);
+});
+
+test('a listed call has the functions of a contract that is deployed after it, in each fork', async () => {
+  using open = openNew();
+  using snapshots = watchedSnapshots(open.directory);
+  const app = createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {} });
+  const signature = async () => {
+    const answer = await app.handle(new Request(`http://localhost/extended/v1/address/${alice.address}/transactions`));
+    const { results } = (await answer.json()) as { results: { contract_call?: { function_signature: string } }[] };
+    return results.flatMap(({ contract_call: made }) => made?.function_signature ?? []);
+  };
+  const payload = contractCall(`${bob.address}.pool`, 'join', [clarity.uint(1n)]);
+  const raw = signTransaction({ payload, origin: { account: alice, nonce: 0, fee: 200n } }, networks.testnet);
+  const call = { id: toHex(transactionId(raw)), raw: toHex(raw) };
+  const deployed = (argument: string, fee: number) => {
+    const join = { name: 'join', access: 'public', args: [{ name: argument, type: 'uint128' }] };
+    const functions = [{ ...join, outputs: { type: { response: { ok: 'bool', error: 'none' } } } }];
+    const declared = { functions, variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] };
+    return receipt(deployment(bob, 0, fee), 0, { contract_interface: declared });
+  };
+  const first = block(null, 'call', [call]);
+  open.ingest.receive(first.event);
+  expect(await signature()).toEqual(['']);
+  const second = block(first, 'deployment', [deployed('amount', 300)]);
+  open.ingest.receive(second.event);
+  expect(await signature()).toEqual(['(define-public (join (amount uint)))']);
+  const rival = block(first, 'other deployment', [deployed('count', 400)]);
+  for (const { event } of [rival, block(rival, 'tip')]) open.ingest.receive(event);
+  expect(await signature()).toEqual(['(define-public (join (count uint)))']);
 });

@@ -1,6 +1,7 @@
 /** Blocks and microblocks as v1 and v2 return them. */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
+import { serializedRows } from '../../http/json.ts';
 import type { ChainMicroblock, ChainBlock as StoredChainBlock, WholeBlock } from '../../store/model/block.ts';
 import { fields, literal, object } from './fields.ts';
 import {
@@ -39,6 +40,9 @@ const chainFields = fields<StoredChainBlock>()({
 
 /** A block of the canonical chain as v2 returns it. */
 export const [ChainBlock, chainBlock] = object<StoredChainBlock>()(chainFields, { $id: 'Block' });
+
+/** Serializes the blocks of a list, with a cache of their texts. */
+export const chainBlockRows = serializedRows('block', chainBlock);
 
 const { parent_index_block_hash: _, tx_count: __, ...shared } = chainFields;
 

@@ -1,6 +1,7 @@
 /** Events of transactions as v1 and v2 return them; a missing sender or recipient is the empty string. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
+import { serializedRows } from '../../http/json.ts';
 import type { ContractLog as StoredContractLog } from '../../store/model/contract.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
 import { fields, literal, object, variants } from './fields.ts';
@@ -19,7 +20,7 @@ export const [LoggedValue, loggedValue] = object<Pick<StoredContractLog, 'contra
 const event_index = Type.Integer({ minimum: 0 });
 
 /** The print event of a contract, with its value in hex and as text. */
-export const [ContractLog, contractLog] = object<StoredContractLog>()(
+const [ContractLog, contractLog] = object<StoredContractLog>()(
   {
     event_index: [event_index, ({ eventIndex }) => eventIndex],
     event_type: literal('smart_contract_log'),
@@ -28,6 +29,11 @@ export const [ContractLog, contractLog] = object<StoredContractLog>()(
   },
   { $id: 'ContractLog' },
 );
+
+export { ContractLog };
+
+/** Serializes the logs of a list, with a cache of their texts. */
+export const contractLogRows = serializedRows('log', contractLog);
 
 type Kind = StoredTransactionEvent['kind'];
 export type EventOf<K> = Extract<StoredTransactionEvent, { kind: K }>;

@@ -6,14 +6,15 @@ import { functionSignature, typedArguments } from '../../codec/abi.ts';
 import { toHex } from '../../codec/hex.ts';
 import { type DecodedConditions, decodePostConditions } from '../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
-import { MaybeSerialized, serializedLazily } from '../../http/json.ts';
-import type { ContractFunctions } from '../../store/model/contract.ts';
+import { MaybeSerialized, type Serialized, serializedLazily, serializedRow } from '../../http/json.ts';
+import type { DeclaredFunctions } from '../../store/model/contract.ts';
 import type {
   PendingTransactionDetail,
   TransactionEvent as StoredTransactionEvent,
   SummaryPayload,
   TransactionDetail,
 } from '../../store/model/transaction.ts';
+import type { ItemsOf } from '../../store/queries/row-texts.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { TransactionEvent, transactionEvent } from './event.ts';
 import { fields, object, variants } from './fields.ts';
@@ -155,7 +156,7 @@ interface Whole<Type> extends Of<Type> {
 }
 
 const declaredFunction = ({ payload }: Of<'contract_call'>, { declarations }: TransactionContext) =>
-  declarations.get(payload.contractId)?.get(payload.functionName);
+  declarations.get(payload.contractId)?.functions.get(payload.functionName);
 
 /** Fields of each type of transactions. */
 const kinds = {
@@ -249,7 +250,7 @@ export const FoundTransaction = Type.Union([Transaction, MempoolTransaction], { 
  * Reads the declared functions of all contracts that the transactions call. The map has no entry for unknown contracts.
  */
 export function declarationsFor(read: Reader, transactions: readonly { payload: SummaryPayload }[]): Declarations {
-  const found = new Map<string, ContractFunctions>();
+  const found = new Map<string, DeclaredFunctions>();
   const asked = new Set<string>();
   for (const { payload } of transactions) {
     if (payload.type !== 'contract_call' || asked.has(payload.contractId)) continue;
@@ -261,7 +262,7 @@ export function declarationsFor(read: Reader, transactions: readonly { payload: 
 }
 
 /** Declared functions of called contracts, by contract identifier. */
-export type Declarations = ReadonlyMap<string, ContractFunctions>;
+export type Declarations = ReadonlyMap<string, DeclaredFunctions>;
 
 function parsed(postConditions: Uint8Array, anchorMode: number, context: TransactionContext): Parsed {
   const conditions = decodePostConditions(postConditions);
@@ -272,6 +273,29 @@ function parsed(postConditions: Uint8Array, anchorMode: number, context: Transac
 /** A transaction of a block as v1 and v2 return it. */
 export const transaction = (of: TransactionDetail, context: TransactionContext): Static<typeof Transaction> =>
   serializedMined(of, parsed(of.postConditions, of.anchorMode, context));
+
+/**
+ * Serializes the transactions of a list without their events, with a cache of their texts.
+ * @param withoutArguments whether arguments of calls are left out
+ */
+export const transactionRows =
+  (read: Reader, withoutArguments = false): ItemsOf<TransactionDetail, Serialized<Static<typeof Transaction>>> =>
+  (rows) => {
+    const listed = rows.listed(`transaction ${withoutArguments}`);
+    const models = listed.flatMap((row) => ('model' in row ? [row.model] : []));
+    const declarations = declarationsFor(read, models);
+    const serialize = (of: TransactionDetail) => transaction(of, { declarations, withoutArguments });
+
+    /** Whether only a fork changes the text. A contract may be deployed after a call that failed because of its absence. */
+    function isFinal({ payload, block }: TransactionDetail): boolean {
+      if (payload.type !== 'contract_call') return true;
+      const declared = declarations.get(payload.contractId);
+      return declared !== undefined && declared.height <= block.height;
+    }
+    return listed.map((row) =>
+      serializedRow('text' in row || isFinal(row.model) ? row : { ...row, cache: () => {} }, serialize),
+    );
+  };
 
 /** A transaction that is pending, or was dropped from the mempool, as v1 and v2 return it. */
 export function mempoolTransaction(

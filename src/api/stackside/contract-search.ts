@@ -273,7 +273,7 @@ export const contractSearch = [
     handle: async ({ params: { contract_id }, query, target, read }) => {
       const { limit, cursor, function_name, status, order = 'desc', ...window } = query;
       const list = inOrder(`contract-call-search ${contract_id}`, order);
-      const functions = read.contracts.functions(contract_id);
+      const functions = read.contracts.functions(contract_id)?.functions;
       const filter = {
         functionName: function_name ?? null,
         statuses: status ?? null,

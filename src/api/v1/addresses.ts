@@ -33,7 +33,7 @@ import {
   MempoolTransaction,
   mempoolTransaction,
   Transaction,
-  transaction,
+  transactionRows,
 } from '../shared/transaction.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
 
@@ -213,12 +213,9 @@ export const addressTransactions = [
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
       const heights = heightsOf(read, query);
-      const found = read.addresses.transactions(principal, heights, query.limit, query.offset);
-      const context = {
-        declarations: declarationsFor(read, found.items),
-        withoutArguments: query.exclude_function_args,
-      };
-      return offsetPage(query, found, (of) => transaction(of, context));
+      const { limit, offset, exclude_function_args: withoutArguments } = query;
+      const rows = transactionRows(read, withoutArguments);
+      return offsetPage(query, read.addresses.transactions(principal, heights, limit, offset, rows), (of) => of);
     },
   }),
   route({

@@ -3,18 +3,16 @@
 import { Type } from '@sinclair/typebox';
 import { notFound } from '../../http/errors.ts';
 import { anyFork, block as blockTag, chainTip } from '../../http/etag.ts';
-import { serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, listOf, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { ANY_TEXT, prefixed } from '../../http/request-url.ts';
 import { route } from '../../http/route.ts';
 import type { BlockSearch } from '../../store/model/block.ts';
-import type { OffsetPage as Found } from '../../store/model/page.ts';
-import type { TransactionDetail } from '../../store/model/transaction.ts';
+import type { ListOrder } from '../../store/model/page.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { Block, block, Microblock, microblock } from '../shared/block.ts';
 import { BlockHeight, excludeFunctionArgs, HexHash } from '../shared/legacy-parameters.ts';
 import { BlockParameter } from '../shared/parameters.ts';
-import { declarationsFor, Transaction, transaction } from '../shared/transaction.ts';
+import { Transaction, transactionRows } from '../shared/transaction.ts';
 
 const tag = 'Blocks (v1)';
 
@@ -117,11 +115,11 @@ interface ListQuery {
   exclude_function_args?: boolean;
 }
 
-function serialized(read: Reader, page: Found<TransactionDetail>, asked: ListQuery) {
-  const { limit, offset, exclude_function_args: withoutArguments = false } = asked;
-  const declarations = declarationsFor(read, page.items);
-  const results = serializedLazily(page.items, (item) => transaction(item, { declarations, withoutArguments }));
-  return { limit, offset, total: page.total, results };
+/** Serializes transactions of a block; undefined if no fork has the block. */
+function inBlock(read: Reader, block: BlockSearch, order: ListOrder, asked: ListQuery) {
+  const { limit, offset, exclude_function_args: withoutArguments } = asked;
+  const page = read.transactions.inBlock(block, order, limit, offset, transactionRows(read, withoutArguments));
+  return page === undefined ? undefined : offsetPage(asked, page, (of) => of);
 }
 
 /** The transactions of a block, whole, as v1 and v2 list them. */
@@ -141,9 +139,9 @@ export const blockTransactions = [
     etag: anyFork,
     history: 'since',
     handle: ({ params: { block_hash }, query, read }) => {
-      const page = read.transactions.inBlock({ hash: block_hash }, 'desc', query.limit, query.offset);
+      const page = inBlock(read, { hash: block_hash }, 'desc', query);
       if (page === undefined) throw notFound('no block found by hash');
-      return serialized(read, page, query);
+      return page;
     },
   }),
   route({
@@ -161,9 +159,9 @@ export const blockTransactions = [
     etag: anyFork,
     history: 'since',
     handle: ({ params: { height }, query, read }) => {
-      const page = read.transactions.inBlock({ height }, 'desc', query.limit, query.offset);
+      const page = inBlock(read, { height }, 'desc', query);
       if (page === undefined) throw notFound(`no block found at height ${height}`);
-      return serialized(read, page, query);
+      return page;
     },
   }),
   route({
@@ -181,9 +179,9 @@ export const blockTransactions = [
     history: 'since',
     handle: ({ params: { height_or_hash }, query, read }) => {
       const block = read.blocks.find(height_or_hash);
-      const page = block && read.transactions.inBlock({ height: block.height }, 'asc', query.limit, query.offset);
+      const page = block && inBlock(read, { height: block.height }, 'asc', query);
       if (page === undefined) throw notFound('Block not found');
-      return serialized(read, page, query);
+      return page;
     },
   }),
 ];

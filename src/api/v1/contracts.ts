@@ -11,7 +11,7 @@ import { legacyOffsetQuery, UncountedPage } from '../../http/pagination.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import type { ContractDeployment } from '../../store/model/contract.ts';
-import { contractLog, TransactionEvent } from '../shared/event.ts';
+import { contractLogRows, TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { object } from '../shared/fields.ts';
 import { Hash, Height, nullable } from '../shared/values.ts';
@@ -127,9 +127,9 @@ export const contracts = [
     etag: chainTip,
     history: 'since',
     handle: ({ params, query: { limit, offset }, read }) => {
-      const page = read.contracts.logs(params.contract_id, limit, { cursor: null, item: null, offset });
-      const results = serializedLazily(page?.items ?? [], contractLog);
-      return { limit, offset, results };
+      const start = { cursor: null, item: null, offset };
+      const page = read.contracts.logs(params.contract_id, limit, start, contractLogRows);
+      return { limit, offset, results: page?.items ?? [] };
     },
   }),
 ];

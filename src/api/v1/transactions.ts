@@ -25,6 +25,7 @@ import {
   mempoolTransaction,
   Transaction,
   transaction,
+  transactionRows,
 } from '../shared/transaction.ts';
 import { Hash, Hex, words } from '../shared/values.ts';
 
@@ -116,12 +117,9 @@ export const transactions = [
         until: query.end_time ?? null,
       };
       const by: TransactionOrder = { by: sort_by, direction: order };
-      const page = read.transactions.search(filter, by, limit, offset);
-      const declarations = declarationsFor(read, page.items);
-      const results = serializedLazily(page.items, (item) =>
-        transaction(item, { declarations, withoutArguments: exclude_function_args }),
-      );
-      return { limit, offset, total: page.total, results };
+      const rows = transactionRows(read, exclude_function_args);
+      const { items: results, total } = read.transactions.search(filter, by, limit, offset, rows);
+      return { limit, offset, total, results };
     },
   }),
   route({

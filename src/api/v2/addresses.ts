@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { fromHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { principalAndMempool, principal as principalTag, transaction as transactionTag } from '../../http/etag.ts';
+import { serializedRows } from '../../http/json.ts';
 import {
   FlatPage,
   flatCursor,
@@ -15,6 +16,7 @@ import {
   offsetPage,
 } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
+import type { AddressTransaction as StoredAddressTransaction } from '../../store/model/account.ts';
 import type { TransactionKey } from '../../store/model/transaction.ts';
 import {
   AddressFtBalance,
@@ -144,10 +146,12 @@ export const addressTransactionsV2 = [
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
       const list = `address-transactions ${principal}`;
-      const found = read.addresses.chainPage(principal, query.limit, flatStart(list, transactionName, query));
-      return flatPage(list, query, found, (of) =>
-        addressTransaction(of, { principal, withoutArguments: query.exclude_function_args }),
+      const { limit, exclude_function_args: withoutArguments } = query;
+      const rows = serializedRows(`address-transaction ${withoutArguments}`, (of: StoredAddressTransaction) =>
+        addressTransaction(of, { principal, withoutArguments }),
       );
+      const page = read.addresses.chainPage(principal, limit, flatStart(list, transactionName, query), rows);
+      return flatPage(list, query, page, (of) => of);
     },
   }),
   route({

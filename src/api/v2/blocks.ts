@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
+import { MaybeSerialized } from '../../http/json.ts';
 import {
   FlatPage,
   flatPage,
@@ -16,7 +17,7 @@ import {
 } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { AnchorBurnBlock } from '../../store/model/block.ts';
-import { ChainBlock, chainBlock } from '../shared/block.ts';
+import { ChainBlock, chainBlock, chainBlockRows } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
 import { object } from '../shared/fields.ts';
 import { BlockParameter, BurnBlockParameter } from '../shared/parameters.ts';
@@ -94,8 +95,8 @@ export const blocks = (now: () => number): Route[] => [
     etag: chainTip,
     history: 'since',
     handle: ({ query, read }) => {
-      const page = read.blocks.page(query.limit, flatStart(BLOCKS, blockName, query));
-      return flatPage(BLOCKS, query, page, chainBlock);
+      const page = read.blocks.page(query.limit, flatStart(BLOCKS, blockName, query), chainBlockRows);
+      return flatPage(BLOCKS, query, page, (of) => of);
     },
   }),
   route({
@@ -139,14 +140,14 @@ export const blocks = (now: () => number): Route[] => [
     description: 'Returns one block of the canonical chain by its height or hash, or the newest one for `latest`.',
     tag,
     params: { height_or_hash: BlockParameter },
-    response: ChainBlock,
+    response: MaybeSerialized(ChainBlock),
     notFound: UNKNOWN,
     etag: blockTag,
     history: 'thing',
     handle: ({ params: { height_or_hash }, read }) => {
-      const found = read.blocks.find(height_or_hash);
+      const found = read.blocks.find(height_or_hash, chainBlockRows);
       if (found === undefined) throw notFound(UNKNOWN);
-      return chainBlock(found);
+      return found;
     },
   }),
   route({
@@ -189,8 +190,9 @@ export const blocks = (now: () => number): Route[] => [
     history: 'since',
     handle: ({ params: { tenure_height }, query, read }) => {
       const list = `tenure-blocks ${tenure_height}`;
-      const page = read.blocks.ofTenure(tenure_height, query.limit, flatStart(list, blockName, query));
-      return flatPage(list, query, page, chainBlock);
+      const start = flatStart(list, blockName, query);
+      const page = read.blocks.ofTenure(tenure_height, query.limit, start, chainBlockRows);
+      return flatPage(list, query, page, (of) => of);
     },
   }),
 ];

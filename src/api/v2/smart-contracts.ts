@@ -6,7 +6,7 @@ import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } fr
 import { route } from '../../http/route.ts';
 import type { Deployment } from '../../store/model/contract.ts';
 import type { EventLocation } from '../../store/model/transaction.ts';
-import { ContractLog, contractLog } from '../shared/event.ts';
+import { ContractLog, contractLogRows } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { PATTERNS, RULES } from '../shared/identifiers.ts';
 import { Hash, Height, words } from '../shared/values.ts';
@@ -105,8 +105,8 @@ export const contractRoutes = [
     history: 'since',
     handle: ({ params: { contract_id }, query, read }) => {
       const list = `contract-logs ${contract_id}`;
-      const page = read.contracts.logs(contract_id, query.limit, flatStart(list, eventName, query));
-      return flatPage(list, query, page, contractLog);
+      const page = read.contracts.logs(contract_id, query.limit, flatStart(list, eventName, query), contractLogRows);
+      return flatPage(list, query, page, (of) => of);
     },
   }),
 ];

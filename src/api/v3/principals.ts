@@ -4,6 +4,7 @@ import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
 import { withUntouched } from '../../http/history.ts';
+import { serializedRows } from '../../http/json.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import {
@@ -17,7 +18,7 @@ import { fields, object } from '../shared/fields.ts';
 import { AddressParameter, AssetParameter, NftAssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
 import { Amount, Asset, Hash, Height, nullable, SignedAmount, Uint64, words } from '../shared/values.ts';
 import { FtBalance, ftBalance, NftInstance, nftInstance } from './tokens.ts';
-import { PendingSummary, pendingSummary, TransactionSummary, transactionSummary } from './transaction.ts';
+import { PendingSummary, pendingRows, TransactionSummary, transactionSummary } from './transaction.ts';
 
 const [Lock, lock] = object<NonNullable<StoredStxBalance['locked']>>()({
   amount: [Amount, ({ amount }) => String(amount)],
@@ -128,6 +129,9 @@ const [PrincipalTransaction, principalTransaction] = object<StoredPrincipalTrans
   { $id: 'PrincipalTransaction' },
 );
 
+/** Serializes the transactions of a principal's list, with a cache of their texts. */
+const involvementRows = serializedRows('involvement', principalTransaction);
+
 export { balanceChange, nonces, principalTransaction, transactionBalanceChange };
 
 const tag = 'Principals';
@@ -148,8 +152,8 @@ export const principals = [
     history: 'since',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-transactions ${principal}`;
-      const page = read.transactions.ofPrincipal(principal, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, principalTransaction);
+      const page = read.transactions.ofPrincipal(principal, limit, pageCursor(list, cursor), involvementRows);
+      return cursorPage(list, limit, page, (of) => of);
     },
   }),
   route({
@@ -166,8 +170,8 @@ export const principals = [
     history: 'pending',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-mempool-transactions ${principal}`;
-      const page = read.mempool.ofPrincipal(principal, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, pendingSummary);
+      const page = read.mempool.ofPrincipal(principal, limit, pageCursor(list, cursor), pendingRows);
+      return cursorPage(list, limit, page, (of) => of);
     },
   }),
   route({

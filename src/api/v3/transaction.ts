@@ -5,6 +5,7 @@ import { decodeArguments } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
 import { decodePostConditions } from '../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
+import { serializedRows } from '../../http/json.ts';
 import type { MadeBy } from '../../store/model/staking.ts';
 import type {
   PendingTransaction,
@@ -136,6 +137,9 @@ export const [TransactionSummary, transactionSummary] = variants<
   ByType<StoredTransactionSummary>
 >()(typeField('type'), mined, kinds, { $id: 'TransactionSummary' });
 
+/** Serializes the transactions of a list, with a cache of their texts. */
+export const summaryRows = serializedRows('summary', transactionSummary);
+
 /** A pending transaction as lists return it. The receipt time is in Unix seconds. */
 export const [PendingSummary, pendingSummary] = variants<PendingTransaction, ByType<PendingTransaction>>()(
   typeField('type'),
@@ -143,6 +147,10 @@ export const [PendingSummary, pendingSummary] = variants<PendingTransaction, ByT
   { ...kinds, ...onlyMined },
   { $id: 'MempoolTransactionSummary' },
 );
+
+/** Serializes the pending transactions of a list, with a cache of their texts. */
+export const pendingRows = serializedRows('pending', pendingSummary);
+
 /** Large parts that are returned only on request. A part that a transaction doesn't have is ignored. */
 export const includable = ['function_args', 'source_code', 'post_conditions', 'result'] as const;
 type Include = readonly (typeof includable)[number][];
@@ -257,6 +265,9 @@ export const FoundTransaction = Type.Union([FullTransaction, FullPending], { $id
 export function fullTransaction(found: StoredFoundTransaction, include: Include) {
   return found.mined ? fullMined(found.transaction, include) : fullPending(found.transaction, include);
 }
+
+/** Serializes canonical transactions without large members, with a cache of their texts. */
+export const fullRows = serializedRows('full', (of: TransactionDetail) => fullMined(of, []));
 
 function argumentsOf({ raw, functionArgs }: Whole<'contract_call'>) {
   const args = decodeArguments(functionArgs ?? payloadOf(raw, 'contract_call').functionArgs);

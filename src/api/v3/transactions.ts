@@ -4,6 +4,7 @@ import { exactJson } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { block, chainTip, mempool as mempoolTag, transaction } from '../../http/etag.ts';
+import { MaybeSerialized } from '../../http/json.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { BlockId } from '../../store/model/block.ts';
@@ -25,12 +26,14 @@ import {
   FoundTransaction,
   FullPending,
   fullPending,
+  fullRows,
   fullTransaction,
   includable,
   PendingSummary,
+  pendingRows,
   pendingSummary,
+  summaryRows,
   TransactionSummary,
-  transactionSummary,
 } from './transaction.ts';
 
 const types = {
@@ -127,8 +130,8 @@ export const transactions = [
     etag: chainTip,
     history: 'since',
     handle: ({ query: { limit, cursor }, read }) => {
-      const page = read.transactions.page(limit, pageCursor('transactions', cursor));
-      return cursorPage('transactions', limit, page, transactionSummary);
+      const page = read.transactions.page(limit, pageCursor('transactions', cursor), summaryRows);
+      return cursorPage('transactions', limit, page, (of) => of);
     },
   }),
   route({
@@ -140,11 +143,13 @@ export const transactions = [
     tag,
     params: { tx_id: TxId },
     query: includeQuery(...includable),
-    response: FoundTransaction,
+    response: MaybeSerialized(FoundTransaction),
     notFound: UNKNOWN,
     etag: transaction,
     history: 'thing',
     handle: ({ params: { tx_id }, query: { include = [] }, read }) => {
+      const mined = include.length === 0 ? read.transactions.findMined(tx_id, fullRows) : undefined;
+      if (mined !== undefined) return mined;
       const found = read.transactions.find(tx_id);
       if (found === undefined) throw notFound(UNKNOWN);
       return fullTransaction(found, include);
@@ -194,9 +199,9 @@ export const blocks = [
     history: 'thing',
     handle: ({ params: { height_or_hash }, query: { limit, cursor }, read }) => {
       const list = listOf(height_or_hash);
-      const page = read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor));
+      const page = read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor), summaryRows);
       if (page === undefined) throw notFound(UNKNOWN_BLOCK);
-      return cursorPage(list, limit, page, transactionSummary);
+      return cursorPage(list, limit, page, (of) => of);
     },
   }),
 ];
@@ -279,8 +284,8 @@ export const search = [
       };
       // A cursor is valid for the list of its conditions only.
       const list = inOrder(`transactions ${exactJson(conditions)}`, order);
-      const page = read.transactions.meeting(conditions, order, limit, pageCursor(list, cursor));
-      return cursorPage(list, limit, page, transactionSummary);
+      const page = read.transactions.meeting(conditions, order, limit, pageCursor(list, cursor), summaryRows);
+      return cursorPage(list, limit, page, (of) => of);
     },
   }),
 ];
@@ -299,8 +304,8 @@ export const mempool = [
     etag: mempoolTag,
     history: 'pending',
     handle: ({ query: { limit, cursor }, read }) => {
-      const page = read.mempool.page(limit, pageCursor(LIST, cursor));
-      return cursorPage(LIST, limit, page, pendingSummary);
+      const page = read.mempool.page(limit, pageCursor(LIST, cursor), pendingRows);
+      return cursorPage(LIST, limit, page, (of) => of);
     },
   }),
   // Only Stackside has this route. It returns the items of v3.

@@ -11,6 +11,12 @@ import type { TransactionPosition } from './transaction.ts';
 /** Declared functions of a contract, by name. */
 export type ContractFunctions = ReadonlyMap<string, AbiFunction>;
 
+/** Functions that a deployment declares, and the height of its block. */
+export interface DeclaredFunctions {
+  functions: ContractFunctions;
+  height: number;
+}
+
 export interface ContractLog {
   contractId: string;
   txId: Uint8Array;

@@ -32,6 +32,7 @@ import type { ChainQueries } from './blocks/chain.ts';
 import { down, type KeyColumn, lister, ordered, statementsOf } from './list.ts';
 import { readPage } from './page.ts';
 import { searcher, searchOf, walker, walkOf } from './planner.ts';
+import { type ItemsOf, models, type RowTexts } from './row-texts.ts';
 import { bitsOf, numbersOf, payloadFilters } from './transactions/payload-filters.ts';
 import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
 
@@ -44,15 +45,15 @@ const detailColumns = `${pendingColumns}, m.replaced_by_tx_id, m.raw`;
 const lists = {
   all: ordered(
     {
-      select: `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins}`,
-      where: `m.state = ${MEMPOOL_STATE.pending}`,
+      select: 'SELECT received_at, tx_id, receipt_block_height FROM mempool_transactions',
+      where: `state = ${MEMPOOL_STATE.pending}`,
     },
-    [down('m.received_at'), down('m.tx_id', 'bytes')],
+    [down('received_at'), down('tx_id', 'bytes')],
   ),
   ofPrincipal: ordered(
     {
-      select: `SELECT ${pendingColumns} FROM pending_principals p
-                CROSS JOIN mempool_transactions m ON m.tx_id = p.tx_id ${waiting.joins}`,
+      select: `SELECT p.received_at, p.tx_id, m.receipt_block_height
+                 FROM pending_principals p CROSS JOIN mempool_transactions m ON m.tx_id = p.tx_id`,
       where: 'p.principal_id = ?1',
     },
     [down('p.received_at'), down('p.tx_id', 'bytes')],
@@ -72,6 +73,9 @@ export const sql = {
   version: 'SELECT mempool_version AS version FROM progress',
   fees: `SELECT type, fee, count(*) AS transactions FROM mempool_transactions
           WHERE state = ${MEMPOOL_STATE.pending} GROUP BY type, fee ORDER BY type, fee`,
+  // In the order of the ids, which are a JSON array.
+  each: `SELECT ${pendingColumns} FROM json_each(?1) k CROSS JOIN mempool_transactions m ON m.tx_id = unhex(k.value)
+          ${waiting.joins}`,
   byId: `SELECT ${detailColumns}
            FROM mempool_transactions m ${waiting.joins} WHERE m.tx_id = ?1`,
   mined: `SELECT ${mined.columns}, ${MEMPOOL_STATE.pending} AS state, r.received_at, r.receipt_block_height,
@@ -89,6 +93,9 @@ export const sql = {
 /** A pending transaction as its table has it. */
 type PendingRow = SpentRow & Stored<'mempool_transactions', 'state' | 'received_at' | 'receipt_block_height'>;
 
+/** The identity of an announcement: a transaction that is received again has another receipt. */
+type ReceiptRow = Stored<'mempool_transactions', 'received_at' | 'tx_id' | 'receipt_block_height'>;
+
 interface DetailRow extends PendingRow {
   replaced_by_tx_id: Uint8Array | null;
   raw: Uint8Array;
@@ -104,6 +111,10 @@ const HIGHEST_FEE = '~';
 /** Bytes greater than every transaction id. */
 const LAST_ID = new Uint8Array(33).fill(0xff);
 
+/** The identity of an announcement's text. An announcement doesn't change while it is pending. */
+const idOf = ({ tx_id: id, received_at: receivedAt, receipt_block_height: height }: ReceiptRow): string =>
+  `${id.toHex()}/${receivedAt}/${height}`;
+
 /** The model of a row. */
 const pendingOf = (row: PendingRow): PendingTransaction => ({
   ...spentOf(row),
@@ -114,12 +125,14 @@ const pendingOf = (row: PendingRow): PendingTransaction => ({
 
 export type MempoolQueries = ReturnType<typeof mempoolQueries>;
 
-export function mempoolQueries(db: Database) {
+/** @param texts caches texts of pending transactions */
+export function mempoolQueries(db: Database, texts: RowTexts) {
   const total = prepared<{ total: number }, []>(db, sql.total);
   const version = prepared<{ version: number }, []>(db, sql.version);
   const fees = prepared<Stored<'mempool_transactions', 'type' | 'fee'> & { transactions: number }, []>(db, sql.fees);
-  const all = lister<PendingRow>(db, lists.all);
-  const ofPrincipal = lister<PendingRow>(db, lists.ofPrincipal);
+  const all = lister<ReceiptRow>(db, lists.all);
+  const ofPrincipal = lister<ReceiptRow>(db, lists.ofPrincipal);
+  const each = prepared<PendingRow, [string]>(db, sql.each);
   const droppedOf = lister<DetailRow>(db, lists.droppedOf);
   const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
@@ -145,13 +158,32 @@ export function mempoolQueries(db: Database) {
     return row === null ? undefined : detailOf(row);
   }
 
-  return {
-    page: (limit: number, at: Cursor | null): Page<PendingTransaction> =>
-      readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: pendingOf }),
+  const eachOf = (receipts: readonly ReceiptRow[]): PendingTransaction[] =>
+    each.all(JSON.stringify(receipts.map(({ tx_id: id }) => id.toHex()))).map(pendingOf);
+  /** A page of pending transactions from the page of their receipts. */
+  const listed = <Item>(page: Page<ReceiptRow>, items: ItemsOf<PendingTransaction, Item>): Page<Item> => ({
+    ...page,
+    items: items(texts.rows(page.items, { idOf, heightOf: () => null, read: eachOf })),
+  });
 
-    ofPrincipal(principal: string, limit: number, at: Cursor | null): Page<PendingTransaction> {
+  return {
+    page<Item = PendingTransaction>(
+      limit: number,
+      at: Cursor | null,
+      items: ItemsOf<PendingTransaction, Item> = models as never,
+    ): Page<Item> {
+      const page = readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: (row) => row });
+      return listed(page, items);
+    },
+
+    ofPrincipal<Item = PendingTransaction>(
+      principal: string,
+      limit: number,
+      at: Cursor | null,
+      items: ItemsOf<PendingTransaction, Item> = models as never,
+    ): Page<Item> {
       const { principal_id: id, total } = ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
-      return readPage({ limit, at, total, ...ofPrincipal([id]), itemOf: pendingOf });
+      return listed(readPage({ limit, at, total, ...ofPrincipal([id]), itemOf: (row) => row }), items);
     },
 
     /** Dropped transactions of an origin, newest receipt first. */

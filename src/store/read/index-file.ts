@@ -10,6 +10,7 @@ import { requireSecondaryIndexes } from '../files/secondary-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
 import { type FileCache, fileCache } from '../queries/file-cache.ts';
 import { sharedProjection } from '../queries/mempool.ts';
+import { sharedTexts } from '../queries/row-texts.ts';
 import { type Reader, readerOf, type WorkLimits } from './index-reader.ts';
 
 /** A connection with a separate snapshot. */
@@ -85,6 +86,7 @@ export function openIndexFile(
   const journal = journalBeside(first, directory);
   const idle: IndexConnection[] = [];
   const projection = sharedProjection();
+  const texts = sharedTexts();
   let inUse = 0;
   let retired = false;
 
@@ -99,7 +101,7 @@ export function openIndexFile(
   }
 
   function connectionOf(db: Connection, cache: FileCache): IndexConnection {
-    const reader = readerOf(db, journal, number, limits, cache, turns, projection);
+    const reader = readerOf(db, journal, number, limits, cache, turns, projection, texts);
     return { db, reader, cache, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
 

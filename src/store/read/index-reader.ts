@@ -43,6 +43,7 @@ import {
 } from '../queries/mempool.ts';
 import { nameQueries } from '../queries/names.ts';
 import type { SearchLimits } from '../queries/planner.ts';
+import { rowTexts, type SharedTexts, sharedTexts } from '../queries/row-texts.ts';
 import { searchQueries } from '../queries/search.ts';
 import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking.ts';
 import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../queries/staking/staking.ts';
@@ -87,6 +88,7 @@ export interface WorkLimits {
  * @param cache of the connection, from one snapshot to the next; none if omitted
  * @param turns shares the thread among long queries and other work
  * @param projection the last projection of the mempool, which all connections of a thread to one file share
+ * @param shared the cache of texts, which they share as well
  */
 export function readerOf(
   db: Database,
@@ -96,12 +98,14 @@ export function readerOf(
   cache: FileCache = noFileCache,
   turns: Turns = new Turns(systemClock),
   projection: SharedProjection = sharedProjection(),
+  shared: SharedTexts = sharedTexts(),
 ) {
   const chain = chainQueries(db, cache);
-  const blocks = blockQueries(db, chain);
-  const mempool = mempoolQueries(db);
+  const texts = rowTexts(chain, shared);
+  const blocks = blockQueries(db, chain, texts);
+  const mempool = mempoolQueries(db, texts);
   const assetQueries = assetReaders(db);
-  const details = detailQueries(db, cache);
+  const details = detailQueries(db, cache, texts);
   const events = eventQueries(db, details);
   const orphans = orphanQueries(db, chain, journal);
   const {
@@ -162,9 +166,9 @@ export function readerOf(
     tenures: tenureQueries(db),
     burnBlocks: burnBlockQueries(db, blocks.range, chain.historyStart),
     transactions: {
-      ...transactionQueries(db, { chain, mempool, details }, limits.walkRows),
+      ...transactionQueries(db, { chain, mempool, details, texts }, limits.walkRows),
       /** Canonical transactions by filters. */
-      search: (...asked: Parameters<typeof search>) => search(...asked),
+      search,
       /**
        * Transactions of a block of any fork; an orphan has none. Undefined if no fork has such a block.
        */
@@ -193,7 +197,7 @@ export function readerOf(
       ...pendingSearch(db, mempool),
       ...mempoolProjection(db, chain, turns, projection, limits.projected),
     },
-    addresses: addressReader(db, details, mempool, turns),
+    addresses: addressReader(db, { details, mempool, texts }, turns),
     tokenLists: tokenListReader(db, details),
     principals: { ...principalQueries(db), ...startingAccountQueries(db), ...assetQueries.principals },
     /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
@@ -220,7 +224,7 @@ export function readerOf(
       /** Functions that a contract's newest deployment with an interface declares; undefined if there is none. */
       functions: contractFunctionQueries(db, cache),
       /** Logs of a contract, newest first. */
-      logs: contractLogQueries(db),
+      logs: contractLogQueries(db, texts),
       /** Logs and calls by their decoded values, newest first. */
       searchLogs: contractLogSearch(db, byValues),
       searchCalls: contractCallSearch(db, byValues),

@@ -87,6 +87,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   }
 
   return {
+    withEvents,
     positions: (principal: number, { first, last, offset }: Range, limit: number): number[] =>
       list.all(principal, first, last, limit, offset).map(({ position }) => position),
 
@@ -126,7 +127,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
       limit: number,
       start: OffsetStart<TransactionKey>,
       enter: (offset: number) => ListStart,
-    ): Page<AddressTransaction> | undefined {
+    ): Page<Involvement> | undefined {
       let at = start.cursor;
       if (start.item !== null || start.offset > 0) {
         const listStart = pageStart(start, enter);
@@ -135,11 +136,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
         if (first === undefined) return pageBeyond(total);
         at = movedTo([first.position], start.cursor);
       }
-      const { items: found, ...page } = readPage({
-        ...{ limit, at, total, ...newestOf([principal]) },
-        itemOf: (part) => part,
-      });
-      return { ...page, items: withEvents(principal, found) };
+      return readPage({ limit, at, total, ...newestOf([principal]), itemOf: (part) => part });
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import type { Turns } from '../../../base/turns.ts';
+import { heightOf } from '../../../chain/position.ts';
 import type { AddressTransaction, ReceivedStx, TokenHistory } from '../../model/account.ts';
 import type { Heights } from '../../model/block.ts';
 import type { OffsetPage, OffsetStart, Page } from '../../model/page.ts';
@@ -18,6 +19,7 @@ import { decimalOf } from '../../rows/amounts.ts';
 import { COUNTER, storedToken, TOKEN } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
+import { type ItemsOf, models, type RowTexts } from '../row-texts.ts';
 import { nftListQueries } from '../tokens/nfts.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type AccountStates, accountStates, type Counted } from './account-states.ts';
@@ -57,8 +59,19 @@ function numbers(db: Database) {
 const untilOf = (height: number): number => Math.min(height, LAST_HEIGHT);
 const isOneBlock = ({ first, last }: Heights): boolean => first === last;
 
+interface Sources {
+  details: DetailQueries;
+  mempool: MempoolQueries;
+  texts: RowTexts;
+}
+
 /** Lists of transactions and inbound transfers of a principal, by offset. */
-function transactionLists(db: Database, details: DetailQueries, events: AddressEventQueries, states: AccountStates) {
+function transactionLists(
+  db: Database,
+  { details, texts }: Sources,
+  events: AddressEventQueries,
+  states: AccountStates,
+) {
   const { principalOf } = numbers(db);
   const transactions = addressTransactionQueries(db, details, events);
   const inbound = inboundTransferQuery(db);
@@ -83,14 +96,20 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       };
     },
 
-    transactions(principal: string, heights: Heights, limit: number, offset: number): OffsetPage<TransactionDetail> {
+    transactions<Item = TransactionDetail>(
+      principal: string,
+      heights: Heights,
+      limit: number,
+      offset: number,
+      items: ItemsOf<TransactionDetail, Item> = models as never,
+    ): OffsetPage<Item> {
       const id = principalOf(principal);
       const total = isOneBlock(heights)
         ? transactions.count(id, heights).transactions
         : states.total(id, untilOf(heights.last), 'transactions');
       if (offset >= total) return { items: [], total };
       const range = rangeFrom(id, heights, 'transactions', total, offset);
-      return { items: details.at(transactions.positions(id, range, limit)), total };
+      return { items: items(details.rows(transactions.positions(id, range, limit))), total };
     },
 
     /** Transactions that the principal doesn't only sponsor; all transactions of a block at once. */
@@ -119,16 +138,24 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
     },
 
     /** Undefined if the start names a block that isn't canonical. */
-    chainPage(
+    chainPage<Item = AddressTransaction>(
       principal: string,
       limit: number,
       start: OffsetStart<TransactionKey>,
-    ): Page<AddressTransaction> | undefined {
+      items: ItemsOf<AddressTransaction, Item> = models as never,
+    ): Page<Item> | undefined {
       const id = principalOf(principal);
       const total = states.total(id, LAST_HEIGHT, 'transactions');
-      return transactions.page(id, total, limit, start, (offset) =>
+      const page = transactions.page(id, total, limit, start, (offset) =>
         states.enter(id, LAST_HEIGHT, 'transactions', total, offset),
       );
+      if (page === undefined) return undefined;
+      const rows = texts.rows(page.items, {
+        idOf: ({ position }) => `${principal}/${position}`,
+        heightOf: ({ position }) => heightOf(position),
+        read: (parts) => transactions.withEvents(id, parts),
+      });
+      return { ...page, items: items(rows) };
     },
 
     /** Events in order; undefined if the transaction isn't canonical. */
@@ -150,7 +177,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
  * Lists of a principal by offset, newest first. A height above the tip counts as the tip's height.
  * @param turns yields to other work between batches
  */
-export function addressReader(db: Database, details: DetailQueries, mempool: MempoolQueries, turns: Turns) {
+export function addressReader(db: Database, sources: Sources, turns: Turns) {
   const { principalOf } = numbers(db);
   const identifier = prepared<Stored<'assets', 'identifier'>, [number]>(db, sql.identifier);
   const logCount = prepared<{ total: number }, [string]>(db, sql.logs);
@@ -174,7 +201,7 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
   }
 
   return {
-    ...transactionLists(db, details, events, states),
+    ...transactionLists(db, sources, events, states),
     assetEvents,
     /** Events of some kinds that name a principal, and its logs if it is a contract. */
     async events(
@@ -210,7 +237,7 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
 
     /** Pending transactions, newest receipt first. */
     mempool: (principal: string, limit: number, offset: number): OffsetPage<PendingTransactionDetail> =>
-      mempool.detailsOfPrincipal(principal, limit, offset),
+      sources.mempool.detailsOfPrincipal(principal, limit, offset),
     /** Positive balances of fungible tokens, by identifier regardless of case. */
     ftBalances: (principal: string, limit: number, offset: number): OffsetPage<FtBalance> =>
       holders.tokensOf(principalOf(principal), limit, offset),

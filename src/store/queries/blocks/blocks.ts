@@ -7,6 +7,7 @@ import { PAYLOAD } from '../../rows/enums.ts';
 import { columnList, exactColumn, heightIn } from '../../rows/expressions.ts';
 import { type AsNumberOrText, prepared, type Stored } from '../../rows/statement.ts';
 import { numberAt, pageBeyond, readPage } from '../page.ts';
+import { type ItemsOf, models, type PageRows, type RowTexts } from '../row-texts.ts';
 import type { ChainQueries } from './chain.ts';
 
 const COST_COLUMNS = [
@@ -96,9 +97,14 @@ const NO_HEIGHTS: Heights = { first: 1, last: 0 };
 /** A height below every block. */
 const NO_HEIGHT = -1;
 
+/** Returns the heights of a range, lowest first. */
+const heightsIn = (first: number, last: number): number[] =>
+  Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
+
 export type BlockRange = (first: number, last: number) => ChainBlock[];
 
-export function blockQueries(db: Database, chain: ChainQueries) {
+/** @param texts caches texts of blocks */
+export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts) {
   const rows = prepared<Row, [number, number]>(db, sql.range);
   const at = prepared<Row, [number]>(db, sql.at);
   const tip = prepared<HeightRow, []>(db, sql.tip);
@@ -137,42 +143,65 @@ export function blockQueries(db: Database, chain: ChainQueries) {
     return cursor === null ? moved('from', last) : moved(cursor.side, numberAt(cursor.key, 0));
   }
 
-  function page(heights: Heights, limit: number, start: OffsetStart<Uint8Array>): Page<ChainBlock> | undefined {
+  /** Blocks at heights, in any order. */
+  function atEach(heights: readonly number[]): ChainBlock[] {
+    const [first, last] = [Math.min(...heights), Math.max(...heights)];
+    const blocks = range(first, last);
+    return heights.map((height) => blocks[last - height]!);
+  }
+  const rowsOf = (heights: readonly number[]): PageRows<ChainBlock> =>
+    texts.rows(heights, { idOf: (height) => `block ${height}`, heightOf: (height) => height, read: atEach });
+
+  function page<Item>(
+    heights: Heights,
+    limit: number,
+    start: OffsetStart<Uint8Array>,
+    items: ItemsOf<ChainBlock, Item>,
+  ): Page<Item> | undefined {
     const { first, last } = heights;
     const total = last - first + 1;
     const at = cursorIn(heights, start);
     if (at === undefined) return start.cursor === null && start.item === null ? pageBeyond(total) : undefined;
-    return readPage({
+    const page = readPage({
       limit,
       at,
       total,
       rows(key, isBackward, count) {
         if (isBackward) {
-          const from = key === null ? first : Math.max(first, numberAt(key, 0));
-          return range(from, Math.min(last, from + count - 1)).reverse();
+          const from = key === null ? first : Math.max(first, Math.ceil(numberAt(key, 0)));
+          return heightsIn(from, Math.min(last, from + count - 1));
         }
-        const from = key === null ? last : Math.min(last, numberAt(key, 0));
-        return range(Math.max(first, from - count + 1), from);
+        const from = key === null ? last : Math.min(last, Math.floor(numberAt(key, 0)));
+        return heightsIn(Math.max(first, from - count + 1), from).reverse();
       },
-      keyOf: ({ height }) => [height],
-      itemOf: (block: ChainBlock) => block,
+      keyOf: (height) => [height],
+      itemOf: (height: number) => height,
     });
+    return { ...page, items: items(rowsOf(page.items)) };
   }
 
   return {
     range,
     /** Canonical blocks, highest first; undefined if the start, an index block hash, isn't a canonical block. */
-    page: (limit: number, start: OffsetStart<Uint8Array>) => {
+    page<Item = ChainBlock>(
+      limit: number,
+      start: OffsetStart<Uint8Array>,
+      items: ItemsOf<ChainBlock, Item> = models as never,
+    ): Page<Item> | undefined {
       const first = chain.firstHeight();
-      return page({ first, last: Math.max(tipHeight(), first - 1) }, limit, start);
+      return page({ first, last: Math.max(tipHeight(), first - 1) }, limit, start, items);
     },
     /** Blocks of a tenure, highest first; an unknown tenure has none. */
-    ofTenure: (tenureHeight: number, limit: number, start: OffsetStart<Uint8Array>) =>
-      page(tenure(tenureHeight), limit, start),
+    ofTenure: <Item = ChainBlock>(
+      tenureHeight: number,
+      limit: number,
+      start: OffsetStart<Uint8Array>,
+      items: ItemsOf<ChainBlock, Item> = models as never,
+    ): Page<Item> | undefined => page(tenure(tenureHeight), limit, start, items),
 
-    find(id: BlockId): ChainBlock | undefined {
+    find<Item = ChainBlock>(id: BlockId, items: ItemsOf<ChainBlock, Item> = models as never): Item | undefined {
       const height = chain.block(id)?.height;
-      return height === undefined ? undefined : range(height, height)[0];
+      return height === undefined ? undefined : items(rowsOf([height]))[0];
     },
 
     /** The newest block at or before a time, in Unix seconds. */

@@ -73,25 +73,32 @@ export function chainQueries(db: Database, cache: FileCache = noFileCache) {
   }
 
   const historyStart = cache.lazy(historyStartQuery(db));
+  const newestTip = cache.lazy((): ChainTip | null => {
+    const row = tip.get();
+    if (row === null) return null;
+    return {
+      height: row.height,
+      blockHash: row.block_hash,
+      indexBlockHash: row.index_block_hash,
+      burnBlockHeight: row.burn_block_height,
+      completions: row.completions,
+    };
+  });
+  const tagOf = cache.memoize((height): string => {
+    const hash = atHeight(height)?.index_block_hash;
+    return `${hash?.toHex()} ${newestTip()?.completions}`;
+  }, MAX_BLOCKS);
 
   return {
     block,
+    /** Names the state that rows of a canonical block depend on: its fork, and whether filled blocks were completed. */
+    tagAt: (height: number): string => tagOf(String(height)),
     historyStart,
     /** Height of the first block that the index has, or will have. */
     firstHeight: (): number => historyStart()?.height ?? 1,
     /** The chain id; null before the first event. */
     chainId: (): number | null => chainId.get()?.chain_id ?? null,
     newestArrival: cache.lazy((): Uint8Array | undefined => newestArrival.get()?.index_block_hash),
-    tip: cache.lazy((): ChainTip | null => {
-      const row = tip.get();
-      if (row === null) return null;
-      return {
-        height: row.height,
-        blockHash: row.block_hash,
-        indexBlockHash: row.index_block_hash,
-        burnBlockHeight: row.burn_block_height,
-        completions: row.completions,
-      };
-    }),
+    tip: newestTip,
   };
 }

@@ -7,6 +7,7 @@ import type { AnnouncedBlock, BlockSearch, ConfirmedMicroblock, WholeBlock } fro
 import type { OffsetPage } from '../../model/page.ts';
 import type { TransactionDetail } from '../../model/transaction.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
+import { type ItemsOf, models } from '../row-texts.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import type { BlockRange } from './blocks.ts';
 import type { ChainQueries } from './chain.ts';
@@ -185,18 +186,19 @@ export function wholeBlockQueries(
     },
 
     /** Transactions of a block; an orphan has none. Undefined if no fork has such a block. */
-    transactions(
+    transactions<Item = TransactionDetail>(
       search: BlockSearch,
       order: 'asc' | 'desc',
       limit: number,
       offset: number,
-    ): OffsetPage<TransactionDetail> | undefined {
+      items: ItemsOf<TransactionDetail, Item> = models as never,
+    ): OffsetPage<Item> | undefined {
       const height = canonicalHeight(search);
       if (height === undefined) return orphans.has(search) && !isOlder(search) ? { items: [], total: 0 } : undefined;
       const { first, last } = positionsOf(height);
       const rows = (order === 'asc' ? ascending : descending).all(first, last, limit, offset);
       return {
-        items: details.at(rows.map(({ position }) => position)),
+        items: items(details.rows(rows.map(({ position }) => position))),
         total: count.get(height)?.transactions ?? 0,
       };
     },

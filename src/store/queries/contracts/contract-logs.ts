@@ -1,5 +1,6 @@
 /** Logs of contracts, newest first. */
 import type { Database } from 'bun:sqlite';
+import { heightOf } from '../../../chain/position.ts';
 import type { ContractLog } from '../../model/contract.ts';
 import type { Cursor, CursorKey, OffsetStart, Page } from '../../model/page.ts';
 import type { EventLocation } from '../../model/transaction.ts';
@@ -8,6 +9,7 @@ import { prepared, type Stored } from '../../rows/statement.ts';
 import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
 import { down, lister, ordered, statementsOf } from '../list.ts';
 import { isBehind, movedTo, numberAt, pageBeyond, readPage } from '../page.ts';
+import { type ItemsOf, models, type RowTexts } from '../row-texts.ts';
 
 const logs = {
   select: 'SELECT position, event_index FROM events',
@@ -15,23 +17,17 @@ const logs = {
 };
 /** The places of a contract's logs, newest first. */
 export const contractLogs = ordered(logs, [down('position'), down('event_index')], { isEnded: true });
-const lists = {
-  newest: ordered(
-    {
-      select: `SELECT e.position, e.event_index, e.topic, e.value, t.tx_id
-                 FROM events e CROSS JOIN transactions t ON t.position = e.position`,
-      where: `e.contract_id = ?1 AND e.kind = ${EVENT_KIND.log}`,
-    },
-    [down('e.position'), down('e.event_index')],
-  ),
-};
 
 export const sql = {
-  ...statementsOf({ logs: contractLogs, ...lists }),
+  ...statementsOf({ logs: contractLogs }),
   contract: 'SELECT id FROM principals WHERE address = ?1',
   total: `SELECT count AS total FROM counters WHERE kind = ${COUNTER.logs} AND key = ?1`,
   behind: `${logs.select} WHERE ${logs.where} AND (position, event_index) <= (?2, ?3)
             ORDER BY position DESC, event_index DESC LIMIT 1 OFFSET ?4`,
+  // In the order of the keys, which are a JSON array.
+  each: `SELECT e.position, e.event_index, e.topic, e.value, t.tx_id
+           FROM json_each(?1) k CROSS JOIN events e ON e.position = k.value ->> 0 AND e.event_index = k.value ->> 1
+           JOIN transactions t ON t.position = e.position`,
 };
 
 type KeyRow = Stored<'events', 'position' | 'event_index'>;
@@ -61,11 +57,13 @@ function edgeOf(cursor: Cursor): KeyRow {
   return { position, event_index: isBehind(cursor) ? event_index - 1 : event_index };
 }
 
-export function contractLogQueries(db: Database) {
+/** @param texts caches texts of logs */
+export function contractLogQueries(db: Database, texts: RowTexts) {
   const contract = prepared<Stored<'principals', 'id'>, [string]>(db, sql.contract);
   const total = prepared<{ total: number }, [string]>(db, sql.total);
   const positionAt = transactionPositionQuery(db);
-  const newest = lister<Row>(db, lists.newest);
+  const newest = lister<KeyRow>(db, contractLogs);
+  const each = prepared<Row, [string]>(db, sql.each);
   const behind = prepared<KeyRow, [number, number, number, number]>(db, sql.behind);
 
   /** The key of a location, or the last key before it if the index lacks the transaction. */
@@ -83,12 +81,23 @@ export function contractLogQueries(db: Database) {
     return first === null ? undefined : movedTo(keyOf(first), cursor);
   }
 
-  return (contractId: string, limit: number, start: OffsetStart<EventLocation>): Page<ContractLog> | undefined => {
+  return <Item = ContractLog>(
+    contractId: string,
+    limit: number,
+    start: OffsetStart<EventLocation>,
+    items: ItemsOf<ContractLog, Item> = models as never,
+  ): Page<Item> | undefined => {
     const id = contract.get(contractId)?.id ?? 0;
     const logs = total.get(contractId)?.total ?? 0;
     const at = cursorOf(id, start);
     if (at === undefined) return pageBeyond(logs);
-    const page = readPage({ limit, at, total: logs, ...newest([id]), itemOf: (row) => logOf(contractId, row) });
-    return start.item !== null && page.items.length === 0 ? undefined : page;
+    const page = readPage({ limit, at, total: logs, ...newest([id]), itemOf: (row) => row });
+    if (start.item !== null && page.items.length === 0) return undefined;
+    const rows = texts.rows(page.items, {
+      idOf: ({ position, event_index }) => `${position}/${event_index}`,
+      heightOf: ({ position }) => heightOf(position),
+      read: (keys) => each.all(JSON.stringify(keys.map(keyOf))).map((row) => logOf(contractId, row)),
+    });
+    return { ...page, items: items(rows) };
   };
 }

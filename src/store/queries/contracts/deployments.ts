@@ -4,7 +4,13 @@ import { lruCache } from '../../../base/cache.ts';
 import { heightOf } from '../../../chain/position.ts';
 import { contractFunctions } from '../../../codec/abi.ts';
 import { splitPrincipal } from '../../../codec/address.ts';
-import type { ContractDeployment, ContractFunctions, Deployment, SmartContract } from '../../model/contract.ts';
+import type {
+  ContractDeployment,
+  ContractFunctions,
+  DeclaredFunctions,
+  Deployment,
+  SmartContract,
+} from '../../model/contract.ts';
 import { DEPLOYMENTS, MEMPOOL_STATE, STATUS, storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
@@ -212,11 +218,13 @@ export const contractFunctionsSql = {
   interface: 'SELECT contract_interface FROM transaction_bodies WHERE position = ?1',
 };
 
+type DeploymentRow = Stored<'transactions', 'tx_id' | 'position'>;
+
 /** Number of cached interfaces, parsed; most calls go to few contracts. */
 const CACHED = 500;
 
 export function contractFunctionQueries(db: Database, cache: FileCache) {
-  const newest = prepared<Stored<'transactions', 'tx_id' | 'position'>, [string]>(db, contractFunctionsSql.newest);
+  const newest = prepared<DeploymentRow, [string]>(db, contractFunctionsSql.newest);
   const interfaceAt = prepared<Stored<'transaction_bodies', 'contract_interface'>, [number]>(
     db,
     contractFunctionsSql.interface,
@@ -224,15 +232,20 @@ export function contractFunctionQueries(db: Database, cache: FileCache) {
   /** Functions by the deployment's transaction id: a deployment declares the same functions in every fork. */
   const known = lruCache<string, ContractFunctions>(CACHED);
 
-  const functionsOf = cache.memoize((contractId): ContractFunctions | undefined => {
-    const deployment = newest.get(contractId);
-    if (deployment === null) return undefined;
-    const key = deployment.tx_id.toHex();
+  function functionsAt({ tx_id: txId, position }: DeploymentRow): ContractFunctions {
+    const key = txId.toHex();
     const cached = known.get(key);
     if (cached !== undefined) return cached;
-    const functions = contractFunctions(interfaceAt.get(deployment.position)?.contract_interface ?? '{}');
+    const functions = contractFunctions(interfaceAt.get(position)?.contract_interface ?? '{}');
     known.set(key, functions, 1);
     return functions;
+  }
+
+  const functionsOf = cache.memoize((contractId): DeclaredFunctions | undefined => {
+    const deployment = newest.get(contractId);
+    return deployment === null
+      ? undefined
+      : { functions: functionsAt(deployment), height: heightOf(deployment.position) };
   }, CACHED);
-  return (contractId: string): ContractFunctions | undefined => functionsOf(contractId);
+  return (contractId: string): DeclaredFunctions | undefined => functionsOf(contractId);
 }

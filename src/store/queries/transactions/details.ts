@@ -6,8 +6,10 @@ import { storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type CostRow, costColumns, costOf } from '../blocks/blocks.ts';
+import { chainQueries } from '../blocks/chain.ts';
 import { type FileCache, noFileCache } from '../file-cache.ts';
-import { type SummaryRow, summary, summaryOf } from './summary.ts';
+import { type ItemsOf, models, type PageRows, type RowTexts, rowTexts } from '../row-texts.ts';
+import { rowsAt, type SummaryRow, summary, summaryOf } from './summary.ts';
 
 const columns = `${summary.columns}, t.event_count, t.microblock_hash, t.microblock_sequence, b.parent_block_hash,
        coalesce(d.genesis_parent_index_block_hash, b.parent_index_block_hash) AS parent_index_block_hash,
@@ -20,7 +22,6 @@ export const sql = {
   byId: `SELECT t.position, t.event_count, t.status, b.index_block_hash
            FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
           WHERE t.tx_id = ?1 ORDER BY t.position DESC LIMIT 1`,
-  at: `SELECT ${columns} FROM transactions t ${joins} WHERE t.position = ?1`,
   // In the order of the positions, which are a JSON array.
   atEach: `SELECT ${columns} FROM json_each(?1) k CROSS JOIN transactions t ON t.position = k.value ${joins}`,
 };
@@ -60,25 +61,39 @@ type TransactionPlace = Stored<'transactions', 'position' | 'event_count' | 'sta
 
 export type DetailQueries = ReturnType<typeof detailQueries>;
 
-/** @param cache caches places until the file changes */
-export function detailQueries(db: Database, cache: Pick<FileCache, 'memoize'> = noFileCache) {
+/**
+ * @param cache caches places until the file changes
+ * @param texts caches texts of transactions; a separate cache if omitted
+ */
+export function detailQueries(
+  db: Database,
+  cache: Pick<FileCache, 'memoize'> = noFileCache,
+  texts: RowTexts = rowTexts(chainQueries(db)),
+) {
   const byId = prepared<TransactionPlace, [Uint8Array]>(db, sql.byId);
-  const at = prepared<Row, [number]>(db, sql.at);
   const atEach = prepared<Row, [string]>(db, sql.atEach);
 
   /** The place of the newest transaction with an id in hex. A request reads it several times, first for the ETag. */
   const placeByHex = cache.memoize((txId): TransactionPlace | null => byId.get(Uint8Array.fromHex(txId)), MAX_PLACES);
   const placeOf = (txId: Uint8Array): TransactionPlace | null => placeByHex(txId.toHex());
 
+  /** Transactions at positions that exist, in the order of the positions given. */
+  const at = (positions: readonly number[]): TransactionDetail[] =>
+    rowsAt(positions, atEach.all(JSON.stringify(positions))).map(detailOf);
+
+  const rows = (positions: readonly number[]): PageRows<TransactionDetail> => texts.at(positions, at);
+
   return {
     /** The place of the newest canonical transaction with an id; null if there is none. */
     placeOf,
 
     /** The newest canonical transaction with an id. */
-    find(txId: Uint8Array): TransactionDetail | undefined {
+    find<Item = TransactionDetail>(
+      txId: Uint8Array,
+      items: ItemsOf<TransactionDetail, Item> = models as never,
+    ): Item | undefined {
       const place = placeOf(txId);
-      const row = place === null ? null : at.get(place.position);
-      return row === null ? undefined : detailOf(row);
+      return place === null ? undefined : items(rows([place.position]))[0];
     },
 
     /** Block and status of the newest canonical transaction with an id. */
@@ -88,13 +103,9 @@ export function detailQueries(db: Database, cache: Pick<FileCache, 'memoize'> = 
       return { indexBlockHash: place.index_block_hash, status: storedTransactionStatus.nameOf(place.status) };
     },
 
-    /** Transactions at positions that exist, in the order of the positions given. */
-    at(positions: readonly number[]): TransactionDetail[] {
-      const rows = atEach.all(JSON.stringify(positions));
-      const missing = positions.find((position, index) => rows[index]?.position !== position);
-      if (missing !== undefined) throw new Error(`no transaction at position ${missing}`);
-      return rows.map(detailOf);
-    },
+    at,
+    /** Makes the rows of a page from positions that exist. */
+    rows,
   };
 }
 

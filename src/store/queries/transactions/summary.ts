@@ -99,6 +99,13 @@ export const spentOf = (row: AnyRow) => ({
   payload: payloadOf(row),
 });
 
+/** Returns rows that a query read in the order of positions. @throws Error if a position has no row */
+export function rowsAt<Row extends Pick<SummaryRow, 'position'>>(positions: readonly number[], rows: Row[]): Row[] {
+  const missing = positions.find((position, index) => rows[index]?.position !== position);
+  if (missing !== undefined) throw new Error(`no transaction at position ${missing}`);
+  return rows;
+}
+
 export const summaryOf = (row: SummaryRow): TransactionSummary => ({
   ...spentOf(row),
   txIndex: row.tx_index,

@@ -11,7 +11,6 @@ import type {
   TransactionDetail,
   TransactionFilter,
   TransactionOrder,
-  TransactionSummary,
 } from '../../model/transaction.ts';
 import { COUNTER, PAYLOAD, STATUS } from '../../rows/enums.ts';
 import { firstPositionIn, heightIn, shownTime } from '../../rows/expressions.ts';
@@ -29,6 +28,7 @@ import {
   walker,
   walkOf,
 } from '../planner.ts';
+import { type ItemsOf, models } from '../row-texts.ts';
 import type { DetailQueries } from './details.ts';
 import { bitsOf, numbersOf, payloadFilters } from './payload-filters.ts';
 
@@ -247,7 +247,7 @@ function filterSizes(db: Database) {
 const CLOCK_SLACK = 2 * 3_600;
 
 /** @param mostRows tests of the bound use fewer than the default */
-export function transactionWalk(db: Database, summaryAt: (at: PositionRow) => TransactionSummary, mostRows?: number) {
+export function transactionWalk(db: Database, mostRows?: number) {
   const pages = walker<PositionRow, keyof typeof walkFilters, keyof typeof walk.ways>(db, walk, mostRows);
   const sizes = filterSizes(db);
   const before = prepared<{ height: number }, [number]>(db, single.before);
@@ -264,13 +264,13 @@ export function transactionWalk(db: Database, summaryAt: (at: PositionRow) => Tr
     };
   }
 
-  /** Transactions that meet all conditions. */
+  /** Positions of transactions that meet all conditions. */
   return (
     of: TransactionConditions,
     order: ListOrder,
     limit: number,
     at: Cursor | null,
-  ): Page<TransactionSummary, number | null> => {
+  ): Page<number, number | null> => {
     const parts = sizes.partsOf(of, of.types);
     const principal = sizes.principalOf(of.principal);
     const found: SizedPath<keyof typeof walk.ways>[] = [...sizes.found(parts), { way: 'all', size: sizes.total() }];
@@ -287,7 +287,12 @@ export function transactionWalk(db: Database, summaryAt: (at: PositionRow) => Tr
       since: of.since,
       until: of.until,
     };
-    return pages({ values, found, span: spanIn(of), isReversed: order === 'asc' }, limit, at, summaryAt);
+    return pages(
+      { values, found, span: spanIn(of), isReversed: order === 'asc' },
+      limit,
+      at,
+      ({ position }) => position,
+    );
   };
 }
 
@@ -377,14 +382,15 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
   }
 
   /** @throws TooMuchWorkError if every filter matches many transactions, and too few together or too many to count */
-  return (
+  return <Item = TransactionDetail>(
     filter: TransactionFilter,
     order: TransactionOrder,
     limit: number,
     offset: number,
-  ): OffsetPage<TransactionDetail> => {
+    items: ItemsOf<TransactionDetail, Item> = models as never,
+  ): OffsetPage<Item> => {
     const isFiltered = Object.values(filter).some((part) => part !== null);
-    const { items, total } = isFiltered ? filtered(filter, order, limit, offset) : unfiltered(order, limit, offset);
-    return { items: details.at(items.map(({ position }) => position)), total };
+    const found = isFiltered ? filtered(filter, order, limit, offset) : unfiltered(order, limit, offset);
+    return { items: items(details.rows(found.items.map(({ position }) => position))), total: found.total };
   };
 }

@@ -3,35 +3,39 @@ import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import type { PrincipalTransaction } from '../../model/account.ts';
 import type { BlockId } from '../../model/block.ts';
-import type { Cursor, Page } from '../../model/page.ts';
-import type { FoundTransaction, TransactionState, TransactionSummary } from '../../model/transaction.ts';
+import type { Cursor, ListOrder, Page } from '../../model/page.ts';
+import type {
+  FoundTransaction,
+  TransactionConditions,
+  TransactionState,
+  TransactionSummary,
+} from '../../model/transaction.ts';
 import { AFFECTED, mempoolStatus } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
 import { down, lister, ordered, statementsOf } from '../list.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { numberAt, readPage } from '../page.ts';
+import { type ItemsOf, models, type RowTexts } from '../row-texts.ts';
 import type { DetailQueries } from './details.ts';
-import { type SummaryRow, summary, summaryOf } from './summary.ts';
+import { rowsAt, type SummaryRow, summary, summaryOf } from './summary.ts';
 import { transactionWalk } from './transaction-lists.ts';
 
 const lists = {
-  all: ordered({ select: `SELECT ${summary.columns} FROM transactions t ${summary.joins}` }, [down('t.position')], {
-    isEnded: true,
-  }),
+  all: ordered({ select: 'SELECT position FROM transactions' }, [down('position')], { isEnded: true }),
   ofPrincipal: ordered(
     {
-      select: `SELECT ${summary.columns}, p.affected, p.stx_sent, p.stx_received
-                 FROM principal_transactions p CROSS JOIN transactions t ON t.position = p.position ${summary.joins}`,
-      where: 'p.principal_id = ?1',
+      select: 'SELECT position, affected, stx_sent, stx_received FROM principal_transactions',
+      where: 'principal_id = ?1',
     },
-    [down('p.position')],
+    [down('position')],
   ),
 };
 
 export const sql = {
   total: 'SELECT preceding_transactions + transactions AS total FROM blocks ORDER BY height DESC LIMIT 1',
-  at: `SELECT ${summary.columns} FROM transactions t ${summary.joins} WHERE t.position = ?1`,
+  // In the order of the positions, which are a JSON array.
+  atEach: `SELECT ${summary.columns} FROM json_each(?1) k CROSS JOIN transactions t ON t.position = k.value ${summary.joins}`,
   ofPrincipalTotal: `SELECT a.principal_id, a.transactions AS total FROM principals p
                        JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1`,
   ...statementsOf(lists),
@@ -39,13 +43,18 @@ export const sql = {
 
 type PositionRow = Stored<'transactions', 'position'>;
 
-type InvolvementRow = SummaryRow & Stored<'principal_transactions', 'affected' | 'stx_sent' | 'stx_received'>;
+type InvolvementRow = Stored<'principal_transactions', 'position' | 'affected' | 'stx_sent' | 'stx_received'>;
+
+const positionIn = ({ position }: PositionRow): number => position;
 
 /** A number that no principal has. */
 const NOBODY = 0;
 
-function principalTransactionOf(row: InvolvementRow, principal: string): PrincipalTransaction {
-  const transaction = summaryOf(row);
+function principalTransactionOf(
+  row: InvolvementRow,
+  transaction: TransactionSummary,
+  principal: string,
+): PrincipalTransaction {
   return {
     transaction,
     involvement:
@@ -67,61 +76,94 @@ interface Sources {
   chain: ChainQueries;
   mempool: MempoolQueries;
   details: DetailQueries;
+  texts: RowTexts;
 }
 
-/** Reads the summaries of transactions at existing positions. */
+/** Reads the summaries of transactions at existing positions, in the order of these. */
 function summaryReader(db: Database) {
-  const at = prepared<SummaryRow, [number]>(db, sql.at);
-  return ({ position }: PositionRow): TransactionSummary => {
-    const row = at.get(position);
-    if (row === null) throw new Error(`no transaction at position ${position}`);
-    return summaryOf(row);
-  };
+  const atEach = prepared<SummaryRow, [string]>(db, sql.atEach);
+  return (positions: readonly number[]): TransactionSummary[] =>
+    rowsAt(positions, atEach.all(JSON.stringify(positions))).map(summaryOf);
 }
 
 /** @param walkRows rows that a page of a list with conditions reads at most; the default if omitted */
-export function transactionQueries(db: Database, { chain, mempool, details }: Sources, walkRows?: number) {
+export function transactionQueries(db: Database, { chain, mempool, details, texts }: Sources, walkRows?: number) {
+  const summariesAt = summaryReader(db);
+  const meeting = transactionWalk(db, walkRows);
   const total = prepared<{ total: number }, []>(db, sql.total);
-  const all = lister<SummaryRow>(db, lists.all);
+  const all = lister<PositionRow>(db, lists.all);
   const ofPrincipalTotal = prepared<Stored<'accounts', 'principal_id'> & { total: number }, [string]>(
     db,
     sql.ofPrincipalTotal,
   );
   const involvements = lister<InvolvementRow>(db, lists.ofPrincipal);
 
+  /** A page of summaries from the page of their positions. */
+  const summarized = <Item, Total extends number | null>(
+    page: Page<number, Total>,
+    items: ItemsOf<TransactionSummary, Item>,
+  ): Page<Item, Total> => ({ ...page, items: items(texts.at(page.items, summariesAt)) });
+
   return {
     /** All canonical transactions, newest first. */
-    page(limit: number, at: Cursor | null): Page<TransactionSummary> {
-      return readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: summaryOf });
+    page<Item = TransactionSummary>(
+      limit: number,
+      at: Cursor | null,
+      items: ItemsOf<TransactionSummary, Item> = models as never,
+    ): Page<Item> {
+      const page = readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: positionIn });
+      return summarized(page, items);
     },
 
     /** Canonical transactions that meet conditions, newest first. A page may be short, or empty, and have a next one. */
-    meeting: transactionWalk(db, summaryReader(db), walkRows),
+    meeting: <Item = TransactionSummary>(
+      of: TransactionConditions,
+      order: ListOrder,
+      limit: number,
+      at: Cursor | null,
+      items: ItemsOf<TransactionSummary, Item> = models as never,
+    ): Page<Item, number | null> => summarized(meeting(of, order, limit, at), items),
 
     /**
      * Transactions of a block, the last first; undefined if there is no such canonical block. A walk of the latest block
      * stays in its first block.
      */
-    ofBlock(id: BlockId, limit: number, at: Cursor | null): Page<TransactionSummary> | undefined {
+    ofBlock<Item = TransactionSummary>(
+      id: BlockId,
+      limit: number,
+      at: Cursor | null,
+      items: ItemsOf<TransactionSummary, Item> = models as never,
+    ): Page<Item> | undefined {
       const begun = id === 'latest' && at !== null && at.key.length > 0;
       const block = chain.block(begun ? { height: heightOf(numberAt(at.key, 0)) } : id);
       if (block === null) return undefined;
       const rows = all([], positionsOf(block.height));
-      return readPage({ limit, at, total: block.transactions, ...rows, itemOf: summaryOf });
+      return summarized(readPage({ limit, at, total: block.transactions, ...rows, itemOf: positionIn }), items);
     },
 
     /** Transactions of a principal, newest first. */
-    ofPrincipal(principal: string, limit: number, at: Cursor | null): Page<PrincipalTransaction> {
+    ofPrincipal<Item = PrincipalTransaction>(
+      principal: string,
+      limit: number,
+      at: Cursor | null,
+      items: ItemsOf<PrincipalTransaction, Item> = models as never,
+    ): Page<Item> {
       const account = ofPrincipalTotal.get(principal);
       const id = account?.principal_id ?? NOBODY;
-      return readPage({
-        limit,
-        at,
-        total: account?.total ?? 0,
-        ...involvements([id]),
-        itemOf: (row) => principalTransactionOf(row, principal),
+      const page = readPage({ limit, at, total: account?.total ?? 0, ...involvements([id]), itemOf: (row) => row });
+      const rows = texts.rows(page.items, {
+        idOf: ({ position }) => `${principal}/${position}`,
+        heightOf: ({ position }) => heightOf(position),
+        read(involved) {
+          const transactions = summariesAt(involved.map(positionIn));
+          return involved.map((row, index) => principalTransactionOf(row, transactions[index]!, principal));
+        },
       });
+      return { ...page, items: items(rows) };
     },
+
+    /** The newest canonical transaction with an id. */
+    findMined: details.find,
 
     /** The canonical transaction, else the pending or dropped one; undefined if the id is unknown. */
     find(txId: Uint8Array): FoundTransaction | undefined {

@@ -1,0 +1,104 @@
+/**
+ * A cache of the texts that answers have of rows. A text has a tag that names all state that it depends on, as cached answers
+ * have: after a fork, rows at the same positions have other tags. So connections with different snapshots can share the cache.
+ */
+import { type LruCache, lruCache } from '../../base/cache.ts';
+import { heightOf } from '../../chain/position.ts';
+import type { ChainQueries } from './blocks/chain.ts';
+
+/** The cached texts of a row. */
+interface CachedRow {
+  tag: string;
+  /** By shape. */
+  texts: Record<string, string>;
+  /** Characters of all texts, and the overhead. */
+  size: number;
+}
+
+/** Capacity: characters of all texts, and the overhead of their rows. */
+const CAPACITY = 16_000_000;
+/** Maximum characters of a cached text. Longer ones, such as sources of contracts, would evict many others. */
+const MAX_TEXT = 20_000;
+/** Approximate overhead of a row, in characters. */
+const OVERHEAD = 300;
+
+/** The identity of a row in the cache. Numbers are positions of transactions; no other row has a number. */
+type RowId = number | string;
+
+/** The cache that all connections of a thread to one file share. */
+export type SharedTexts = LruCache<RowId, CachedRow>;
+
+export const sharedTexts = (): SharedTexts => lruCache(CAPACITY);
+
+/** A row of a page: its cached text, or its model. */
+export type ListedRow<Model> = { text: string } | { model: Model; cache(text: string): void };
+
+/** The rows of a page, which are read only if they are needed. */
+export interface PageRows<Model> {
+  /** Reads all rows. */
+  read(): Model[];
+  /** Finds the cached texts, and reads the other rows. @param shape names the function that makes the texts */
+  listed(shape: string): ListedRow<Model>[];
+}
+
+/** Makes the items of a page from its rows. */
+export type ItemsOf<Model, Item> = (rows: PageRows<Model>) => Item[];
+
+/** The models of all rows, for callers that need no texts. */
+export const models = <Model>(rows: PageRows<Model>): Model[] => rows.read();
+
+/** The functions of the keys of a page's rows. */
+interface Keyed<Key, Model> {
+  idOf(key: Key): RowId;
+  /** The height of the block that the row is from; null for a row that never changes. */
+  heightOf(key: Key): number | null;
+  /** Reads the rows of some keys, in their order. */
+  read(keys: readonly Key[]): Model[];
+}
+
+export type RowTexts = ReturnType<typeof rowTexts>;
+
+/** @param cache separate for each connection if omitted */
+export function rowTexts({ tagAt }: Pick<ChainQueries, 'tagAt'>, cache = sharedTexts()) {
+  function add(id: RowId, tag: string, shape: string, text: string): void {
+    if (text.length > MAX_TEXT) return;
+    const known = cache.get(id);
+    const { texts, size } = known?.tag === tag ? known : { texts: {}, size: OVERHEAD };
+    const row = { tag, texts: { ...texts, [shape]: text }, size: size + text.length };
+    cache.set(id, row, row.size);
+  }
+
+  /** Makes the rows of a page from their keys. */
+  function rows<Key, Model>(keys: readonly Key[], { idOf, heightOf, read }: Keyed<Key, Model>): PageRows<Model> {
+    function listed(shape: string): ListedRow<Model>[] {
+      let [height, tag]: [number | null, string] = [null, ''];
+      const missing: { key: Key; index: number; id: RowId; tag: string }[] = [];
+      const found = keys.map((key, index): ListedRow<Model> => {
+        const [id, ofKey] = [idOf(key), heightOf(key)];
+        if (ofKey !== null && ofKey !== height) {
+          height = ofKey;
+          tag = tagAt(height);
+        }
+        const known = cache.get(id);
+        const text = known?.tag === tag ? known.texts[shape] : undefined;
+        if (text !== undefined) return { text };
+        missing.push({ key, index, id, tag });
+        return { text: '' };
+      });
+      if (missing.length === 0) return found;
+      const others = read(missing.map(({ key }) => key));
+      for (const [at, one] of missing.entries()) {
+        found[one.index] = { model: others[at]!, cache: (text) => add(one.id, one.tag, shape, text) };
+      }
+      return found;
+    }
+    return { read: () => (keys.length === 0 ? [] : read(keys)), listed };
+  }
+
+  return {
+    rows,
+    /** Makes the rows of a page from the positions of transactions. */
+    at: <Model>(positions: readonly number[], read: (positions: readonly number[]) => Model[]): PageRows<Model> =>
+      rows(positions, { idOf: (position) => position, heightOf, read }),
+  };
+}
