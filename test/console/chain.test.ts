@@ -20,7 +20,7 @@ import {
   valueTicks,
   withGaps,
 } from '../../src/console/app/chain/chart.ts';
-import { definitions, errorLocation, tokenFacts, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
+import { definitions, errorSource, tokenFacts, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
 import { CHAIN_FILTERS, chosenFilters, PENDING_FILTERS } from '../../src/console/app/chain/filters.ts';
 import { branchRows } from '../../src/console/app/chain/forks.ts';
 import {
@@ -203,18 +203,49 @@ describe('Clarity source', () => {
     ]);
   });
 
+  const ownMistake = { constant: null, comment: null, meaning: null };
   test.each([
-    ['(err u4)', { line: 2, constant: 'ERR_OWNER' }],
-    ['(err u7)', { line: 3, constant: 'ERR_FULL' }],
-    ['(err u99)', { line: 10, constant: null }],
+    ['(err u4)', { line: 2, constant: 'ERR_OWNER', comment: '(err u4)', meaning: null }],
+    ['(err u7)', { line: 3, constant: 'ERR_FULL', comment: null, meaning: null }],
+    ['(err u99)', { ...ownMistake, line: 10 }],
     ['(err u5)', null],
     ['(ok true)', null],
   ])('has the error %s at its definition', (error, place) => {
-    expect(errorLocation(SOURCE, error)).toEqual(place);
+    expect(errorSource(SOURCE, 'join', error)).toEqual(place);
   });
 
   test('has no location for an error that occurs on several lines', () => {
-    expect(errorLocation('(err u1)\n(err u1)', '(err u1)')).toBeNull();
+    expect(errorSource('(err u1)\n(err u1)', 'join', '(err u1)')).toBeNull();
+  });
+
+  test('a constant has the comment in its line, or a whole line above', () => {
+    const comment = (source: string) => errorSource(source, 'join', '(err u1)')?.comment;
+    expect(comment('(define-constant E (err u1)) ;; full ')).toBe('full');
+    expect(comment(';; closed\n(define-constant E (err u1))')).toBe('closed');
+    expect(comment('(print u2) ;; other\n(define-constant E (err u1))')).toBeNull();
+  });
+
+  const TOKEN = `;; ft-transfer? in a comment
+(define-public (transfer (amount uint))
+  (begin
+    (try! (ft-transfer? coin amount a b))
+    (nft-burn? card u1 a)))
+(define-public (burn (amount uint)) (ft-burn? coin amount a))
+(define-public (twice) (begin (try! (ft-mint? coin u0 a)) (ft-burn? coin u1 a)))
+(define-read-only (mint) (ft-mint? coin u0 a))
+`;
+
+  test.each([
+    ['transfer', '(err u2)', { ...ownMistake, line: 4, meaning: 'sender and recipient are the same' }],
+    ['burn', '(err u1)', { ...ownMistake, line: 6, meaning: expect.stringContaining('the sender has too few tokens') }],
+    ['transfer', '(err u1)', null],
+    ['transfer', '(err u9)', null],
+    ['transfer', '(err false)', null],
+    ['twice', '(err u1)', null],
+    ['mint', '(err u1)', null],
+    ['none', '(err u1)', null],
+  ])('the only built-in function of %s that returns %s explains it', (name, error, place) => {
+    expect(errorSource(TOKEN, name, error)).toEqual(place);
   });
 });
 

@@ -147,27 +147,78 @@ function definitionAt(all: readonly Token[], at: number, kind: DefinitionKind, l
   return { kind, name, line, detail: value.length > MAX_DETAIL ? `${value.slice(0, MAX_DETAIL)}…` : value };
 }
 
-interface ErrorLocation {
+interface ErrorSource {
   line: number;
   /** Name of the constant for the error, such as `ERR_NOT_TOKEN_OWNER`; null if there is none. */
   constant: string | null;
+  /** Text of the comment in the constant's line, or in the line above; null if there is none. */
+  comment: string | null;
+  /** Meaning by the built-in function that returned the error; null if the contract itself made it. */
+  meaning: string | null;
+}
+
+/** Returns the text of the comment in a line, or of the line above if it has only a comment. @param line from 1 */
+function commentAt(source: string, line: number): string | null {
+  const lines = source.split('\n');
+  const comment = /;;+\s*(.*\S)/.exec(lines[line - 1] ?? '') ?? /^\s*;;+\s*(.*\S)/.exec(lines[line - 2] ?? '');
+  return comment?.[1] ?? null;
+}
+
+const TOO_FEW = 'the sender has too few';
+const SAME = 'sender and recipient are the same';
+const NOT_POSITIVE = 'the amount is not positive';
+const NOT_SENDER = 'only the owner may send';
+
+/** Meanings of the errors `u1`, `u2` and so on of built-in functions. SIP-010 and SIP-009 use the same numbers. */
+const BUILT_IN: Readonly<Record<string, readonly string[]>> = {
+  'ft-transfer?': [`${TOO_FEW} tokens`, SAME, NOT_POSITIVE, NOT_SENDER],
+  'nft-transfer?': ['the sender doesn’t own the token', SAME, 'the token doesn’t exist', NOT_SENDER],
+  'stx-transfer?': [`${TOO_FEW} STX`, SAME, NOT_POSITIVE, NOT_SENDER],
+  'ft-mint?': [NOT_POSITIVE],
+  'nft-mint?': ['the token exists already'],
+  'ft-burn?': [`${TOO_FEW} tokens, or ${NOT_POSITIVE}`],
+  'nft-burn?': ['the sender doesn’t own the token', '', 'the token doesn’t exist'],
+  'stx-burn?': [`${TOO_FEW} STX`, '', NOT_POSITIVE, NOT_SENDER],
+};
+
+/** Returns the calls of built-in functions in a function of a contract, with their lines. */
+function builtInCalls(source: string, name: string): { name: string; line: number }[] {
+  const all = tokens(source);
+  const start = all.findIndex(
+    ({ text }, at) =>
+      /^define-(public|private)$/.test(text) && all[nextToken(all, nextToken(all, at + 1) + 1)]?.text === name,
+  );
+  if (start < 1) return [];
+  let line = all.slice(0, start - 1).reduce((sum, { text }) => sum + text.split('\n').length - 1, 1);
+  return expressionAt(all, start - 1).flatMap(({ text }) => {
+    line += text.split('\n').length - 1;
+    return Object.hasOwn(BUILT_IN, text) ? [{ name: text, line }] : [];
+  });
 }
 
 /**
- * Returns the place in a source that makes a returned error: the constant with the value, or the only line with the
- * value. Returns null if the source doesn't contain the value, or contains it on several lines.
+ * Returns the place in a source that makes a returned error: the constant with the value, the only line with the value,
+ * or the only call of a built-in function that can return it. Returns null if there is none, or several.
+ * @param name of the called function
  * @param error the value as Clarity text: `(err u4)`
  */
-export function errorLocation(source: string, error: string): ErrorLocation | null {
+export function errorSource(source: string, name: string, error: string): ErrorSource | null {
   const value = /^\(err (.*)\)$/s.exec(error)?.[1];
   if (value === undefined) return null;
   const constant = definitions(source).find(
     ({ kind, detail }) => kind === 'constant' && (detail === error || detail === value),
   );
-  if (constant !== undefined) return { line: constant.line, constant: constant.name };
+  if (constant !== undefined) {
+    const { line } = constant;
+    return { line, constant: constant.name, comment: commentAt(source, line), meaning: null };
+  }
+  const none = { constant: null, comment: null, meaning: null };
   const lines = source.split('\n').flatMap((text, index) => (text.includes(error) ? [index + 1] : []));
   const [line] = lines;
-  return line === undefined || lines.length > 1 ? null : { line, constant: null };
+  if (line !== undefined) return lines.length > 1 ? null : { ...none, line };
+  const meaningOf = (called: string): string => BUILT_IN[called]?.[Number(/^u(\d+)$/.exec(value)?.[1]) - 1] ?? '';
+  const [call, ...others] = builtInCalls(source, name).filter((one) => meaningOf(one.name) !== '');
+  return call === undefined || others.length > 0 ? null : { ...none, line: call.line, meaning: meaningOf(call.name) };
 }
 
 /** Results of a token's functions by the token standards (SIP-009, SIP-010); null if the source computes them. */

@@ -18,7 +18,7 @@ import { now } from './clock.ts';
 import { Copy, Table } from './parts.tsx';
 import { primaryNameOf } from './primary-names.ts';
 import { pathTo } from './router.ts';
-import { unitOf } from './token-metadata.ts';
+import { tokenOf, unitOf } from './token-metadata.ts';
 
 /** Age in seconds above which a time also shows its date. */
 const DATED = 2 * 86_400;
@@ -214,10 +214,13 @@ export const BitcoinAddressLink = ({ address }: { address: string }) => (
   </a>
 );
 
-/** Renders a link to a token, with its name and contract. */
-export const Asset = ({ identifier }: { identifier: string }) => (
+/** Returns the name of a fungible token from its metadata, or the name in its identifier. */
+export const tokenName = (asset: string): string => tokenOf(asset)?.name ?? assetName(asset);
+
+/** Renders a link to a token, with its name and contract. @param fungible whether its contract may state its name */
+export const Asset = ({ identifier, fungible = false }: { identifier: string; fungible?: boolean }) => (
   <a href={pathTo('token', { asset: identifier })} title={identifier}>
-    <ChainText text={assetName(identifier)} />
+    <ChainText text={fungible ? tokenName(identifier) : assetName(identifier)} />
     <span class="quiet mono"> {shortPrincipal(assetContract(identifier))}</span>
   </a>
 );

@@ -169,7 +169,9 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   const [draft, setDraft] = useState<Draft>(
     () => new Map([...query].flatMap(([name, text]) => (name.startsWith(ARGUMENT) ? [[name.slice(4), text]] : []))),
   );
-  const [sender, setSender] = useState(query.get(SENDER) ?? contract);
+  // Every node accepts the address of an account as the sender.
+  const [deployer = ''] = contract.split('.');
+  const [sender, setSender] = useState(query.get(SENDER) ?? deployer);
   const [tried, setTried] = useState(false);
   const called = encodedArguments(args, draft);
   const from = encodedArguments([{ name: 'Sender', type: 'principal' }], new Map([['Sender', sender]]));
@@ -192,7 +194,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
       ...noCall(),
       [parameter]: item.name,
       ...Object.fromEntries(typed),
-      ...(sender === contract ? {} : { [SENDER]: sender }),
+      ...(sender === deployer ? {} : { [SENDER]: sender }),
     });
     if (link.length <= MAX_LINK) go(link, { replace: true });
   };
@@ -214,7 +216,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
           <TextField
             label="Sender"
             value={sender}
-            help="The principal that is tx-sender during the call"
+            help="The principal that is tx-sender during the call; the deployer by default"
             mistake={mistakeAt('Sender')}
             onChange={setSender}
           />

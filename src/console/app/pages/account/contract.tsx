@@ -2,11 +2,17 @@
 
 import type { TargetedEvent } from 'preact';
 import { api, bodyOf } from '../../api/api.ts';
-import { type ContractFilter, contractCalls, searchPath, searchQuery } from '../../api/contract-search.ts';
+import {
+  type ContractFilter,
+  contractCalls,
+  contractLogs,
+  searchPath,
+  searchQuery,
+} from '../../api/contract-search.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useAnswer, usePart } from '../../api/use-answer.ts';
 import { type Definition, definitions } from '../../chain/clarity.ts';
-import { visible } from '../../chain/format.ts';
+import { count, visible } from '../../chain/format.ts';
 import { Source, Value } from '../../ui/code.tsx';
 import { nothingMatches } from '../../ui/filters.tsx';
 import {
@@ -45,6 +51,34 @@ const TABS = [
   ['sent', 'STX sent'],
 ] as const;
 
+/** Sizes of a contract's tabs; a tab without a size isn't listed. */
+type Sizes = Readonly<Partial<Record<string, number>>>;
+
+/** Requests the sizes of the lists of a contract. @throws RequestError */
+async function listSizes(contract: string, signal: AbortSignal): Promise<Sizes> {
+  const one = { limit: '1' };
+  const params = { path: { principal: contract }, query: { limit: 1 } };
+  const lists = await Promise.all([
+    contractCalls(contract, one, signal),
+    contractLogs(contract, one, signal),
+    bodyOf(api.GET('/extended/v3/principals/{principal}/transactions', { params, signal })),
+    bodyOf(api.GET('/extended/v3/principals/{principal}/balances/ft', { params, signal })),
+    bodyOf(api.GET('/extended/v3/principals/{principal}/balances/nft', { params, signal })),
+    bodyOf(api.GET('/extended/v3/principals/{principal}/transfers/stx/inbound', { params, signal })),
+    bodyOf(api.GET('/extended/v3/principals/{principal}/transfers/stx/outbound', { params, signal })),
+  ]);
+  const [calls = 0, logs = 0, transactions = 0, ft = 0, nft = 0, received = 0, sent = 0] = lists.map(
+    ({ total, results }) => total ?? results.length,
+  );
+  return { calls, logs, transactions, tokens: ft + nft, received, sent };
+}
+
+/** Returns the sizes of the tabs that show definitions. */
+function definitionSizes(source: string): Sizes {
+  const defined = definitions(source);
+  return { functions: defined.length, read: defined.filter(({ kind }) => READABLE.includes(kind)).length };
+}
+
 export function Contract({ contract }: { contract: string }) {
   const version = usePrincipalVersion(contract);
   const stx = useStx(contract, version);
@@ -53,9 +87,14 @@ export function Contract({ contract }: { contract: string }) {
     bodyOf(api.GET('/extended/v3/smart-contracts/{contract_id}', { params, signal })),
   );
   const [address = '', name = contract] = contract.split('.');
-  const tabs = isDevnet() === true ? TABS : TABS.filter(([id]) => id !== 'call');
-  const tab = tabOf(tabs);
   const source = loaded.data?.source_code ?? null;
+  const lists = useAnswer(`sizes of ${contract}`, (signal) => listSizes(contract, signal));
+  const sizes = { ...lists.data, ...(source === null ? {} : definitionSizes(source)) };
+  const asked = place.value.query.get('tab');
+  const tabs = TABS.filter(([id]) => (id === asked || sizes[id] !== 0) && (id !== 'call' || isDevnet() === true)).map(
+    ([id, title]) => [id, <TabTitle key={id} title={title} size={sizes[id]} />] as const,
+  );
+  const tab = tabOf(tabs);
   return (
     <Page
       kind="Contract"
@@ -116,6 +155,13 @@ export function Contract({ contract }: { contract: string }) {
     </Page>
   );
 }
+
+const TabTitle = ({ title, size }: { title: string; size: number | undefined }) => (
+  <>
+    {title}
+    {size === undefined ? null : <span class="quiet number"> {count(size)}</span>}
+  </>
+);
 
 /** Pattern of the addresses of boot contracts. They have no private key. */
 const BOOT_ADDRESS = /^S[A-Z]0{17}/;

@@ -1,7 +1,7 @@
 /** The tokens of a principal, and its transfers of one fungible token. */
 import { api, bodyOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { assetName, plural, visible } from '../../chain/format.ts';
+import { plural, visible } from '../../chain/format.ts';
 import { Value } from '../../ui/code.tsx';
 import { listQuery, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
@@ -14,6 +14,7 @@ import {
   SmallestUnit,
   TokenAmount,
   TxLink,
+  tokenName,
 } from '../../ui/values.tsx';
 import { CsvLink } from './principal-activity.tsx';
 
@@ -49,7 +50,11 @@ function FungibleTokens({ principal, version }: { principal: string; version: st
             keyOf={({ asset_identifier: asset }) => asset}
             empty="The principal holds no fungible token."
             columns={[
-              { name: 'Token', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
+              {
+                name: 'Token',
+                class: 'main',
+                cell: ({ asset_identifier: asset }) => <Asset identifier={asset} fungible />,
+              },
               {
                 name: 'Balance',
                 class: 'number',
@@ -63,7 +68,7 @@ function FungibleTokens({ principal, version }: { principal: string; version: st
                 name: 'Transfers',
                 class: 'number medium',
                 cell: ({ asset_identifier: asset }) => (
-                  <a href={withToken(asset)} aria-label={`Transfers of ${visible(assetName(asset))}`}>
+                  <a href={withToken(asset)} aria-label={`Transfers of ${visible(tokenName(asset))}`}>
                     Transfers
                   </a>
                 ),
@@ -149,7 +154,7 @@ function TokenMoves({ principal, asset, version }: TokenMovesProps) {
       bodyOf(api.GET('/extended/v3/principals/{principal}/transfers/ft/{asset_identifier}', { params, signal })),
     version,
   );
-  const title = `Transfers of ${visible(assetName(asset))}`;
+  const title = `Transfers of ${visible(tokenName(asset))}`;
   return (
     <Panel
       title={title}

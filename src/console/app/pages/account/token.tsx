@@ -26,7 +26,7 @@ import {
 } from '../../ui/parts.tsx';
 import { pathTo, place } from '../../ui/router.ts';
 import { TellMe } from '../../ui/tell-me.tsx';
-import { tokenOf } from '../../ui/token-metadata.ts';
+import { tokenOf, unitOf } from '../../ui/token-metadata.ts';
 import {
   Ago,
   Asset,
@@ -39,6 +39,7 @@ import {
   SmallestUnit,
   TokenAmount,
   TxLink,
+  tokenName,
 } from '../../ui/values.tsx';
 import { tokenMovesPath } from './principal-tokens.tsx';
 
@@ -61,13 +62,17 @@ export function Token({ asset }: { asset: string }) {
     async (signal) => ({ total: await supplyOf(asset, signal) }),
     tipVersion.value,
   );
+  const isFungible = (supply.data?.total ?? null) !== null;
+  const name = visible(isFungible ? tokenName(asset) : assetName(asset));
+  const symbol = isFungible ? unitOf(asset).symbol : null;
   return (
     <Page
       kind={supply.data?.total === null ? 'Collection' : 'Token'}
-      title={visible(assetName(asset))}
+      title={name}
       heading={
         <span class="with-copy">
-          <bdi>{visible(assetName(asset))}</bdi>
+          <bdi>{name}</bdi>
+          {symbol === null ? null : <Badge tone="plain">{visible(symbol)}</Badge>}
           <Copy text={asset} what="asset identifier" />
         </span>
       }

@@ -2,7 +2,7 @@
 
 import { api, bodyOf, RequestError } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { errorLocation } from '../../chain/clarity.ts';
+import { errorSource } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
 import { conditionWords, failedCondition, modeWords } from '../../chain/transaction.ts';
 import { isMined, type MinedTransaction, type Transaction, type TransactionEvent } from '../../chain/types.ts';
@@ -72,7 +72,7 @@ function Details({ event }: { event: TransactionEvent }) {
       return (
         <>
           <TokenAmount asset={event.asset.asset_id} value={event.asset.amount} />{' '}
-          <Asset identifier={event.asset.asset_id} />
+          <Asset identifier={event.asset.asset_id} fungible />
           <Route {...event.asset} />
         </>
       );
@@ -158,7 +158,8 @@ export function PostConditions({ transaction }: { transaction: Transaction }) {
               <li key={`${index} ${rule}`}>
                 {principal === null ? 'The sender' : <Principal principal={principal} />} {rule}{' '}
                 {amount === null || asset === null ? null : <TokenAmount asset={asset} value={amount} />}
-                {value === null ? null : <Value repr={value} />} {asset === null ? null : <Asset identifier={asset} />}{' '}
+                {value === null ? null : <Value repr={value} />}{' '}
+                {asset === null ? null : <Asset identifier={asset} fungible={amount !== null} />}{' '}
                 {index === failed ? <Badge tone="bad">did not hold</Badge> : null}
               </li>
             );
@@ -218,7 +219,8 @@ function Reason({ transaction }: { transaction: MinedTransaction }) {
       </p>
     );
   }
-  return <ReturnedError contract={transaction.contract_call.contract_id} error={transaction.tx_result.repr} />;
+  const { contract_id: contract, function_name: name } = transaction.contract_call;
+  return <ReturnedError contract={contract} name={name} error={transaction.tx_result.repr} />;
 }
 
 /** Returns the source of a contract; empty if the index doesn't have it, for example for a boot contract. */
@@ -232,30 +234,39 @@ async function sourceOf(contract: string, signal: AbortSignal): Promise<string> 
   }
 }
 
-function ReturnedError({ contract, error }: { contract: string; error: string }) {
+function ReturnedError({ contract, name, error }: { contract: string; name: string; error: string }) {
   const source = useAnswer(`source ${contract}`, (signal) => sourceOf(contract, signal));
-  const found = errorLocation(source.data ?? '', error);
-  const name = contract.slice(contract.indexOf('.') + 1);
+  const found = errorSource(source.data ?? '', name, error);
+  if (found === null) {
+    return (
+      <p>
+        The contract returned <Value repr={error} />.
+      </p>
+    );
+  }
+  const { line, constant, comment, meaning } = found;
   return (
     <p>
       The contract returned <Value repr={error} />
-      {found === null ? (
-        '.'
-      ) : (
+      {constant === null ? null : (
         <>
-          {found.constant === null ? ', made' : null}
-          {found.constant === null ? null : (
-            <>
-              , which it names <code>{visible(found.constant)}</code>
-            </>
-          )}{' '}
-          on{' '}
-          <a href={`${pathTo('contract', { id: contract })}#L${found.line}`}>
-            line {found.line} of {name}
-          </a>
-          .
+          , which it names <code>{visible(constant)}</code>
         </>
       )}
+      {meaning === null ? null : `: ${meaning}`}
+      {comment === null ? null : (
+        <>
+          {' '}
+          (“
+          <ChainText text={comment} />
+          ”)
+        </>
+      )}
+      . See{' '}
+      <a href={`${pathTo('contract', { id: contract })}#L${line}`}>
+        line {line} of {contract.slice(contract.indexOf('.') + 1)}
+      </a>
+      .
     </p>
   );
 }

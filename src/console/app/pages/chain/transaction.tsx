@@ -49,6 +49,7 @@ import {
   Stx,
   TokenAmount,
   TxLink,
+  tokenName,
   When,
 } from '../../ui/values.tsx';
 import { isDevnet, OnDevnet } from '../devnet-pages.tsx';
@@ -200,7 +201,7 @@ function Balances({ transaction }: { transaction: MinedTransaction }) {
               ) : (
                 <span title={asset}>
                   {isFungible ? <TokenAmount asset={asset} value={net} signed /> : <Signed value={net} />}{' '}
-                  <ChainText text={assetName(asset)} />
+                  <ChainText text={isFungible ? tokenName(asset) : assetName(asset)} />
                 </span>
               ),
           },
