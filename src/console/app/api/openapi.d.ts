@@ -4709,7 +4709,7 @@ export interface operations {
         };
     };
     getDevnetTransaction: {
-        parameters: { path: { tx_id: components["parameters"]["TxId"]; }; };
+        parameters: { path: { tx_id: string; }; };
         responses: {
             200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetTransaction"]; }; };
             400: components["responses"]["BadRequestDevnet"];
