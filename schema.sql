@@ -892,16 +892,21 @@ CREATE TABLE stakes (
 -- Serves the stakers of a signer.
 CREATE INDEX stakes_by_signer ON stakes (signer_id, address, unlock_height) WHERE current = 1 AND amount <> '0';
 
--- One row per staker, bond, signer and cycle with rewards: the earned sats times 10^18. `bond_index` is -1 for STX
--- without a bond.
+-- One row per staker, bond, signer and cycle with rewards. `bond_index` is -1 for STX without a bond.
 CREATE TABLE staking_shares (
   staker_id  INTEGER NOT NULL,
   bond_index INTEGER NOT NULL,
   signer_id  INTEGER NOT NULL,
   cycle      INTEGER NOT NULL,
+  -- as in bond_positions
+  address    TEXT NOT NULL,
+  -- earned sats times 10^18, and claimed sats
   earned     TEXT NOT NULL,
+  claimed    TEXT NOT NULL,
   PRIMARY KEY (staker_id, bond_index, signer_id, cycle)
 ) STRICT, WITHOUT ROWID;
+-- Serves the stakers of a signer in a cycle.
+CREATE INDEX staking_shares_by_signer ON staking_shares (signer_id, cycle, address, bond_index);
 
 -- One row per staker and bond with a sum that isn't zero: the whole sats of each share in staking_shares, and the
 -- claimed sats.

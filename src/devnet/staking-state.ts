@@ -1,10 +1,18 @@
 import { LayeredMap } from './layered-map.ts';
 
-/** Sats or micro-STX, by the reward cycle from which each entry counts. */
-type Units = readonly { readonly from: number; readonly units: bigint }[];
+/** Sats or micro-STX and their signer, by the reward cycle from which each entry counts. */
+type Units = readonly { readonly from: number; readonly units: bigint; readonly signer: string }[];
 
-export const unitsIn = (units: Units, cycle: number): bigint =>
-  units.findLast(({ from }) => from <= cycle)?.units ?? 0n;
+/** Returns the entry that counts in a cycle; undefined if there is none. */
+export const unitsIn = (units: Units, cycle: number): Units[number] | undefined =>
+  units.findLast(({ from }) => from <= cycle);
+
+/** Sats that a signer owes for a reward cycle. */
+export interface OwedShare {
+  readonly cycle: number;
+  readonly signer: string;
+  readonly sats: bigint;
+}
 
 interface Term {
   readonly firstCycle: number;
@@ -44,12 +52,19 @@ export type StakingMove =
   | { kind: 'position'; position: SimulatedPosition }
   | { kind: 'stake'; stake: SimulatedStake }
   | { kind: 'signer'; signer: string; key: Uint8Array }
-  /** Rewards were calculated for a half cycle; `owed` contains sats by {@link owedTo}. */
-  | { kind: 'calculation'; half: number; owed: ReadonlyMap<string, bigint> }
+  /** Rewards were calculated for a half cycle; `owed` contains shares by {@link owedTo}. */
+  | { kind: 'calculation'; half: number; owed: ReadonlyMap<string, OwedShare> }
   | { kind: 'claim'; owedTo: string };
 
 /** Returns the key of the rewards owed to a staker. @param bond null for a stake without a bond */
 export const owedTo = (staker: string, bond: number | null): string => `${staker} ${bond ?? ''}`;
+
+/** Adds a share to the one with its cycle and signer. */
+function withShare(shares: readonly OwedShare[], added: OwedShare): readonly OwedShare[] {
+  const at = shares.findIndex(({ cycle, signer }) => cycle === added.cycle && signer === added.signer);
+  if (at === -1) return added.sats === 0n ? shares : [...shares, added];
+  return shares.with(at, { ...added, sats: added.sats + shares[at]!.sats });
+}
 
 /** The state of pox-5 on a branch of the chain. */
 export class StakingState {
@@ -57,7 +72,7 @@ export class StakingState {
   readonly #positions: LayeredMap<SimulatedPosition>;
   readonly #stakes: LayeredMap<SimulatedStake>;
   readonly #signers: LayeredMap<Uint8Array>;
-  readonly #owed: LayeredMap<bigint>;
+  readonly #owed: LayeredMap<readonly OwedShare[]>;
   readonly #halves: LayeredMap<boolean>;
 
   constructor(parent?: StakingState) {
@@ -101,11 +116,15 @@ export class StakingState {
 
   /** Sats owed, by {@link owedTo}. */
   get owed(): [owedTo: string, sats: bigint][] {
-    return [...this.#owed.entries()].filter(([, sats]) => sats > 0n);
+    return [...this.#owed.entries().keys()].flatMap((whom): [string, bigint][] => {
+      const sats = this.owedOf(whom).reduce((sum, share) => sum + share.sats, 0n);
+      return sats > 0n ? [[whom, sats]] : [];
+    });
   }
 
-  owedOf(whom: string): bigint {
-    return this.#owed.get(whom) ?? 0n;
+  /** Returns the owed shares, at most one per cycle and signer. */
+  owedOf(whom: string): readonly OwedShare[] {
+    return this.#owed.get(whom) ?? [];
   }
 
   isCalculated(half: number): boolean {
@@ -128,10 +147,10 @@ export class StakingState {
         return;
       case 'calculation':
         this.#halves.set(String(move.half), true);
-        for (const [whom, sats] of move.owed) this.#owed.set(whom, this.owedOf(whom) + sats);
+        for (const [whom, share] of move.owed) this.#owed.set(whom, withShare(this.owedOf(whom), share));
         return;
       case 'claim':
-        this.#owed.set(move.owedTo, 0n);
+        this.#owed.set(move.owedTo, []);
     }
   }
 }

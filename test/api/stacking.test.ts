@@ -284,6 +284,49 @@ test("returns a cycle's signers by number and as current, with the contracts tha
   });
 });
 
+test("returns the rewards of a signer's stakers in a cycle, in pages", async () => {
+  const precision = 10n ** 18n;
+  const made = poxBlock(null, 'made', [
+    [bonds.setup(0), bonds.allow(0, A)],
+    [bonds.register(0, A, manager, 1_000)],
+    [bonds.stake(A, manager, 7n, [8, 9], 180)],
+    [bonds.distribute(0, 2n * precision), bonds.calculate(8, 3n * precision, 7n)],
+    [bonds.claim(A, 0, 1_500, manager, 8)],
+  ]);
+  using index = ingestOf([made.event]);
+  const read = openSnapshots(index.path);
+  try {
+    const app = createApp({
+      snapshots: read,
+      version: 'stackside v0.0.0 (test:test)',
+      log: () => {},
+      checkResponses: true,
+    });
+    const path = `/stackside/v1/staking/signers/${manager}/cycles/8/stakers`;
+    const page = async (query: string) =>
+      (await (await app.handle(new Request(`http://localhost${path}${query}`))).json()) as {
+        total: number;
+        cursor: { next: string | null };
+        results: object[];
+      };
+    const first = await page('?limit=1');
+    const second = await page(`?limit=1&cursor=${first.cursor.next}`);
+    expect([first.total, second.total, second.cursor.next]).toEqual([2, 2, null]);
+    expect([...first.results, ...second.results]).toEqual([
+      {
+        ...{ staker: A, type: 'stake', bond_index: null, locked: { btc: '0', stx: '7' } },
+        rewards: { btc: { accrued: '21', claimed: '0', claimable: '21' } },
+      },
+      {
+        ...{ staker: A, type: 'bond', bond_index: 0, locked: { btc: '1000', stx: '10000000' } },
+        rewards: { btc: { accrued: '2000', claimed: '1500', claimable: '500' } },
+      },
+    ]);
+  } finally {
+    read.close();
+  }
+});
+
 test("returns a principal's rewards by cycle, newest first, with an ETag that changes with Bitcoin", async () => {
   const path = `/stackside/v1/principals/${A}/staking-rewards`;
   const later = poxBlock(null, 'both', [[bonds.setup(0)], [stackedAt([5, 7])]], { burn_block_height: 101 });
@@ -309,17 +352,19 @@ test("returns a principal's rewards by cycle, newest first, with an ETag that ch
     }
   };
   const { etag, body } = await answerOf([paid]);
+  const toAddress = (btc: string) => ({ btc, claimed_btc: null, claimable_btc: null });
   const stack = { pox_version: 'pox4', type: 'solo', bond_index: null, pool: null, locked: { btc: '0', stx: '700' } };
   expect(body).toMatchObject({ total: 3, limit: 20, cursor: { next: null, previous: null } });
   expect(body.results).toEqual([
     {
       ...{ cycle: 6, pox_version: 'pox5', type: 'stake', bond_index: null, pool: null },
-      ...{ locked: { btc: '0', stx: '7' }, bitcoin_address: null, rewards: { btc: '0' } },
+      ...{ locked: { btc: '0', stx: '7' }, bitcoin_address: null },
+      rewards: { btc: '0', claimed_btc: '0', claimable_btc: '0' },
     },
     { cycle: 6, ...stack, bitcoin_address: BITCOIN, rewards: null },
-    { cycle: 5, ...stack, bitcoin_address: BITCOIN, rewards: { btc: '12' } },
+    { cycle: 5, ...stack, bitcoin_address: BITCOIN, rewards: toAddress('12') },
   ]);
   const more = await answerOf([paid, burnBlock(125, 'b', 'a', [[BITCOIN, 30]])]);
-  expect(more.body.results[1]?.rewards).toEqual({ btc: '30' });
+  expect(more.body.results[1]?.rewards).toEqual(toAddress('30'));
   expect(more.etag).not.toBe(etag);
 });

@@ -52,7 +52,10 @@ test('distributes the rewards of each bond over the sats in that bond', () => {
   for (const [index, units] of amounts.entries()) {
     world.staking.apply({ kind: 'bond', bond: { index, firstCycle: 11, unlockCycle: 20, allowed: new Map() } });
     const position = { bond: index, staker: sender, signer: contract, stx: 0n, sats: units, onBitcoin: false };
-    world.staking.apply({ kind: 'position', position: { ...position, units: [{ from: 11, units }] } });
+    world.staking.apply({
+      kind: 'position',
+      position: { ...position, units: [{ from: 11, units, signer: contract }] },
+    });
   }
   const distributions = printsOf(world, cycles.startOf(12), isCalculation).slice(0, -1);
   expect(distributions.map((print) => [print.get('bond-index'), print.get('bond-staked-sats')])).toMatchObject(

@@ -134,7 +134,7 @@ describe('rewards of a bond', () => {
   const shared = poxBlock(setup, 'shared', [[bonds.distribute(0, TWO), bonds.calculate(8, 0n, 0n)]]);
 
   test("are shared by each one's part, and claims are counted", async () => {
-    const claimed = poxBlock(shared, 'claimed', [[bonds.claim(A, 0, 1_500)]]);
+    const claimed = poxBlock(shared, 'claimed', [[bonds.claim(A, 0, 1_500, manager, 8)]]);
     const [ofA, ofB, bond] = await after([setup, shared, claimed], async (read) => [
       await rewardsOf(read, A),
       await rewardsOf(read, B),
@@ -145,8 +145,35 @@ describe('rewards of a bond', () => {
     expect(bond?.paidOut).toBe('1500');
   });
 
+  test('are listed by signer and cycle with the amounts, the accrued and the claimed sats', async () => {
+    const claimed = poxBlock(shared, 'claimed', [[bonds.claim(A, 0, 1_500, manager, 8)]]);
+    const orphan = [poxBlock(claimed, 'claimed more', [[bonds.claim(B, 0, 10, manager, 8)]])];
+    const winning = [poxBlock(claimed, 'nothing', [])];
+    winning.push(poxBlock(winning[0]!, 'more of nothing', []));
+    const list = await after([setup, shared, claimed, ...orphan, ...winning], (read) => ({
+      first: read.staking.signerCycle(manager, 8, 1, null),
+      all: read.staking.signerCycle(manager, 8, 20, null).items,
+      others: [read.staking.signerCycle(manager, 9, 20, null), read.staking.signerCycle(A, 8, 20, null)],
+      own: read.staking.cycles(A, 20, null).items.find(({ cycle }) => cycle === 8),
+    }));
+    const position = { bond: 0, claimed: 0n };
+    const [ofA, ofB] = [
+      { ...position, staker: A, sats: 1_000n, earned: 2_000n, claimed: 1_500n },
+      { ...position, staker: B, sats: 4_000n, earned: 8_000n },
+    ];
+    const byAddress = [ofA, ofB].sort((a, b) => (a.staker < b.staker ? -1 : 1));
+    expect(list.all).toMatchObject(byAddress);
+    expect(list.first.items).toEqual(list.all.slice(0, 1));
+    expect(list.first.total).toBe(2);
+    expect(list.others.map(({ items, total }) => [items, total])).toEqual([
+      [[], 0],
+      [[], 0],
+    ]);
+    expect(list.own).toMatchObject({ earned: 2_000n, claimed: 1_500n });
+  });
+
   test('are reverted with an orphaned distribution, and a claim only with its own block', async () => {
-    const claimed = poxBlock(shared, 'claimed once', [[bonds.claim(A, 0, 1_500)]]);
+    const claimed = poxBlock(shared, 'claimed once', [[bonds.claim(A, 0, 1_500, manager, 8)]]);
     const unclaimed = [poxBlock(shared, 'unclaimed 3', [])];
     unclaimed.push(poxBlock(unclaimed[0]!, 'unclaimed 4', []));
     expect((await after([setup, shared, claimed, ...unclaimed], (read) => rewardsOf(read, A))).bonds).toEqual({

@@ -1,9 +1,9 @@
-/** Amounts that a principal stacked or staked in each reward cycle, and its rewards. Only Stackside has this route. */
+/** Rewards of principals and of a signer's stakers by reward cycle. Only Stackside has these routes. */
 import { type Static, Type } from '@sinclair/typebox';
-import { chainAndBurnBlock } from '../../http/etag.ts';
+import { chainAndBurnBlock, chainAndBurnTip } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import type { StackedCycle } from '../../store/model/staking.ts';
+import type { StackedCycle, StakerShare } from '../../store/model/staking.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import { Amount, nullable, Principal, Sats, words } from '../shared/values.ts';
 
@@ -27,10 +27,14 @@ const CycleRewards = Type.Object(
     ),
     rewards: nullable(
       Type.Object(
-        { btc: Sats },
+        {
+          btc: Sats,
+          claimed_btc: nullable(Sats),
+          claimable_btc: nullable(Sats),
+        },
         {
           description:
-            'Rewards so far: the payments of the cycle’s Bitcoin blocks to the address, including those for others who share it; for pox-5 the sBTC that the principal accrued, claimed or not. Null if unknown.',
+            'Rewards so far: the payments of the cycle’s Bitcoin blocks to the address, including those for others who share it; for pox-5 the sBTC that the principal accrued, claimed or not. Null if unknown. `claimed_btc` and `claimable_btc` are null for pox to pox-4, which pay to Bitcoin addresses.',
         },
       ),
     ),
@@ -46,7 +50,41 @@ const cycleRewards = (of: StackedCycle): Static<typeof CycleRewards> => ({
   pool: of.pool,
   locked: { btc: String(of.sats), stx: String(of.stx) },
   bitcoin_address: of.bitcoinAddress,
-  rewards: of.earned === null ? null : { btc: String(of.earned) },
+  rewards:
+    of.earned === null
+      ? null
+      : {
+          btc: String(of.earned),
+          claimed_btc: of.claimed === null ? null : String(of.claimed),
+          claimable_btc: of.claimed === null ? null : String(claimable(of.earned, of.claimed)),
+        },
+});
+
+/** Rewards that no calculation names a cycle for are in no cycle, so a cycle may have more claimed than accrued. */
+const claimable = (earned: bigint, claimed: bigint): bigint => (earned > claimed ? earned - claimed : 0n);
+
+const StakerCycle = Type.Object(
+  {
+    staker: Principal,
+    type: { ...words('stake', 'bond'), description: 'A stake of STX without a bond, or a position in a bond' },
+    bond_index: nullable(Type.Integer()),
+    locked: Type.Object(
+      { btc: Sats, stx: Amount },
+      { description: 'Amounts in the cycle; `btc` is the number of satoshis of a bond that earn rewards' },
+    ),
+    rewards: Type.Object({ btc: Type.Object({ accrued: Sats, claimed: Sats, claimable: Sats }) }),
+  },
+  { $id: 'StakerCycle' },
+);
+
+const stakerCycle = ({ staker, bond, stx, sats, earned, claimed }: StakerShare): Static<typeof StakerCycle> => ({
+  staker,
+  type: bond === null ? 'stake' : 'bond',
+  bond_index: bond,
+  locked: { btc: String(sats), stx: String(stx) },
+  rewards: {
+    btc: { accrued: String(earned), claimed: String(claimed), claimable: String(claimable(earned, claimed)) },
+  },
 });
 
 export const stakingRewards = [
@@ -66,6 +104,27 @@ export const stakingRewards = [
       const list = `staking-rewards ${principal}`;
       const page = read.staking.cycles(principal, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, cycleRewards);
+    },
+  }),
+  route({
+    path: '/stackside/v1/staking/signers/{principal}/cycles/{cycle_number}/stakers',
+    operationId: 'getStakingSignerCycleStakers',
+    summary: 'Rewards of the stakers of a signer in a reward cycle',
+    description:
+      'Returns the stakers that earned or claimed rewards of pox-5 through a signer manager in a reward cycle, ordered by address, with their amounts in the cycle and their accrued, claimed and claimable sBTC. Rewards accrue when the contract calculates them, twice in a cycle; before that, the list is empty.',
+    tag: 'Stackside',
+    params: {
+      principal: PrincipalParameter,
+      cycle_number: Type.Integer({ minimum: 0, description: 'Number of the reward cycle', examples: [1] }),
+    },
+    query: cursorQuery,
+    response: CursorPage(StakerCycle),
+    etag: chainAndBurnTip,
+    history: 'whole',
+    handle: ({ params: { principal, cycle_number: cycle }, query: { limit, cursor }, read }) => {
+      const list = `staking-signer-cycle ${principal} ${cycle}`;
+      const page = read.staking.signerCycle(principal, cycle, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, stakerCycle);
     },
   }),
 ];

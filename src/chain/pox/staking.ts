@@ -113,8 +113,8 @@ export type StakingChange =
    * micro-STX that share them.
    */
   | { kind: 'reward_calculation'; cycle: number; rate: bigint; staked: bigint }
-  /** Sats that a staker claimed, from a bond or, if `bond` is null, from its stake. */
-  | { kind: 'reward_claim'; staker: string; bond: number | null; sats: bigint };
+  /** Sats that a staker claimed for a cycle from a signer, for a bond or, if `bond` is null, for its stake. */
+  | { kind: 'reward_claim'; staker: string; signer: string; cycle: number; bond: number | null; sats: bigint };
 
 /** The change of the given kind. */
 export type StakingChangeOf<Kind extends StakingChange['kind']> = Extract<StakingChange, { kind: Kind }>;
@@ -221,7 +221,13 @@ export const stakingTopics: readonly StakingTopic[] = [
   ),
   stakingTopic(
     'claim-staker-rewards-for-signer',
-    { staker, bond: optionalCount('bond-index'), sats: uint('rewards-claimed') },
+    {
+      staker,
+      signer: principal('signer-manager'),
+      cycle: count('reward-cycle'),
+      bond: optionalCount('bond-index'),
+      sats: uint('rewards-claimed'),
+    },
     (claimed) => [{ kind: 'reward_claim', ...claimed }],
   ),
   // A signer's contract claims the rewards of its stakers, and the stakers claim their shares from the contract.

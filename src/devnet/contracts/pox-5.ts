@@ -18,6 +18,7 @@ import {
 import { cycles } from '../pox.ts';
 import {
   isOn,
+  type OwedShare,
   owedTo,
   type SimulatedPosition,
   type SimulatedStake,
@@ -280,7 +281,7 @@ function registerForBond(
     stx,
     sats,
     onBitcoin: outputs !== null,
-    units: [{ from: firstCycle, units: sats }],
+    units: [{ from: firstCycle, units: sats, signer }],
   };
   const txs =
     outputs === null
@@ -325,7 +326,7 @@ function leaveBond(index: number, left: bigint, { world, contract, sender, burnH
   const moved: SimulatedPosition = {
     ...position,
     sats: rest,
-    units: [...position.units, { from: outFrom(position, burnHeight), units: rest }],
+    units: [...position.units, { from: outFrom(position, burnHeight), units: rest, signer: position.signer }],
   };
   const move = { kind: 'position' as const, position: moved };
   const fields = { ...bondKey(position), signer: clarity.principal(position.signer) };
@@ -344,22 +345,23 @@ function changeSigner(index: number, signer: string, { world, contract, sender, 
   const position = world.staking.position(index, sender);
   const bond = world.staking.bond(index);
   const next = cycles.of(burnHeight) + 1;
+  if (position === undefined || bond === undefined || next >= bond.unlockCycle) return refused;
+  const { sats, units } = position;
   // An empty position has nothing that another signer could sign.
-  if (position === undefined || position.units.length > 1 || bond === undefined || next >= bond.unlockCycle) {
-    return refused;
-  }
+  if (units.at(-1)?.units !== units[0]?.units) return refused;
   const firstCycle = Math.max(next, bond.firstCycle);
   const fields = {
     ...bondKey(position),
     signer: clarity.principal(signer),
     'old-signer': clarity.principal(position.signer),
     'amount-ustx': clarity.uint(position.stx),
-    'amount-sats': clarity.uint(position.sats),
+    'amount-sats': clarity.uint(sats),
     'first-reward-cycle': clarity.uint(firstCycle),
     'num-cycles': clarity.uint(bond.unlockCycle - firstCycle),
     'is-l1-lock': clarity.bool(position.onBitcoin),
   };
-  const move = { kind: 'position' as const, position: { ...position, signer } };
+  const changed = { ...position, signer, units: [...units, { from: firstCycle, units: sats, signer }] };
+  const move = { kind: 'position' as const, position: changed };
   return ok(done, print(contract, 'update-bond-registration', fields, move));
 }
 
@@ -374,13 +376,14 @@ function stakeStx(
   const unlockCycle = firstCycle + period;
   const before = world.staking.stake(sender);
   // The contract stores shares by cycle, so a late calculation still finds the shares of an earlier stake.
-  const earlier = before === undefined ? [] : [...before.units, { from: before.unlockCycle, units: 0n }];
+  const earlier =
+    before === undefined ? [] : [...before.units, { from: before.unlockCycle, units: 0n, signer: before.signer }];
   const stake: SimulatedStake = {
     staker: sender,
     signer,
     firstCycle,
     unlockCycle,
-    units: [...earlier, { from: firstCycle, units: stx }],
+    units: [...earlier, { from: firstCycle, units: stx, signer }],
   };
   const fields = {
     staker: clarity.principal(sender),
@@ -417,7 +420,7 @@ function changeStake(increase: bigint, more: number, { world, contract, sender, 
   }
   const move = {
     kind: 'stake' as const,
-    stake: { ...stake, unlockCycle, units: [...units, { from: next, units: stx }] },
+    stake: { ...stake, unlockCycle, units: [...units, { from: next, units: stx, signer }] },
   };
   const fields = {
     ...shared,
@@ -458,6 +461,11 @@ function revokeKey(signer: string, key: Uint8Array, { contract }: CallContext): 
 
 const signerOf = (address: string): string => `${address}.signer-manager`;
 
+/** Returns the units that earn rewards in a cycle, and their signer. */
+const countedIn = ({ units, signer }: Pick<SimulatedPosition, 'units' | 'signer'>, cycle: number) => ({
+  ...(unitsIn(units, cycle) ?? { units: 0n, signer }),
+});
+
 /** Calculates the rewards of a half cycle: one sat per thousand sats, and one sat per million micro-STX. */
 function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome {
   const { staking } = world;
@@ -465,22 +473,19 @@ function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome
   // The half cycle that has ended may be in the previous cycle.
   const cycle = cycles.of(cycles.startOfHalf(half) - 1);
   if (staking.isCalculated(half)) return refused;
-  const owed = new Map<string, bigint>();
-  const distribute = (shares: readonly { whom: string; units: bigint }[], divisor: bigint) => {
+  const owed = new Map<string, OwedShare>();
+  const distribute = (shares: readonly { whom: string; units: bigint; signer: string }[], divisor: bigint) => {
     const total = shares.reduce((sum, { units }) => sum + units, 0n);
     const rewards = total / divisor;
     const rate = total === 0n ? 0n : (rewards * PRECISION) / total;
-    for (const { whom, units } of shares) owed.set(whom, (owed.get(whom) ?? 0n) + (units * rate) / PRECISION);
+    for (const { whom, units, signer } of shares) owed.set(whom, { cycle, signer, sats: (units * rate) / PRECISION });
     return { total, rewards, rate };
   };
   const events: ChainEvent[] = [];
   const bonds = staking.bonds.filter((bond) => isOn(bond, cycle));
   for (const { index } of bonds) {
     const positions = staking.positions.filter(({ bond }) => bond === index);
-    const shares = positions.map(({ staker, units }) => ({
-      whom: owedTo(staker, index),
-      units: unitsIn(units, cycle),
-    }));
+    const shares = positions.map((one) => ({ whom: owedTo(one.staker, index), ...countedIn(one, cycle) }));
     const { total, rewards, rate } = distribute(shares, 1_000n);
     events.push(
       print(contract, 'bond-distribution', {
@@ -494,7 +499,7 @@ function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome
     );
   }
   const stakes = staking.stakes.filter(({ unlockCycle }) => cycle < unlockCycle);
-  const shares = stakes.map(({ staker, units }) => ({ whom: owedTo(staker, null), units: unitsIn(units, cycle) }));
+  const shares = stakes.map((one) => ({ whom: owedTo(one.staker, null), ...countedIn(one, cycle) }));
   const { total, rewards, rate } = distribute(shares, 1_000_000n);
   const calculated = print(
     contract,
@@ -517,17 +522,20 @@ function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome
   return ok(done, ...events, calculated);
 }
 
-/** Pays a staker's share of a bond's or a stake's rewards. */
-function claim(staker: string, bond: number | null, { world, contract, sender, burnHeight }: CallContext): Outcome {
+/** Pays a staker's share of a bond's or a stake's rewards: one print per reward cycle and signer. */
+function claim(staker: string, bond: number | null, { world, contract }: CallContext): Outcome {
   const whom = owedTo(staker, bond);
-  const sats = world.staking.owedOf(whom);
-  if (sats === 0n) return refused;
-  const fields = {
-    'signer-manager': clarity.principal(signerOf(sender)),
-    staker: clarity.principal(staker),
-    'reward-cycle': clarity.uint(cycles.of(burnHeight)),
-    'bond-index': bond === null ? clarity.none() : clarity.some(clarity.uint(bond)),
-    'rewards-claimed': clarity.uint(sats),
-  };
-  return ok(done, print(contract, 'claim-staker-rewards-for-signer', fields, { kind: 'claim', owedTo: whom }));
+  const shares = world.staking.owedOf(whom);
+  if (shares.length === 0) return refused;
+  const prints = shares.map(({ cycle, signer, sats }) => {
+    const fields = {
+      'signer-manager': clarity.principal(signer),
+      staker: clarity.principal(staker),
+      'reward-cycle': clarity.uint(cycle),
+      'bond-index': bond === null ? clarity.none() : clarity.some(clarity.uint(bond)),
+      'rewards-claimed': clarity.uint(sats),
+    };
+    return print(contract, 'claim-staker-rewards-for-signer', fields, { kind: 'claim', owedTo: whom });
+  });
+  return ok(done, ...prints);
 }

@@ -359,13 +359,27 @@ function bondTotals(db: Database) {
 /** A staker's units that earn rewards in a cycle: sats of a bond, or micro-STX. */
 interface Weight {
   staker: number;
+  address: string;
   signer: number;
   units: bigint;
 }
 
 /** A row of a bond's position, or of a stake. */
-interface WeightRow extends Stored<'bond_positions', 'staker_id' | 'signer_id'> {
+interface WeightRow extends Stored<'bond_positions', 'staker_id' | 'address' | 'signer_id'> {
   units: string;
+}
+
+const weightOf = ({ staker_id, address, signer_id, units }: WeightRow): Weight => ({
+  staker: staker_id,
+  address,
+  signer: signer_id,
+  units: BigInt(units),
+});
+
+/** The key of a share of the rewards, and the staker's address. */
+interface Share extends Pick<Weight, 'staker' | 'address' | 'signer'> {
+  bond: number;
+  cycle: number;
 }
 
 type StakeRow = WeightRow & Stored<'stakes', 'first_cycle' | 'unlock_cycle'>;
@@ -385,23 +399,23 @@ const LAST_CYCLE = Number.MAX_SAFE_INTEGER;
 function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
   // The states of each staker in the order of the chain: the last one that holds in the cycle counts.
   const bondWeights = db.prepare<WeightRow, [number, number]>(
-    `SELECT staker_id, signer_id, weight AS units FROM bond_positions
+    `SELECT staker_id, address, signer_id, weight AS units FROM bond_positions
       WHERE bond_index = ?1 AND weight_cycle <= ?2 ORDER BY staker_id, position, event_index`,
   );
   const stakeWeights = db.prepare<StakeRow, [number]>(
-    `SELECT staker_id, signer_id, amount AS units, first_cycle, unlock_cycle FROM stakes
+    `SELECT staker_id, address, signer_id, amount AS units, first_cycle, unlock_cycle FROM stakes
       WHERE from_cycle <= ?1 ORDER BY staker_id, position, event_index`,
   );
   const bondStx = db.prepare<WeightRow & Stored<'bond_positions', 'bond_index'>, [number]>(
-    `SELECT p.staker_id, p.bond_index, p.signer_id, p.stx_locked AS units
+    `SELECT p.staker_id, p.address, p.bond_index, p.signer_id, p.stx_locked AS units
        FROM bond_positions p JOIN bonds b ON b.bond_index = p.bond_index
       WHERE b.first_cycle <= ?1 AND b.unlock_cycle > ?1 AND p.weight_cycle <= ?1
       ORDER BY p.staker_id, p.bond_index, p.position, p.event_index`,
   );
-  const share = db.prepare<Stored<'staking_shares', 'earned'>, [number, number, number, number]>(
-    'SELECT earned FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
+  const share = db.prepare<Stored<'staking_shares', 'earned' | 'claimed'>, [number, number, number, number]>(
+    'SELECT earned, claimed FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
   );
-  const setShare = upserter(db, stakingSharesTable, { replaced: ['earned'] });
+  const setShare = upserter(db, stakingSharesTable, { replaced: ['earned', 'claimed'] });
   const removeShare = db.prepare(
     'DELETE FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
   );
@@ -419,23 +433,28 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
     else setSums({ staker_id: staker, bond_index: bond, accrued: has.toString(), claimed: took.toString() });
   }
 
-  function accrue({ staker, signer, units }: Weight, bond: number, cycle: number, rate: bigint, sign: 1 | -1): void {
-    if (units === 0n || rate === 0n) return;
-    const before = BigInt(share.get(staker, bond, signer, cycle)?.earned ?? 0);
-    const after = before + BigInt(sign) * units * rate;
-    if (after === 0n) removeShare.run(staker, bond, signer, cycle);
-    else setShare({ staker_id: staker, bond_index: bond, signer_id: signer, cycle, earned: after.toString() });
-    move(staker, bond, after / PRECISION - before / PRECISION, 0n);
+  /** Adds to a share and to the sums of its staker. @param by earned sats times {@link PRECISION}, and claimed sats */
+  function addTo({ staker, address, signer, bond, cycle }: Share, by: { earned: bigint; claimed: bigint }): void {
+    if (by.earned === 0n && by.claimed === 0n) return;
+    const known = share.get(staker, bond, signer, cycle);
+    const before = BigInt(known?.earned ?? 0);
+    const [earned, claimed] = [before + by.earned, BigInt(known?.claimed ?? 0) + by.claimed];
+    const amounts = { address, earned: earned.toString(), claimed: claimed.toString() };
+    if (earned === 0n && claimed === 0n) removeShare.run(staker, bond, signer, cycle);
+    else setShare({ staker_id: staker, bond_index: bond, signer_id: signer, cycle, ...amounts });
+    move(staker, bond, earned / PRECISION - before / PRECISION, by.claimed);
   }
+
+  const accrue = ({ units, ...weight }: Weight, bond: number, cycle: number, rate: bigint, sign: 1 | -1): void =>
+    addTo({ ...weight, bond, cycle }, { earned: BigInt(sign) * units * rate, claimed: 0n });
 
   /** The active stakes of a cycle, except those of signers below the cycle's minimum. */
   function stakesOf(cycle: number, staked: bigint): Weight[] {
     const newest = new Map<number, StakeRow>();
     for (const row of stakeWeights.iterate(cycle)) newest.set(row.staker_id, row);
     const weights: Weight[] = [];
-    for (const { staker_id, signer_id, units, first_cycle, unlock_cycle } of newest.values()) {
-      if (first_cycle > cycle || unlock_cycle <= cycle) continue;
-      weights.push({ staker: staker_id, signer: signer_id, units: BigInt(units) });
+    for (const row of newest.values()) {
+      if (row.first_cycle <= cycle && row.unlock_cycle > cycle) weights.push(weightOf(row));
     }
     if (weights.reduce((sum, { units }) => sum + units, 0n) <= staked) return weights;
     const delegated = new Map<number, bigint>();
@@ -450,9 +469,7 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
   return {
     distribute({ bond, rate, cycle }: StakingChangeOf<'bond_distribution'>, sign: 1 | -1): void {
       const newest = new Map<number, Weight>();
-      for (const { staker_id, signer_id, units } of bondWeights.iterate(bond, cycle ?? LAST_CYCLE)) {
-        newest.set(staker_id, { staker: staker_id, signer: signer_id, units: BigInt(units) });
-      }
+      for (const row of bondWeights.iterate(bond, cycle ?? LAST_CYCLE)) newest.set(row.staker_id, weightOf(row));
       for (const weight of newest.values()) accrue(weight, bond, cycle ?? NO_CYCLE, rate, sign);
     },
 
@@ -460,9 +477,10 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
       for (const weight of stakesOf(cycle, staked)) accrue(weight, NO_BOND, cycle, rate, sign);
     },
 
-    claim({ staker, bond, sats }: StakingChangeOf<'reward_claim'>, sign: 1 | -1): void {
+    claim({ staker: address, signer, cycle, bond, sats }: StakingChangeOf<'reward_claim'>, sign: 1 | -1): void {
       const claimed = BigInt(sign) * sats;
-      move(principals.id(staker), bond ?? NO_BOND, 0n, claimed);
+      const of = { staker: principals.id(address), address, signer: principals.id(signer) };
+      addTo({ ...of, bond: bond ?? NO_BOND, cycle }, { earned: 0n, claimed });
       if (bond !== null) totals.move(bond, { paidOut: claimed });
     },
   };

@@ -209,4 +209,20 @@ export interface StackedCycle {
    * Null if it is unknown.
    */
   earned: bigint | null;
+  /** Sats that the principal claimed; null for pox to pox-4, which pay to Bitcoin addresses. */
+  claimed: bigint | null;
+}
+
+/** A staker's rewards from a signer for a reward cycle of pox-5. */
+export interface StakerShare {
+  staker: string;
+  /** Null for STX without a bond. */
+  bond: number | null;
+  /** Micro-STX that the staker staked in the cycle. */
+  stx: bigint;
+  /** Sats of the bond that earned rewards in the cycle. */
+  sats: bigint;
+  /** Sats. */
+  earned: bigint;
+  claimed: bigint;
 }

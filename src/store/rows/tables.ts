@@ -503,7 +503,9 @@ export const stakingSharesTable = tableShape('staking_shares', ['staker_id', 'bo
   bond_index: 'integer',
   signer_id: 'integer',
   cycle: 'integer',
+  address: 'text',
   earned: 'text',
+  claimed: 'text',
 });
 
 export const stakingRewardsTable = tableShape('staking_rewards', ['staker_id', 'bond_index'], {

@@ -214,6 +214,8 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     );
   const stackers =
     'FROM cycle_stackers WHERE signer_key IS NOT NULL GROUP BY cycle, signer_key ORDER BY count(*) DESC, cycle, signer_key';
+  const shares = `FROM staking_shares s JOIN principals p ON p.id = s.signer_id WHERE s.cycle >= 0
+    GROUP BY p.address, s.cycle ORDER BY count(*) DESC, s.cycle, p.address`;
   const namedInEvents = `FROM events e JOIN principals p ON p.id IN (e.sender_id, e.recipient_id)
     JOIN transactions t ON t.position = e.position GROUP BY p.id, t.position ORDER BY count(*) DESC, 1`;
   /** Transactions that change the most assets. */
@@ -236,6 +238,8 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     .all()
     .map(({ id }) => id);
   const values: readonly (readonly [path: RegExp, name: string, value: string])[] = [
+    [/cycle_number}\/stakers/, 'principal', most(`SELECT p.address AS it ${shares}`)],
+    [/cycle_number}\/stakers/, 'cycle_number', most(`SELECT s.cycle AS it ${shares}`)],
     [
       /staking\/signers/,
       'principal',
@@ -600,6 +604,7 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
       bonds.key('grant', `${holder}.manager-${n}`, keyOf(n % 200)),
       bonds.key('register', `${holder}.manager-${n}`, keyOf(n % 200)),
       bonds.stake(user(n), `${holder}.manager`, 60_000_000_000n, [8, 20], 400),
+      ...users.map(({ address }) => bonds.claim(address, null, 1, `${holder}.manager`, 8)),
     ].map(print),
   ];
 }

@@ -120,7 +120,9 @@ const staking = (principal: fc.Arbitrary<Uint8Array>): Record<string, Values> =>
     'bond-distribution': { ...bond, 'accrued-rewards-per-sat': rate },
     'calculate-rewards': { 'stx-cycle': uint(5), 'accrued-rewards-per-ustx': rate, 'cycle-staked-ustx': uint(2 ** 41) },
     'claim-staker-rewards-for-signer': {
+      'signer-manager': principal,
       staker: principal,
+      'reward-cycle': uint(5),
       'bond-index': fc.constantFrom(clarity.none(), clarity.some(clarity.uint(1))),
       'rewards-claimed': uint(3),
     },

@@ -125,9 +125,11 @@ export const bonds = {
       'accrued-rewards-per-ustx': u(rate),
       'cycle-staked-ustx': u(staked),
     }),
-  claim: (staker: string, bond: number | null, sats: number): PoxEvent =>
+  claim: (staker: string, bond: number | null, sats: number, signer: string, cycle: number): PoxEvent =>
     printed('claim-staker-rewards-for-signer', {
+      'signer-manager': p(signer),
       staker: p(staker),
+      'reward-cycle': u(cycle),
       'bond-index': bond === null ? clarity.none() : clarity.some(u(bond)),
       'rewards-claimed': u(sats),
     }),

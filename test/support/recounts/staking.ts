@@ -133,6 +133,8 @@ interface Recounted {
   bonds: Map<number, Totals>;
   /** Sats claimed, by `staker bond`. */
   claimed: Map<string, bigint>;
+  /** Sats claimed, by `staker bond signer cycle`. */
+  inCycles: Map<string, bigint>;
 }
 
 interface PrintRow {
@@ -161,6 +163,7 @@ function recount(db: Database): Recounted {
   const bonds = new Map<number, Totals>();
   const held = new Map<string, { btc: bigint; stx: bigint }>();
   const claimed = new Map<string, bigint>();
+  const inCycles = new Map<string, bigint>();
   const bond = (index: number): Totals => {
     const known = bonds.get(index) ?? { allowed: 0, capacity: 0n, registered: 0, btc: 0n, stx: 0n, paidOut: 0n };
     bonds.set(index, known);
@@ -195,11 +198,13 @@ function recount(db: Database): Recounted {
       case 'reward_claim': {
         const key = `${change.staker} ${change.bond ?? NO_BOND}`;
         claimed.set(key, (claimed.get(key) ?? 0n) + change.sats);
+        const share = `${key} ${change.signer} ${change.cycle}`;
+        inCycles.set(share, (inCycles.get(share) ?? 0n) + change.sats);
         if (change.bond !== null) bond(change.bond).paidOut += change.sats;
       }
     }
   }
-  return { bonds, claimed };
+  return { bonds, claimed, inCycles };
 }
 
 const text = ({ allowed, capacity, registered, btc, stx, paidOut }: Totals): string =>
@@ -242,14 +247,28 @@ const TIP = Number.MAX_SAFE_INTEGER;
 const PRECISION = 10n ** 18n;
 
 /** Compares accrued rewards with their shares, and claimed ones with the prints. */
-function* rewards(db: Database, claimed: Recounted['claimed']): Generator<string> {
+function* rewards(db: Database, { claimed, inCycles }: Recounted): Generator<string> {
   const accrued = new Map<string, bigint>();
-  const shares = db.query<Stored<'principals', 'address'> & Stored<'staking_shares', 'bond_index' | 'earned'>, []>(
-    'SELECT p.address, s.bond_index, s.earned FROM staking_shares s JOIN principals p ON p.id = s.staker_id',
+  const taken = new Map<string, bigint>();
+  const shares = db.query<
+    Stored<'staking_shares', 'address' | 'bond_index' | 'cycle' | 'earned' | 'claimed'> & {
+      staker: string;
+      signer: string;
+    },
+    []
+  >(
+    `SELECT s.address, s.bond_index, s.cycle, s.earned, s.claimed, p.address AS staker, m.address AS signer
+       FROM staking_shares s JOIN principals p ON p.id = s.staker_id JOIN principals m ON m.id = s.signer_id`,
   );
-  for (const { address, bond_index, earned } of shares.iterate()) {
+  for (const { address, bond_index, cycle, earned, claimed: sats, staker, signer } of shares.iterate()) {
+    if (address !== staker) yield `a share of ${staker} has the address ${address}`;
     const key = `${address} ${bond_index}`;
     accrued.set(key, (accrued.get(key) ?? 0n) + BigInt(earned) / PRECISION);
+    if (sats !== '0') taken.set(`${key} ${signer} ${cycle}`, BigInt(sats));
+  }
+  for (const key of new Set([...taken.keys(), ...inCycles.keys()])) {
+    const [has, should] = [taken.get(key) ?? 0n, inCycles.get(key) ?? 0n];
+    if (has !== should) yield `${key}: stored ${has} claimed; counted ${should}`;
   }
   const seen = new Set<string>();
   const rows = db.query<
@@ -275,7 +294,7 @@ const bondsAndRewards: Recount = {
   *find(db) {
     const counted = recount(db);
     yield* bondTotals(db, counted.bonds);
-    yield* rewards(db, counted.claimed);
+    yield* rewards(db, counted);
   },
 };
 

@@ -1687,9 +1687,23 @@ export interface components {
             pool: components["schemas"]["Principal"] | null;
             locked: { btc: components["schemas"]["Sats"]; stx: components["schemas"]["Amount"]; };
             bitcoin_address: string | null;
-            rewards: { btc: components["schemas"]["Sats"]; } | null;
+            rewards: {
+                btc: components["schemas"]["Sats"];
+                claimed_btc: components["schemas"]["Sats"] | null;
+                claimable_btc: components["schemas"]["Sats"] | null;
+            } | null;
         };
         CycleRewardsPage: { results: components["schemas"]["CycleRewards"][]; } & components["schemas"]["Page"];
+        StakerCycle: {
+            staker: components["schemas"]["Principal"];
+            type: "stake" | "bond";
+            bond_index: number | null;
+            locked: { btc: components["schemas"]["Sats"]; stx: components["schemas"]["Amount"]; };
+            rewards: {
+                btc: { accrued: components["schemas"]["Sats"]; claimed: components["schemas"]["Sats"]; claimable: components["schemas"]["Sats"]; };
+            };
+        };
+        StakerCyclePage: { results: components["schemas"]["StakerCycle"][]; } & components["schemas"]["Page"];
         ListedContractLog: {
             contract_id: string;
             block_height: number;

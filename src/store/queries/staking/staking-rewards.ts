@@ -5,19 +5,30 @@ import type { StackingPrint } from '../../../chain/pox/stacking.ts';
 import { type BitcoinNetwork, type PoxAddress, poxAddressOf, poxAddressText } from '../../../codec/bitcoin-address.ts';
 import { decodeArguments, decodeClarity } from '../../../codec/clarity.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
-import type { StackedCycle } from '../../model/staking.ts';
+import type { StackedCycle, StakerShare } from '../../model/staking.ts';
 import { NO_BOND } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
-import { sortedRows } from '../list.ts';
+import { lister, ordered, sortedRows, statementsOf, up } from '../list.ts';
 import { numberAt, readPage } from '../page.ts';
 import { type PrintRow, printOf } from './stacking.ts';
 
 const burnBlock = (position: string): string => `JOIN blocks b ON b.height = ${heightIn(position)}`;
 
+const lists = {
+  shares: ordered(
+    {
+      select: 'SELECT staker_id, address, bond_index, earned, claimed FROM staking_shares',
+      where: 'signer_id = ?1 AND cycle = ?2',
+    },
+    [up('address', 'text'), up('bond_index')],
+  ),
+};
+
 export const sql = {
+  ...statementsOf(lists),
   principal: 'SELECT id FROM principals WHERE address = ?1',
   tip: 'SELECT chain_id, burn_block_height FROM progress',
   bond: `SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds
@@ -39,7 +50,13 @@ export const sql = {
   positions: `SELECT p.bond_index, p.stx_locked, p.weight, p.first_cycle, p.weight_cycle, d.unlock_cycle
                 FROM bond_positions p JOIN bonds d ON d.bond_index = p.bond_index WHERE p.staker_id = ?1
                ORDER BY p.bond_index DESC, p.position DESC, p.event_index DESC LIMIT ?2`,
-  shares: 'SELECT bond_index, cycle, earned FROM staking_shares WHERE staker_id = ?1 LIMIT ?2',
+  earnings: 'SELECT bond_index, cycle, earned, claimed FROM staking_shares WHERE staker_id = ?1 LIMIT ?2',
+  shareCount: 'SELECT count(*) AS total FROM staking_shares WHERE signer_id = ?1 AND cycle = ?2',
+  stakeIn: `SELECT amount AS stx FROM stakes WHERE staker_id = ?1 AND from_cycle <= ?2
+             ORDER BY position DESC, event_index DESC LIMIT 1`,
+  positionIn: `SELECT stx_locked AS stx, weight FROM bond_positions
+                WHERE staker_id = ?1 AND bond_index = ?2 AND weight_cycle <= ?3
+                ORDER BY position DESC, event_index DESC LIMIT 1`,
   isKnown: 'SELECT 1 AS found FROM burn_blocks WHERE height >= ?1 AND height < ?2 LIMIT 1',
   payments: `SELECT recipient_ordinal FROM burn_rewards WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
   payment: 'SELECT height, recipient_total FROM burn_rewards WHERE recipient = ?1 AND recipient_ordinal = ?2',
@@ -47,6 +64,9 @@ export const sql = {
 
 /** Rows of each table that a page reads at most, the newest. */
 const MAX_ROWS = 2_000;
+
+/** The number of no principal. */
+const NOBODY = -1;
 
 /** Sats of a share are stored times this. */
 const PRECISION = 10n ** 18n;
@@ -150,9 +170,17 @@ export function stakingRewardQueries(db: Database) {
   type PositionRow = Stored<'bond_positions', 'bond_index' | 'stx_locked' | 'weight' | 'first_cycle' | 'weight_cycle'> &
     Stored<'bonds', 'unlock_cycle'>;
   const positions = prepared<PositionRow, [number, number]>(db, sql.positions);
-  const shares = prepared<Stored<'staking_shares', 'bond_index' | 'cycle' | 'earned'>, [number, number]>(
+  const earnings = prepared<Stored<'staking_shares', 'bond_index' | 'cycle' | 'earned' | 'claimed'>, [number, number]>(
     db,
-    sql.shares,
+    sql.earnings,
+  );
+  type ShareRow = Stored<'staking_shares', 'staker_id' | 'address' | 'bond_index' | 'earned' | 'claimed'>;
+  const shares = lister<ShareRow>(db, lists.shares);
+  const shareCount = prepared<{ total: number }, [number, number]>(db, sql.shareCount);
+  const stakeIn = prepared<{ stx: string }, [number, number]>(db, sql.stakeIn);
+  const positionIn = prepared<{ stx: string } & Stored<'bond_positions', 'weight'>, [number, number, number]>(
+    db,
+    sql.positionIn,
   );
   const isKnown = prepared<{ found: number }, [number, number]>(db, sql.isKnown);
   const payments = prepared<Stored<'burn_rewards', 'recipient_ordinal'>, [string]>(db, sql.payments);
@@ -199,7 +227,7 @@ export function stakingRewardQueries(db: Database) {
         if (found.has(key)) continue;
         found.set(key, {
           ...{ cycle, poxVersion: version, kind: isPooled ? 'pooled' : 'solo', bond: null, pool },
-          ...{ stx, sats: 0n, bitcoinAddress: address, earned: null },
+          ...{ stx, sats: 0n, bitcoinAddress: address, earned: null, claimed: null },
         });
       }
     }
@@ -238,7 +266,7 @@ export function stakingRewardQueries(db: Database) {
       const isBond = of !== NO_BOND;
       const added: StackedCycle = {
         ...{ cycle, poxVersion: POX_5, kind: isBond ? 'bond' : 'stake', bond: isBond ? of : null, pool: null },
-        ...{ stx, sats, bitcoinAddress: null, earned: 0n },
+        ...{ stx, sats, bitcoinAddress: null, earned: 0n, claimed: 0n },
       };
       found.set(key, added);
       return added;
@@ -266,16 +294,41 @@ export function stakingRewardQueries(db: Database) {
       }
       until = Math.min(until, row.weight_cycle);
     }
-    for (const { bond_index, cycle, earned } of shares.all(staker, MAX_ROWS)) {
+    for (const { bond_index, cycle, earned, claimed } of earnings.all(staker, MAX_ROWS)) {
       // Rewards distributed without a calculation belong to no cycle.
       if (cycle < 0) continue;
       const one = add(bond_index, cycle, 0n, 0n);
       one.earned = (one.earned ?? 0n) + BigInt(earned) / PRECISION;
+      one.claimed = (one.claimed ?? 0n) + BigInt(claimed);
     }
     return [...found.values()];
   }
 
+  function shareOf(row: ShareRow, cycle: number): StakerShare {
+    const { staker_id: staker, address, bond_index: bond, earned, claimed } = row;
+    const isBond = bond !== NO_BOND;
+    const position = isBond ? positionIn.get(staker, bond, cycle) : null;
+    return {
+      staker: address,
+      bond: isBond ? bond : null,
+      stx: BigInt((isBond ? position : stakeIn.get(staker, cycle))?.stx ?? 0),
+      sats: BigInt(position?.weight ?? 0),
+      earned: BigInt(earned) / PRECISION,
+      claimed: BigInt(claimed),
+    };
+  }
+
   return {
+    /** The stakers with rewards from a signer for a reward cycle of pox-5, by address and bond. */
+    signerCycle(signer: string, cycle: number, limit: number, at: Cursor | null): Page<StakerShare> {
+      const id = principal.get(signer)?.id ?? NOBODY;
+      return readPage<ShareRow, StakerShare>({
+        ...{ limit, at, total: shareCount.get(id, cycle)?.total ?? 0 },
+        ...shares([id, cycle]),
+        itemOf: (row) => shareOf(row, cycle),
+      });
+    },
+
     /**
      * The reward cycles up to the present one with STX that a principal stacked or staked, newest first. Reads the newest
      * {@link MAX_ROWS} rows of each kind at most.
