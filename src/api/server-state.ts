@@ -62,6 +62,8 @@ export interface StateReadings {
   filling: { failure: string | null } | null;
   /** How far a host of a cluster is behind the shared log, and whether the log answers; null if it isn't behind. */
   log: { reason: string; isReachable: boolean } | null;
+  /** The work of a devnet before its chain can be used, or the problem that prevents it; null for other servers. */
+  preparation: Obstacle | null;
   /** Time since the start of the process. */
   secondsSinceStart: number;
   /** Time since the last event; null before the first one. Events before this start count. */
@@ -262,7 +264,8 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   },
 
   starting(readings) {
-    const { height, nodeHeight, historyStart, refusal, log } = readings;
+    const { height, nodeHeight, historyStart, refusal, log, preparation } = readings;
+    if (preparation !== null) return standing('starting', preparation.problem, preparation.remedy);
     if (isStuck(readings) || log !== null) return null;
     if (height === null) {
       const at = historyStart ?? (nodeHeight === null ? null : nodeHeight + 1);

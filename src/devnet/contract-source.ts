@@ -376,19 +376,22 @@ export interface FormPosition {
   line: number;
   /** Index of the first character after it. */
   end: number;
+  /** Column of its first character, from 1. */
+  column: number;
 }
 
 /** Returns the positions of the top-level forms in a source, in order. Unbalanced brackets end no form. */
 export function formPositions(source: string): FormPosition[] {
   const places: FormPosition[] = [];
-  let [depth, line, begun] = [0, 1, 1];
+  let [depth, line, begun, start] = [0, 1, 1, 0];
   TOKEN.lastIndex = 0;
   for (let token = TOKEN.exec(source); token !== null; token = TOKEN.exec(source)) {
     const { skip, bracket } = token.groups ?? {};
-    if (depth === 0) begun = line;
+    if (depth === 0) [begun, start] = [line, token.index];
     line += token[0].split('\n').length - 1;
     if (bracket !== undefined) depth += bracket in closes ? 1 : -1;
-    if (depth === 0 && skip === undefined) places.push({ line: begun, end: TOKEN.lastIndex });
+    if (depth === 0 && skip === undefined)
+      places.push({ line: begun, column: start - source.lastIndexOf('\n', start), end: TOKEN.lastIndex });
   }
   return places;
 }

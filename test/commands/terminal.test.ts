@@ -192,7 +192,7 @@ test('demo shows the progress of its history, then a banner with two commands, t
   time.tick(1_000);
   presenter.log({ event: 'block_applied', height: 99, transactions: 3 });
   await presenter.ready(running());
-  const page = `${devnetPage({ api: 'http://127.0.0.1:3999', interval: 5, accounts: [] })}\n`;
+  const page = `${devnetPage({ api: 'http://127.0.0.1:3999', interval: 5, accounts: [], contracts: [] })}\n`;
   expect(err).toEqual([`${ERASE}Simulating the first 100 blocks: 99`, ERASE, page]);
   const [, , first = ''] = err;
   expect(first.split('\n')[0]).toBe(

@@ -457,12 +457,23 @@ describeWith('Clarity', hasClarity, () => {
 
   describe('the problems of a project are reported', () => {
     const refusals: [string, Record<string, string>, string, string][] = [
-      ['a contract with a mistake', { bad: '(define-public (x) (ok' }, '', 'The contract bad of'],
+      [
+        'a contract with a mistake',
+        { bad: '(define-public (x) (ok' },
+        '',
+        "contracts/bad.clar:1:23: expected closing ')'",
+      ],
       [
         'the line of a mistake',
         { bad: '\n(define-constant x (+ 1 u1))' },
         '',
-        "expecting expression of type 'int', found 'uint', in the definition that begins on line 2",
+        "contracts/bad.clar:2:20: expecting expression of type 'int', found 'uint'",
+      ],
+      [
+        'the line of a definition with a runtime error',
+        { bad: '\n(define-constant y 1)\n (define-constant x (/ 1 0))' },
+        '',
+        'contracts/bad.clar:3:2: ',
       ],
       [
         'contracts that name each other',

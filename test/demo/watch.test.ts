@@ -82,8 +82,8 @@ describeWith('Clarity', hasClarity, () => {
     const refused = await said(() => Bun.write(file('other'), '(define-public (f) (contract-call? .counter nothing))'));
     expect(refused).toEqual({
       event: 'contracts_refused',
-      problem: expect.stringMatching(/^The contract other of .* can't be deployed: .*nothing/),
-      remedy: 'Correct the contract. clarinet check shows the line of the error.',
+      problem: expect.stringMatching(/other\.clar:1:\d+: .*nothing/),
+      remedy: "Correct the contract other, which can't be deployed.",
     });
     expect(await heights()).toEqual(before);
     expect((await call('other')).status).toBe('success');
@@ -130,6 +130,50 @@ describeWith('Clarity', hasClarity, () => {
     expect(await said(() => Bun.write(accounts, text.replace('100_000_000_000_000', '5_000_000')))).toMatchObject({
       ...{ event: 'contracts_refused', remedy: 'Restart the devnet to use them.' },
     });
+  });
+});
+
+describeWith('Clarity', hasClarity, () => {
+  test('a devnet with --watch waits for the correction of mistakes at its start, and is ready only then', async () => {
+    using project = await clarityProject({
+      counter: counter(1),
+      bad: '(define-constant one u1)\n\n(define-constant x (+ 1 one))',
+    });
+    const said: LogEvent[] = [];
+    const origins: string[] = [];
+    const environment = {
+      ...realEnvironment,
+      createLog: () => (event: LogEvent) => void said.push(event),
+      listen: (...given: Parameters<typeof realEnvironment.listen>) => {
+        const made = realEnvironment.listen(...given);
+        origins.push(made.url.origin);
+        return made;
+      },
+    };
+    const named = (name: string) => said.filter(({ event }) => event === name);
+    const manifest = join(project.path, 'Clarinet.toml');
+    const text = await Bun.file(manifest).text();
+    await Bun.write(manifest, `${text}\n[contracts`);
+    const starting = demo({ clarity: project.path, watch: 'true' }, environment);
+    await until(() => named('contracts_refused').length === 1, 'the mistake in the manifest');
+    expect(named('contracts_refused')[0]).toMatchObject({ problem: expect.stringContaining(manifest) });
+    await Bun.write(manifest, text);
+    await until(() => named('contracts_refused').length === 2, 'the mistake in the contract');
+    const path = join(project.path, 'contracts/bad.clar');
+    const problem = `${path}:3:20: expecting expression of type 'int', found 'uint'`;
+    const remedy = "Correct the contract bad, which can't be deployed.";
+    expect(named('contracts_refused')[1]).toMatchObject({ problem, remedy });
+    const answers = await Promise.all(origins.map((origin) => fetch(`${origin}/ready`)));
+    const bodies = await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()] as const));
+    const [, body = ''] = bodies.find(([status, text]) => status === 503 && text.includes('"ready"')) ?? [];
+    expect(JSON.parse(body)).toMatchObject({ ready: false, state: 'starting', reason: `${problem}.`, next: remedy });
+    await Bun.write(path, '(define-constant x (+ 1 1))');
+    await using server = await starting;
+    expect(named('contracts_deployed')).toEqual([
+      { event: 'contracts_deployed', contracts: expect.arrayContaining(['bad', 'counter']), mined: 0, dropped: 0 },
+    ]);
+    expect((await server.get('/ready')).status).toBe(200);
+    expect((await server.get(`/v2/contracts/interface/${DEPLOYER.address}/counter`)).status).toBe(200);
   });
 });
 

@@ -153,14 +153,18 @@ test.each([
   expect(argumentOf(text, SENDER)).toBeNull();
 });
 
-test('each form has its first line and its end', () => {
+test('each form has its first line and column, and its end', () => {
   const source = ';; one (\n(a "(\n")\n\n b {c: (d)} ; (\n  (e\n f)';
-  const texts = formPositions(source).map(({ line, end }) => [line, source.slice(0, end).split('\n').at(-1)]);
-  expect(texts).toEqual([
-    [2, '")'],
-    [5, ' b'],
-    [5, ' b {c: (d)}'],
-    [6, ' f)'],
+  const texts = formPositions(source).map(({ line, column, end }) => [
+    line,
+    column,
+    source.slice(0, end).split('\n').at(-1),
   ]);
-  expect(formPositions('(a) (b')).toEqual([{ line: 1, end: 3 }]);
+  expect(texts).toEqual([
+    [2, 1, '")'],
+    [5, 2, ' b'],
+    [5, 4, ' b {c: (d)}'],
+    [6, 3, ' f)'],
+  ]);
+  expect(formPositions('(a) (b')).toEqual([{ line: 1, column: 1, end: 3 }]);
 });

@@ -11,6 +11,8 @@ export interface Steering {
   readonly node: SimulatedNode;
   /** Names of this server, in addition to `localhost`. */
   readonly hosts: readonly string[];
+  /** Returns the unfinished work before the chain can be used, or the problem that prevents it; null if it can be used. */
+  preparation(): { problem: string; remedy: string } | null;
 }
 
 /** The access of every request to a server without a simulated node. */

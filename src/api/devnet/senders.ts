@@ -314,9 +314,9 @@ export const senders = (family: DevnetFamily): Route[] => {
         const answer = await sent(node, signerOf(node, who), payload);
         const { sender: deployer, error, block } = answer;
         const deployment = { kind: 'deploy', sender: deployer, name, source, clarityVersion: version ?? null } as const;
-        const line =
-          error === null ? null : await node.clarity?.mistakeLine(block.parent_index_block_hash!, deployment, error);
-        return { ...answer, error_line: line ?? null };
+        const place =
+          error === null ? null : await node.clarity?.failingForm(block.parent_index_block_hash!, deployment, error);
+        return { ...answer, error_line: place?.line ?? null };
       },
     }),
     route({

@@ -6,10 +6,11 @@ import type { Clock } from '../../base/clock.ts';
 import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { isPortTaken } from '../../base/ports.ts';
 import { TESTNET_CHAIN_ID } from '../../chain/network.ts';
+import { ContractDeployment } from '../../devnet/clarity/contract-deployment.ts';
 import { ClarityEngine } from '../../devnet/clarity/engine.ts';
-import { type RealNetwork, realNetwork } from '../../devnet/clarity/network.ts';
-import { type ClarinetProject, MANIFEST } from '../../devnet/clarity/project.ts';
-import { watchFiles } from '../../devnet/clarity/watch.ts';
+import { realNetwork } from '../../devnet/clarity/network.ts';
+import { type ClarinetProject, clarinetProject, MANIFEST } from '../../devnet/clarity/project.ts';
+import { watching } from '../../devnet/clarity/watch.ts';
 import { SBTC_ASSET } from '../../devnet/contracts/token.ts';
 import { SimulatedNode } from '../../devnet/node.ts';
 import { startRpc } from '../../devnet/rpc.ts';
@@ -175,37 +176,44 @@ async function serveDevnet(given: DevnetSettings, sources: Sources, signalled: P
     given,
   );
   const settings = withFreePorts(given, sources, presenter.log);
-  await serveUntilSignal(presenter, await startDevnet(settings, presenter.environment, signalled, sources), signalled);
+  let isEnded = false;
+  void signalled.then(() => {
+    isEnded = true;
+  });
+  const running = await startDevnet(settings, presenter.environment, signalled, sources);
+  if (isEnded) await running.stop();
+  else await serveUntilSignal(presenter, running, signalled);
 }
 
-/** Deploys contracts again when their files change. @returns a function that ends it */
-function watchContracts({ project, changed }: RealNetwork, clock: Clock, log: Log): () => Promise<void> {
-  const ending = new AbortController();
-  let { files } = project;
-  const watching = watchFiles({
-    paths: () => files,
-    clock,
-    signal: ending.signal,
-    async changed() {
-      const now: string[] = [];
-      try {
-        const event = await changed(now);
-        if (event !== null) log(event);
-      } catch (error) {
-        // The node stops.
-        if (error instanceof DOMException && error.name === 'AbortError') return;
-        if (!(error instanceof OperatorError)) throw error;
-        log({ event: 'contracts_refused', problem: error.message, remedy: error.remedy });
-      } finally {
-        // Files of a manifest that can't be read are still those before.
-        files = [...new Set([...now, ...files])];
-      }
-    },
-  });
-  return async () => {
-    ending.abort();
-    await watching;
-  };
+/**
+ * Reads a project. With `--watch`, an unreadable one is read again after each change of its files.
+ * @param ended ends the wait
+ * @throws OperatorError
+ */
+async function readProject(
+  { clarity, watch, seed }: DevnetSettings & { clarity: string },
+  clock: Clock,
+  log: Log,
+  ended: Promise<unknown>,
+): Promise<ClarinetProject> {
+  for (;;) {
+    const files: string[] = [];
+    try {
+      return clarinetProject(clarity, seed, files);
+    } catch (error) {
+      if (!watch || files.length === 0 || !(error instanceof OperatorError)) throw error;
+      log({ event: 'contracts_refused', problem: error.message, remedy: error.remedy });
+      const changed = Promise.withResolvers<void>();
+      const end = watching(
+        () => files,
+        clock,
+        async () => changed.resolve(),
+      );
+      const isEnded = await Promise.race([changed.promise, ended.then(() => true)]);
+      await end();
+      if (isEnded === true) throw error;
+    }
+  }
 }
 
 /** Refuses to watch without a project. @throws OperatorError */
@@ -236,30 +244,31 @@ function requireObserverToBeLate({ observer, startLate }: DevnetSettings): void 
 export async function startDevnet(
   settings: DevnetSettings,
   environment: Environment = realEnvironment,
-  ended?: Promise<unknown>,
+  ended: Promise<unknown> = new Promise(() => {}),
   sources: Sources = {},
 ): Promise<ServerInfo> {
   requireProjectToWatch(settings);
   requireObserverToBeLate(settings);
   const { seed, interval, pastBlocks: history, traffic, pox5Height, allowedHosts, apiHost } = settings;
   const { clock, listen, createLog } = environment;
-  const engine =
-    settings.clarity === null
-      ? null
-      : new ClarityEngine({ directory: settings.clarity, module: clarityEngineUrl, clock });
+  const log = createLog(settings.logLevel);
+  const { clarity: directory } = settings;
+  const project = directory === null ? null : await readProject({ ...settings, clarity: directory }, clock, log, ended);
+  const engine = directory === null ? null : new ClarityEngine({ directory, module: clarityEngineUrl, clock });
   const closing: (() => Promise<void>)[] = engine === null ? [] : [() => engine.stop()];
   const stop = async () => {
     for (const close of closing.splice(0)) await close();
   };
   try {
     const automine = settings.automine ?? (interval === null || (interval === 0 && engine !== null));
-    const log = createLog(settings.logLevel);
     // Only a chain that mines on request has another time than this machine.
     const tempo = { interval: interval ?? 0, isInRealTime: interval !== 0 };
     const { observer: url, startLate } = settings;
     const observed = url === null ? {} : { otherObserver: { url, startLate, clock, log } };
     const real =
-      engine === null ? null : await realNetwork({ ...settings, ...tempo, automine, ...observed }, engine, clock);
+      engine === null || project === null
+        ? null
+        : await realNetwork(project, { ...settings, ...tempo, automine, ...observed }, engine, clock);
     const { unsafeImpersonate: impersonates } = settings;
     const simulated = { history, traffic, pox5Height };
     const node =
@@ -280,14 +289,26 @@ export async function startDevnet(
       // With open access every client is the operator, so there are no other consumers.
       hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
     };
-    const steering = { node, hosts: [apiHost, ...hostNames(allowedHosts)] };
+    const deployment = real === null ? null : new ContractDeployment(real, log);
+    let hasHistory = false;
+    const preparation = () =>
+      hasHistory ? (deployment?.problem ?? null) : { problem: 'The first blocks are being mined', remedy: 'Wait.' };
+    const steering = { node, hosts: [apiHost, ...hostNames(allowedHosts)], preparation };
     const running = await startServing(served, environment, { steering, sbtcAsset: SBTC_ASSET, sources });
     closing.unshift(() => node.stop(), running.stop);
-    void ended?.then(() => node.stop());
+    void ended.then(() => node.stop());
     await node.start(running.events ?? '');
-    await real?.begun();
-    if (real !== null && settings.watch) closing.unshift(watchContracts(real, clock, log));
-    return { ...running, ...(real === null ? {} : { accounts: shownAccounts(real.project) }), stop };
+    hasHistory = true;
+    if (real === null || deployment === null) return { ...running, stop };
+    const { watch } = settings;
+    await deployment.begin(watch);
+    if (watch) {
+      closing.unshift(deployment.watch(clock));
+      // A contract may have a mistake, which is corrected later.
+      await Promise.race([deployment.done, ended]);
+    }
+    const contracts = real.contracts().map(({ name, deployer }) => `${deployer}.${name}`);
+    return { ...running, accounts: shownAccounts(real.project), contracts, stop };
   } catch (error) {
     await stop();
     throw error;

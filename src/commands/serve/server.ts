@@ -116,6 +116,7 @@ async function startServices(
       source: () => receiving?.source() ?? null,
       refusal: () => receiving?.refusal() ?? null,
       filling: () => receiving?.filling() ?? null,
+      preparation: () => steering?.preparation() ?? null,
       lastEvent: () => rate.last(),
       lastEventBefore: ingest === null ? null : newestEntryAt(settings.data),
     }),

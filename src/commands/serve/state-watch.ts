@@ -41,6 +41,8 @@ export interface StateWatchOptions {
   refusal: () => Refusal | null;
   /** The filling of gaps; null if nothing fills them. */
   filling: () => Filling | null;
+  /** The unfinished start of a devnet; null if there is none. */
+  preparation: () => StateReadings['preparation'];
   /** Unix seconds of the last event since the start; null before the first one. */
   lastEvent: () => number | null;
   /** Unix seconds of the last event before the start; null if there is none. */
@@ -208,6 +210,7 @@ export function watchState(
       refusal: refusal?.why === 'wrong_chain' ? null : (refusal ?? gap),
       filling: refusal?.why === 'gap' || gap !== null ? filling : null,
       log: options.behind(),
+      preparation: options.preparation(),
       // A host of a cluster also gets blocks from the log.
       secondsSinceEvent: sourceAge === null ? null : Math.min(sourceAge, movement.secondsSinceBlock(now)),
       ...movement.readings(now, nodeHeight),

@@ -72,12 +72,14 @@ export interface DevnetPage {
   api: string;
   /** Accounts of real contracts; none if all is simulated. */
   accounts: readonly ShownAccount[];
+  /** Identifiers of the project's contracts. */
+  contracts: readonly string[];
   /** Seconds between two blocks; 0 for blocks on demand, null for blocks when transactions arrive. */
   interval: number | null;
 }
 
 /** The first page of `devnet` and `demo`. */
-export function devnetPage({ api, interval, accounts }: DevnetPage): string {
+export function devnetPage({ api, interval, accounts, contracts }: DevnetPage): string {
   const url = browserUrl(api);
   const lines = rows([
     ['Console', url],
@@ -86,6 +88,7 @@ export function devnetPage({ api, interval, accounts }: DevnetPage): string {
   ]);
   const seconds = interval === 1 ? 'second' : `${interval} seconds`;
   const shown = accounts.map(({ name, address, secret }) => `${name}\n${indented([address, secret])}`);
+  const deployed = contracts.length === 0 ? '' : `\nContracts:\n${indented([...contracts])}\n`;
   const keys = shown.length === 0 ? '' : `\nAnyone can know these keys: use them only here.\n\n${shown.join('\n')}\n`;
   const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain with real contracts,';
   const blocks =
@@ -94,5 +97,5 @@ export function devnetPage({ api, interval, accounts }: DevnetPage): string {
       : interval === 0
         ? 'that mines only on request (stackside devnet mine)'
         : `with a new block every ${seconds}`;
-  return `Stackside serves a ${chain} ${blocks}. Ctrl-C stops it.\n\n${lines}\n${keys}`;
+  return `Stackside serves a ${chain} ${blocks}. Ctrl-C stops it.\n\n${lines}\n${deployed}${keys}`;
 }

@@ -24,6 +24,8 @@ export interface ServerInfo {
   chainId(): Promise<number | null>;
   /** The accounts of a devnet with real contracts, with their keys for a wallet. */
   accounts?: readonly ShownAccount[];
+  /** Identifiers of the project's contracts, in the order of their deployment. */
+  contracts?: readonly string[];
   /** Resolves with the error that ended a host of a cluster; null for other servers. */
   failed: Promise<OperatorError> | null;
   /** Finishes the work under way, then closes the files. */
@@ -59,8 +61,8 @@ const outputTo = ({ isTTY }: NodeJS.WriteStream, output: LossyOutput): Output =>
   write: (text) => output.write(text),
 });
 
-function printReadyLine({ stdout }: PresenterOptions, { api, events, accounts }: ServerInfo): void {
-  stdout.write(`${JSON.stringify({ ready: true, api, events, accounts })}\n`);
+function printReadyLine({ stdout }: PresenterOptions, { api, events, accounts, contracts }: ServerInfo): void {
+  stdout.write(`${JSON.stringify({ ready: true, api, events, accounts, contracts })}\n`);
 }
 
 /** The contents of a terminal in addition to log lines. */
@@ -123,25 +125,26 @@ export interface DevnetTempo {
   pastBlocks: number;
 }
 
-/** The presenter of `devnet` and `demo`: blocks of the history are progress, and later blocks are log lines at every log level. */
+/** The presenter of `devnet` and `demo`: blocks of the history are progress, and later blocks and deployments are log lines at every log level. */
 export function devnetPresenter(options: PresenterOptions, { interval, pastBlocks: history }: DevnetTempo): Presenter {
   const { environment, stderr, variables } = options;
   const { now, monotonic } = environment.clock;
   const progress = progressLines(stderr, monotonic);
   let isListening = false;
   return presenterOf(options, {
-    async banner({ api, accounts = [] }) {
+    async banner({ api, accounts = [], contracts = [] }) {
       isListening = true;
       progress.erase();
-      return devnetPage({ api: api ?? '', interval, accounts });
+      return devnetPage({ api: api ?? '', interval, accounts, contracts });
     },
     show(event) {
       if (!isListening && isStateChange(event)) return true;
-      if (event.event !== 'block_applied' && event.event !== 'block_reverted') {
+      const isBlock = event.event === 'block_applied' || event.event === 'block_reverted';
+      if (!isBlock && event.event !== 'contracts_deployed') {
         progress.erase();
         return false;
       }
-      if (isListening) stderr.write(`${prettyLine(event, now(), hasColors(stderr, variables))}\n`);
+      if (isListening || !isBlock) stderr.write(`${prettyLine(event, now(), hasColors(stderr, variables))}\n`);
       else progress.draw(() => `Simulating the first ${history} blocks: ${event.height}`);
       return true;
     },

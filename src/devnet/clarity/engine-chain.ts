@@ -208,6 +208,17 @@ export class EngineChain {
     return answer;
   }
 
+  /**
+   * Loads a project outside the chain. @param files by path
+   * @returns its first error with the place in a file; null if it has none
+   * @throws any error of the engine
+   */
+  async check(files: Readonly<Record<string, string>>, manifest: string): Promise<string | null> {
+    const answer = await this.#engine.ask({ session: 'aside', kind: 'check', files, manifest });
+    if (answer.kind !== 'checked') throw new Error(`the engine answered ${answer.kind}`);
+    return answer.error;
+  }
+
   async #make(session: EngineSession, blocks: EngineBlock[]): Promise<Attempt> {
     const answer = await this.#engine.ask({ session, kind: 'blocks', blocks });
     if (answer.kind !== 'made') throw new Error(`the engine answered ${answer.kind}`);

@@ -58,6 +58,8 @@ type EngineRequest =
   | { kind: 'begin'; epoch: string; time: number; credits: Credit[] }
   | { kind: 'blocks'; blocks: EngineBlock[] }
   | { kind: 'read'; read: EngineRead }
+  /** Reads a project's files from this message, and reports its first error with the place in a file. */
+  | { kind: 'check'; files: Readonly<Record<string, string>>; manifest: string }
   /** Makes a block, and reports its evaluation. `withCosts` adds every evaluated expression. */
   | { kind: 'trace'; block: EngineBlock; withCosts: boolean };
 
@@ -68,6 +70,8 @@ export type EngineAnswer =
   /** Null if the value doesn't exist. */
   | { kind: 'value'; value: string | null }
   | ({ kind: 'traced' } & TraceReport)
+  /** Null if the project has no error. */
+  | { kind: 'checked'; error: string | null }
   | { kind: 'refused'; error: string };
 
 /** The first message of the process. */

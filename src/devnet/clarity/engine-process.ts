@@ -19,6 +19,7 @@ import type {
 /** The parts of the engine's interface that are used (@stacks/clarinet-sdk-wasm 3). */
 interface Session {
   initEmptySession(remoteData: undefined): Promise<void>;
+  initSession(directory: string, manifest: string, apiUrl: undefined): Promise<void>;
   setEpoch(epoch: string): void;
   mintSTX(recipient: string, amount: bigint): string;
   mineBlock(transactions: object[]): { result: string; events: string; costs: string; performance?: string }[];
@@ -36,7 +37,10 @@ interface Session {
   readonly burnBlockHeight: number;
 }
 interface Engine {
-  SDK: new (files: () => Promise<never>, options: object) => Session;
+  SDK: new (
+    files: (action: string, asked: { path: string; paths: string[] }) => Promise<unknown>,
+    options: object,
+  ) => Session;
   SDKOptions: new (trackCosts: boolean, trackCoverage: boolean, trackPerformance: boolean) => object;
   CallFnArgs: new (contract: string, functionName: string, args: Uint8Array[], sender: string) => object;
 }
@@ -183,6 +187,32 @@ function standStill(time: number): void {
   } as DateConstructor;
 }
 
+/** Loads a project in a session of its own, with the files of the message. */
+async function checked(engine: Engine, { files, manifest }: ToEngine & { kind: 'check' }): Promise<EngineAnswer> {
+  const session = new engine.SDK(
+    async (action, { path, paths }) => {
+      switch (action) {
+        case 'vfs/exists':
+          return Object.hasOwn(files, path);
+        case 'vfs/readFiles':
+          return Object.fromEntries(paths.map((one) => [one, files[one]]));
+        case 'vfs/writeFile':
+          return null;
+        default:
+          if (Object.hasOwn(files, path)) return files[path];
+          throw new Error(`there is no file ${path}`);
+      }
+    },
+    new engine.SDKOptions(false, false, false),
+  );
+  try {
+    await session.initSession(dirname(manifest), manifest, undefined);
+    return { kind: 'checked', error: null };
+  } catch (error) {
+    return { kind: 'checked', error: textOf(error) };
+  }
+}
+
 async function answerTo(engine: Engine, session: Session, message: ToEngine): Promise<EngineAnswer> {
   switch (message.kind) {
     case 'begin': {
@@ -197,6 +227,8 @@ async function answerTo(engine: Engine, session: Session, message: ToEngine): Pr
       for (const block of message.blocks) last = made(session, block);
       return last;
     }
+    case 'check':
+      return checked(engine, message);
     case 'trace':
       return traced(session, message);
     case 'read':

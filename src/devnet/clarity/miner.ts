@@ -21,7 +21,7 @@ import { type Failure, failureOf } from './failure.ts';
 import { executedOf, vmErrorOf } from './outcome.ts';
 
 /** Epoch of the chain: the last one with an active pox-4. */
-const EPOCH = '3.4';
+export const EPOCH = '3.4';
 /** Contracts of the boot address in the engine, with their Clarity versions. */
 const BOOT_CONTRACTS = {
   ...{
@@ -265,12 +265,16 @@ export class ClarityMiner {
   }
 
   /**
-   * Returns the line at which a deployment failed: the first line of the first definition that causes the error.
+   * Returns the place at which a deployment failed: the start of the first definition that causes the error.
    * @param parent id of the parent of the deployment's block
    * @param vmError of the deployment
    * @returns null if no definition causes the error, or the engine ended while it looked
    */
-  mistakeLine(parent: string, deployment: Deployment, vmError: string): Promise<number | null> {
+  failingForm(
+    parent: string,
+    deployment: Deployment,
+    vmError: string,
+  ): Promise<{ line: number; column: number } | null> {
     const places = formPositions(deployment.source);
     const blocks = places.map(({ end }, at): EngineBlock => {
       const action = { ...deployment, name: `first-${at + 1}`, source: deployment.source.slice(0, end) };
@@ -279,9 +283,33 @@ export class ClarityMiner {
     return this.#turns(async () => {
       try {
         const found = await this.#engine.firstFailing(parent, blocks, (error) => vmErrorOf(error) === vmError);
-        return found === null ? null : places[found.at]!.line;
+        return found === null ? null : places[found.at]!;
       } catch (error) {
         if (!(error instanceof EngineEndedError)) throw error;
+        return null;
+      }
+    });
+  }
+
+  /**
+   * Finds the first mistake in a project. The engine reports places only for files.
+   * @param files by path, with the manifest
+   * @param path file that has the mistake
+   * @returns null if the engine reports no mistake in this file, or ended while it looked
+   */
+  mistakeIn(
+    files: Readonly<Record<string, string>>,
+    manifest: string,
+    path: string,
+  ): Promise<{ line: number; column: number; error: string } | null> {
+    return this.#turns(async () => {
+      try {
+        const report = (await this.#engine.check(files, manifest)) ?? '';
+        const [, file, line, column] = /^--> (.*):(\d+):(\d+)$/m.exec(report) ?? [];
+        const [, error = ''] = /^error: (.*)/.exec(report) ?? [];
+        return file === path ? { line: Number(line), column: Number(column), error } : null;
+      } catch (error) {
+        if (!(error instanceof EngineEndedError || error instanceof EngineRefusedError)) throw error;
         return null;
       }
     });

@@ -7,12 +7,10 @@ import { type Deployment, RefusedDeployment, RefusedTransaction, SimulatedNode }
 import type { ObserverOptions } from '../observer.ts';
 import { smartContract, versionedSmartContract } from '../transaction.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
-import { BITCOIN_SECONDS, BLOCK_SECONDS, ClarityMiner } from './miner.ts';
+import { BITCOIN_SECONDS, BLOCK_SECONDS, ClarityMiner, EPOCH } from './miner.ts';
 import { type ClarinetProject, clarinetProject, type ProjectContract } from './project.ts';
 
 interface RealNetworkOptions {
-  /** Directory of the project. */
-  clarity: string | null;
   seed: number;
   interval: number;
   isInRealTime: boolean;
@@ -26,8 +24,10 @@ interface RealNetworkOptions {
 export interface RealNetwork {
   readonly node: SimulatedNode;
   readonly project: ClarinetProject;
-  /** Deploys the project's contracts, after the node has started. @throws OperatorError */
-  begun(): Promise<void>;
+  /** Returns the contracts that were deployed last. */
+  contracts(): readonly ProjectContract[];
+  /** Deploys the project's contracts, after the node has started. @returns the result @throws OperatorError */
+  begun(): Promise<ContractsEvent>;
   /**
    * Reads the project again, and deploys its contracts again if they changed.
    * @param files receives the paths of the project's files
@@ -53,30 +53,76 @@ function deploymentOf({ accounts }: ClarinetProject, contract: ProjectContract):
   return { account, payload };
 }
 
-/** Returns the error for a contract that isn't deployed. */
-const refusedContract = ({ directory }: ClarinetProject, { name }: ProjectContract, why: string, cause?: unknown) =>
-  new OperatorError(
-    `The contract ${name} of ${directory} can't be deployed: ${why}`,
-    'Correct the contract. clarinet check shows the line of the error.',
-    { cause },
-  );
+/** Returns the error for a contract that isn't deployed. @param place in its source, as `:line:column` */
+const refusedContract = ({ name, path }: ProjectContract, why: string, place = '', cause?: unknown) =>
+  new OperatorError(`${path}${place}: ${why}`, `Correct the contract ${name}, which can't be deployed.`, { cause });
+
+/** A mnemonic for accounts that have only a private key. */
+const ANY_MNEMONIC = 'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about';
+
+/** Paths of the files that exist only in a message to the engine. */
+const VIRTUAL_MANIFEST = '/project/Clarinet.toml';
+const virtualPath = (at: number): string => `/project/contracts/${at}.clar`;
+
+/** The files of a project with some of its contracts, by path. The engine reports the places of mistakes only for files. */
+function filesWith({ accounts }: ClarinetProject, contracts: readonly ProjectContract[]) {
+  const files: Record<string, string> = {};
+  const lines = ['[project]', 'name = "checked"'];
+  for (const [at, { name, source, clarityVersion, deployer }] of contracts.entries()) {
+    files[virtualPath(at)] = source;
+    lines.push(`[contracts.${name}]`, `path = "contracts/${at}.clar"`, `epoch = "${EPOCH}"`);
+    if (clarityVersion !== null) lines.push(`clarity_version = ${clarityVersion}`);
+    lines.push(`deployer = "${accounts.find(({ address }) => address === deployer)!.name}"`);
+  }
+  files[VIRTUAL_MANIFEST] = lines.join('\n');
+  const settings = accounts.map(({ name, secret }) => {
+    const mnemonic = secret.includes(' ') ? secret : ANY_MNEMONIC;
+    return `[accounts.${name}]\nmnemonic = "${mnemonic}"\nbalance = 1\n`;
+  });
+  files['/project/settings/Devnet.toml'] = `[network]\nname = "devnet"\n${settings.join('')}`;
+  return files;
+}
 
 /**
- * Deploys a contract in a separate block. @returns the id of the transaction @throws OperatorError if it isn't deployed
+ * Returns the error for a contract that can't be deployed, with the place of its mistake if the engine finds it.
+ * @param why the error of the deployment
+ * @param parent id of the block below the deployment; null if it isn't in the chain
  */
-async function deploy(node: SimulatedNode, project: ClarinetProject, contract: ProjectContract): Promise<string> {
+async function mistakeOf(
+  clarity: ClarityMiner,
+  project: ClarinetProject,
+  contract: ProjectContract,
+  why: string,
+  parent: string | null,
+): Promise<OperatorError> {
+  const upTo = project.contracts.slice(0, project.contracts.indexOf(contract) + 1);
+  const found = await clarity.mistakeIn(filesWith(project, upTo), VIRTUAL_MANIFEST, virtualPath(upTo.length - 1));
+  if (found !== null) return refusedContract(contract, found.error, `:${found.line}:${found.column}`);
+  const deployment = { ...contract, kind: 'deploy', sender: contract.deployer } as const;
+  const form = parent === null ? null : await clarity.failingForm(parent, deployment, why);
+  return refusedContract(contract, why, form === null ? '' : `:${form.line}:${form.column}`);
+}
+
+/**
+ * Deploys a contract in a separate block. @param ids receives the id of the transaction
+ * @throws OperatorError if it isn't deployed
+ */
+async function deploy(
+  node: SimulatedNode,
+  project: ClarinetProject,
+  contract: ProjectContract,
+  ids: Set<string>,
+): Promise<void> {
   const { account, payload } = deploymentOf(project, contract);
   try {
     const { id, block } = await node.send(account, payload);
+    ids.add(id);
     const receipt = block.receipts.find(({ txId }) => txId === id);
-    if (receipt?.status === 'success') return id;
+    if (receipt?.status === 'success') return;
     const error = receipt?.vmError ?? 'it was not mined';
-    const deployed = { ...contract, kind: 'deploy', sender: account.address } as const;
-    const line = await node.clarity!.mistakeLine(block.parent!, deployed, error);
-    const place = line === null ? '' : `, in the definition that begins on line ${line}`;
-    throw refusedContract(project, contract, `${error}${place}`);
+    throw await mistakeOf(node.clarity!, project, contract, error, block.parent);
   } catch (error) {
-    if (error instanceof RefusedTransaction) throw refusedContract(project, contract, error.message, error);
+    if (error instanceof RefusedTransaction) throw refusedContract(contract, error.message, '', error);
     throw error;
   }
 }
@@ -90,22 +136,14 @@ const startTime = (clock: Clock, { contracts }: ClarinetProject): number =>
 
 /**
  * Makes the network of a project.
- * @throws OperatorError if the project or the engine can't be loaded
+ * @throws OperatorError if the engine can't be loaded
  */
 export async function realNetwork(
-  {
-    clarity,
-    seed,
-    interval,
-    isInRealTime,
-    automine,
-    unsafeImpersonate: impersonates,
-    otherObserver,
-  }: RealNetworkOptions,
+  project: ClarinetProject,
+  { seed, interval, isInRealTime, automine, unsafeImpersonate: impersonates, otherObserver }: RealNetworkOptions,
   engine: ClarityEngine,
   clock: Clock,
 ): Promise<RealNetwork> {
-  const project = clarinetProject(clarity ?? '.', seed);
   const funds = [
     ...project.accounts.map(({ address, balance: amount }) => ({ address, amount })),
     { address: faucetOf(seed, networks.testnet).address, amount: FAUCET_FUNDS },
@@ -121,11 +159,13 @@ export async function realNetwork(
   return {
     node,
     project,
+    contracts: () => contracts,
     async begun() {
-      for (const contract of contracts) ids.add(await deploy(node, project, contract));
+      for (const contract of contracts) await deploy(node, project, contract, ids);
+      return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined: 0, dropped: 0 };
     },
     async changed(files) {
-      const now = clarinetProject(clarity ?? '.', seed, files);
+      const now = clarinetProject(project.directory, seed, files);
       if (!Bun.deepEquals(now.accounts, project.accounts)) {
         throw new OperatorError(
           `The accounts of ${now.directory} changed after the chain started.`,
@@ -141,7 +181,7 @@ export async function realNetwork(
         return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined, dropped };
       } catch (error) {
         if (error instanceof RefusedDeployment) {
-          throw refusedContract(now, now.contracts[error.at]!, error.message, error);
+          throw await mistakeOf(miner, now, now.contracts[error.at]!, error.message, null);
         }
         if (error instanceof EngineEndedError) {
           throw new OperatorError(

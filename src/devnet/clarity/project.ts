@@ -27,6 +27,8 @@ export interface ProjectContract {
   clarityVersion: number | null;
   /** Address of the account that deploys the contract. */
   deployer: string;
+  /** Path of the source. */
+  path: string;
 }
 
 export interface ClarinetProject {
@@ -191,7 +193,8 @@ function contractsIn(directory: string, all: readonly ProjectAccount[], files: s
         'Add the account, or name another deployer.',
       );
     }
-    return { name, source, clarityVersion: typeof version === 'number' ? version : null, deployer: account.address };
+    const clarityVersion = typeof version === 'number' ? version : null;
+    return { name, source, clarityVersion, deployer: account.address, path: resolve(directory, file) };
   });
   return inOrder(found, path);
 }

@@ -32,7 +32,7 @@ interface Watched {
 }
 
 /** Watches files until the signal. @throws any error of `changed` */
-export async function watchFiles({ paths, clock, signal, changed }: Watched): Promise<void> {
+async function watchFiles({ paths, clock, signal, changed }: Watched): Promise<void> {
   const look = async (): Promise<string> => {
     await pause(clock, LOOK_MS, signal);
     return stampsOf(paths());
@@ -46,4 +46,18 @@ export async function watchFiles({ paths, clock, signal, changed }: Watched): Pr
     known = now;
     if (!signal.aborted) await changed();
   }
+}
+
+/** Calls a function when files change. @returns a function that ends it */
+export function watching(
+  paths: () => readonly string[],
+  clock: Clock,
+  changed: () => Promise<void>,
+): () => Promise<void> {
+  const ending = new AbortController();
+  const watch = watchFiles({ paths, clock, signal: ending.signal, changed });
+  return async () => {
+    ending.abort();
+    await watch;
+  };
 }

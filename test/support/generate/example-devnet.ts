@@ -41,7 +41,7 @@ export async function devnetExamples(
       }),
       version,
       log: () => {},
-      steering: { node, hosts: [] },
+      steering: { node, hosts: [], preparation: () => null },
       internalToken: TOKEN,
     });
     const { record, answers } = recorder(asking(fromHere(app)), cut);

@@ -40,6 +40,7 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
     source: () => ({ kind: 'port', endpoint: '127.0.0.1:3700', config: 'unknown' }),
     refusal: () => null,
     filling: () => null,
+    preparation: () => null,
     lastEvent: () => world.lastEvent,
     lastEventBefore: null,
     clock: { ...systemClock, now: time.now, monotonic: time.now, every: time.every },
