@@ -90,7 +90,7 @@ export function devnetPage({ api, interval, accounts, contracts }: DevnetPage): 
   const shown = accounts.map(({ name, address, secret }) => `${name}\n${indented([address, secret])}`);
   const deployed = contracts.length === 0 ? '' : `\nContracts:\n${indented([...contracts])}\n`;
   const keys = shown.length === 0 ? '' : `\nAnyone can know these keys: use them only here.\n\n${shown.join('\n')}\n`;
-  const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain with real contracts,';
+  const chain = accounts.length === 0 ? 'simulated Stacks chain' : 'Stacks chain with real contracts';
   const blocks =
     interval === null
       ? 'that mines a block when a transaction arrives'

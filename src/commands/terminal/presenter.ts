@@ -145,7 +145,7 @@ export function devnetPresenter(options: PresenterOptions, { interval, pastBlock
         return false;
       }
       if (isListening || !isBlock) stderr.write(`${prettyLine(event, now(), hasColors(stderr, variables))}\n`);
-      else progress.draw(() => `Simulating the first ${history} blocks: ${event.height}`);
+      else if (history > 1) progress.draw(() => `Simulating the first ${history} blocks: ${event.height}`);
       return true;
     },
   });
