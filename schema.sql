@@ -13,8 +13,8 @@
 --   Locks and rewards    stx_locks, miner_rewards
 --   Stacking (to pox-4)  stacking_events, delegations, stacking_terms, cycle_stackers, reward_cycles,
 --                        cycle_signers
---   Staking (pox-5)      bonds, bond_totals, bond_allowances, bond_registrations, bond_positions, stakes,
---                        staking_shares, staking_rewards, signer_keys
+--   Staking (pox-5)      bonds, bond_allowances, bond_registrations, bond_positions, stakes, staking_shares,
+--                        staking_rewards, signer_keys
 --   Bitcoin blocks       burn_blocks, burn_rewards, burn_slot_holders, pox_transactions, orphaned_burn_blocks
 --   Off the chain        orphaned_blocks, orphaned_transactions, block_payloads, attachments, subdomains
 --   Old names (Stacks 1) old_namespaces, old_names, old_zonefiles, old_subdomains
@@ -795,22 +795,17 @@ CREATE TABLE bonds (
   first_cycle       INTEGER NOT NULL,
   start_height      INTEGER NOT NULL,
   unlock_cycle      INTEGER NOT NULL,
-  unlock_height     INTEGER NOT NULL
-) STRICT;
-
--- One row per bond with a sum that isn't zero: sums over the bond's rows in the other tables.
-CREATE TABLE bond_totals (
-  bond_index INTEGER PRIMARY KEY,
-  -- number of rows in bond_allowances, and the sum of their sats
-  allowed    INTEGER NOT NULL,
-  capacity   TEXT NOT NULL,
-  -- number of rows in bond_registrations
-  registered INTEGER NOT NULL,
+  unlock_height     INTEGER NOT NULL,
+  -- number of rows in bond_allowances since the setup, and the sum of their sats
+  allowed           INTEGER NOT NULL,
+  capacity          TEXT NOT NULL,
+  -- number of rows in bond_registrations since the setup
+  registered        INTEGER NOT NULL,
   -- sats and micro-STX locked by the current positions
-  btc_locked TEXT NOT NULL,
-  stx_locked TEXT NOT NULL,
+  btc_locked        TEXT NOT NULL,
+  stx_locked        TEXT NOT NULL,
   -- sats that stakers claimed
-  paid_out   TEXT NOT NULL
+  paid_out          TEXT NOT NULL
 ) STRICT;
 
 -- One row per allowance: the sats that a staker may register in a bond.

@@ -332,7 +332,7 @@ async function recounted(db: Database, read: Reader, staker: string): Promise<St
   const states = of<{ bond: number; stx: string; sats: string; first: number; since: number; until: number }>(
     `SELECT -1 AS bond, amount AS stx, '0' AS sats, first_cycle AS first, from_cycle AS since, unlock_cycle AS until,
             position, event_index FROM stakes WHERE staker_id = ${mine}
-     UNION ALL SELECT bond_index, stx_locked, weight, p.first_cycle, weight_cycle, b.unlock_cycle, p.position, p.event_index
+     UNION ALL SELECT bond_index, p.stx_locked, weight, p.first_cycle, weight_cycle, b.unlock_cycle, p.position, p.event_index
        FROM bond_positions p JOIN bonds b USING (bond_index) WHERE staker_id = ${mine} ORDER BY position, event_index`,
   );
   const shares = of<{ bond: number; cycle: number; earned: string; claimed: string }>(

@@ -124,7 +124,7 @@ export const chainTables = [
   ...['nft_instances', 'nft_holdings', 'namespaces', 'name_operations'],
   ...['bns_names', 'bns_namespaces', 'bns_primary_names'],
   ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'reward_cycles'],
-  ...['cycle_signers', 'bonds', 'bond_totals', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
+  ...['cycle_signers', 'bonds', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
   ...['staking_shares', 'staking_rewards', 'signer_keys', 'value_index_entries', 'unasked_accounts'],
   ...['token_contracts', 'tokens', 'token_events', 'token_jobs'],
   ...['name_parts'],

@@ -21,7 +21,6 @@ import {
   bondPositionsTable,
   bondRegistrationsTable,
   bondsTable,
-  bondTotalsTable,
   signerKeysTable,
   stakesTable,
   stakingRewardsTable,
@@ -160,6 +159,7 @@ function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTota
         start_height: bond.startHeight,
         unlock_cycle: bond.unlockCycle,
         unlock_height: bond.unlockHeight,
+        ...NO_SUMS,
       });
     },
 
@@ -315,43 +315,33 @@ interface BondTotals {
   paidOut: bigint;
 }
 
-type TotalsRow = Stored<'bond_totals', (typeof SUM_COLUMNS)[number]>;
+type TotalsRow = Stored<'bonds', (typeof SUM_COLUMNS)[number]>;
 
 const SUM_COLUMNS = ['allowed', 'capacity', 'registered', 'btc_locked', 'stx_locked', 'paid_out'] as const;
+const NO_SUMS = { allowed: 0, capacity: '0', registered: 0, btc_locked: '0', stx_locked: '0', paid_out: '0' };
 
 type BondTotalsWriter = ReturnType<typeof bondTotals>;
 
 /** Writes the sums of bonds. */
 function bondTotals(db: Database) {
-  const find = db.prepare<TotalsRow, [number]>(
-    `SELECT ${SUM_COLUMNS.join(', ')} FROM bond_totals WHERE bond_index = ?1`,
+  const find = db.prepare<TotalsRow, [number]>(`SELECT ${SUM_COLUMNS.join(', ')} FROM bonds WHERE bond_index = ?1`);
+  const set = db.prepare<null, [number, number, string, number, string, string, string]>(
+    `UPDATE bonds SET ${SUM_COLUMNS.map((column, index) => `${column} = ?${index + 2}`).join(', ')} WHERE bond_index = ?1`,
   );
-  const set = upserter(db, bondTotalsTable, { replaced: SUM_COLUMNS });
-  const remove = db.prepare('DELETE FROM bond_totals WHERE bond_index = ?1');
   return {
-    /** Adds to the sums of a bond, which need not be set up. */
+    /** Adds to the sums of a bond. In a partial history, a bond may have been set up before the first block: it has no sums. */
     move(bond: number, by: Partial<BondTotals>): void {
       const known = find.get(bond);
-      const allowed = (known?.allowed ?? 0) + (by.allowed ?? 0);
-      const registered = (known?.registered ?? 0) + (by.registered ?? 0);
-      const capacity = BigInt(known?.capacity ?? 0) + (by.capacity ?? 0n);
-      const btc = BigInt(known?.btc_locked ?? 0) + (by.btcLocked ?? 0n);
-      const stx = BigInt(known?.stx_locked ?? 0) + (by.stxLocked ?? 0n);
-      const paid = BigInt(known?.paid_out ?? 0) + (by.paidOut ?? 0n);
-      const empty = allowed === 0 && registered === 0 && [capacity, btc, stx, paid].every((sum) => sum === 0n);
-      if (empty) {
-        remove.run(bond);
-        return;
-      }
-      set({
-        bond_index: bond,
-        allowed,
-        capacity: capacity.toString(),
-        registered,
-        btc_locked: btc.toString(),
-        stx_locked: stx.toString(),
-        paid_out: paid.toString(),
-      });
+      if (known === null) return;
+      set.run(
+        bond,
+        known.allowed + (by.allowed ?? 0),
+        String(BigInt(known.capacity) + (by.capacity ?? 0n)),
+        known.registered + (by.registered ?? 0),
+        String(BigInt(known.btc_locked) + (by.btcLocked ?? 0n)),
+        String(BigInt(known.stx_locked) + (by.stxLocked ?? 0n)),
+        String(BigInt(known.paid_out) + (by.paidOut ?? 0n)),
+      );
     },
   };
 }

@@ -437,10 +437,6 @@ export const bondsTable = tableShape('bonds', ['bond_index'], {
   start_height: 'integer',
   unlock_cycle: 'integer',
   unlock_height: 'integer',
-});
-
-export const bondTotalsTable = tableShape('bond_totals', ['bond_index'], {
-  bond_index: 'integer',
   allowed: 'integer',
   capacity: 'text',
   registered: 'integer',

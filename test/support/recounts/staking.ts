@@ -222,7 +222,7 @@ function* bondTotals(db: Database, counted: Recounted['bonds']): Generator<strin
       paid_out: string;
     },
     []
-  >('SELECT * FROM bond_totals');
+  >('SELECT bond_index, allowed, capacity, registered, btc_locked, stx_locked, paid_out FROM bonds');
   const none: Totals = { allowed: 0, capacity: 0n, registered: 0, btc: 0n, stx: 0n, paidOut: 0n };
   const stored = new Map<number, Totals>();
   for (const row of rows.iterate()) {
@@ -235,8 +235,9 @@ function* bondTotals(db: Database, counted: Recounted['bonds']): Generator<strin
       paidOut: BigInt(row.paid_out),
     });
   }
-  for (const index of new Set([...stored.keys(), ...counted.keys()])) {
-    const [has, should] = [text(stored.get(index) ?? none), text(counted.get(index) ?? none)];
+  // A partial history may lack the setup of a bond, and then has no sums of it.
+  for (const [index, sums] of stored) {
+    const [has, should] = [text(sums), text(counted.get(index) ?? none)];
     if (has !== should) yield `bond ${index}: stored ${has}; counted ${should}`;
   }
 }

@@ -292,13 +292,14 @@ const BOND_COLUMNS = [
   'start_height',
   'unlock_cycle',
   'unlock_height',
+  'allowed',
+  'capacity',
+  'registered',
+  'btc_locked',
+  'stx_locked',
+  'paid_out',
 ] as const;
-const bond = {
-  columns: `${columnList('o', BOND_COLUMNS)}, coalesce(n.allowed, 0) AS allowed, coalesce(n.capacity, '0') AS capacity,
-            coalesce(n.registered, 0) AS registered, coalesce(n.btc_locked, '0') AS btc_locked,
-            coalesce(n.stx_locked, '0') AS stx_locked, coalesce(n.paid_out, '0') AS paid_out`,
-  totals: 'LEFT JOIN bond_totals n ON n.bond_index = o.bond_index',
-};
+const bondColumns = columnList('o', BOND_COLUMNS);
 const allowance = `SELECT a.position, a.event_index, s.address AS staker, a.sats
                      FROM bond_allowances a JOIN principals s ON s.id = a.staker_id`;
 const registration = {
@@ -311,7 +312,7 @@ const registration = {
 };
 
 const bondLists = {
-  bonds: ordered({ select: `SELECT ${bond.columns} FROM bonds o ${bond.totals}` }, [down('o.bond_index')]),
+  bonds: ordered({ select: `SELECT ${bondColumns} FROM bonds o` }, [down('o.bond_index')]),
   allowances: ordered({ select: allowance, where: 'a.bond_index = ?1' }, [down('a.position'), up('a.event_index')]),
   registrations: ordered(
     {
@@ -325,9 +326,9 @@ const bondLists = {
 export const bondsSql = {
   ...statementsOf(bondLists),
   total: 'SELECT count(*) AS total FROM bonds',
-  find: `SELECT ${bond.columns}, ${creationJoin.columns} FROM bonds o ${creationJoin.joins} ${bond.totals}
+  find: `SELECT ${bondColumns}, ${creationJoin.columns} FROM bonds o ${creationJoin.joins}
           WHERE o.bond_index = ?1`,
-  counts: 'SELECT allowed, registered FROM bond_totals WHERE bond_index = ?1',
+  counts: 'SELECT allowed, registered FROM bonds WHERE bond_index = ?1',
   principal: 'SELECT id FROM principals WHERE address = ?1',
   allowance: `${allowance} WHERE a.bond_index = ?1 AND a.staker_id = ?2
                ORDER BY a.position DESC, a.event_index DESC LIMIT 1`,
@@ -336,14 +337,7 @@ export const bondsSql = {
                   ORDER BY r.position DESC, r.event_index DESC LIMIT 1`,
 };
 
-interface BondRow extends Stored<'bonds', (typeof BOND_COLUMNS)[number]> {
-  allowed: number;
-  capacity: string;
-  registered: number;
-  btc_locked: string;
-  stx_locked: string;
-  paid_out: string;
-}
+type BondRow = Stored<'bonds', (typeof BOND_COLUMNS)[number]>;
 
 interface AllowanceRow extends Stored<'bond_allowances', 'position' | 'event_index' | 'sats'> {
   staker: string;
@@ -402,7 +396,7 @@ export function bondQueries(db: Database) {
   const total = prepared<{ total: number }, []>(db, bondsSql.total);
   const bonds = lister<BondRow>(db, bondLists.bonds);
   const find = prepared<BondRow & CreationRow, [number]>(db, bondsSql.find);
-  const counts = prepared<Stored<'bond_totals', 'allowed' | 'registered'>, [number]>(db, bondsSql.counts);
+  const counts = prepared<Stored<'bonds', 'allowed' | 'registered'>, [number]>(db, bondsSql.counts);
   const principal = prepared<Stored<'principals', 'id'>, [string]>(db, bondsSql.principal);
   const allowances = lister<AllowanceRow>(db, bondLists.allowances);
   const allowance = prepared<AllowanceRow, [number, number]>(db, bondsSql.allowance);
