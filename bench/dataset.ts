@@ -13,13 +13,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { lazy } from '../src/base/cache.ts';
 import { type RecordedEvent, recordingReader, recordingRow } from '../src/chain/recording.ts';
 import { openInput } from '../src/commands/data/input.ts';
 import { SimulatedChain } from '../src/devnet/chain.ts';
 import type { NodeEvent } from '../src/devnet/node-event.ts';
 import { devnetEvents } from '../src/devnet/scenario.ts';
 import { indexPath } from '../src/store/files/database.ts';
-import { MAIN, ROOT, run, script } from './harness.ts';
+import { MAIN, ROOT, run, script, TREE } from './harness.ts';
 
 const DIRECTORY = join(tmpdir(), 'stackside-bench');
 const MICROSECONDS_PER_MILLISECOND = 1000;
@@ -41,18 +42,15 @@ function codeHash(...paths: readonly string[]): string {
   return hash.toString(16).slice(0, 8);
 }
 
-const source = (name: string): string => join(ROOT, 'src', name);
+const source = (name: string): string => join(TREE, 'src', name);
 
-/** The variable with the hash of the code whose recordings to use. Default: this tree's code. */
-export const MADE_BY = 'BENCH_RECORDINGS_MADE_BY';
-
-/** Hashes this tree's code that makes recordings. */
-export const madeByHere = (): string => codeHash(source('devnet'));
+/** Hashes this tree's code that makes recordings: another revision is measured with the same ones. */
+const recordersHash = lazy(() => codeHash(join(ROOT, 'src', 'devnet')));
 
 /** Writes the events of a chain as a recording, unless it exists. */
 async function recording(name: string, events: () => Iterable<NodeEvent>): Promise<string> {
   mkdirSync(DIRECTORY, { recursive: true });
-  const path = join(DIRECTORY, `${name}-${process.env[MADE_BY] ?? madeByHere()}.tsv`);
+  const path = join(DIRECTORY, `${name}-${recordersHash()}.tsv`);
   if (existsSync(path)) return path;
   process.stderr.write(`making ${path}, once\n`);
   const output = createWriteStream(`${path}.part`);
@@ -186,7 +184,7 @@ const SHARE_WAITING = 0.1;
 
 /** Hashes the code that makes the index. */
 const makersHash = (): string =>
-  codeHash(import.meta.path, join(ROOT, 'schema.sql'), ...['devnet', 'chain', 'codec', 'store'].map(source));
+  codeHash(import.meta.path, join(TREE, 'schema.sql'), ...['devnet', 'chain', 'codec', 'store'].map(source));
 
 /**
  * Imports a chain of about `size` transactions, once. A tenth of them are pending, and one token has a long history

@@ -2,9 +2,14 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { DirectoryStatus } from '../src/store/files/status.ts';
 
 export const ROOT = join(import.meta.dir, '..');
-export const MAIN = join(ROOT, 'src', 'main.ts');
+/** The environment variable with the directory of another revision whose program is measured. */
+export const MEASURED = 'BENCH_MEASURED';
+/** The tree of the program that is measured. */
+export const TREE = process.env[MEASURED] ?? ROOT;
+export const MAIN = join(TREE, 'src', 'main.ts');
 
 const MEMORY_POLL_MS = 10;
 const MICROSECONDS_PER_SECOND = 1e6;
@@ -159,6 +164,11 @@ export async function startServer(command: readonly string[]): Promise<Server> {
       await child.exited;
     },
   };
+}
+
+/** Reads the status of a data directory with the measured program, because the files may have another revision's version. */
+export async function statusOf(directory: string): Promise<DirectoryStatus> {
+  return JSON.parse((await run(script(MAIN, 'status', '--data', directory, '--json'))).stdout);
 }
 
 /** Runs `work` with a temporary directory. */

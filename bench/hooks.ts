@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { indexPath, journalPath } from '../src/store/files/database.ts';
 import { BLOCKS, devnetRecording, importInto, SEED } from './dataset.ts';
-import { MAIN, onCore, ROOT, run, script, withDirectory } from './harness.ts';
+import { MAIN, onCore, run, script, TREE, withDirectory } from './harness.ts';
 import { type Cell, figure, publish, reportOptions, type Section } from './results.ts';
 
 const { values } = parseArgs({
@@ -22,7 +22,7 @@ const { values } = parseArgs({
 });
 const repeat = Number(values.repeat);
 const sizes = values.hooks.split(',').map(Number);
-const part = (name: string): string => join(ROOT, 'bench', 'parts', name);
+const part = (name: string): string => join(TREE, 'bench', 'parts', name);
 
 /** All times are processor time, which other programs don't increase. */
 interface Taken {

@@ -2,9 +2,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { directoryStatus } from '../src/store/files/status.ts';
 import { BLOCKS, devnetRecording, genesisRecording, SEED } from './dataset.ts';
-import { type Finished, MAIN, onCore, onCores, ROOT, run, script, withDirectory } from './harness.ts';
+import { type Finished, MAIN, onCore, onCores, run, script, statusOf, TREE, withDirectory } from './harness.ts';
 import { type Cell, figure, publish, reportOptions, spread } from './results.ts';
 
 const { values } = parseArgs({
@@ -35,7 +34,7 @@ const importOf = (file: string, directory: string): Promise<Finished> =>
   run(onCores(cores, [...program, 'import', file, '--data', directory, '--log-level', 'error']));
 
 const baseline = async <T>(name: string, ...args: string[]): Promise<T & { seconds: number }> =>
-  JSON.parse((await run(onCore(0, script(join(ROOT, 'bench', 'parts', name), ...args)))).stdout);
+  JSON.parse((await run(onCore(0, script(join(TREE, 'bench', 'parts', name), ...args)))).stdout);
 
 interface Sizes {
   transactions: number;
@@ -44,8 +43,8 @@ interface Sizes {
   journal: number;
 }
 
-function sizesOf(directory: string): Sizes {
-  const { transactions, tip, index_bytes, journal } = directoryStatus(directory);
+async function sizesOf(directory: string): Promise<Sizes> {
+  const { transactions, tip, index_bytes, journal } = await statusOf(directory);
   return { transactions, height: tip?.height ?? 0, index: index_bytes, journal: journal?.bytes ?? 0 };
 }
 
@@ -53,7 +52,7 @@ function sizesOf(directory: string): Sizes {
 async function round(file: string) {
   return withDirectory(async (directory) => {
     const imported = await importOf(file, join(directory, 'imported'));
-    const sizes = sizesOf(join(directory, 'imported'));
+    const sizes = await sizesOf(join(directory, 'imported'));
     const parsed = await baseline<{ bytes: number }>('parse-json.ts', file);
     const inserted = await baseline<{ cpuSeconds: number; counts: Record<string, number> }>(
       'insert-rows.ts',
@@ -69,7 +68,7 @@ type Once = Finished & Sizes;
 async function once(file: string): Promise<Once> {
   return withDirectory(async (directory) => {
     const finished = await importOf(file, directory);
-    return { ...finished, ...sizesOf(directory) };
+    return { ...finished, ...(await sizesOf(directory)) };
   });
 }
 

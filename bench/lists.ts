@@ -1,9 +1,8 @@
 /** Measures the first, middle and last page of lists in chains of several lengths. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { directoryStatus } from '../src/store/files/status.ts';
 import { devnetIndex, SEED } from './dataset.ts';
-import { onCore, ROOT, run, script } from './harness.ts';
+import { onCore, run, script, statusOf, TREE } from './harness.ts';
 import type { TimedList } from './parts/page-times.ts';
 import { type Cell, figure, publish, reportOptions, spread } from './results.ts';
 
@@ -26,10 +25,10 @@ const sizes = values.sizes
 
 const directories: string[] = [];
 for (const size of sizes) directories.push(await devnetIndex(size));
-const parts = join(ROOT, 'bench', 'parts', 'page-times.ts');
+const parts = join(TREE, 'bench', 'parts', 'page-times.ts');
 const command = script(parts, values.repeat, values.repetitions, values.limit, ...directories);
 const timed: TimedList[][] = JSON.parse((await run(onCore(0, command))).stdout);
-const statuses = directories.map(directoryStatus);
+const statuses = await Promise.all(directories.map(statusOf));
 
 const rows = timed[0]!.flatMap(({ name }, n) => {
   const lists = timed.map((of) => of[n]!);

@@ -4,9 +4,8 @@
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { directoryStatus } from '../src/store/files/status.ts';
 import { BLOCKS, devnetRecording, recordedEvents, SEED } from './dataset.ts';
-import { MAIN, onCore, ROOT, run, type Server, script, startServer, withDirectory } from './harness.ts';
+import { MAIN, onCore, ROOT, run, type Server, script, startServer, statusOf, withDirectory } from './harness.ts';
 import type { PostedTimes } from './parts/post-recording.ts';
 import type { Reads } from './parts/reads.ts';
 import { type Cell, figure, publish, reportOptions, type Section } from './results.ts';
@@ -133,7 +132,7 @@ interface Imported {
 async function imported(file: string, directory: string): Promise<Imported> {
   const command = [...program, 'import', file, '--data', directory, ...quietly.slice(0, 2)];
   const { seconds, cpuSeconds } = await run(onCore(0, command));
-  return { seconds, cpuSeconds, transactions: directoryStatus(directory).transactions };
+  return { seconds, cpuSeconds, transactions: (await statusOf(directory)).transactions };
 }
 
 const file = await devnetRecording(Number(values.blocks));
@@ -149,7 +148,7 @@ for (let n = 0; n < repeat; n++) {
     for (const [index, load] of order.entries()) {
       const at = join(directory, String(index));
       rounds.get(load)!.push(await live(file, at, load, paths));
-      if (directoryStatus(at).transactions !== whole.transactions) throw new Error('the two indexes differ');
+      if ((await statusOf(at)).transactions !== whole.transactions) throw new Error('the two indexes differ');
     }
   });
 }
@@ -233,7 +232,7 @@ publish([
         rows: [
           importRow('import, transactions/s', ({ transactions, seconds }) => transactions / seconds),
           importRow('import, seconds', ({ seconds }) => seconds, 2),
-          importRow('import, processor seconds', ({ cpuSeconds }) => cpuSeconds, 2),
+          importRow('import, seconds of processor time', ({ cpuSeconds }) => cpuSeconds, 2),
         ],
       },
     ],

@@ -5,9 +5,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { directoryStatus } from '../src/store/files/status.ts';
 import { SEED } from './dataset.ts';
-import { MAIN, ROOT, run, script } from './harness.ts';
+import { MAIN, ROOT, run, script, statusOf } from './harness.ts';
 import { reportOf } from './parts/comparison.ts';
 import { growthSection, type Sample } from './parts/growth.ts';
 import { indexSection } from './parts/long-index.ts';
@@ -70,7 +69,7 @@ async function imported(directory: string): Promise<Sample[]> {
   while (importer.exitCode === null) {
     await Promise.race([Bun.sleep(LOOK_MS), importer.exited]);
     if (importer.exitCode !== null) break;
-    const { transactions, tip, index_bytes, journal } = directoryStatus(index);
+    const { transactions, tip, index_bytes, journal } = await statusOf(index);
     samples.push({
       ...usageOf(importer.pid),
       seconds: (performance.now() - started) / 1000,
@@ -90,6 +89,9 @@ const samples = await imported(data);
 const index = join(data, 'data');
 const start = await reportOf(ROOT, 'start', ['--data', index]);
 const requests = await reportOf(ROOT, 'http', ['--data', index, '--distinct']);
-publish([growthSection(samples, Number(values.every)), indexSection(index), ...start.sections, ...requests.sections], {
-  pinned: false,
-});
+publish(
+  [growthSection(samples, Number(values.every)), await indexSection(index), ...start.sections, ...requests.sections],
+  {
+    pinned: false,
+  },
+);

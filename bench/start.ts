@@ -1,9 +1,8 @@
 /** Measures the start of a server: until its ready line, and until its first response. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { directoryStatus } from '../src/store/files/status.ts';
 import { BLOCKS, devnetRecording, importInto } from './dataset.ts';
-import { MAIN, ROOT, run, script, startServer, withDirectory } from './harness.ts';
+import { MAIN, run, script, startServer, statusOf, TREE, withDirectory } from './harness.ts';
 import { figure, publish, reportOptions } from './results.ts';
 
 const { values } = parseArgs({
@@ -26,7 +25,7 @@ async function programIn(directory: string): Promise<string[]> {
   if (values.program !== undefined) return [values.program];
   if (!values.build) return script(MAIN);
   const outfile = join(directory, 'stackside');
-  await run(script(join(ROOT, 'build.ts'), '--outfile', outfile));
+  await run(script(join(TREE, 'build.ts'), '--outfile', outfile));
   return [outfile];
 }
 
@@ -57,7 +56,7 @@ await withDirectory(async (temporary) => {
   await start(program, directory);
   const starts: Start[] = [];
   for (let n = 0; n < repeat; n++) starts.push(await start(program, directory));
-  const { transactions } = directoryStatus(directory);
+  const { transactions } = await statusOf(directory);
   publish(
     [
       {

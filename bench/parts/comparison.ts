@@ -1,8 +1,7 @@
 /** Runs a benchmark in another revision and in this working tree, in turn, each time in new processes. */
 import { cpSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { MADE_BY, madeByHere } from '../dataset.ts';
-import { ROOT, run, script } from '../harness.ts';
+import { MEASURED, ROOT, run, script } from '../harness.ts';
 import { type Cell, type Figure, type Report, type Section, spread } from '../results.ts';
 
 /** Unpacks a revision into an empty directory, with the benchmarks and packages of this working tree. */
@@ -15,12 +14,10 @@ export async function unpack(revision: string, directory: string): Promise<void>
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
 }
 
-/** Runs a benchmark in a tree. */
+/** Runs a benchmark of this tree. @param tree has the program to measure */
 export async function reportOf(tree: string, bench: string, options: readonly string[]): Promise<Report> {
-  // Both trees use the recordings of this one, because the simulated chain may have changed.
-  const environment = { ...process.env, [MADE_BY]: madeByHere() };
-  const command = script(join(tree, 'bench', `${bench}.ts`), ...options, '--json');
-  return JSON.parse((await run(command, environment)).stdout);
+  const command = script(join(ROOT, 'bench', `${bench}.ts`), ...options, '--json');
+  return JSON.parse((await run(command, { ...process.env, [MEASURED]: tree })).stdout);
 }
 
 function mergedCell(cells: readonly Cell[]): Cell {

@@ -1,11 +1,11 @@
 /** Measures the files of a long chain. */
-import { directoryStatus } from '../../src/store/files/status.ts';
+import { statusOf } from '../harness.ts';
 import { figure, type Section } from '../results.ts';
 
 const GIGABYTE = 1e9;
 
-export function indexSection(directory: string): Section {
-  const { transactions, index_bytes, journal } = directoryStatus(directory);
+export async function indexSection(directory: string): Promise<Section> {
+  const { transactions, index_bytes, journal } = await statusOf(directory);
   return {
     title: 'A long chain: its files',
     notes: [],
