@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { serverStates, stateWords } from '../../src/api/server-state.ts';
 import { messageOf } from '../../src/console/app/api/error-message.ts';
-import { mergeBlocks } from '../../src/console/app/chain/block-list.ts';
+import { fillOf, type NewestBlocks, type StripBlock, tenuresOf } from '../../src/console/app/chain/block-strip.ts';
 import {
   axisTop,
   type ChartSeries,
@@ -65,8 +65,6 @@ import {
 import {
   blockTitle,
   feeLevel,
-  feeRange,
-  fullness,
   type Projection,
   projectionNotes,
   queuePositionText,
@@ -102,13 +100,7 @@ import {
   plainText,
   sentence,
 } from '../../src/console/app/chain/transaction.ts';
-import type {
-  Block,
-  PostCondition,
-  ServerStatus,
-  Transaction,
-  TransactionEvent,
-} from '../../src/console/app/chain/types.ts';
+import type { PostCondition, ServerStatus, Transaction, TransactionEvent } from '../../src/console/app/chain/types.ts';
 import { type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
 import { assertProperty, character } from '../support/property.ts';
 
@@ -399,22 +391,37 @@ describe('the chainhook form', () => {
   });
 });
 
-describe('the list of newest blocks', () => {
-  const block = (height: number, hash: string) => ({ height, index_block_hash: hash }) as Block;
+describe('the strip of blocks', () => {
+  const block = (height: number, bitcoin: number) => ({ height, burn_block_height: bitcoin }) as StripBlock;
+  const orphan = (height: number) => ({ height }) as NewestBlocks['orphans'][number];
 
-  test('shows a rolled-back block below its replacement', () => {
-    const first = mergeBlocks([], [block(2, 'b'), block(1, 'a')]);
-    expect(first.map(({ gone, fresh }) => [gone, fresh])).toEqual([
-      [false, false],
-      [false, false],
+  test('groups blocks by tenure, with each orphaned block at the block that replaced it', () => {
+    const tenures = tenuresOf({
+      blocks: [block(5, 102), block(4, 101), block(3, 101), block(2, 100)],
+      orphans: [orphan(6), orphan(5), orphan(3), orphan(3), orphan(1)],
+    });
+    expect(
+      tenures.map(({ bitcoinHeight, places }) => [
+        bitcoinHeight,
+        places.map((place) => [place.block.height, place.orphans.map(({ height }) => height)]),
+      ]),
+    ).toEqual([
+      [102, [[5, [6, 5]]]],
+      [
+        101,
+        [
+          [4, []],
+          [3, [3, 3]],
+        ],
+      ],
+      [100, [[2, []]]],
     ]);
-    const second = mergeBlocks(first, [block(3, 'd'), block(2, 'c'), block(1, 'a')]);
-    expect(second.map(({ index_block_hash: hash, gone, fresh }) => [hash, gone, fresh])).toEqual([
-      ['d', false, true],
-      ['c', false, true],
-      ['b', true, false],
-      ['a', false, false],
-    ]);
+    expect(tenuresOf({ blocks: [], orphans: [] })).toEqual([]);
+  });
+
+  test('fills blocks by their size, and colors them by their median fee', () => {
+    expect([fillOf(500, 1_000), fillOf(1, 1_000), fillOf(0, 0)]).toEqual([50, 6, 6]);
+    expect(['0', '999', '1000', '10000', '5000000'].map(feeLevel)).toEqual([0, 0, 1, 2, 4]);
   });
 });
 
@@ -851,25 +858,8 @@ test('branches of a fork are rows by height, with one row for each orphaned bloc
   ]);
 });
 
-describe('projected blocks', () => {
-  const fees = (least: string, median: string, greatest: string) => ({
-    fees: { total: '0', least, median, greatest },
-  });
-
-  test('are as full as their nearest limit, and at most 100 percent', () => {
-    expect([{}, { runtime: 0.1, size: 0.4 }, { runtime: 3 }].map((shares) => fullness({ shares }))).toEqual([
-      0, 0.4, 1,
-    ]);
-  });
-
-  test('have a color by median fee, and a range of fees', () => {
-    expect(['0', '999', '1000', '10000', '5000000'].map((median) => feeLevel(fees('0', median, '0')))).toEqual([
-      0, 0, 1, 2, 4,
-    ]);
-    expect([feeRange(fees('300', '0', '1500000')), feeRange(fees('300', '0', '300'))]).toEqual([
-      '0.0003 – 1.5 STX',
-      '0.0003 STX',
-    ]);
+describe('expected blocks', () => {
+  test('are named by the blocks before them', () => {
     expect([blockTitle(1), blockTitle(2), blockTitle(3)]).toEqual(['Next block', '1 block later', '2 blocks later']);
   });
 

@@ -8,8 +8,14 @@ const DAY = 86_400;
 /** Blocks with their times in seconds; each has as many transactions as its height. */
 function series(times: readonly number[]) {
   const db = new Database(':memory:');
-  db.run('CREATE TABLE blocks (height INTEGER PRIMARY KEY, block_time, transactions, preceding_transactions)');
-  const add = db.prepare('INSERT INTO blocks VALUES (?1, ?2, ?1, ?3)');
+  db.run(`CREATE TABLE blocks (height INTEGER PRIMARY KEY, index_block_hash, block_hash, block_time, burn_block_height,
+                               tenure_height, transactions, preceding_transactions, size)`);
+  db.run('CREATE TABLE transactions (position INTEGER PRIMARY KEY, fee, nonce)');
+  db.run('CREATE TABLE orphaned_blocks (height, index_block_hash, parent_index_block_hash, burn_block_height)');
+  db.run('CREATE TABLE progress (id INTEGER PRIMARY KEY, start_height)');
+  const add = db.prepare(
+    'INSERT INTO blocks (height, block_time, transactions, preceding_transactions) VALUES (?1, ?2, ?1, ?3)',
+  );
   for (const [index, time] of times.entries()) add.run(index + 1, time, (index * (index + 1)) / 2);
   return blockSeries(db);
 }
@@ -25,15 +31,4 @@ test('days have their blocks and transactions, days without blocks have none', a
   ]);
   expect(days(2).map(({ start }) => start)).toEqual([3 * DAY, 4 * DAY]);
   expect(series([]).days(30)).toEqual([]);
-});
-
-test('the newest blocks reach back a span, and are bounded', async () => {
-  const { newest } = series([100, 4_000, 5_000, 7_600]);
-  expect(newest(3_600, 10)).toEqual([
-    { height: 2, time: 4_000, transactions: 2 },
-    { height: 3, time: 5_000, transactions: 3 },
-    { height: 4, time: 7_600, transactions: 4 },
-  ]);
-  expect(newest(3_600, 1).map(({ height }) => height)).toEqual([4]);
-  expect(series([]).newest(3_600, 10)).toEqual([]);
 });

@@ -1,30 +1,93 @@
-/** Block statistics for charts: the chain's last hour, and its last days. Stackside's own routes. */
+/** Blocks for pictures of the chain: the newest ones, and their number by day. Stackside's own routes. */
 import { Type } from '@sinclair/typebox';
-import { chainTip } from '../../http/etag.ts';
+import { toHex } from '../../codec/hex.ts';
+import { anyFork, chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
-import { Height, UnixTime } from '../shared/values.ts';
+import { Amount, Hash, Height, nullable, UnixTime } from '../shared/values.ts';
 
-const HOUR = 3_600;
-/** Blocks in an hour at one block every five seconds, the fastest rate of mainnet. */
-const MAX_BLOCKS = 720;
 const DAYS = 30;
+const [MAX_NEWEST, DEFAULT_NEWEST] = [50, 20];
+
+const PicturedBlock = Type.Object(
+  {
+    height: Height,
+    hash: Hash,
+    index_block_hash: Hash,
+    time: UnixTime,
+    burn_block_height: Height,
+    tenure_height: nullable(Type.Integer({ description: 'Null if the node did not report it' })),
+    transactions: Type.Integer(),
+    size: Type.Integer({ description: 'Bytes of the transactions' }),
+    fees: nullable(
+      Type.Object(
+        { least: Amount, median: Amount, greatest: Amount },
+        { description: 'Fees in micro-STX; null if no transaction pays one' },
+      ),
+    ),
+  },
+  { $id: 'PicturedBlock' },
+);
+
+/** Returns the fees of a block, which are in ascending order. */
+const feesOf = (fees: readonly number[]) =>
+  fees.length === 0
+    ? null
+    : { least: String(fees[0]), median: String(fees[fees.length >> 1]), greatest: String(fees.at(-1)) };
 
 export const blockSeries = [
   route({
-    path: '/stackside/v1/blocks/last-hour',
-    operationId: 'getBlocksOfLastHour',
-    summary: 'Blocks of the last hour',
-    description: `Returns time and size of the blocks in the hour before the tip, oldest first. If there are more than ${MAX_BLOCKS}, it returns the newest ones.`,
+    path: '/stackside/v1/blocks/newest',
+    operationId: 'getNewestBlocks',
+    summary: 'Newest blocks with their fees and forks',
+    description:
+      'Returns the newest blocks, highest first, with the size and the fees of their transactions, and the orphaned blocks at these heights and above.',
     tag: 'Stackside',
+    query: {
+      limit: Type.Integer({
+        minimum: 1,
+        maximum: MAX_NEWEST,
+        default: DEFAULT_NEWEST,
+        description: 'Maximum number of blocks, and of orphaned blocks',
+      }),
+    },
     response: Type.Object(
       {
-        blocks: Type.Array(Type.Object({ height: Height, time: UnixTime, transactions: Type.Integer() })),
+        blocks: Type.Array(PicturedBlock),
+        orphans: Type.Array(
+          Type.Object({
+            height: Height,
+            index_block_hash: Hash,
+            parent_index_block_hash: Hash,
+            burn_block_height: Height,
+          }),
+        ),
       },
-      { $id: 'BlocksOfLastHour' },
+      { $id: 'NewestBlocks' },
     ),
-    etag: chainTip,
+    etag: anyFork,
     history: 'since',
-    handle: ({ read }) => ({ blocks: read.blockSeries.newest(HOUR, MAX_BLOCKS) }),
+    handle({ query: { limit }, read }) {
+      const { blocks, orphans } = read.blockSeries.newest(limit);
+      return {
+        blocks: blocks.map((block) => ({
+          height: block.height,
+          hash: toHex(block.hash),
+          index_block_hash: toHex(block.indexHash),
+          time: block.time,
+          burn_block_height: block.burnHeight,
+          tenure_height: block.tenure,
+          transactions: block.transactions,
+          size: block.size,
+          fees: feesOf(block.fees),
+        })),
+        orphans: orphans.map((orphan) => ({
+          height: orphan.height,
+          index_block_hash: toHex(orphan.indexHash),
+          parent_index_block_hash: toHex(orphan.parentIndexHash),
+          burn_block_height: orphan.burnHeight,
+        })),
+      };
+    },
   }),
   route({
     path: '/stackside/v1/blocks/days',

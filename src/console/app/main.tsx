@@ -6,6 +6,7 @@ import './styles/parts.css';
 import './styles/forms.css';
 import './styles/pages.css';
 import './styles/charts.css';
+import './styles/strip.css';
 import { render } from 'preact';
 import { startLive } from './api/live.ts';
 import { Pages } from './pages/pages.tsx';

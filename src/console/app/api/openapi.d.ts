@@ -69,7 +69,7 @@ export interface paths {
     "/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}/stackers": { parameters: { }; get: operations["getPoxCycleSignerStackers"]; };
     "/extended/v2/burn-blocks/{height_or_hash}/pox-transactions": { parameters: { }; get: operations["getBurnBlockPoxTransactions"]; };
     "/extended/v2/addresses/{burnchain_address}/pox-transactions": { parameters: { }; get: operations["getAddressPoxTransactions"]; };
-    "/stackside/v1/blocks/last-hour": { parameters: { }; get: operations["getBlocksOfLastHour"]; };
+    "/stackside/v1/blocks/newest": { parameters: { }; get: operations["getNewestBlocks"]; };
     "/stackside/v1/blocks/days": { parameters: { }; get: operations["getBlocksByDay"]; };
     "/stackside/v1/forks": { parameters: { }; get: operations["getForks"]; };
     "/stackside/v1/forks/{hash}": { parameters: { }; get: operations["getFork"]; };
@@ -1422,7 +1422,30 @@ export interface components {
             amount: components["schemas"]["Sats"];
         };
         PoxTransactionList: { results: components["schemas"]["PoxTransaction"][]; } & components["schemas"]["List"];
-        BlocksOfLastHour: { blocks: { height: number; time: components["schemas"]["UnixTime"]; transactions: number; }[]; };
+        PicturedBlock: {
+            height: number;
+            hash: components["schemas"]["Hash"];
+            index_block_hash: components["schemas"]["Hash"];
+            time: components["schemas"]["UnixTime"];
+            burn_block_height: number;
+            tenure_height: number | null;
+            transactions: number;
+            size: number;
+            fees: {
+                least: components["schemas"]["Amount"];
+                median: components["schemas"]["Amount"];
+                greatest: components["schemas"]["Amount"];
+            } | null;
+        };
+        NewestBlocks: {
+            blocks: components["schemas"]["PicturedBlock"][];
+            orphans: {
+                height: number;
+                index_block_hash: components["schemas"]["Hash"];
+                parent_index_block_hash: components["schemas"]["Hash"];
+                burn_block_height: number;
+            }[];
+        };
         BlocksByDay: { days: { start: number; blocks: number; transactions: number; }[]; };
         Fork: {
             index_block_hash: string;
@@ -3522,8 +3545,8 @@ export interface operations {
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
-    getBlocksOfLastHour: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
+    getNewestBlocks: {
+        parameters: { query?: { limit?: number; }; header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
         responses: {
             200: {
                 headers: {
@@ -3531,7 +3554,7 @@ export interface operations {
                     "stackside-history-from": components["headers"]["HistoryFrom"];
                     [name: string]: unknown;
                 };
-                content: { "application/json": components["schemas"]["BlocksOfLastHour"]; };
+                content: { "application/json": components["schemas"]["NewestBlocks"]; };
             };
             304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];

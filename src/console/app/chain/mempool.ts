@@ -1,28 +1,19 @@
-/** Projected blocks in words and colours. */
+/** Expected blocks in words, and the colours of blocks. */
 import type { Answer } from '../api/answer.ts';
-import { count, plural, stxText } from './format.ts';
+import { count, plural } from './format.ts';
 
 export type Projection = Answer<'/stackside/v1/mempool/blocks'>;
 export type ProjectedBlock = Projection['blocks'][number];
 
-/** Returns the largest share of a block's limits that a projected block uses, from 0 to 1. */
-export const fullness = ({ shares }: { shares: Readonly<Record<string, number>> }): number =>
-  Math.min(1, Math.max(0, ...Object.values(shares)));
-
 /** Median fees in micro-STX at which the colour of a block changes. */
 const LEVELS = [1_000, 10_000, 100_000, 1_000_000];
 
-/** Returns the colour of a projected block by its median fee: from 0 for the lowest fees to 4. */
-export const feeLevel = ({ fees: { median } }: Pick<ProjectedBlock, 'fees'>): number =>
-  LEVELS.filter((least) => Number(median) >= least).length;
+/** Returns the colour of a block by its median fee, in micro-STX: from 0 for the lowest fees to 4. */
+export const feeLevel = (median: string): number => LEVELS.filter((least) => Number(median) >= least).length;
 
 /** Returns `Next block`, or the number of earlier blocks: `1 block later`. */
 export const blockTitle = (block: number): string =>
   block === 1 ? 'Next block' : `${plural(block - 1, 'block')} later`;
-
-/** Returns the lowest and the highest fee of a block, in STX. */
-export const feeRange = ({ fees: { least, greatest } }: Pick<ProjectedBlock, 'fees'>): string =>
-  least === greatest ? stxText(least) : `${stxText(least).replace(' STX', '')} – ${stxText(greatest)}`;
 
 /** Describes the transactions outside of the projected blocks, and those that aren't shown. */
 export function projectionNotes({ total, considered, waiting, beyond }: Projection): string[] {

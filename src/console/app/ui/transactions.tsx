@@ -55,6 +55,11 @@ const FEE: Column<Listed> = {
   label: 'fee',
   cell: ({ fee_rate }) => <Fee micro={fee_rate} />,
 };
+const STATUS: Column<Listed> = {
+  name: 'Status',
+  class: 'nowrap',
+  cell: ({ status }) => <MinedStatus status={status} />,
+};
 const ID: Column<Listed> = { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> };
 
 /** Renders a fee in a table. */
@@ -69,6 +74,20 @@ export const MinedStatus = ({ status }: { status: string }) =>
 const mined = (cell: (transaction: ListedTransaction) => ReturnType<Column<Listed>['cell']>) => (transaction: Listed) =>
   'block' in transaction ? cell(transaction) : null;
 
+const AGE: Column<Listed> = { name: 'Age', class: 'number when', cell: mined(({ block }) => <Ago at={block.time} />) };
+
+/** Renders the newest transactions in a narrow panel. */
+export const NewestTransactionTable = ({ transactions }: { transactions: readonly ListedTransaction[] }) => (
+  <Table
+    label="Newest transactions"
+    columns={[ACTION, { ...STATUS, class: 'nowrap wide' }, KIND, { ...FEE, class: 'number' }, AGE]}
+    rows={transactions}
+    keyOf={({ tx_id }) => tx_id}
+    empty="No transaction has arrived yet."
+    stacked
+  />
+);
+
 interface ListProps {
   label: string;
   transactions: readonly ListedTransaction[];
@@ -79,14 +98,7 @@ interface ListProps {
 
 /** Renders a table of mined transactions. */
 export function TransactionTable({ label, transactions, empty, withBlock = true }: ListProps) {
-  const columns: Column<Listed>[] = [
-    ACTION,
-    { name: 'Status', class: 'nowrap', cell: ({ status }) => <MinedStatus status={status} /> },
-    KIND,
-    SENDER,
-    FEE,
-    ID,
-  ];
+  const columns: Column<Listed>[] = [ACTION, STATUS, KIND, SENDER, FEE, ID];
   if (withBlock) {
     columns.push(
       {
@@ -95,7 +107,7 @@ export function TransactionTable({ label, transactions, empty, withBlock = true 
         label: 'block',
         cell: mined(({ block }) => <BlockLink height={block.height} />),
       },
-      { name: 'Age', class: 'number when', cell: mined(({ block }) => <Ago at={block.time} />) },
+      AGE,
     );
   }
   return (

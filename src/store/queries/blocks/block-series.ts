@@ -1,19 +1,43 @@
-/** Blocks for charts: the newest ones with their times, and the number on each day. */
+/** Blocks for pictures of the chain: the newest ones with their fees and forks, and the number in spans of time. */
 import type { Database } from 'bun:sqlite';
+import { positionsOf } from '../../../chain/position.ts';
+import { decimalOf } from '../../rows/amounts.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 
 export const sql = {
-  range: 'SELECT height, block_time, transactions FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height',
+  range: `SELECT height, index_block_hash, block_hash, block_time, burn_block_height, tenure_height, transactions, size
+            FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height DESC`,
+  // Bitcoin operations have no nonce, and pay no fee to the miner.
+  fees: 'SELECT fee FROM transactions WHERE position BETWEEN ?1 AND ?2 AND nonce IS NOT NULL',
+  orphans: `SELECT height, index_block_hash, parent_index_block_hash, burn_block_height FROM orphaned_blocks
+             WHERE height BETWEEN max(?1, ifnull((SELECT start_height FROM progress WHERE id = 1), 1)) AND ?2
+             ORDER BY height DESC LIMIT ?3`,
   tip: 'SELECT height, block_time, transactions, preceding_transactions FROM blocks ORDER BY height DESC LIMIT 1',
   since: `SELECT height, preceding_transactions FROM blocks
            WHERE block_time >= ?1 ORDER BY block_time, height LIMIT 1`,
 };
 
-/** A block of a chart; its time is in Unix seconds. */
-interface ChartedBlock {
+/** A block as a picture of the chain shows it. */
+interface PicturedBlock {
   height: number;
+  indexHash: Uint8Array;
+  hash: Uint8Array;
+  /** In Unix seconds. */
   time: number;
+  burnHeight: number;
+  tenure: number | null;
   transactions: number;
+  /** Bytes of all transactions. */
+  size: number;
+  /** Fees above zero, in micro-STX and in ascending order. */
+  fees: number[];
+}
+
+interface PicturedOrphan {
+  height: number;
+  indexHash: Uint8Array;
+  parentIndexHash: Uint8Array;
+  burnHeight: number;
 }
 
 /** A day in UTC. */
@@ -24,7 +48,21 @@ interface ChartedDay {
   transactions: number;
 }
 
-type BlockRow = Stored<'blocks', 'height' | 'block_time' | 'transactions'>;
+type BlockRow = Stored<
+  'blocks',
+  | 'height'
+  | 'index_block_hash'
+  | 'block_hash'
+  | 'block_time'
+  | 'burn_block_height'
+  | 'tenure_height'
+  | 'transactions'
+  | 'size'
+>;
+type OrphanRow = Stored<
+  'orphaned_blocks',
+  'height' | 'index_block_hash' | 'parent_index_block_hash' | 'burn_block_height'
+>;
 /** The numbers of blocks and transactions below a block. */
 type Below = Stored<'blocks', 'height' | 'preceding_transactions'>;
 
@@ -32,21 +70,45 @@ const DAY = 86_400;
 
 export function blockSeries(db: Database) {
   const range = prepared<BlockRow, [number, number]>(db, sql.range);
-  const tip = prepared<BlockRow & Below, []>(db, sql.tip);
+  const fees = prepared<Stored<'transactions', 'fee'>, [number, number]>(db, sql.fees);
+  const orphans = prepared<OrphanRow, [number, number, number]>(db, sql.orphans);
+  const tip = prepared<Stored<'blocks', 'block_time' | 'transactions'> & Below, []>(db, sql.tip);
   const since = prepared<Below, [number]>(db, sql.since);
+
+  function feesOf(height: number): number[] {
+    const { first, last } = positionsOf(height);
+    const all = fees.all(first, last).map(({ fee }) => Number(decimalOf(fee)));
+    return all.filter((fee) => fee > 0).sort((a, b) => a - b);
+  }
 
   return {
     /**
-     * The newest blocks within a span before the tip, oldest first.
-     * @param seconds the span, by the time of the tip @param limit maximum number of blocks
+     * The newest blocks, and the orphaned blocks at the same heights and above, highest first.
+     * @param limit maximum number of blocks, and of orphans
      */
-    newest(seconds: number, limit: number): ChartedBlock[] {
+    newest(limit: number): { blocks: PicturedBlock[]; orphans: PicturedOrphan[] } {
       const last = tip.get();
-      if (last === null) return [];
-      const first = since.get(last.block_time - seconds)?.height ?? last.height;
-      return range
-        .all(Math.max(first, last.height - limit + 1), last.height)
-        .map(({ height, block_time, transactions }) => ({ height, time: block_time, transactions }));
+      if (last === null) return { blocks: [], orphans: [] };
+      const lowest = last.height - limit + 1;
+      return {
+        blocks: range.all(lowest, last.height).map((row) => ({
+          height: row.height,
+          indexHash: row.index_block_hash,
+          hash: row.block_hash,
+          time: row.block_time,
+          burnHeight: row.burn_block_height,
+          tenure: row.tenure_height,
+          transactions: row.transactions,
+          size: row.size,
+          fees: feesOf(row.height),
+        })),
+        orphans: orphans.all(lowest, Number.MAX_SAFE_INTEGER, limit).map((row) => ({
+          height: row.height,
+          indexHash: row.index_block_hash,
+          parentIndexHash: row.parent_index_block_hash,
+          burnHeight: row.burn_block_height,
+        })),
+      };
     },
 
     /**

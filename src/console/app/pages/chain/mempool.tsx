@@ -1,19 +1,22 @@
-/** The page of the mempool: projected blocks, the list of pending transactions, and statistics by type and by fee. */
+/** The page of the mempool: expected blocks, the list of pending transactions, and statistics by type and by fee. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion, useSubscription } from '../../api/live.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { type Bar, mergedRanges } from '../../chain/chart.ts';
 import { type ChosenFilters, chosenFilters, PENDING_FILTERS } from '../../chain/filters.ts';
-import { bytes, count, percent, plural, stxText } from '../../chain/format.ts';
-import { blockTitle, feeLevel, feeRange, fullness, projectionNotes, queuePositionText } from '../../chain/mempool.ts';
+import { bytes, count, plural, stxText } from '../../chain/format.ts';
+import { blockTitle, type Projection, projectionNotes, queuePositionText } from '../../chain/mempool.ts';
 import { kindOf } from '../../chain/transaction.ts';
 import { Filters, nothingMatches } from '../../ui/filters.tsx';
 import { Empty, listQuery, Page, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { PendingTable } from '../../ui/transactions.tsx';
 import { Ago, Principal, Stx, TxLink } from '../../ui/values.tsx';
+import { BlockStrip } from './strip.tsx';
+
+const FEES = '/extended/v2/mempool/fees';
 
 const TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
 
@@ -32,84 +35,38 @@ export function Mempool() {
   const block = Number(query.get('block'));
   return (
     <Page title="Mempool" lead="Transactions that wait for a block. The page updates by itself.">
-      <Projected version={version} />
+      <Expected version={version} />
       {Number.isSafeInteger(block) && block > 0 ? <InBlock block={block} version={version} /> : null}
       <Pending chosen={chosen} version={version} />
       <div class="columns">
         <Panel title="By type" source="/extended/v1/tx/mempool/stats">
           <Show loaded={stats}>{(found) => <TypeTable stats={found} />}</Show>
         </Panel>
-        <FeeTable />
+        <FeePanel />
       </div>
       <FeeDistribution type={TYPES.find((type) => type === query.get('type')) ?? null} version={version} />
     </Page>
   );
 }
 
-/** Renders the blocks that the pending transactions would fill. */
-function Projected({ version }: { version: string }) {
+/** Reads the blocks that the pending transactions would fill. */
+export const useExpectedBlocks = (version: string): Loaded<Projection> =>
+  useAnswer('expected blocks', (signal) => bodyOf(api.GET('/stackside/v1/mempool/blocks', { signal })), version);
+
+/** Renders the strip of blocks, and explains the blocks that the pending transactions would fill. */
+function Expected({ version }: { version: string }) {
+  const expected = useExpectedBlocks(version);
   return (
-    <Panel title="Projected blocks" source="/stackside/v1/mempool/blocks">
-      <ProjectedBlocks version={version} />
-      <div class="projected-notes">
-        <p>
+    <Panel title="Expected blocks" source="/stackside/v1/mempool/blocks">
+      <BlockStrip expected={expected} />
+      <ul class="strip-legend">
+        <li>
           The blocks that the pending transactions would fill if no other came: the highest fee for cost and size comes
           first, and each account’s nonces come in their order. What a call costs is estimated from earlier ones.
-        </p>
-      </div>
+        </li>
+        {expected.data === null ? null : projectionNotes(expected.data).map((note) => <li key={note}>{note}</li>)}
+      </ul>
     </Panel>
-  );
-}
-
-/**
- * Renders projected blocks as boxes, filled by their fullness, in a colour by their median fee. @param most maximum
- * number to draw
- */
-export function ProjectedBlocks({ version, most = 8 }: { version: string; most?: number }) {
-  const projection = useAnswer(
-    'projected blocks',
-    (signal) => bodyOf(api.GET('/stackside/v1/mempool/blocks', { signal })),
-    version,
-  );
-  const shown = Number(place.value.query.get('block'));
-  return (
-    <Show loaded={projection}>
-      {(found) => (
-        <>
-          {found.blocks.length === 0 ? (
-            <Empty>
-              {found.total === 0 ? 'No transaction is pending.' : 'No pending transaction can be mined now.'}
-            </Empty>
-          ) : (
-            <ol class="projected" aria-label="Projected blocks">
-              {found.blocks.slice(0, most).map((block) => (
-                <li key={block.block}>
-                  <a
-                    href={`${pathTo('mempool')}?block=${block.block}`}
-                    style={{
-                      '--full': `${Math.max(2, Math.round(100 * fullness(block)))}%`,
-                      '--strength': `${8 + 6 * feeLevel(block)}%`,
-                    }}
-                    aria-current={block.block === shown ? 'true' : undefined}
-                  >
-                    <strong>{blockTitle(block.block)}</strong>
-                    <span>{plural(block.transactions, 'transaction')}</span>
-                    <span>about {stxText(block.fees.median)}</span>
-                    <span>{feeRange(block)}</span>
-                    <span>{percent(fullness(block), 1)} full</span>
-                  </a>
-                </li>
-              ))}
-            </ol>
-          )}
-          <ul class="projected-notes">
-            {projectionNotes(found).map((note) => (
-              <li key={note}>{note}</li>
-            ))}
-          </ul>
-        </>
-      )}
-    </Show>
   );
 }
 
@@ -332,34 +289,35 @@ const PRIORITIES = [
 ] as const;
 
 /** Renders the fees of pending transactions by priority. */
-export function FeeTable() {
-  const fees = useAnswer(
-    'fees',
-    (signal) => bodyOf(api.GET('/extended/v2/mempool/fees', { signal })),
-    tipVersion.value,
-  );
+export function Fees() {
+  const fees = useAnswer('fees', (signal) => bodyOf(api.GET(FEES, { signal })), tipVersion.value);
   return (
-    <Panel title="Fees" source="/extended/v2/mempool/fees">
-      <Show loaded={fees}>
-        {({ all, token_transfer: transfer, contract_call: call }) => (
-          <Table
-            label="Fees by priority"
-            // The estimates use the fees of pending transactions. If none is pending, there are no estimates.
-            rows={all.high_priority === 0 ? [] : PRIORITIES}
-            keyOf={([priority]) => priority}
-            empty="No estimate: no transaction is pending."
-            columns={[
-              { name: 'Priority', cell: ([, title]) => title },
-              { name: 'Any', class: 'number', cell: ([priority]) => fee(all[priority]) },
-              { name: 'Transfer', class: 'number medium', cell: ([priority]) => estimate(transfer?.[priority]) },
-              { name: 'Contract call', class: 'number medium', cell: ([priority]) => estimate(call?.[priority]) },
-            ]}
-          />
-        )}
-      </Show>
-    </Panel>
+    <Show loaded={fees}>
+      {({ all, token_transfer: transfer, contract_call: call }) => (
+        <Table
+          label="Fees by priority"
+          // The estimates use the fees of pending transactions. If none is pending, there are no estimates.
+          rows={all.high_priority === 0 ? [] : PRIORITIES}
+          keyOf={([priority]) => priority}
+          empty="No estimate: no transaction is pending."
+          columns={[
+            { name: 'Priority', cell: ([, title]) => title },
+            { name: 'Any', class: 'number', cell: ([priority]) => fee(all[priority]) },
+            { name: 'Transfer', class: 'number medium', cell: ([priority]) => estimate(transfer?.[priority]) },
+            { name: 'Contract call', class: 'number medium', cell: ([priority]) => estimate(call?.[priority]) },
+          ]}
+        />
+      )}
+    </Show>
   );
 }
+
+/** Renders a panel with the fees. */
+const FeePanel = () => (
+  <Panel title="Fees" source={FEES}>
+    <Fees />
+  </Panel>
+);
 
 /** Returns the range of a bar as text. */
 const range = ({ from, to }: Bar): string =>

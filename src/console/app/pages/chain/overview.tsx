@@ -1,26 +1,23 @@
 /** The overview: the state of the server and of the chain, the newest blocks, charts, the mempool. */
-import type { ComponentChild } from 'preact';
-import { useRef } from 'preact/hooks';
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { actingFor, readSession, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { mergeBlocks, type SeenBlock } from '../../chain/block-list.ts';
-import { secondsBetween } from '../../chain/chart.ts';
 import { bytes, count, duration, plural } from '../../chain/format.ts';
 import { failureLine, type Hook } from '../../chain/hooks.ts';
 import { chainState, stateTitle } from '../../chain/state.ts';
 import type { ServerStatus } from '../../chain/types.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { now } from '../../ui/clock.ts';
-import { type Column, Copy, Facts, type Figure, Figures, Page, Panel, Show, Table } from '../../ui/parts.tsx';
+import { Copy, Facts, type Figure, Figures, Page, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { WatchedHere } from '../../ui/tell-me.tsx';
-import { Ago, Badge, ChainText, Count } from '../../ui/values.tsx';
+import { NewestTransactionTable } from '../../ui/transactions.tsx';
+import { Ago, ChainText, Count } from '../../ui/values.tsx';
 import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-block.tsx';
-import { BLOCK_COLUMNS } from './block.tsx';
-import { FeeTable, ProjectedBlocks, TypeTable, useMempoolVersion } from './mempool.tsx';
+import { Fees, TypeTable, useExpectedBlocks, useMempoolVersion } from './mempool.tsx';
+import { BlockStrip, NEWEST_BLOCKS, StripLegend } from './strip.tsx';
 
 export function Overview() {
   const status = useServerStatus();
@@ -62,23 +59,22 @@ function Chain({ status }: { status: ServerStatus }) {
     mempool.data === null ? null : Object.values(mempool.data.tx_type_counts).reduce((sum, one) => sum + one, 0);
   return (
     <>
-      <Figures label="The chain now" figures={chainFigures(status, times.data?.last_1h ?? null, pending)} />
       <FailingHooks />
+      <Blocks />
+      <Figures label="The chain now" figures={chainFigures(status, times.data?.last_1h ?? null, pending)} />
       <WatchedHere />
-      <NewestBlocks />
-      <HourCharts />
-      <DayCharts />
       <div class="columns">
+        <NewestTransactions />
         <Panel
           title="Mempool"
           source="/extended/v1/tx/mempool/stats"
           aside={<a href={pathTo('mempool')}>{pending === null ? 'All' : plural(pending, 'transaction')}</a>}
         >
-          <NextBlocks />
           <Show loaded={mempool}>{(stats) => <TypeTable stats={stats} />}</Show>
+          <Fees />
         </Panel>
-        <FeeTable />
       </div>
+      <DayCharts />
       <div class="columns">
         <NewestBitcoinBlocks />
         <Server status={status} />
@@ -86,8 +82,6 @@ function Chain({ status }: { status: ServerStatus }) {
     </>
   );
 }
-
-const NextBlocks = () => <ProjectedBlocks version={useMempoolVersion()} most={3} />;
 
 function chainFigures(
   { index, node, events }: ServerStatus,
@@ -275,109 +269,37 @@ function Server({ status }: { status: ServerStatus }) {
   );
 }
 
-const NEWEST = 10;
-/** Renders the newest blocks, live. Blocks that a fork removed stay for a while, struck out. */
-function NewestBlocks() {
-  const seen = useRef<SeenBlock[]>([]);
-  const blocks = useAnswer(
-    'newest blocks',
-    async (signal) => {
-      const params = { query: { limit: NEWEST } };
-      const { results } = await bodyOf(api.GET('/extended/v2/blocks', { params, signal }));
-      seen.current = mergeBlocks(seen.current, results);
-      return seen.current;
-    },
-    tipVersion.value,
-  );
+/** Renders the newest blocks and the expected ones, live. */
+function Blocks() {
+  const expected = useExpectedBlocks(useMempoolVersion());
   return (
-    <Panel
-      title="Newest blocks"
-      source={`/extended/v2/blocks?limit=${NEWEST}`}
-      aside={<a href={pathTo('blocks')}>All</a>}
-    >
-      <Show loaded={blocks} rows={10}>
-        {(rows) => (
-          <Table
-            label="Newest blocks"
-            columns={NEWEST_COLUMNS}
-            rows={rows}
-            keyOf={({ index_block_hash: hash }) => hash}
-            rowClass={({ gone, fresh }) => (gone ? 'gone' : fresh ? 'fresh' : '')}
-            empty="No block has arrived yet."
-            stacked
-          />
-        )}
-      </Show>
+    <Panel title="Newest blocks" source={NEWEST_BLOCKS} aside={<a href={pathTo('blocks')}>All</a>}>
+      <BlockStrip expected={expected} />
+      <StripLegend />
     </Panel>
   );
 }
 
-/** Cells of a removed block, without links: its height leads to another block, and its hash has no page. */
-const GONE: Readonly<Record<string, (block: SeenBlock) => ComponentChild>> = {
-  Height: ({ height }) => <Count value={height} />,
-  Hash: ({ index_block_hash: hash }) => (
-    <a href={pathTo('fork', { hash })}>
-      <Badge tone="wait">replaced by a fork</Badge>
-    </a>
-  ),
-};
+/** Number of the newest transactions on the overview. */
+const NEWEST_TRANSACTIONS = 8;
 
-const NEWEST_COLUMNS = BLOCK_COLUMNS.map(
-  (column): Column<SeenBlock> => ({
-    ...column,
-    cell: (block) => ((block.gone ? GONE[column.name] : undefined) ?? column.cell)(block),
-  }),
-);
-
-const TOO_FEW = 'The chart needs two blocks within an hour.';
-
-/** Renders charts of the hour before the newest block: time between blocks, and transactions per block. */
-function HourCharts() {
-  const hour = useAnswer(
-    'last hour',
-    (signal) => bodyOf(api.GET('/stackside/v1/blocks/last-hour', { signal })),
+function NewestTransactions() {
+  const params = { query: { limit: NEWEST_TRANSACTIONS } };
+  const transactions = useAnswer(
+    'newest transactions',
+    (signal) => bodyOf(api.GET('/extended/v3/transactions', { params, signal })),
     tipVersion.value,
   );
-  const source = '/stackside/v1/blocks/last-hour';
   return (
-    <div class="columns">
-      <Panel title="Block times" source={source}>
-        <Show loaded={hour}>
-          {({ blocks }) => (
-            <Chart
-              label="Seconds between blocks in the hour before the newest one"
-              times={blocks.map(({ time }) => time)}
-              series={[
-                {
-                  name: 'Since the block before',
-                  colour: 'accent',
-                  values: secondsBetween(blocks.map(({ time }) => time)),
-                },
-              ]}
-              drawn="steps"
-              format={duration}
-              steps="seconds"
-              empty={TOO_FEW}
-            />
-          )}
-        </Show>
-      </Panel>
-      <Panel title="Transactions per block" source={source}>
-        <Show loaded={hour}>
-          {({ blocks }) => (
-            <Chart
-              label="Transactions of each block in the hour before the newest one"
-              times={blocks.map(({ time }) => time)}
-              series={[{ name: 'Transactions', colour: 'ok', values: blocks.map(({ transactions }) => transactions) }]}
-              drawn="bars"
-              format={count}
-              steps="whole"
-              empty={TOO_FEW}
-            />
-          )}
-        </Show>
-      </Panel>
-    </div>
+    <Panel
+      title="Newest transactions"
+      source={`/extended/v3/transactions?limit=${NEWEST_TRANSACTIONS}`}
+      aside={<a href={pathTo('transactions')}>All</a>}
+    >
+      <Show loaded={transactions} rows={NEWEST_TRANSACTIONS}>
+        {({ results }) => <NewestTransactionTable transactions={results} />}
+      </Show>
+    </Panel>
   );
 }
 

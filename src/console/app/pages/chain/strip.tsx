@@ -1,0 +1,139 @@
+/** The strip of blocks: the expected next blocks, and the newest blocks in tenures with their forks. */
+import { useRef } from 'preact/hooks';
+import { api, bodyOf } from '../../api/api.ts';
+import { tipVersion } from '../../api/live.ts';
+import { type Loaded, useAnswer } from '../../api/use-answer.ts';
+import { fillOf, type NewestBlocks, type StripBlock, tenuresOf } from '../../chain/block-strip.ts';
+import { bytes, count, plural, stxText } from '../../chain/format.ts';
+import { blockTitle, feeLevel, type ProjectedBlock, type Projection } from '../../chain/mempool.ts';
+import { Show } from '../../ui/parts.tsx';
+import { pathTo, place } from '../../ui/router.ts';
+import { Ago } from '../../ui/values.tsx';
+
+/** Number of mined blocks, and maximum number of expected blocks. */
+const [NEWEST, MAX_EXPECTED] = [20, 3];
+
+export const NEWEST_BLOCKS = `/stackside/v1/blocks/newest?limit=${NEWEST}`;
+
+interface StripProps {
+  /** The expected blocks; the caller also shows them in words. */
+  expected: Loaded<Projection>;
+}
+
+/** Renders the strip. The arrow keys move from block to block. */
+export function BlockStrip({ expected }: StripProps) {
+  const params = { query: { limit: NEWEST } };
+  const newest = useAnswer(
+    'newest blocks',
+    (signal) => bodyOf(api.GET('/stackside/v1/blocks/newest', { params, signal })),
+    tipVersion.value,
+  );
+  return (
+    <div class="strip-frame">
+      <Show loaded={newest}>{(found) => <Strip newest={found} expected={expected.data?.blocks ?? []} />}</Show>
+    </div>
+  );
+}
+
+/** Moves the focus to the previous or next block of a strip. */
+function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
+  const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  const tiles = [...event.currentTarget.querySelectorAll<HTMLElement>('a.tile')];
+  const at = tiles.findIndex((tile) => tile.matches(':focus'));
+  if (by === undefined || at < 0) return;
+  event.preventDefault();
+  tiles[at + by]?.focus();
+}
+
+function Strip({ newest, expected }: { newest: NewestBlocks; expected: readonly ProjectedBlock[] }) {
+  // Whether each block arrived while the page was open, by hash.
+  const seen = useRef(new Map<string, boolean>());
+  const isFirst = seen.current.size === 0;
+  for (const { index_block_hash: hash } of newest.blocks) {
+    if (!seen.current.has(hash)) seen.current.set(hash, !isFirst);
+  }
+  const next = expected.slice(0, MAX_EXPECTED);
+  const largest = Math.max(...newest.blocks.map(({ size }) => size), ...next.map(({ size }) => size));
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys only add to the links inside
+    <div class="strip" onKeyDown={moveFocus}>
+      <ol class="strip-expected" aria-label="Expected blocks">
+        {next.length === 0 ? <li class="tile none">No transaction is pending.</li> : null}
+        {next.toReversed().map((block) => (
+          <li key={block.block}>
+            <Expected block={block} largest={largest} />
+          </li>
+        ))}
+      </ol>
+      <ol class="strip-tenures" aria-label="Newest blocks">
+        {tenuresOf(newest).map(({ bitcoinHeight, places }) => (
+          <li key={bitcoinHeight}>
+            <a class="tenure-name" href={pathTo('bitcoinBlock', { id: bitcoinHeight })}>
+              Bitcoin {count(bitcoinHeight)}
+            </a>
+            <ol>
+              {places.map(({ block, orphans }) => (
+                <li key={block.index_block_hash}>
+                  <Mined block={block} largest={largest} isFresh={seen.current.get(block.index_block_hash) === true} />
+                  {orphans.map(({ index_block_hash: hash, height }) => (
+                    <a key={hash} class="orphan" href={pathTo('fork', { hash })} title={`Block ${hash} of a fork`}>
+                      <span class="gone">{count(height)}</span> replaced
+                    </a>
+                  ))}
+                </li>
+              ))}
+            </ol>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+const look = (size: number, largest: number, fees: { median: string } | null) => ({
+  '--full': `${fillOf(size, largest)}%`,
+  '--strength': `${16 + 7 * (fees === null ? 0 : feeLevel(fees.median))}%`,
+});
+
+interface TileProps<Block> {
+  block: Block;
+  /** Size of the largest block of the strip. */
+  largest: number;
+}
+
+const Mined = ({ block, largest, isFresh }: TileProps<StripBlock> & { isFresh: boolean }) => (
+  <a
+    class={isFresh ? 'tile fresh' : 'tile'}
+    href={pathTo('block', { id: block.height })}
+    style={look(block.size, largest, block.fees)}
+  >
+    <strong>{count(block.height)}</strong>
+    <span>{plural(block.transactions, 'transaction')}</span>
+    <span>{block.fees === null ? 'no fees' : `~${stxText(block.fees.median)}`}</span>
+    <span class="tile-foot">
+      {bytes(block.size)} <Ago at={block.time} />
+    </span>
+  </a>
+);
+
+const Expected = ({ block, largest }: TileProps<ProjectedBlock>) => (
+  <a
+    class="tile expected"
+    href={`${pathTo('mempool')}?block=${block.block}`}
+    style={look(block.size, largest, block.fees)}
+    aria-current={Number(place.value.query.get('block')) === block.block ? 'true' : undefined}
+  >
+    <strong>{blockTitle(block.block)}</strong>
+    <span>{plural(block.transactions, 'transaction')}</span>
+    <span>~{stxText(block.fees.median)}</span>
+    <span class="tile-foot">{bytes(block.size)}</span>
+  </a>
+);
+
+/** Explains the picture. */
+export const StripLegend = () => (
+  <p class="strip-legend">
+    The fuller a block, the more bytes it has; the stronger its colour, the higher its median fee.{' '}
+    <span class="key expected" /> expected <span class="key" /> mined
+  </p>
+);
