@@ -17,7 +17,7 @@
 --                        staking_rewards, signer_keys
 --   Bitcoin blocks       burn_blocks, burn_rewards, burn_slot_holders, pox_transactions, orphaned_burn_blocks
 --   Off the chain        orphaned_blocks, orphaned_transactions, block_payloads, attachments, subdomains
---   Old names (Stacks 1) old_namespaces, old_names, old_zonefiles, old_subdomains
+--   Old names (Stacks 1) old_namespaces, old_names, old_zonefiles
 --   Mempool              mempool_transactions, mined_receipts, early_drops, pending_principals, pending_counts
 --   Chainhooks           hooks, hook_secrets, hook_deliveries, hook_bodies, hook_attempts, hook_ledger, hook_backfills
 --   Bookkeeping          progress, starting_accounts, unasked_accounts, value_indexes, value_index_entries, changes,
@@ -1086,33 +1086,27 @@ CREATE TABLE old_namespaces (
   no_vowel_discount TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- One row per name of Stacks 1.
+-- One row per name and per subdomain of Stacks 1.
 CREATE TABLE old_names (
   name          TEXT PRIMARY KEY,
-  namespace     TEXT NOT NULL,
+  -- namespace of a name, name of a subdomain
+  parent        TEXT NOT NULL,
   owner         TEXT NOT NULL,
-  zonefile_hash BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX old_names_by_namespace ON old_names (namespace, name);
-CREATE INDEX old_names_by_owner ON old_names (owner);
+  zonefile_hash BLOB NOT NULL,
+  -- URL of the resolver, or empty; null for a name
+  resolver      TEXT,
+  -- null for a name, whose zonefile is in old_zonefiles
+  zonefile      TEXT
+) STRICT;
+CREATE INDEX old_names_without_subdomains ON old_names (name) WHERE resolver IS NULL;
+CREATE INDEX old_names_by_parent ON old_names (parent, name);
+CREATE INDEX old_names_by_owner ON old_names (owner, name);
 
 -- One row per zonefile of a Stacks 1 name, by the RIPEMD-160 of its SHA-256.
 CREATE TABLE old_zonefiles (
   hash    BLOB PRIMARY KEY,
   content TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-
--- One row per subdomain of Stacks 1.
-CREATE TABLE old_subdomains (
-  subdomain     TEXT PRIMARY KEY,
-  name          TEXT NOT NULL,
-  owner         TEXT NOT NULL,
-  resolver      TEXT NOT NULL,
-  zonefile_hash BLOB NOT NULL,
-  zonefile      TEXT NOT NULL
-) STRICT;
-CREATE INDEX old_subdomains_by_name ON old_subdomains (name, subdomain);
-CREATE INDEX old_subdomains_by_owner ON old_subdomains (owner, subdomain);
 
 ----------------------------------------------------------------------------------------------------------------- mempool
 

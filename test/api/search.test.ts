@@ -205,7 +205,7 @@ test('reads a bounded number of rows for any number of matches, and shows every 
         part.run(kind, place, text, id);
       db.run('INSERT INTO token_contracts VALUES (?1, 1, ?2, 1, NULL, NULL, NULL, NULL, 0, NULL, 0)', [id, contract]);
       db.run("INSERT INTO name_operations VALUES (?1, 'btc', 1, 1, 2, 1, NULL, 1)", [`a${id}.btc`]);
-      db.run("INSERT INTO old_names VALUES (?1, 'btc', 'x', x'')", [`a${id}.btc`]);
+      db.run("INSERT INTO old_names VALUES (?1, 'btc', 'x', x'', NULL, NULL)", [`a${id}.btc`]);
     }
     principal.run(HOSTILE + 1, OWNER);
     db.run(`INSERT INTO accounts VALUES (${HOSTILE + 1}, '${OWNER}', 'A0', 1, 1, 0, 0, 0, 0, 0, 0, 0, 0)`);

@@ -147,10 +147,8 @@ function enlarge(open: OpenIngest): string {
   for (let at = 0; at < PENDING; at++) add.run(at, raw);
   db.run(`INSERT OR IGNORE INTO pending_principals
           SELECT sender_id, received_at, tx_id FROM mempool_transactions WHERE state = 0`);
-  const name = db.prepare("INSERT INTO old_names VALUES (?1 || '.btc', 'btc', ?2, zeroblob(20))");
-  const subdomain = db.prepare(
-    "INSERT INTO old_subdomains VALUES (?1 || '.n0.btc', 'n0.btc', ?2, '', zeroblob(20), '')",
-  );
+  const name = db.prepare("INSERT INTO old_names VALUES (?1 || '.btc', 'btc', ?2, zeroblob(20), NULL, NULL)");
+  const subdomain = db.prepare("INSERT INTO old_names VALUES (?1 || '.n0.btc', 'n0.btc', ?2, zeroblob(20), '', '')");
   for (let at = 0; at < OWNED; at++) {
     name.run(`n${at}`, alice.address);
     subdomain.run(`s${at}`, alice.address);

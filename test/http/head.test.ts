@@ -25,8 +25,8 @@ let server: ApiServer;
 /** Gives a name so many subdomains that the server sends their list in parts. */
 function manySubdomains(directory: string): void {
   using db = new Database(indexPath(directory));
-  db.run("INSERT INTO old_names VALUES ('many.btc', 'btc', 'owner', zeroblob(20))");
-  const add = db.prepare("INSERT INTO old_subdomains VALUES (?1, 'many.btc', 'owner', '', zeroblob(20), '')");
+  db.run("INSERT INTO old_names VALUES ('many.btc', 'btc', 'owner', zeroblob(20), NULL, NULL)");
+  const add = db.prepare("INSERT INTO old_names VALUES (?1, 'many.btc', 'owner', zeroblob(20), '', '')");
   db.transaction(() => {
     for (let at = 0; at < 20_000; at++) add.run(`s${at}.many.btc`);
   })();

@@ -238,7 +238,7 @@ test('however many subdomains a name or an owner has, all are answered', async (
   const many = 25_000;
   {
     using db = new Database(indexPath(open.directory));
-    const add = db.prepare("INSERT INTO old_subdomains VALUES (?1, 'alice.btc', 'one', '', zeroblob(20), '')");
+    const add = db.prepare("INSERT INTO old_names VALUES (?1, 'alice.btc', 'one', zeroblob(20), '', '')");
     db.transaction(() => {
       for (let at = 0; at < many; at++) add.run(`s${at}.alice.btc`);
     })();

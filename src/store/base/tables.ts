@@ -71,7 +71,6 @@ export const tablesOfCommands: readonly string[] = [
   'old_namespaces',
   'old_names',
   'old_zonefiles',
-  'old_subdomains',
 ];
 
 /** Columns of other tables that private commands write, which are 0 without these. */

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { PriceFunction } from '../../chain/name-system.ts';
 import { priceColumns } from '../effects/name-writer.ts';
 import { inserterIfAbsent } from '../rows/table.ts';
-import { oldNamespacesTable, oldNamesTable, oldSubdomainsTable, oldZonefilesTable } from '../rows/tables.ts';
+import { oldNamespacesTable, oldNamesTable, oldZonefilesTable } from '../rows/tables.ts';
 
 /** A row of an export of names from before the chain. */
 export type OldNameRow =
@@ -28,7 +28,6 @@ function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
   const addNamespace = inserterIfAbsent(db, oldNamespacesTable);
   const addName = inserterIfAbsent(db, oldNamesTable);
   const addZonefile = inserterIfAbsent(db, oldZonefilesTable);
-  const addSubdomain = inserterIfAbsent(db, oldSubdomainsTable);
 
   function add(row: OldNameRow): number | null {
     switch (row.kind) {
@@ -36,14 +35,15 @@ function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
         return addNamespace({ namespace: row.namespace, lifetime: row.lifetime, ...priceColumns(row.price) });
       case 'name': {
         const { name, owner, zonefileHash } = row;
-        return addName({ name, namespace: lastLabels(name, 1), owner, zonefile_hash: zonefileHash });
+        const parent = lastLabels(name, 1);
+        return addName({ name, parent, owner, zonefile_hash: zonefileHash, resolver: null, zonefile: null });
       }
       case 'zonefile':
         return addZonefile({ hash: row.hash, content: row.content });
       case 'subdomain': {
         const { subdomain, owner, resolver, zonefileHash, zonefile } = row;
-        const name = lastLabels(subdomain, 2);
-        return addSubdomain({ subdomain, name, owner, resolver, zonefile_hash: zonefileHash, zonefile });
+        const parent = lastLabels(subdomain, 2);
+        return addName({ name: subdomain, parent, owner, zonefile_hash: zonefileHash, resolver, zonefile });
       }
     }
   }

@@ -13,33 +13,35 @@ import { prepared, type Stored } from '../rows/statement.ts';
 import { lister, ordered, statementsOf, up } from './list.ts';
 import { readPage } from './page.ts';
 
-/** Condition: no operation on the chain concerns a name from before the chain. */
-const untouched = 'NOT EXISTS (SELECT 1 FROM name_operations n WHERE n.name = o.name)';
+/** Condition: a name from before the chain, and no subdomain, and no operation on the chain concerns it. */
+const untouched = 'o.resolver IS NULL AND NOT EXISTS (SELECT 1 FROM name_operations n WHERE n.name = o.name)';
 
 const firstTransfer = `SELECT tx_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND type = ${PAYLOAD.token_transfer}`;
 
-const active = (condition: string) =>
+/** @param condition on a namespace, for each table */
+const active = ([condition, oldCondition]: readonly [string, string]) =>
   ordered(
     [
       { select: 'SELECT o.name FROM name_operations o', where: `${isActiveName}${condition}` },
-      { select: 'SELECT o.name FROM old_names o', where: `${untouched}${condition}` },
+      { select: 'SELECT o.name FROM old_names o', where: `${untouched}${oldCondition}` },
     ],
     [up('o.name', 'text')],
   );
-const lists = { all: active(''), ofNamespace: active(' AND o.namespace = ?1') };
+const lists = { all: active(['', '']), ofNamespace: active([' AND o.namespace = ?1', ' AND o.parent = ?1']) };
 
 export const sql = {
   names: `SELECT name FROM name_operations WHERE ${isActiveName}
           UNION ALL SELECT o.name FROM old_names o WHERE ${untouched} ORDER BY name LIMIT ?1 OFFSET ?2`,
   namesOfNamespace: `SELECT name FROM name_operations WHERE ${isActiveName} AND namespace = ?1
-                     UNION ALL SELECT o.name FROM old_names o WHERE o.namespace = ?1 AND ${untouched}
+                     UNION ALL SELECT o.name FROM old_names o WHERE o.parent = ?1 AND ${untouched}
                      ORDER BY name LIMIT ?2 OFFSET ?3`,
   ...statementsOf(lists),
   active: `SELECT 1 FROM name_operations WHERE name = ?1 AND ${isActiveName}
            UNION ALL SELECT 1 FROM old_names o WHERE o.name = ?1 AND ${untouched} LIMIT 1`,
-  oldName: 'SELECT namespace, owner FROM old_names WHERE name = ?1',
-  oldNamesOfOwner: `SELECT o.name FROM old_names o WHERE o.owner = ?1 AND o.name > ?2 AND ${untouched}
-                     ORDER BY o.name LIMIT ?3`,
+  oldName: 'SELECT parent, owner FROM old_names WHERE name = ?1 AND resolver IS NULL',
+  // Also subdomains, so that the limit bounds the rows that are read.
+  oldNamesOfOwner: 'SELECT name FROM old_names WHERE owner = ?1 AND name > ?2 ORDER BY name LIMIT ?3',
+  isTouched: 'SELECT 1 FROM name_operations WHERE name = ?1 LIMIT 1',
   // The transaction that began the chain, with all balances and names of its start.
   genesis: `${firstTransfer} AND genesis_block_time IS NOT NULL ORDER BY position LIMIT 1`,
   // Old nodes announce in block 1 the transactions that others announce in block 0.
@@ -60,7 +62,7 @@ interface OperationRow extends Stored<'name_operations', 'namespace' | 'operatio
   sender: string;
 }
 
-type OldNameRow = Stored<'old_names', 'namespace' | 'owner'>;
+type OldNameRow = Stored<'old_names', 'parent' | 'owner'>;
 
 /** Owners of names, by the tokens of the names. */
 function nameOwners(db: Database) {
@@ -107,6 +109,7 @@ export function nameQueries(db: Database, turns: Turns) {
   const last = prepared<OperationRow, [string]>(db, sql.last);
   const oldName = prepared<OldNameRow, [string]>(db, sql.oldName);
   const oldNamesOfOwner = prepared<NameRow, [string, string, number]>(db, sql.oldNamesOfOwner);
+  const touched = prepared<unknown, [string]>(db, sql.isTouched);
   const genesis = prepared<Stored<'transactions', 'tx_id'>, [number, number]>(db, sql.genesis);
   const firstTransferOf = prepared<Stored<'transactions', 'tx_id'>, [number, number]>(db, sql.firstTransfer);
   const version = prepared<{ attachment: number | null; old: number }, []>(db, sql.version);
@@ -127,7 +130,7 @@ export function nameQueries(db: Database, turns: Turns) {
   function known(name: string) {
     if (!isActive(name)) return undefined;
     const [row, old] = [last.get(name), oldName.get(name)];
-    const its = row?.namespace ?? old?.namespace;
+    const its = row?.namespace ?? old?.parent;
     const owner = owners.of(name) ?? row?.sender ?? old?.owner;
     if (its === undefined || owner === undefined) return undefined;
     const operation = row === null ? 'name-register' : storedNameOperation.nameOf(row.operation);
@@ -214,10 +217,13 @@ export function nameQueries(db: Database, turns: Turns) {
           await pause();
         }
       };
+      const old = await allNames(oldNamesOfOwner, address, pause);
+      const everOf = new Set([...(await subdomains.declaredFor(address, pause)), ...old.filter(isSubdomain)]);
       // The newest declaration of a subdomain names its owner.
-      await addThose(await subdomains.everOf(address, pause), (name) => findSubdomain(name)?.owner === address);
+      await addThose(everOf, (name) => findSubdomain(name)?.owner === address);
+      const isUntouched = (name: string): boolean => !isSubdomain(name) && touched.get(name) === null;
       // A name from before the chain gets a token at its first transfer.
-      await addThose(await allNames(oldNamesOfOwner, address, pause), (name) => owners.of(name) === undefined);
+      await addThose(old, (name) => isUntouched(name) && owners.of(name) === undefined);
       for (const names of owners.namesOf(address)) await addThose(names, isActive);
       return its;
     },
@@ -332,10 +338,9 @@ const declared = `subdomains s JOIN attachments a ON a.id = s.attachment_id
   CROSS JOIN blocks b ON b.height = ${heightIn('t.position')} AND b.index_block_hash = a.index_block_hash`;
 
 export const subdomainsSql = {
-  oldSubdomain: 'SELECT owner, resolver, zonefile_hash, zonefile FROM old_subdomains WHERE subdomain = ?1',
-  oldSubdomainsOfOwner:
-    'SELECT subdomain AS name FROM old_subdomains WHERE owner = ?1 AND subdomain > ?2 ORDER BY subdomain LIMIT ?3',
-  oldResolver: 'SELECT resolver FROM old_subdomains WHERE name = ?1 ORDER BY subdomain DESC LIMIT 1',
+  oldSubdomain: `SELECT owner, resolver, zonefile_hash, zonefile FROM old_names
+                  WHERE name = ?1 AND resolver IS NOT NULL`,
+  oldResolver: 'SELECT resolver FROM old_names WHERE parent = ?1 ORDER BY name DESC LIMIT 1',
   // The newest declaration; of several in one zonefile the last one.
   subdomain: `SELECT s.owner, s.resolver, s.zonefile, t.tx_id FROM ${declared}
                WHERE s.name = ?1 AND s.subdomain = ?2 ORDER BY t.position DESC, s.record DESC LIMIT 1`,
@@ -343,7 +348,7 @@ export const subdomainsSql = {
   declarations: `SELECT s.zonefile FROM ${declared}
                   WHERE s.name = ?1 AND s.subdomain = ?2 ORDER BY t.position DESC, s.record DESC`,
   subdomainsOfName: `SELECT s.subdomain AS name FROM ${declared} WHERE s.name = ?1 AND s.subdomain > ?2
-                     UNION SELECT subdomain FROM old_subdomains WHERE name = ?1 AND subdomain > ?2
+                     UNION SELECT name FROM old_names WHERE parent = ?1 AND name > ?2
                      ORDER BY name LIMIT ?3`,
   subdomainsOfOwner: `SELECT DISTINCT s.subdomain AS name FROM ${declared} WHERE s.owner = ?1 AND s.subdomain > ?2
                        ORDER BY s.subdomain LIMIT ?3`,
@@ -359,7 +364,10 @@ export const subdomainsSql = {
 
 type SubdomainRow = Stored<'subdomains', 'owner' | 'resolver' | 'zonefile'> & Stored<'transactions', 'tx_id'>;
 
-type OldSubdomainRow = Stored<'old_subdomains', 'owner' | 'resolver' | 'zonefile_hash' | 'zonefile'>;
+interface OldSubdomainRow extends Stored<'old_names', 'owner' | 'zonefile_hash'> {
+  resolver: string;
+  zonefile: string;
+}
 
 interface NameRow {
   name: string;
@@ -405,8 +413,7 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
   const ofOwner = prepared<NameRow, [string, string, number]>(db, subdomainsSql.subdomainsOfOwner);
   const resolver = prepared<Stored<'subdomains', 'resolver'>, [string]>(db, subdomainsSql.resolver);
   const oldSubdomain = prepared<OldSubdomainRow, [string]>(db, subdomainsSql.oldSubdomain);
-  const oldOfOwner = prepared<NameRow, [string, string, number]>(db, subdomainsSql.oldSubdomainsOfOwner);
-  const oldResolver = prepared<Stored<'old_subdomains', 'resolver'>, [string]>(db, subdomainsSql.oldResolver);
+  const oldResolver = prepared<{ resolver: string }, [string]>(db, subdomainsSql.oldResolver);
 
   function findOld(name: string): SubdomainInfo | undefined {
     const row = oldSubdomain.get(name);
@@ -439,9 +446,8 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
     /** Subdomains of a name, in order. */
     ofName: (name: string, pause: Pause): Promise<string[]> => allNames(ofName, name, pause),
 
-    /** Subdomains with a present or former declaration for an address, each once. */
-    everOf: async (address: string, pause: Pause): Promise<Set<string>> =>
-      new Set([...(await allNames(ofOwner, address, pause)), ...(await allNames(oldOfOwner, address, pause))]),
+    /** Subdomains with a present or former declaration for an address on the chain. */
+    declaredFor: (address: string, pause: Pause): Promise<string[]> => allNames(ofOwner, address, pause),
   };
 }
 

@@ -43,7 +43,7 @@ export const sql = {
   names: `SELECT name FROM name_operations WHERE ${isActiveName} AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
   // A subquery per row checks whether the chain has something newer, so that the limit bounds the rows that are read.
   oldNames: `SELECT name, EXISTS (SELECT 1 FROM name_operations n WHERE n.name = o.name) AS touched
-               FROM old_names o WHERE name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
+               FROM old_names o WHERE resolver IS NULL AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
   address: `SELECT p.address, a.transactions FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
              WHERE p.address >= ?1 AND p.address < ?2 ORDER BY p.address LIMIT 1`,
   known: 'SELECT 1 AS found FROM principals p JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1',

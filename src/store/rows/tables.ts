@@ -618,23 +618,16 @@ export const oldNamespacesTable = tableShape('old_namespaces', ['namespace'], {
 
 export const oldNamesTable = tableShape('old_names', ['name'], {
   name: 'text',
-  namespace: 'text',
+  parent: 'text',
   owner: 'text',
   zonefile_hash: 'blob',
+  resolver: 'text?',
+  zonefile: 'text?',
 });
 
 export const oldZonefilesTable = tableShape('old_zonefiles', ['hash'], {
   hash: 'blob',
   content: 'text',
-});
-
-export const oldSubdomainsTable = tableShape('old_subdomains', ['subdomain'], {
-  subdomain: 'text',
-  name: 'text',
-  owner: 'text',
-  resolver: 'text',
-  zonefile_hash: 'blob',
-  zonefile: 'text',
 });
 
 export const mempoolTransactionsTable = tableShape('mempool_transactions', ['tx_id'], {

@@ -21,7 +21,6 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   old_namespaces: 'of before the chain, as they were imported',
   old_names: 'as old_namespaces',
   old_zonefiles: 'as old_namespaces',
-  old_subdomains: 'as old_namespaces',
   subdomains: 'as attachments; the queries ask the chain whether they count',
   mempool_transactions: 'a function of what was announced and dropped, with a law of its own',
   mined_receipts: 'as mempool_transactions',
