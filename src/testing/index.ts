@@ -222,7 +222,7 @@ function accountsOf(
         const message = `The contract ${contract} can't be deployed${place}: ${sent.error ?? sent.repr}`;
         throw new DevnetError('not_deployed', message, { reason: sent.error ?? sent.repr });
       }
-      const id = `${sent.sender}.${contract}`;
+      const id = `${sent.sender}.${contract}` as const;
       contracts.set(contract, id);
       return { ...sent, contract_id: id };
     },

@@ -1,6 +1,6 @@
 /** Checks of responses, for `expect.extend` of bun:test and vitest, and as functions for node:test. */
 import { AssertionError } from 'node:assert';
-import { isDeepStrictEqual } from 'node:util';
+import { inspect, isDeepStrictEqual } from 'node:util';
 import type { Sent } from './types.ts';
 import type { Value } from './values.ts';
 
@@ -31,9 +31,6 @@ export interface ClarityMatchers<R = unknown> {
 const isSent = (checked: unknown): checked is Sent =>
   typeof checked === 'object' && checked !== null && 'tx_id' in checked && 'value' in checked;
 
-const textOf = (value: unknown): string =>
-  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `u${part}` : part)) ?? String(value);
-
 /** Returns why a transaction failed, if it did. */
 const reasonOf = (sent: Sent): string => {
   const { status, error, failure } = sent;
@@ -52,8 +49,8 @@ function check(side: Side, checked: unknown, expected: readonly unknown[], conte
   const isAborted = side === 'ok' && isSent(checked) && checked.status !== 'success';
   const pass =
     isSide && !isAborted && (expected.length === 0 || equals((value as Record<Side, unknown>)[side], expected[0]));
-  const wanted = `(${side}${expected.length === 0 ? '' : ` ${textOf(expected[0])}`})`;
-  const received = isSent(checked) ? `${checked.repr}, ${reasonOf(checked)}` : textOf(checked);
+  const wanted = `(${side}${expected.length === 0 ? '' : ` ${inspect(expected[0])}`})`;
+  const received = isSent(checked) ? `${checked.repr}, ${reasonOf(checked)}` : inspect(checked);
   return { pass, message: () => `Expected ${pass ? 'not ' : ''}${wanted}, received ${received}` };
 }
 

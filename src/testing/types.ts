@@ -82,7 +82,7 @@ export interface Failure {
 
 export interface Deployed extends Sent {
   /** Address of the deployer, a dot and the name. */
-  contract_id: string;
+  contract_id: `${string}.${string}`;
 }
 
 /** The types of a function: literals of its arguments, and its result. */
@@ -98,8 +98,8 @@ export type ContractTypes = Readonly<
 
 /** The parameters after a function's name. */
 type Rest<F extends FunctionTypes> = [] extends F['args']
-  ? [args?: F['args'], options?: Sender]
-  : [args: F['args'], options?: Sender];
+  ? [args?: Readonly<F['args']>, options?: Sender]
+  : [args: Readonly<F['args']>, options?: Sender];
 
 export interface Account {
   name: string;

@@ -119,14 +119,17 @@ function functionsOf(functions: readonly FunctionInterface[], access: FunctionIn
     .filter((one) => one.access === access)
     .map(({ name, args, outputs }) => {
       const literals = args.map((one, at) => `${labelOf(one.name, at)}: ${literalOf(one.type)}`);
-      return `      ${quoted(name)}: { args: [${literals.join(', ')}]; value: ${valueTypeOf(outputs.type)} };\n`;
+      const value = valueTypeOf(outputs.type);
+      return `      ${quoted(name)}: {\n        args: [${literals.join(', ')}];\n        value: ${value};\n      };\n`;
     });
   return lines.length === 0 ? '{}' : `{\n${lines.join('')}    }`;
 }
 
 /** Returns the source of a file with the type `Contracts`. */
 export function typesFile(contracts: Interfaces): string {
-  const members = [...contracts].map(([name, functions]) => {
+  // A contract without such functions only defines traits.
+  const called = [...contracts].filter(([, functions]) => functions.some(({ access }) => access !== 'private'));
+  const members = called.map(([name, functions]) => {
     const [calls, reads] = [functionsOf(functions, 'public'), functionsOf(functions, 'read_only')];
     return `  ${quoted(name)}: {\n    calls: ${calls};\n    reads: ${reads};\n  };\n`;
   });
