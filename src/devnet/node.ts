@@ -13,6 +13,7 @@ import type { BurnBlock } from './burn-chain.ts';
 import { type ChainClock, type MineOptions, SimulatedChain } from './chain.ts';
 import { askedOf, type ClarityMiner } from './clarity/miner.ts';
 import { isMinable } from './execute.ts';
+import type { Network } from './network.ts';
 import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-event.ts';
 import { type ObserverOptions, observer } from './observer.ts';
 import { Scenario } from './scenario.ts';
@@ -44,10 +45,14 @@ interface NodeOptions {
   readonly otherObserver?: ObserverOptions;
 }
 
-/** A payload that an account signs. */
+/** A contract's payload, with the account that signs it. */
 export interface Deployment {
   readonly account: Account;
   readonly payload: Uint8Array;
+  /** Network of the account's address. */
+  readonly network: Network;
+  /** Whether the account's key is available here. */
+  readonly isSigned: boolean;
 }
 
 /** Thrown if the engine refuses a deployment. */
@@ -475,19 +480,31 @@ export class SimulatedNode {
     });
   }
 
+  /**
+   * Deploys a contract in a separate block. @throws RefusedDeployment if the transaction is invalid
+   */
+  deploy(deployment: Deployment): Promise<{ id: string; block: Block }> {
+    return this.#steered(async () => {
+      await this.#catchUp();
+      const { tip } = this.chain;
+      const [made] = this.#deploymentsOn(tip, [deployment]);
+      const block = await this.#mineOn(tip.indexBlockHash, quietly, [made!]);
+      return { id: made!.id, block };
+    });
+  }
+
   /** Signs payloads as transactions that can be mined one after the other on a block. */
   #deploymentsOn({ world, burnView }: Block, deployments: readonly Deployment[]): SignedTransaction[] {
-    const { network } = this.chain;
-    const view = { world, burnHeight: burnView.height, network, executesClarity: true };
     const nonces = new Map<string, number>();
-    return deployments.map(({ account, payload }, at) => {
+    return deployments.map(({ account, payload, network, isSigned }, at) => {
+      const view = { world, burnHeight: burnView.height, network, executesClarity: true };
       const nonce = nonces.get(account.address) ?? world.nonce(account.address);
       nonces.set(account.address, nonce + 1);
       const raw = signTransaction({ payload, origin: { account, nonce, fee: feeOf(payload) } }, network);
       const decoded = decodeTransaction(raw);
       if (!decoded.ok) throw new RefusedDeployment(at, decoded.error.message);
       try {
-        return admitted(raw, decoded.value, view);
+        return admitted(raw, decoded.value, view, isSigned);
       } catch (error) {
         if (!(error instanceof Rejection)) throw error;
         throw new RefusedDeployment(at, error.reason);

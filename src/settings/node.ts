@@ -248,6 +248,15 @@ export const simulatedNodeSettings = group('Simulated node', {
     help: "Redeploy the project's contracts when their files change, and mine again",
     accepts: 'true or false',
   }),
+  fork: setting({
+    commands: ['devnet'],
+    flag: '--fork <url>',
+    variables: ['STACKSIDE_DEVNET_FORK'],
+    type: urlOrNone(),
+    read: withoutSlash,
+    help: 'Node or Stackside that missing requirements of the project are downloaded from',
+    accepts: 'a URL, such as http://127.0.0.1:3999',
+  }),
   automine: setting({
     commands: ['devnet'],
     flag: '--automine <true|false>',

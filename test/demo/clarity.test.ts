@@ -481,7 +481,6 @@ describeWith('Clarity', hasClarity, () => {
         '',
         'the contracts a, b refer to each other',
       ],
-      ['a requirement', {}, '[[project.requirements]]\ncontract_id = "SP1.x"', 'requires SP1.x'],
     ];
     for (const [name, contracts, manifest, problem] of refusals)
       test(name, async () => {

@@ -82,7 +82,7 @@ const devnet = command({
   example: 'stackside devnet --clarity .',
   settingsOf: 'devnet',
   mainSettings: [
-    ...(['data', 'apiPort', 'eventPort', 'clarity', 'watch', 'automine', 'interval', 'seed'] as const),
+    ...(['data', 'apiPort', 'eventPort', 'clarity', 'watch', 'fork', 'automine', 'interval', 'seed'] as const),
     ...(['unsafeImpersonate', 'allowedHosts', 'logLevel'] as const),
   ],
   options: [untilStdinEndsOption()],

@@ -10,6 +10,7 @@ import { ContractDeployment } from '../../devnet/clarity/contract-deployment.ts'
 import { ClarityEngine } from '../../devnet/clarity/engine.ts';
 import { realNetwork } from '../../devnet/clarity/network.ts';
 import { type ClarinetProject, clarinetProject, MANIFEST } from '../../devnet/clarity/project.ts';
+import { fetchRequirement, MissingRequirementError } from '../../devnet/clarity/requirements.ts';
 import { watching } from '../../devnet/clarity/watch.ts';
 import { SBTC_ASSET } from '../../devnet/contracts/token.ts';
 import { SimulatedNode } from '../../devnet/node.ts';
@@ -45,6 +46,7 @@ export const demoSettings = (settings: SettingsOf<'demo'>): DevnetSettings => ({
   ...settings,
   clarity: null,
   watch: false,
+  fork: null,
   automine: false,
 });
 
@@ -186,12 +188,13 @@ async function serveDevnet(given: DevnetSettings, sources: Sources, signalled: P
 }
 
 /**
- * Reads a project. With `--watch`, an unreadable one is read again after each change of its files.
+ * Reads a project, and downloads its missing requirements with `--fork`. With `--watch`, an unreadable project is read again
+ * after each change of its files.
  * @param ended ends the wait
  * @throws OperatorError
  */
 async function readProject(
-  { clarity, watch, seed }: DevnetSettings & { clarity: string },
+  { clarity, watch, seed, fork }: DevnetSettings & { clarity: string },
   clock: Clock,
   log: Log,
   ended: Promise<unknown>,
@@ -201,6 +204,10 @@ async function readProject(
     try {
       return clarinetProject(clarity, seed, files);
     } catch (error) {
+      if (error instanceof MissingRequirementError && fork !== null) {
+        await fetchRequirement(error, fork);
+        continue;
+      }
       if (!watch || files.length === 0 || !(error instanceof OperatorError)) throw error;
       log({ event: 'contracts_refused', problem: error.message, remedy: error.remedy });
       const changed = Promise.withResolvers<void>();

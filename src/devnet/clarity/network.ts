@@ -3,9 +3,10 @@ import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { DEFAULT_START, FAUCET_FUNDS, faucetOf } from '../chain.ts';
 import { networks } from '../network.ts';
-import { type Deployment, RefusedDeployment, RefusedTransaction, SimulatedNode } from '../node.ts';
+import { type Deployment, RefusedDeployment, SimulatedNode } from '../node.ts';
 import type { ObserverOptions } from '../observer.ts';
 import { smartContract, versionedSmartContract } from '../transaction.ts';
+import { impersonated } from '../wallet.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
 import { BITCOIN_SECONDS, BLOCK_SECONDS, ClarityMiner, EPOCH } from './miner.ts';
 import { type ClarinetProject, clarinetProject, type ProjectContract } from './project.ts';
@@ -47,10 +48,15 @@ export type ContractsEvent =
 /** Returns the transaction that deploys a contract. */
 function deploymentOf({ accounts }: ClarinetProject, contract: ProjectContract): Deployment {
   const { name, source, clarityVersion, deployer } = contract;
-  const account = accounts.find(({ address }) => address === deployer)!;
   const payload =
     clarityVersion === null ? smartContract(name, source) : versionedSmartContract(clarityVersion, name, source);
-  return { account, payload };
+  const account = accounts.find(({ address }) => address === deployer);
+  if (account !== undefined) return { account, payload, network: networks.testnet, isSigned: true };
+  // Requirements keep their address, also of another network. Nobody here has its key.
+  const network = deployer.startsWith('SP') || deployer.startsWith('SM') ? networks.mainnet : networks.testnet;
+  const owner = impersonated(deployer, network);
+  if (owner === null) throw refusedContract(contract, 'its deployer has more than one signature');
+  return { account: owner, payload, network, isSigned: false };
 }
 
 /** Returns the error for a contract that isn't deployed. @param place in its source, as `:line:column` */
@@ -60,6 +66,9 @@ const refusedContract = ({ name, path }: ProjectContract, why: string, place = '
 /** A mnemonic for accounts that have only a private key. */
 const ANY_MNEMONIC = 'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about';
 
+/** Micro-STX for the fees of a requirement's deployer. */
+const DEPLOYER_FUNDS = 1_000_000_000n;
+
 /** Paths of the files that exist only in a message to the engine. */
 const VIRTUAL_MANIFEST = '/project/Clarinet.toml';
 const virtualPath = (at: number): string => `/project/contracts/${at}.clar`;
@@ -67,14 +76,24 @@ const virtualPath = (at: number): string => `/project/contracts/${at}.clar`;
 /** The files of a project with some of its contracts, by path. The engine reports the places of mistakes only for files. */
 function filesWith({ accounts }: ClarinetProject, contracts: readonly ProjectContract[]) {
   const files: Record<string, string> = {};
-  const lines = ['[project]', 'name = "checked"'];
+  const requirements = ['[project]', 'name = "checked"'];
+  const lines: string[] = [];
   for (const [at, { name, source, clarityVersion, deployer }] of contracts.entries()) {
+    const account = accounts.find(({ address }) => address === deployer);
+    if (account === undefined) {
+      const id = `${deployer}.${name}`;
+      files[`/project/.cache/requirements/${id}.clar`] = source;
+      const metadata = { epoch: 'Epoch21', clarity_version: `Clarity${clarityVersion}` };
+      files[`/project/.cache/requirements/${id}.json`] = JSON.stringify(metadata);
+      requirements.push('[[project.requirements]]', `contract_id = "${id}"`);
+      continue;
+    }
     files[virtualPath(at)] = source;
     lines.push(`[contracts.${name}]`, `path = "contracts/${at}.clar"`, `epoch = "${EPOCH}"`);
     if (clarityVersion !== null) lines.push(`clarity_version = ${clarityVersion}`);
-    lines.push(`deployer = "${accounts.find(({ address }) => address === deployer)!.name}"`);
+    lines.push(`deployer = "${account.name}"`);
   }
-  files[VIRTUAL_MANIFEST] = lines.join('\n');
+  files[VIRTUAL_MANIFEST] = [...requirements, ...lines].join('\n');
   const settings = accounts.map(({ name, secret }) => {
     const mnemonic = secret.includes(' ') ? secret : ANY_MNEMONIC;
     return `[accounts.${name}]\nmnemonic = "${mnemonic}"\nbalance = 1\n`;
@@ -113,16 +132,15 @@ async function deploy(
   contract: ProjectContract,
   ids: Set<string>,
 ): Promise<void> {
-  const { account, payload } = deploymentOf(project, contract);
   try {
-    const { id, block } = await node.send(account, payload);
+    const { id, block } = await node.deploy(deploymentOf(project, contract));
     ids.add(id);
     const receipt = block.receipts.find(({ txId }) => txId === id);
     if (receipt?.status === 'success') return;
     const error = receipt?.vmError ?? 'it was not mined';
     throw await mistakeOf(node.clarity!, project, contract, error, block.parent);
   } catch (error) {
-    if (error instanceof RefusedTransaction) throw refusedContract(contract, error.message, '', error);
+    if (error instanceof RefusedDeployment) throw refusedContract(contract, error.message, '', error);
     throw error;
   }
 }
@@ -144,8 +162,11 @@ export async function realNetwork(
   engine: ClarityEngine,
   clock: Clock,
 ): Promise<RealNetwork> {
+  const own = new Set(project.accounts.map(({ address }) => address));
+  const deployers = new Set(project.contracts.map(({ deployer }) => deployer)).difference(own);
   const funds = [
     ...project.accounts.map(({ address, balance: amount }) => ({ address, amount })),
+    ...[...deployers].map((address) => ({ address, amount: DEPLOYER_FUNDS })),
     { address: faucetOf(seed, networks.testnet).address, amount: FAUCET_FUNDS },
   ];
   const miner = await ClarityMiner.begin(engine, funds, isInRealTime ? startTime(clock, project) : DEFAULT_START);

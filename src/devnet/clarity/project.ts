@@ -10,6 +10,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { networks } from '../network.ts';
 import { type Account, accountOf, accounts } from '../wallet.ts';
+import { requirementsIn } from './requirements.ts';
 
 /** An account of a project, with its balance at the start. */
 interface ProjectAccount extends Account {
@@ -25,7 +26,7 @@ export interface ProjectContract {
   source: string;
   /** Null for the epoch's version. */
   clarityVersion: number | null;
-  /** Address of the account that deploys the contract. */
+  /** Address of the account that deploys the contract; for a requirement, an address without an account. */
   deployer: string;
   /** Path of the source. */
   path: string;
@@ -35,7 +36,7 @@ export interface ClarinetProject {
   /** Directory of Clarinet.toml; without a project, the given directory. */
   directory: string;
   accounts: ProjectAccount[];
-  /** Contracts, each after the contracts that it names. */
+  /** Requirements and contracts, each after the contracts that it names. */
   contracts: ProjectContract[];
   /** Paths of the files that the project was read from, or would be read from. */
   files: string[];
@@ -52,7 +53,10 @@ const BALANCE = 100_000_000_000_000n;
 const OWN_ACCOUNTS = ['deployer', 'wallet_1', 'wallet_2', 'wallet_3', 'wallet_4', 'wallet_5'];
 
 const Manifest = Type.Object({
-  project: Type.Object({ requirements: Type.Optional(Type.Array(Type.Object({ contract_id: Type.String() }))) }),
+  project: Type.Object({
+    cache_dir: Type.Optional(Type.String()),
+    requirements: Type.Optional(Type.Array(Type.Object({ contract_id: Type.String() }))),
+  }),
   contracts: Type.Optional(
     Type.Record(
       Type.String(),
@@ -175,13 +179,6 @@ function sourceAt(directory: string, name: string, file: string): string {
 function contractsIn(directory: string, all: readonly ProjectAccount[], files: string[]): ProjectContract[] {
   const path = join(directory, MANIFEST);
   const { project, contracts = {} } = read(path, Manifest);
-  const [required] = project.requirements ?? [];
-  if (required !== undefined) {
-    throw new OperatorError(
-      `${path}: the project requires ${required.contract_id}, which is on a network.`,
-      'Add the contract to the project under [contracts], since the devnet reads nothing from a network.',
-    );
-  }
   const paths = Object.values(contracts).map(({ path: file }) => resolve(directory, file));
   files.push(...paths.filter((one) => isInside(directory, one)));
   const found = Object.entries(contracts).map(([name, { path: file, clarity_version: version, deployer }]) => {
@@ -196,7 +193,9 @@ function contractsIn(directory: string, all: readonly ProjectAccount[], files: s
     const clarityVersion = typeof version === 'number' ? version : null;
     return { name, source, clarityVersion, deployer: account.address, path: resolve(directory, file) };
   });
-  return inOrder(found, path);
+  const ids = (project.requirements ?? []).map(({ contract_id: id }) => id);
+  const required = requirementsIn(resolve(directory, project.cache_dir ?? '.cache', 'requirements'), ids, path);
+  return [...required, ...inOrder(found, path)];
 }
 
 /**

@@ -1,0 +1,137 @@
+/**
+ * Contracts of other deployers that a project needs. Clarinet keeps their sources in `.cache/requirements`: `ID.clar`, and
+ * `ID.json` with the Clarity version.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { OperatorError } from '../../base/errors.ts';
+import { onFile } from '../../base/system-errors.ts';
+import { BOOT_ADDRESS, parseStacksAddress } from '../../codec/address.ts';
+import { directFetch } from '../../http/direct-fetch.ts';
+import type { ProjectContract } from './project.ts';
+
+/** The version of a contract without metadata: most contracts of the public networks work with it. */
+const USUAL_VERSION = 2;
+
+/** The metadata that Clarinet writes. */
+const Metadata = Type.Object({ clarity_version: Type.String({ pattern: '^Clarity[1-9]$' }) });
+
+/** Thrown if a required contract isn't in the directory of requirements. */
+export class MissingRequirementError extends OperatorError {
+  constructor(
+    readonly id: string,
+    readonly directory: string,
+  ) {
+    super(
+      `${join(directory, `${id}.clar`)} doesn't exist, but the project requires the contract ${id}.`,
+      'Run clarinet check, which downloads requirements, or name a node or a Stackside that has the contract with --fork.',
+    );
+  }
+}
+
+/** Contract identifiers with an address, except in comments and strings. */
+const NAMED = /'(S[A-Z0-9]{27,40}\.[a-zA-Z][\w-]*)/g;
+
+function namedIn(source: string): string[] {
+  const code = source.replace(/"(?:[^"\\]|\\.)*"|;.*/g, ' ');
+  return [...code.matchAll(NAMED)].map(([, id = '']) => id);
+}
+
+/** Whether every chain has the contract. */
+const isBoot = (id: string): boolean => Object.values(BOOT_ADDRESS).some((address) => id.startsWith(`${address}.`));
+
+function versionOf(path: string): number {
+  if (!existsSync(path)) return USUAL_VERSION;
+  const text = onFile(path, () => readFileSync(path, 'utf8'));
+  const value = parsed(text);
+  if (!Value.Check(Metadata, value)) {
+    throw new OperatorError(
+      `${path} has no clarity_version, such as Clarity2.`,
+      'Delete the file and its .clar file, and run clarinet check, which downloads both again.',
+    );
+  }
+  return Number((value as Static<typeof Metadata>).clarity_version.slice(-1));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads required contracts, and the contracts that they name, in an order in which they can be deployed.
+ * @param directory `.cache/requirements` of the project
+ * @param ids from the manifest
+ * @param manifest path, for errors
+ * @throws OperatorError, {@link MissingRequirementError}
+ */
+export function requirementsIn(directory: string, ids: readonly string[], manifest: string): ProjectContract[] {
+  const found = new Map<string, ProjectContract | null>();
+  const add = (id: string): void => {
+    if (found.has(id) || isBoot(id)) return;
+    const [deployer = '', name] = id.split('.');
+    if (name === undefined || parseStacksAddress(deployer) === null) {
+      throw new OperatorError(
+        `${manifest} requires ${id}, which isn't a contract identifier.`,
+        'Correct the manifest.',
+      );
+    }
+    const path = join(directory, `${id}.clar`);
+    if (!existsSync(path)) throw new MissingRequirementError(id, directory);
+    const source = onFile(path, () => readFileSync(path, 'utf8'));
+    found.set(id, null);
+    for (const named of namedIn(source)) add(named);
+    // A contract comes after those that it names.
+    found.delete(id);
+    const clarityVersion = versionOf(join(directory, `${id}.json`));
+    found.set(id, { name, source, clarityVersion, deployer, path });
+  };
+  for (const id of ids) add(id);
+  return [...found.values()].filter((one) => one !== null);
+}
+
+const Source = Type.Object({ source: Type.String() });
+const Interface = Type.Object({ clarity_version: Type.String() });
+
+/** Requests JSON from a node or a Stackside. @throws OperatorError if the answer has another form */
+async function ask<T extends typeof Source | typeof Interface>(url: string, type: T): Promise<Static<T>> {
+  let problem: string;
+  try {
+    const response = await directFetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
+    const value = response.ok ? await response.json() : null;
+    if (Value.Check(type, value)) return value;
+    problem = response.ok ? 'the answer has no contract' : `the status is ${response.status}`;
+  } catch (error) {
+    problem = (error as Error).message;
+  }
+  throw new OperatorError(
+    `A required contract can't be read from ${url}: ${problem}`,
+    'Name a node or a Stackside that has the contract with --fork.',
+  );
+}
+
+/** Time limit for an answer, in milliseconds. */
+const ANSWER_MS = 20_000;
+
+/**
+ * Downloads a required contract into the directory of requirements, in Clarinet's form.
+ * @param url of a node or a Stackside
+ * @throws OperatorError
+ */
+export async function fetchRequirement({ id, directory }: MissingRequirementError, url: string): Promise<void> {
+  const path = id.replace('.', '/');
+  const { source } = await ask(`${url}/v2/contracts/source/${path}?proof=0`, Source);
+  const { clarity_version } = await ask(`${url}/v2/contracts/interface/${path}`, Interface);
+  const file = join(directory, id);
+  onFile(directory, () => {
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(`${file}.json`, JSON.stringify({ epoch: 'Epoch21', clarity_version }));
+    // Last, because the existence of this file says that the contract is complete.
+    writeFileSync(`${file}.clar`, source);
+  });
+}

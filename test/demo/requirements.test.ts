@@ -1,0 +1,98 @@
+/** Projects that require contracts of other deployers. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { clarityProject, DEPLOYER, hasClarity } from '../support/clarity.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { describeWith } from '../support/servers/system-servers.ts';
+import { type Demo, demo, type Steered } from './demo.ts';
+
+const TRAIT = 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.greeter-trait';
+const GREETER = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG.greeter';
+const sources: Record<string, string> = {
+  [TRAIT]: '(define-trait greeter ((greet () (response uint uint))))',
+  [GREETER]: `;; '${DEPLOYER.address}.none is only named in this comment.
+    (impl-trait '${TRAIT}.greeter)
+    (define-public (greet) (begin (print "hello") (ok u7)))`,
+};
+const HALL = `
+(use-trait greeter '${TRAIT}.greeter)
+(define-public (ask (who <greeter>)) (contract-call? who greet))
+(define-public (ask-one) (contract-call? '${GREETER} greet))`;
+const MANIFEST = `[[project.requirements]]\ncontract_id = "${GREETER}"`;
+
+const cacheOf = ({ path }: DataDirectory, name: string): string => join(path, '.cache/requirements', name);
+
+/** Writes the required contracts in Clarinet's form. */
+async function fill(project: DataDirectory): Promise<void> {
+  mkdirSync(cacheOf(project, ''), { recursive: true });
+  for (const [id, source] of Object.entries(sources)) {
+    await Bun.write(cacheOf(project, `${id}.clar`), source);
+    await Bun.write(cacheOf(project, `${id}.json`), JSON.stringify({ epoch: 'Epoch21', clarity_version: 'Clarity2' }));
+  }
+}
+
+const askOne = async (server: Demo) => {
+  const { body } = await server.post<Steered & { status: string; repr: string }>('/stackside/v1/devnet/call', {
+    ...{ contract: 'hall', function: 'ask', arguments: [`'${GREETER}`] },
+  });
+  return [body.status, body.repr];
+};
+
+describeWith('Clarity', hasClarity, () => {
+  let project: DataDirectory;
+  let server: Demo;
+  beforeAll(async () => {
+    project = await clarityProject({ hall: HALL }, MANIFEST);
+    await fill(project);
+    server = await demo({ clarity: project.path });
+  });
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+    project?.[Symbol.dispose]();
+  });
+
+  test('requirements are deployed by their own addresses, and traits of them resolve', async () => {
+    expect(await askOne(server)).toEqual(['success', '(ok u7)']);
+    for (const id of [TRAIT, GREETER]) {
+      const contract = await server.json<{ contract_id: string; clarity_version: number; source_code: string }>(
+        `/extended/v1/contract/${id}`,
+      );
+      expect(contract).toMatchObject({ contract_id: id, clarity_version: 2, source_code: sources[id] });
+    }
+  });
+
+  test('missing requirements are named with a remedy, and --fork downloads them from a Stackside', async () => {
+    using other = await clarityProject({ hall: HALL }, MANIFEST);
+    const refused = await demo({ clarity: other.path }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      message: `${cacheOf(other, `${GREETER}.clar`)} doesn't exist, but the project requires the contract ${GREETER}.`,
+      remedy: expect.stringContaining('--fork'),
+    });
+    await using forked = await demo({ clarity: other.path, fork: server.api });
+    expect(await askOne(forked)).toEqual(['success', '(ok u7)']);
+    for (const id of [TRAIT, GREETER]) {
+      expect(readFileSync(cacheOf(other, `${id}.clar`), 'utf8')).toBe(sources[id]!);
+      expect(JSON.parse(readFileSync(cacheOf(other, `${id}.json`), 'utf8'))).toMatchObject({
+        clarity_version: 'Clarity2',
+      });
+    }
+  });
+
+  test('a requirement that no server has is reported with the URL, and nothing is written', async () => {
+    using other = await clarityProject({ hall: HALL }, MANIFEST.replace('.greeter"', '.none"'));
+    const id = GREETER.replace('.greeter', '.none');
+    await expect(demo({ clarity: other.path, fork: server.api })).rejects.toThrow(
+      `${server.api}/v2/contracts/source/${id.replace('.', '/')}?proof=0: the status is 404`,
+    );
+    expect(existsSync(cacheOf(other, ''))).toBe(false);
+  });
+
+  test('a mistake beside requirements has its place, and a wrong identifier is named', async () => {
+    using wrong = await clarityProject({ hall: `${HALL}\n(define-constant x (+ 1 u1))` }, MANIFEST);
+    await fill(wrong);
+    await expect(demo({ clarity: wrong.path })).rejects.toThrow("hall.clar:5:20: expecting expression of type 'int'");
+    using unknown = await clarityProject({}, '[[project.requirements]]\ncontract_id = "SP1.x"');
+    await expect(demo({ clarity: unknown.path })).rejects.toThrow("requires SP1.x, which isn't a contract identifier.");
+  });
+});
