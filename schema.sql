@@ -913,6 +913,16 @@ CREATE TABLE staking_rewards (
   PRIMARY KEY (staker_id, bond_index)
 ) STRICT, WITHOUT ROWID;
 
+-- One row per reward cycle with rewards, in sats: calculated for bonds, for STX without a bond and for the reserve, and
+-- claimed by signers for their stakers.
+CREATE TABLE cycle_rewards (
+  cycle   INTEGER PRIMARY KEY,
+  bonds   TEXT NOT NULL,
+  stakes  TEXT NOT NULL,
+  reserve TEXT NOT NULL,
+  claimed TEXT NOT NULL
+) STRICT;
+
 -- One row per registration, grant or revocation of a signer key. A signer's last registration is `current`.
 CREATE TABLE signer_keys (
   signer_id   INTEGER NOT NULL,

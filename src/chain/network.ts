@@ -18,8 +18,11 @@ export const networkOf = (chainId: number): Network => ({
   chainId,
 });
 
-/** Mainnet's reward cycles: the Bitcoin height at which cycle 0 started, and the length in Bitcoin blocks. */
-export const mainnetCycles = { first: 666_050, length: 2100 } as const;
+/**
+ * Mainnet's reward cycles: the Bitcoin height at which cycle 0 started, and the lengths of a cycle and of the prepare phase at
+ * its end in Bitcoin blocks.
+ */
+export const mainnetCycles = { first: 666_050, length: 2100, prepare: 100 } as const;
 
 /** Returns the length of a reward cycle, in Bitcoin blocks. */
 export const cycleLength = (network: Network): number => (network.kind === 'mainnet' ? mainnetCycles.length : 50);

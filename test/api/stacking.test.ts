@@ -284,6 +284,53 @@ test("returns a cycle's signers by number and as current, with the contracts tha
   });
 });
 
+test('returns a reward cycle of pox-5 by number, current or previous', async () => {
+  const made = poxBlock(null, 'made', [
+    [bonds.setup(0), bonds.allow(0, A)],
+    [bonds.register(0, A, manager, 1_000)],
+    [bonds.stake(B, manager, 7n, [8, 9], 180)],
+  ]);
+  const eight = poxBlock(made, 'eight', [[bonds.calculate(8, 0n, 7n, [50, 20, 3]), bonds.signerClaim(8, 9)]], {
+    burn_block_height: 170,
+  });
+  const nine = poxBlock(eight, 'nine', [], { burn_block_height: 180 });
+  using index = ingestOf([made.event, eight.event, nine.event]);
+  const read = openSnapshots(index.path);
+  try {
+    const app = createApp({
+      snapshots: read,
+      version: 'stackside v0.0.0 (test:test)',
+      log: () => {},
+      checkResponses: true,
+    });
+    const cycle = async (asked: string) => {
+      const response = await app.handle(new Request(`http://localhost/extended/v3/staking/cycles/${asked}`));
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    };
+    const previous = await cycle('previous');
+    expect(previous.body).toEqual({
+      ...{ number: 8, status: 'finished' },
+      schedule: { start: { bitcoin_height: 160 }, prepare_phase_start: null, end: { bitcoin_height: 179 } },
+      locked: {
+        stx: { stx_only: '7', bonds: '10000000', total: '10000007' },
+        btc: { total: '1000', native: '0', sbtc: '1000' },
+      },
+      participants: { stakers: { stx_only: 1, bonds: 1 }, signers: 0 },
+      bonds: { total: 1, indexes: [0] },
+      rewards: {
+        btc: { total: '73', waterfall: { bonds: '50', stx_only: '20', reserve_deposit: '3' }, claimed: '9' },
+      },
+    });
+    expect(await cycle('8')).toEqual(previous);
+    expect((await cycle('current')).body).toMatchObject({ number: 9, status: 'reward_phase' });
+    const answers = await Promise.all(['10', '99999999999999999999', 'next', '-1'].map(cycle));
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 400, 400]);
+    expect(answers[0]!.body).toMatchObject({ message: 'PoX cycle not found' });
+  } finally {
+    read.close();
+  }
+});
+
 test("returns the rewards of a signer's stakers in a cycle, in pages", async () => {
   const precision = 10n ** 18n;
   const made = poxBlock(null, 'made', [

@@ -164,6 +164,11 @@ test('the generated client reads bonds with their members and positions', async 
     client.GET('/extended/v3/staking/cycles/{cycle_number}/signers', { params: { path: { cycle_number } } }),
   );
   expect(cycle.results.reduce((sum, { weight }) => sum + weight.percent, 0)).toBeCloseTo(100);
+  const { locked, bonds: inCycle } = await data(
+    client.GET('/extended/v3/staking/cycles/{cycle_number}', { params: { path: { cycle_number } } }),
+  );
+  expect(BigInt(locked.stx.total)).toBe(BigInt(locked.stx.stx_only) + BigInt(locked.stx.bonds));
+  expect(inCycle.indexes).toHaveLength(inCycle.total);
 });
 
 test('these tests call every v3 route', () => {

@@ -190,6 +190,8 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'bonds.total': [{ step: /^SCAN bonds/, reason: 'a row for each bond' }],
   'staking-principals.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'staking-rewards.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
+  'staking-cycles.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
+  'staking-cycles.bonds': [{ step: /^SCAN bonds$/, reason: 'a row for each bond' }],
   'reward-cycles.stackerCount': [{ step: /^SCAN CONSTANT ROW$/, reason: 'two look-ups' }],
   'staking.total': [{ step: /^SCAN signer_keys/, reason: 'a row for each signer' }],
   'staking.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],

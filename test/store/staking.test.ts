@@ -130,6 +130,64 @@ describe('a bond', () => {
   });
 });
 
+describe('a reward cycle', () => {
+  /** Bonds begin at cycle 8, which begins at Bitcoin height 160, 20 blocks long. */
+  const STX = 60_000_000_000n;
+  const staked = poxBlock(setup, 'staked in cycle 7', [
+    [bonds.stake(bob.address, manager, STX, [8, 9], 180), bonds.stake(carol.address, manager, STX, [8, 10], 200)],
+    [bonds.updateStake(carol.address, manager, 2n * STX, 1, 10, 200)],
+  ]);
+  /** Receives further blocks, and reads a cycle. */
+  const read = (chain: readonly MadeBlock[], asked: number | 'current' | 'previous') =>
+    after([...chain], (reader) => reader.staking.cycle(asked));
+
+  test('has the stakes and positions that hold in it, and the sums of its calculations and claims', async () => {
+    const eight = poxBlock(
+      staked,
+      'in cycle 8',
+      [
+        [bonds.withdraw(0, A, 400)],
+        [bonds.stake(A, manager, STX, [9, 10], 200)],
+        [bonds.calculate(8, 1n, STX, [500, 30, 7]), bonds.calculate(8, 1n, STX, [1, 1, 1]), bonds.signerClaim(8, 11)],
+      ],
+      { burn_block_height: 165 },
+    );
+    const nine = poxBlock(eight, 'in cycle 9', [], { burn_block_height: 181 });
+    const now = await read([setup, staked, eight], 'current');
+    expect(now).toEqual({
+      ...{ cycle: 8, status: 'reward_phase', start: 160, prepareStart: null, end: 179 },
+      stx: { stakes: 2n * STX, bonds: 2n * 10_000_000n },
+      btc: { native: 4_000n, sbtc: 400n },
+      stakers: { stakes: 2, bonds: 2 },
+      signers: 0,
+      bonds: [0],
+      rewards: { bonds: 501n, stakes: 31n, reserve: 8n, claimed: 11n },
+    });
+    expect(await read([nine], 'previous')).toEqual({ ...now!, status: 'finished' });
+    expect(await read([], 9)).toMatchObject({
+      stx: { stakes: 3n * STX },
+      stakers: { stakes: 2 },
+      rewards: { bonds: 0n, claimed: 0n },
+    });
+    for (const asked of [10, Number.MAX_SAFE_INTEGER]) {
+      expect(await read([], asked)).toBeUndefined();
+    }
+  });
+
+  test('loses the rewards of an orphaned calculation', async () => {
+    const calculated = poxBlock(staked, 'calculated', [[bonds.calculate(8, 1n, STX, [500, 30, 7])]], {
+      burn_block_height: 165,
+    });
+    const rivals = [poxBlock(staked, 'rival', [], { burn_block_height: 165 })];
+    rivals.push(poxBlock(rivals[0]!, 'rival 2', [], { burn_block_height: 165 }));
+    expect((await read([setup, staked, calculated, ...rivals], 8))?.rewards.bonds).toBe(0n);
+  });
+
+  test('is unknown while no bond tells the heights of cycles', async () => {
+    expect(await read([poxBlock(null, 'nothing', [])], 'current')).toBeUndefined();
+  });
+});
+
 describe('rewards of a bond', () => {
   const shared = poxBlock(setup, 'shared', [[bonds.distribute(0, TWO), bonds.calculate(8, 0n, 0n)]]);
 

@@ -9,6 +9,7 @@ import type {
   MadeBy,
   ManagedSigner,
   SignerManager,
+  StakingCycle,
   StakingSummary,
   Bond as StoredBond,
   BondAllowance as StoredBondAllowance,
@@ -268,6 +269,63 @@ const [SignerStaker, signerStaker] = object<StoredSignerStaker>()(
 
 const tag = 'Staking';
 
+const bitcoinHeight = (heightOf: (of: StakingCycle) => number) =>
+  object<StakingCycle>()({ bitcoin_height: [Height, heightOf] });
+
+const sum = (...amounts: bigint[]): string => String(amounts.reduce((total, amount) => total + amount, 0n));
+
+const [StakingCycleSchema, stakingCycle] = object<StakingCycle>()(
+  {
+    number: [Type.Integer(), ({ cycle }) => cycle],
+    status: [words('reward_phase', 'prepare_phase', 'finished'), ({ status }) => status],
+    schedule: object<StakingCycle>()({
+      start: bitcoinHeight(({ start }) => start),
+      prepare_phase_start: [
+        Type.Union([Type.Object({ bitcoin_height: Height }), Type.Null()], {
+          description: 'Null outside mainnet, because the length of the prepare phase is unknown',
+        }),
+        ({ prepareStart }) => (prepareStart === null ? null : { bitcoin_height: prepareStart }),
+      ],
+      end: bitcoinHeight(({ end }) => end),
+    }),
+    locked: object<StakingCycle>()({
+      stx: object<StakingCycle>()({
+        stx_only: [MicroStx, ({ stx }) => String(stx.stakes)],
+        bonds: [MicroStx, ({ stx }) => String(stx.bonds)],
+        total: [MicroStx, ({ stx }) => sum(stx.stakes, stx.bonds)],
+      }),
+      btc: object<StakingCycle>()({
+        total: [Sats, ({ btc }) => sum(btc.native, btc.sbtc)],
+        native: [Sats, ({ btc }) => String(btc.native)],
+        sbtc: [Sats, ({ btc }) => String(btc.sbtc)],
+      }),
+    }),
+    participants: object<StakingCycle>()({
+      stakers: object<StakingCycle>()({
+        stx_only: [Type.Integer(), ({ stakers }) => stakers.stakes],
+        bonds: [Type.Integer(), ({ stakers }) => stakers.bonds],
+      }),
+      signers: [Type.Integer(), ({ signers }) => signers],
+    }),
+    bonds: object<StakingCycle>()({
+      total: [Type.Integer(), ({ bonds }) => bonds.length],
+      indexes: [Type.Array(Type.Integer()), ({ bonds }) => bonds],
+    }),
+    rewards: object<StakingCycle>()({
+      btc: object<StakingCycle>()({
+        total: [Sats, ({ rewards: { bonds, stakes, reserve } }) => sum(bonds, stakes, reserve)],
+        waterfall: object<StakingCycle>()({
+          bonds: [Sats, ({ rewards: of }) => String(of.bonds)],
+          stx_only: [Sats, ({ rewards: of }) => String(of.stakes)],
+          reserve_deposit: [Sats, ({ rewards: of }) => String(of.reserve)],
+        }),
+        claimed: [Sats, ({ rewards: of }) => String(of.claimed)],
+      }),
+    }),
+  },
+  { $id: 'StakingCycle' },
+);
+
 const UNKNOWN_BOND = 'Bond not found';
 const UNKNOWN_ALLOWANCE = 'Bond allowlist entry not found';
 const UNKNOWN_REGISTRATION = 'Bond registration not found';
@@ -288,6 +346,20 @@ const cycle_number = Type.Transform(
   }),
 )
   .Decode((text): number | 'current' => (text === 'current' ? text : Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
+  .Encode(String);
+
+const staking_cycle = Type.Transform(
+  Type.String({
+    pattern: '^(current|previous|[0-9]+)$',
+    rule: 'the number of a reward cycle, current or previous',
+    examples: ['current'],
+    description:
+      'Number of a reward cycle; `current` for the one of the newest Bitcoin block, `previous` for the one before',
+  }),
+)
+  .Decode((text): number | 'current' | 'previous' =>
+    text === 'current' || text === 'previous' ? text : Math.min(Number(text), Number.MAX_SAFE_INTEGER),
+  )
   .Encode(String);
 
 const burnHeight = (read: Reader): number => read.chain.tip()?.burnBlockHeight ?? 0;
@@ -423,6 +495,25 @@ export const staking = [
       const registration = read.staking.registration(bond_index, principal);
       if (registration === undefined) throw notFound(UNKNOWN_REGISTRATION);
       return bondRegistrationDetail(registration);
+    },
+  }),
+  route({
+    path: '/extended/v3/staking/cycles/{cycle_number}',
+    operationId: 'getStakingCycle',
+    summary: 'Reward cycle of pox-5',
+    description:
+      'Returns what was staked in a reward cycle that has begun, and its rewards in sBTC. Stakes and changes made during a cycle count from the next one.',
+    tag,
+    params: { cycle_number: staking_cycle },
+    response: StakingCycleSchema,
+    notFound: UNKNOWN_CYCLE,
+    etag: chainAndBurnTip,
+    history: 'whole',
+    long: true,
+    handle: async ({ params: { cycle_number }, read }) => {
+      const cycle = await read.staking.cycle(cycle_number);
+      if (cycle === undefined) throw notFound(typeof cycle_number === 'number' ? UNKNOWN_CYCLE : NO_CYCLES);
+      return stakingCycle(cycle);
     },
   }),
   route({

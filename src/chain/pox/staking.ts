@@ -110,9 +110,19 @@ export type StakingChange =
   | { kind: 'bond_distribution'; bond: number; rate: bigint; cycle: number | null }
   /**
    * Distributes sats to the stakes of a cycle: `rate` is sats per micro-STX, times 10^18; `staked` is the number of
-   * micro-STX that share them.
+   * micro-STX that share them. `bondSats`, `stakeSats` and `reserveSats` are the sats for bonds, stakes and the reserve.
    */
-  | { kind: 'reward_calculation'; cycle: number; rate: bigint; staked: bigint }
+  | {
+      kind: 'reward_calculation';
+      cycle: number;
+      rate: bigint;
+      staked: bigint;
+      bondSats: bigint;
+      stakeSats: bigint;
+      reserveSats: bigint;
+    }
+  /** Sats that a signer's contract claimed for its stakers for a cycle. */
+  | { kind: 'signer_claim'; cycle: number; sats: bigint }
   /** Sats that a staker claimed for a cycle from a signer, for a bond or, if `bond` is null, for its stake. */
   | { kind: 'reward_claim'; staker: string; signer: string; cycle: number; bond: number | null; sats: bigint };
 
@@ -216,7 +226,14 @@ export const stakingTopics: readonly StakingTopic[] = [
   ]),
   stakingTopic(
     'calculate-rewards',
-    { cycle: count('stx-cycle'), rate: uint('accrued-rewards-per-ustx'), staked: uint('cycle-staked-ustx') },
+    {
+      cycle: count('stx-cycle'),
+      rate: uint('accrued-rewards-per-ustx'),
+      staked: uint('cycle-staked-ustx'),
+      bondSats: uint('total-bond-rewards'),
+      stakeSats: uint('total-stx-staker-rewards'),
+      reserveSats: uint('reserve-deposit'),
+    },
     (calculated) => [{ kind: 'reward_calculation', ...calculated }],
   ),
   stakingTopic(
@@ -231,7 +248,9 @@ export const stakingTopics: readonly StakingTopic[] = [
     (claimed) => [{ kind: 'reward_claim', ...claimed }],
   ),
   // A signer's contract claims the rewards of its stakers, and the stakers claim their shares from the contract.
-  stakingTopic('claim-rewards', {}),
+  stakingTopic('claim-rewards', { cycle: count('reward-cycle'), sats: uint('total-rewards') }, (claimed) => [
+    { kind: 'signer_claim', ...claimed },
+  ]),
   stakingTopic('set-bond-admin', {}),
   stakingTopic('set-pause-admin', {}),
   stakingTopic('pause-rewards', {}),

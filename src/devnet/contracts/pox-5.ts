@@ -482,11 +482,13 @@ function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome
     return { total, rewards, rate };
   };
   const events: ChainEvent[] = [];
+  let bondRewards = 0n;
   const bonds = staking.bonds.filter((bond) => isOn(bond, cycle));
   for (const { index } of bonds) {
     const positions = staking.positions.filter(({ bond }) => bond === index);
     const shares = positions.map((one) => ({ whom: owedTo(one.staker, index), ...countedIn(one, cycle) }));
     const { total, rewards, rate } = distribute(shares, 1_000n);
+    bondRewards += rewards;
     events.push(
       print(contract, 'bond-distribution', {
         'bond-index': clarity.uint(index),
@@ -507,8 +509,8 @@ function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome
     {
       'bond-periods': clarity.list(bonds.map(({ index }) => clarity.uint(index))),
       'calculation-height': clarity.uint(cycles.startOfHalf(half) - 1),
-      'gross-accrued-rewards': clarity.uint(rewards),
-      'total-bond-rewards': clarity.uint(0),
+      'gross-accrued-rewards': clarity.uint(bondRewards + rewards),
+      'total-bond-rewards': clarity.uint(bondRewards),
       'reserve-deposit': clarity.uint(0),
       'reserve-balance': clarity.uint(0),
       'stx-cycle': clarity.uint(cycle),

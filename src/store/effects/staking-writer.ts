@@ -21,6 +21,7 @@ import {
   bondPositionsTable,
   bondRegistrationsTable,
   bondsTable,
+  cycleRewardsTable,
   signerKeysTable,
   stakesTable,
   stakingRewardsTable,
@@ -42,6 +43,7 @@ export function stakingWriter(db: Database, dictionaries: Dictionaries) {
   const stakes = stakeWriter(db, dictionaries);
   const positions = bondPositionWriter(db, dictionaries, totals, stakes);
   const rewards = stakingRewardsWriter(db, dictionaries, totals);
+  const cycles = cycleRewardsWriter(db);
   const writers: Writers = {
     bond: bonds.bond,
     allowance: bonds.allowance,
@@ -53,7 +55,11 @@ export function stakingWriter(db: Database, dictionaries: Dictionaries) {
     stake_update: stakes.change,
     signer_key: signerKeyWriter(db, dictionaries),
     bond_distribution: (change, _, sign) => rewards.distribute(change, sign),
-    reward_calculation: (change, _, sign) => rewards.calculate(change, sign),
+    reward_calculation(change, _, sign) {
+      rewards.calculate(change, sign);
+      cycles.move(change.cycle, sign, [change.bondSats, change.stakeSats, change.reserveSats, 0n]);
+    },
+    signer_claim: ({ cycle, sats }, _, sign) => cycles.move(cycle, sign, [0n, 0n, 0n, sats]),
     reward_claim: (change, _, sign) => rewards.claim(change, sign),
   };
   const apply = <Kind extends StakingEffect['change']['kind']>(
@@ -342,6 +348,28 @@ function bondTotals(db: Database) {
         String(BigInt(known.stx_locked) + (by.stxLocked ?? 0n)),
         String(BigInt(known.paid_out) + (by.paidOut ?? 0n)),
       );
+    },
+  };
+}
+
+const CYCLE_SUMS = ['bonds', 'stakes', 'reserve', 'claimed'] as const;
+
+/** Writes the rewards of reward cycles. */
+function cycleRewardsWriter(db: Database) {
+  const find = db.prepare<Stored<'cycle_rewards'>, [number]>('SELECT * FROM cycle_rewards WHERE cycle = ?1');
+  const set = upserter(db, cycleRewardsTable, { replaced: CYCLE_SUMS });
+  const remove = db.prepare('DELETE FROM cycle_rewards WHERE cycle = ?1');
+  return {
+    /** Adds sats to the sums of a cycle, or subtracts them. @param by in the order of {@link CYCLE_SUMS} */
+    move(cycle: number, sign: Sign, by: readonly [bigint, bigint, bigint, bigint]): void {
+      const known = find.get(cycle);
+      const sums = CYCLE_SUMS.map((column, at) => BigInt(known?.[column] ?? 0) + BigInt(sign) * by[at]!);
+      if (sums.every((sum) => sum === 0n)) {
+        remove.run(cycle);
+        return;
+      }
+      const [bonds = '', stakes = '', reserve = '', claimed = ''] = sums.map(String);
+      set({ cycle, bonds, stakes, reserve, claimed });
     },
   };
 }

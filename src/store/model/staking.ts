@@ -213,6 +213,28 @@ export interface StackedCycle {
   claimed: bigint | null;
 }
 
+/** A reward cycle of pox-5. Heights are Bitcoin heights. */
+export interface StakingCycle {
+  cycle: number;
+  status: 'reward_phase' | 'prepare_phase' | 'finished';
+  start: number;
+  /** Null if the length of the prepare phase is unknown. */
+  prepareStart: number | null;
+  /** Last height of the cycle. */
+  end: number;
+  /** Micro-STX staked without a bond and in bonds. */
+  stx: { stakes: bigint; bonds: bigint };
+  /** Sats that earn rewards: locked on Bitcoin and deposited as sBTC. */
+  btc: { native: bigint; sbtc: bigint };
+  /** Number of stakers without a bond and in bonds, and of signers in the reward set. */
+  stakers: { stakes: number; bonds: number };
+  signers: number;
+  /** Bonds that cover the cycle, by index. */
+  bonds: number[];
+  /** Sats calculated for bonds, for STX without a bond and for the reserve, and claimed by signers. */
+  rewards: { bonds: bigint; stakes: bigint; reserve: bigint; claimed: bigint };
+}
+
 /** A staker's rewards from a signer for a reward cycle of pox-5. */
 export interface StakerShare {
   staker: string;

@@ -47,6 +47,7 @@ import { rowTexts, type SharedTexts, sharedTexts } from '../queries/row-texts.ts
 import { searchQueries } from '../queries/search.ts';
 import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking.ts';
 import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../queries/staking/staking.ts';
+import { stakingCycleQueries } from '../queries/staking/staking-cycles.ts';
 import { stakingRewardQueries } from '../queries/staking/staking-rewards.ts';
 import { assetReaders } from '../queries/tokens/assets.ts';
 import { tokenMetadataQueries } from '../queries/tokens/metadata.ts';
@@ -215,6 +216,7 @@ export function readerOf(
       ...stakingPrincipalQueries(db),
       ...stakingSignerQueries(db, rewardCycles),
       ...stakingRewardQueries(db),
+      ...stakingCycleQueries(db, rewardCycles, turns),
     },
     rewardCycles,
     burnRewards: burnRewardQueries(db),

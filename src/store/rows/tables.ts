@@ -511,6 +511,14 @@ export const stakingRewardsTable = tableShape('staking_rewards', ['staker_id', '
   claimed: 'text',
 });
 
+export const cycleRewardsTable = tableShape('cycle_rewards', ['cycle'], {
+  cycle: 'integer',
+  bonds: 'text',
+  stakes: 'text',
+  reserve: 'text',
+  claimed: 'text',
+});
+
 export const signerKeysTable = tableShape('signer_keys', ['signer_id', 'position', 'event_index'], {
   signer_id: 'integer',
   position: 'integer',

@@ -118,7 +118,14 @@ const staking = (principal: fc.Arbitrary<Uint8Array>): Record<string, Values> =>
     'grant-signer-key': { ...manager, 'auth-id': uint(9) },
     'revoke-signer-grant': manager,
     'bond-distribution': { ...bond, 'accrued-rewards-per-sat': rate },
-    'calculate-rewards': { 'stx-cycle': uint(5), 'accrued-rewards-per-ustx': rate, 'cycle-staked-ustx': uint(2 ** 41) },
+    'calculate-rewards': {
+      'stx-cycle': uint(5),
+      'accrued-rewards-per-ustx': rate,
+      'cycle-staked-ustx': uint(2 ** 41),
+      'total-bond-rewards': uint(9),
+      'total-stx-staker-rewards': uint(9),
+      'reserve-deposit': uint(9),
+    },
     'claim-staker-rewards-for-signer': {
       'signer-manager': principal,
       staker: principal,
@@ -126,7 +133,7 @@ const staking = (principal: fc.Arbitrary<Uint8Array>): Record<string, Values> =>
       'bond-index': fc.constantFrom(clarity.none(), clarity.some(clarity.uint(1))),
       'rewards-claimed': uint(3),
     },
-    'claim-rewards': {},
+    'claim-rewards': { 'reward-cycle': uint(5), 'total-rewards': uint(9) },
     'a-topic-to-come': {},
   };
 };

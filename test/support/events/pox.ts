@@ -119,12 +119,17 @@ export const bonds = {
     printed('unstake-sbtc', { 'bond-index': u(bond), staker: p(staker), 'new-amount-sats': u(left) }),
   distribute: (bond: number, rate: bigint): PoxEvent =>
     printed('bond-distribution', { 'bond-index': u(bond), 'accrued-rewards-per-sat': u(rate) }),
-  calculate: (cycle: number, rate: bigint, staked: bigint): PoxEvent =>
+  calculate: (cycle: number, rate: bigint, staked: bigint, [bondSats, stakeSats, reserveSats] = [0, 0, 0]): PoxEvent =>
     printed('calculate-rewards', {
       'stx-cycle': u(cycle),
       'accrued-rewards-per-ustx': u(rate),
       'cycle-staked-ustx': u(staked),
+      'total-bond-rewards': u(bondSats),
+      'total-stx-staker-rewards': u(stakeSats),
+      'reserve-deposit': u(reserveSats),
     }),
+  signerClaim: (cycle: number, sats: number): PoxEvent =>
+    printed('claim-rewards', { 'reward-cycle': u(cycle), 'total-rewards': u(sats) }),
   claim: (staker: string, bond: number | null, sats: number, signer: string, cycle: number): PoxEvent =>
     printed('claim-staker-rewards-for-signer', {
       'signer-manager': p(signer),

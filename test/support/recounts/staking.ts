@@ -135,6 +135,8 @@ interface Recounted {
   claimed: Map<string, bigint>;
   /** Sats claimed, by `staker bond signer cycle`. */
   inCycles: Map<string, bigint>;
+  /** Sats for bonds, stakes and the reserve, and sats that signers claimed, by cycle. */
+  cycles: Map<number, bigint[]>;
 }
 
 interface PrintRow {
@@ -164,6 +166,14 @@ function recount(db: Database): Recounted {
   const held = new Map<string, { btc: bigint; stx: bigint }>();
   const claimed = new Map<string, bigint>();
   const inCycles = new Map<string, bigint>();
+  const cycles = new Map<number, bigint[]>();
+  const addTo = (cycle: number, ...by: bigint[]): void => {
+    const known = cycles.get(cycle) ?? [0n, 0n, 0n, 0n];
+    cycles.set(
+      cycle,
+      known.map((sats, at) => sats + by[at]!),
+    );
+  };
   const bond = (index: number): Totals => {
     const known = bonds.get(index) ?? { allowed: 0, capacity: 0n, registered: 0, btc: 0n, stx: 0n, paidOut: 0n };
     bonds.set(index, known);
@@ -195,6 +205,12 @@ function recount(db: Database): Recounted {
       case 'withdrawal':
         hold(change.bond, change.staker, change.sats, null);
         break;
+      case 'reward_calculation':
+        addTo(change.cycle, change.bondSats, change.stakeSats, change.reserveSats, 0n);
+        break;
+      case 'signer_claim':
+        addTo(change.cycle, 0n, 0n, 0n, change.sats);
+        break;
       case 'reward_claim': {
         const key = `${change.staker} ${change.bond ?? NO_BOND}`;
         claimed.set(key, (claimed.get(key) ?? 0n) + change.sats);
@@ -204,7 +220,7 @@ function recount(db: Database): Recounted {
       }
     }
   }
-  return { bonds, claimed, inCycles };
+  return { bonds, claimed, inCycles, cycles };
 }
 
 const text = ({ allowed, capacity, registered, btc, stx, paidOut }: Totals): string =>
@@ -290,12 +306,26 @@ function* rewards(db: Database, { claimed, inCycles }: Recounted): Generator<str
   }
 }
 
+function* cycleRewards(db: Database, { cycles }: Recounted): Generator<string> {
+  const stored = new Map(
+    db
+      .query<Stored<'cycle_rewards'>, []>('SELECT * FROM cycle_rewards')
+      .all()
+      .map(({ cycle, bonds, stakes, reserve, claimed }) => [cycle, [bonds, stakes, reserve, claimed].join(' ')]),
+  );
+  for (const cycle of new Set([...stored.keys(), ...cycles.keys()])) {
+    const [has, should] = [stored.get(cycle) ?? '0 0 0 0', cycles.get(cycle)?.join(' ') ?? '0 0 0 0'];
+    if (has !== should) yield `rewards of cycle ${cycle}: stored ${has}; counted ${should}`;
+  }
+}
+
 const bondsAndRewards: Recount = {
   name: 'bonds and rewards against the prints of pox-5',
   *find(db) {
     const counted = recount(db);
     yield* bondTotals(db, counted.bonds);
     yield* rewards(db, counted);
+    yield* cycleRewards(db, counted);
   },
 };
 

@@ -56,6 +56,7 @@ export interface paths {
     "/extended/v3/staking/bonds/{bond_index}/allowlist/{principal}": { parameters: { }; get: operations["getStakingBondAllowlistEntry"]; };
     "/extended/v3/staking/bonds/{bond_index}/registrations": { parameters: { }; get: operations["getStakingBondRegistrations"]; };
     "/extended/v3/staking/bonds/{bond_index}/registrations/{principal}": { parameters: { }; get: operations["getStakingBondRegistration"]; };
+    "/extended/v3/staking/cycles/{cycle_number}": { parameters: { }; get: operations["getStakingCycle"]; };
     "/extended/v3/staking/cycles/{cycle_number}/signers": { parameters: { }; get: operations["getStakingCycleSigners"]; };
     "/extended/v3/staking/signers": { parameters: { }; get: operations["getStakingSigners"]; };
     "/extended/v3/staking/signers/{principal}": { parameters: { }; get: operations["getStakingSigner"]; };
@@ -1201,6 +1202,36 @@ export interface components {
             l2_lockup: { tx_id: components["schemas"]["Hash"]; };
         };
         BondRegistrationDetail: components["schemas"]["L1BondRegistrationDetail"] | components["schemas"]["L2BondRegistrationDetail"];
+        StakingCycle: {
+            number: number;
+            status: "reward_phase" | "prepare_phase" | "finished";
+            schedule: {
+                start: { bitcoin_height: number; };
+                prepare_phase_start: { bitcoin_height: number; } | null;
+                end: { bitcoin_height: number; };
+            };
+            locked: {
+                stx: {
+                    stx_only: components["schemas"]["MicroStx"];
+                    bonds: components["schemas"]["MicroStx"];
+                    total: components["schemas"]["MicroStx"];
+                };
+                btc: { total: components["schemas"]["Sats"]; native: components["schemas"]["Sats"]; sbtc: components["schemas"]["Sats"]; };
+            };
+            participants: { stakers: { stx_only: number; bonds: number; }; signers: number; };
+            bonds: { total: number; indexes: number[]; };
+            rewards: {
+                btc: {
+                    total: components["schemas"]["Sats"];
+                    waterfall: {
+                        bonds: components["schemas"]["Sats"];
+                        stx_only: components["schemas"]["Sats"];
+                        reserve_deposit: components["schemas"]["Sats"];
+                    };
+                    claimed: components["schemas"]["Sats"];
+                };
+            };
+        };
         CycleSigner: {
             signing_key: components["schemas"]["Hex"];
             weight: { amount: number; percent: number; };
@@ -3309,6 +3340,19 @@ export interface operations {
                 headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
                 content: { "application/json": components["schemas"]["Problem"]; };
             };
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getStakingCycle: {
+        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { cycle_number: string; }; };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["StakingCycle"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["PoXCycleNotFound"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };

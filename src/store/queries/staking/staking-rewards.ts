@@ -1,6 +1,6 @@
 /** Reads a principal's stacked (pox to pox-4) and staked (pox-5) STX in each reward cycle, and its rewards. */
 import type { Database } from 'bun:sqlite';
-import { mainnetCycles, networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
+import { networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
 import type { StackingPrint } from '../../../chain/pox/stacking.ts';
 import { type BitcoinNetwork, type PoxAddress, poxAddressOf, poxAddressText } from '../../../codec/bitcoin-address.ts';
 import { decodeArguments, decodeClarity } from '../../../codec/clarity.ts';
@@ -13,6 +13,7 @@ import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
 import { lister, ordered, sortedRows, statementsOf, up } from '../list.ts';
 import { numberAt, readPage } from '../page.ts';
+import { type CycleTimes, cycleAt, cycleTimesQuery, startOf } from './cycle-times.ts';
 import { type PrintRow, printOf } from './stacking.ts';
 
 const burnBlock = (position: string): string => `JOIN blocks b ON b.height = ${heightIn(position)}`;
@@ -31,8 +32,6 @@ export const sql = {
   ...statementsOf(lists),
   principal: 'SELECT id FROM principals WHERE address = ?1',
   tip: 'SELECT chain_id, burn_block_height FROM progress',
-  bond: `SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds
-          WHERE bond_index = (SELECT min(bond_index) FROM bonds)`,
   newestCycle: 'SELECT max(cycle) AS cycle FROM reward_cycles',
   locks: `SELECT l.amount, l.unlock_height, b.burn_block_height, c.address AS contract, t.sender_id,
                  sender.address AS sender, t.function_name, d.function_args, d.raw
@@ -76,7 +75,7 @@ type LockRow = Stored<'stx_locks', 'amount' | 'unlock_height'> &
   Stored<'transactions', 'function_name'> &
   CallColumns & { contract: string | null; sender_id: number; sender: string };
 
-/** Cycles with stacked STX, from a cycle up to (not including) another. */
+/** CycleTimes with stacked STX, from a cycle up to (not including) another. */
 interface Term {
   from: number;
   until: number;
@@ -86,15 +85,6 @@ interface Term {
   pool: string | null;
   address: string | null;
 }
-
-/** The cycles of a network, which begin at a Bitcoin height and have a length. */
-interface Cycles {
-  first: number;
-  length: number;
-}
-
-const cycleAt = ({ first, length }: Cycles, height: number): number => Math.floor((height - first) / length);
-const startOf = ({ first, length }: Cycles, cycle: number): number => first + cycle * length;
 
 const textOf = (address: PoxAddress | null, network: BitcoinNetwork): string | null =>
   address === null ? null : poxAddressText(address, network);
@@ -121,7 +111,7 @@ const LOCKING = /^(delegate-)?stack-(stx|increase|extend)$/;
  * The terms that a print names: pox-4 prints the cycles; for pox-2 and pox-3, they follow from the unlock height.
  * @param cycles null if the cycles of the network are unknown
  */
-function termsOf(print: StackingPrint, burnHeight: number, cycles: Cycles | null): Term[] {
+function termsOf(print: StackingPrint, burnHeight: number, cycles: CycleTimes | null): Term[] {
   const { name, data, state, poxVersion, poxAddress, network } = print;
   const rest = { stx: state.locked, address: textOf(poxAddress, network) };
   if (poxVersion === 4) {
@@ -156,10 +146,7 @@ const compared = (a: CursorKey, b: CursorKey): number => {
 export function stakingRewardQueries(db: Database) {
   const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const tip = prepared<Stored<'progress', 'chain_id' | 'burn_block_height'>, []>(db, sql.tip);
-  const bond = prepared<Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>, []>(
-    db,
-    sql.bond,
-  );
+  const cyclesOf = cycleTimesQuery(db);
   const newestCycle = prepared<{ cycle: number | null }, []>(db, sql.newestCycle);
   const locks = prepared<LockRow, [number, number]>(db, sql.locks);
   const prints = prepared<PrintRow & Stored<'blocks', 'burn_block_height'>, [number, number, number]>(db, sql.prints);
@@ -187,16 +174,6 @@ export function stakingRewardQueries(db: Database) {
   const payment = prepared<Stored<'burn_rewards', 'height' | 'recipient_total'>, [string, number]>(db, sql.payment);
   const forcedUnlocks = forcedUnlockQuery(db);
 
-  /** The cycles of the network: mainnet's, or elsewhere computed from a bond, which has the cycle and height of both its ends. */
-  function cyclesOf(chainId: number): Cycles | null {
-    if (networkOf(chainId).kind === 'mainnet') return mainnetCycles;
-    const found = bond.get();
-    if (found === null) return null;
-    const length = (found.unlock_height - found.start_height) / (found.unlock_cycle - found.first_cycle);
-    if (!Number.isInteger(length) || length <= 0) return null;
-    return { length, first: found.start_height - found.first_cycle * length };
-  }
-
   /** Sum of the payments of Bitcoin blocks below a height to an address, in sats. A binary search finds the height. */
   function paidBefore(address: string, height: number): bigint {
     let [low, high] = [0, payments.get(address)?.recipient_ordinal ?? 0];
@@ -213,7 +190,7 @@ export function stakingRewardQueries(db: Database) {
   }
 
   /** Payments of a cycle's Bitcoin blocks to an address, in sats; null if the index has none of these blocks. */
-  function paidIn(address: string, cycles: Cycles, cycle: number): bigint | null {
+  function paidIn(address: string, cycles: CycleTimes, cycle: number): bigint | null {
     const [start, end] = [startOf(cycles, cycle), startOf(cycles, cycle + 1)];
     return isKnown.get(start, end) === null ? null : paidBefore(address, end) - paidBefore(address, start);
   }
@@ -234,7 +211,7 @@ export function stakingRewardQueries(db: Database) {
     return [...found.values()];
   }
 
-  function* termsOfPrints(version: number, stacker: number, cycles: Cycles | null): Generator<Term> {
+  function* termsOfPrints(version: number, stacker: number, cycles: CycleTimes | null): Generator<Term> {
     // A missed reward slot ends the lock, and the terms printed before it, at a cycle.
     let end = Number.POSITIVE_INFINITY;
     for (const row of prints.all(version, stacker, MAX_ROWS)) {
@@ -247,7 +224,7 @@ export function stakingRewardQueries(db: Database) {
     }
   }
 
-  function* termsOfLocks(stacker: number, cycles: Cycles, network: BitcoinNetwork): Generator<Term> {
+  function* termsOfLocks(stacker: number, cycles: CycleTimes, network: BitcoinNetwork): Generator<Term> {
     for (const row of locks.all(stacker, MAX_ROWS)) {
       const from = cycleAt(cycles, row.burn_block_height) + 1;
       const until = cycleAt(cycles, row.unlock_height);

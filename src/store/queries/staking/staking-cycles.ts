@@ -1,0 +1,130 @@
+/**
+ * Reads a reward cycle of pox-5: what was staked in it, and its rewards. The amounts are sums over the states of stakes and
+ * positions in the cycle, which are read in batches, since they change with every cycle.
+ */
+import type { Database } from 'bun:sqlite';
+import type { Pause, Turns } from '../../../base/turns.ts';
+import type { StakingCycle } from '../../model/staking.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
+import { cycleAt, cycleTimesQuery, startOf } from './cycle-times.ts';
+import type { RewardCycleQueries } from './stacking.ts';
+
+export const sql = {
+  tip: 'SELECT chain_id, burn_block_height FROM progress',
+  bonds: 'SELECT bond_index FROM bonds WHERE first_cycle <= ?1 AND unlock_cycle > ?1 ORDER BY bond_index',
+  rewards: 'SELECT bonds, stakes, reserve, claimed FROM cycle_rewards WHERE cycle = ?1',
+  stakes: `SELECT staker_id, position, event_index, amount, first_cycle, from_cycle, unlock_cycle FROM stakes
+            WHERE (staker_id, position, event_index) > (?1, ?2, ?3)
+            ORDER BY staker_id, position, event_index LIMIT ?4`,
+  positions: `SELECT staker_id, position, event_index, stx_locked, weight, weight_cycle FROM bond_positions
+               WHERE bond_index = ?5 AND (staker_id, position, event_index) > (?1, ?2, ?3)
+               ORDER BY staker_id, position, event_index LIMIT ?4`,
+  registration: `SELECT outputs IS NOT NULL AS native FROM bond_registrations
+                  WHERE bond_index = ?1 AND staker_id = ?2 ORDER BY position DESC, event_index DESC LIMIT 1`,
+};
+
+/** Rows that a batch reads. */
+const BATCH = 500;
+
+type Key = Stored<'stakes', 'staker_id' | 'position' | 'event_index'>;
+type StakeRow = Key & Stored<'stakes', 'amount' | 'first_cycle' | 'from_cycle' | 'unlock_cycle'>;
+type PositionRow = Key & Stored<'bond_positions', 'stx_locked' | 'weight' | 'weight_cycle'>;
+
+/**
+ * Yields the last row of each staker that holds in a cycle.
+ * @param read reads rows after a key, in the order of the key
+ */
+async function* newestOf<Row extends Key>(
+  read: (after: Key) => Row[],
+  isHeld: (row: Row) => boolean,
+  pause: Pause,
+): AsyncGenerator<Row> {
+  let newest: Row | null = null;
+  for (let after: Key | undefined = { staker_id: -1, position: 0, event_index: 0 }; after !== undefined; ) {
+    const rows = read(after);
+    for (const row of rows) {
+      if (newest !== null && newest.staker_id !== row.staker_id) {
+        yield newest;
+        newest = null;
+      }
+      if (isHeld(row)) newest = row;
+    }
+    after = rows.length < BATCH ? undefined : rows.at(-1);
+    await pause();
+  }
+  if (newest !== null) yield newest;
+}
+
+export function stakingCycleQueries(db: Database, rewardCycles: RewardCycleQueries, turns: Turns) {
+  const tip = prepared<Stored<'progress', 'chain_id' | 'burn_block_height'>, []>(db, sql.tip);
+  const bondsIn = prepared<Stored<'bonds', 'bond_index'>, [number]>(db, sql.bonds);
+  const rewardsOf = prepared<Stored<'cycle_rewards', 'bonds' | 'stakes' | 'reserve' | 'claimed'>, [number]>(
+    db,
+    sql.rewards,
+  );
+  const stakesAfter = prepared<StakeRow, [number, number, number, number]>(db, sql.stakes);
+  const positionsAfter = prepared<PositionRow, [number, number, number, number, number]>(db, sql.positions);
+  const registration = prepared<{ native: number }, [number, number]>(db, sql.registration);
+  const timesOf = cycleTimesQuery(db);
+
+  async function stakesIn(cycle: number, pause: Pause) {
+    const sum = { stx: 0n, stakers: 0 };
+    const read = (after: Key) => stakesAfter.all(after.staker_id, after.position, after.event_index, BATCH);
+    for await (const row of newestOf(read, ({ from_cycle: from }) => from <= cycle, pause)) {
+      if (row.first_cycle > cycle || row.unlock_cycle <= cycle || row.amount === '0') continue;
+      sum.stx += BigInt(row.amount);
+      sum.stakers += 1;
+    }
+    return sum;
+  }
+
+  async function positionsIn(bonds: readonly number[], cycle: number, pause: Pause) {
+    const sum = { stx: 0n, native: 0n, sbtc: 0n };
+    const stakers = new Set<number>();
+    for (const bond of bonds) {
+      const read = (after: Key) => positionsAfter.all(after.staker_id, after.position, after.event_index, BATCH, bond);
+      for await (const row of newestOf(read, ({ weight_cycle: from }) => from <= cycle, pause)) {
+        stakers.add(row.staker_id);
+        sum.stx += BigInt(row.stx_locked);
+        const isNative = registration.get(bond, row.staker_id)?.native === 1;
+        sum[isNative ? 'native' : 'sbtc'] += BigInt(row.weight);
+      }
+    }
+    return { ...sum, stakers: stakers.size };
+  }
+
+  return {
+    /** A cycle that has begun; undefined if there is none, or if the heights of cycles are unknown. */
+    async cycle(asked: number | 'current' | 'previous'): Promise<StakingCycle | undefined> {
+      const { chain_id, burn_block_height: height } = tip.get() ?? { chain_id: null, burn_block_height: 0 };
+      const times = chain_id === null ? null : timesOf(chain_id);
+      if (times === null) return undefined;
+      const current = cycleAt(times, height);
+      const cycle = asked === 'current' ? current : asked === 'previous' ? current - 1 : asked;
+      if (cycle < 0 || cycle > current) return undefined;
+      const next = startOf(times, cycle + 1);
+      const prepareStart = times.prepare === null ? null : next - times.prepare;
+      const isPreparing = prepareStart !== null && height >= prepareStart;
+      const pause = turns.longWork();
+      const bonds = bondsIn.all(cycle).map(({ bond_index: bond }) => bond);
+      const [stakes, positions] = [await stakesIn(cycle, pause), await positionsIn(bonds, cycle, pause)];
+      const rewards = rewardsOf.get(cycle);
+      return {
+        cycle,
+        status: cycle < current ? 'finished' : isPreparing ? 'prepare_phase' : 'reward_phase',
+        ...{ start: startOf(times, cycle), prepareStart, end: next - 1 },
+        stx: { stakes: stakes.stx, bonds: positions.stx },
+        btc: { native: positions.native, sbtc: positions.sbtc },
+        stakers: { stakes: stakes.stakers, bonds: positions.stakers },
+        signers: rewardCycles.find(cycle)?.signers ?? 0,
+        bonds,
+        rewards: {
+          bonds: BigInt(rewards?.bonds ?? 0),
+          stakes: BigInt(rewards?.stakes ?? 0),
+          reserve: BigInt(rewards?.reserve ?? 0),
+          claimed: BigInt(rewards?.claimed ?? 0),
+        },
+      };
+    },
+  };
+}
