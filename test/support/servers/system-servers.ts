@@ -3,7 +3,6 @@
  * in a new directory, on the loopback. Tests never touch the servers that the system runs, or their data.
  */
 import { afterAll, describe } from 'bun:test';
-import { randomInt } from 'node:crypto';
 import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCode } from '../../../src/base/errors.ts';
@@ -86,11 +85,16 @@ export async function startAsServer(
 
 /** Port range below the ports that systems assign to connections and to servers without a fixed port. */
 const PORTS = { first: 21_000, end: 32_000 };
+/** Ports of each process that runs test files. None takes as many, so two of them never take the same port. */
+const PORTS_PER_WORKER = 200;
+const worker = Number(process.env.BUN_TEST_WORKER_ID ?? 0);
+/** Different suites begin at different ports, too. */
+let next = (process.ppid * 7 + worker) * PORTS_PER_WORKER;
 
-/** Returns a port of the loopback that nobody uses. No other process gets it by chance before its server is started, or while it is down. */
+/** Returns a port of the loopback that nobody uses. No other process gets it before its server is started, or while it is down. */
 export function freePort(): number {
   for (;;) {
-    const port = randomInt(PORTS.first, PORTS.end);
+    const port = PORTS.first + (next++ % (PORTS.end - PORTS.first));
     try {
       Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true);
       return port;
