@@ -4,7 +4,7 @@
  * measures them again.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const SLOWEST = 20;
@@ -14,6 +14,12 @@ const SLOWEST = 20;
  * the thread that returns unused memory to the system.
  */
 const ENGINE = { BUN_JSC_useFTLJIT: '0', MIMALLOC_PURGE_DELAY: '-1' };
+
+/**
+ * Processes that run test files at the same time. They are more than the processors, because end-to-end and browser tests
+ * wait for other processes and for time limits most of the time.
+ */
+const WORKERS = availableParallelism() + 3;
 
 /** The files of a JUnit report by the seconds of their tests, slowest first. */
 function slowestFiles(report: string): { file: string; seconds: number }[] {
@@ -31,7 +37,7 @@ const report = join(directory, 'junit.xml');
 const suite = Bun.spawn(
   [
     process.execPath,
-    ...['test', '--parallel', '--no-isolate'],
+    ...['test', `--parallel=${WORKERS}`, '--no-isolate'],
     ...[`--timings=${join(import.meta.dir, 'timings.json')}`, '--reporter=junit', `--reporter-outfile=${report}`],
     ...process.argv.slice(2),
   ],
