@@ -36,7 +36,7 @@ export interface Serialized<T> {
 }
 
 /** The type of the value, whether it is {@link Serialized} or not. */
-type Plain<T> = T extends Serialized<infer R> ? R : T;
+export type Plain<T> = T extends Serialized<infer R> ? R : T;
 
 /** JSON text that is sent as it is. */
 export const jsonText = <T>(text: string): Serialized<T> => new JsonText(text) as unknown as Serialized<T>;
@@ -73,7 +73,7 @@ export const serializedRows =
 
 /** Serializes a row of a page, and caches its text unless it has one. */
 export function serializedRow<T, R>(row: ListedRow<T>, serialize: (of: T) => R): Serialized<Plain<R>> {
-  if ('text' in row) return jsonText(row.text);
+  if (typeof row === 'string') return jsonText(row);
   const { model, cache } = row;
   const serializeOnce = (): JsonText => {
     const text = jsonOf(serialize(model));

@@ -10,7 +10,7 @@ import {
   type Page,
 } from '../store/model/page.ts';
 import { invalidCursor, notFound } from './errors.ts';
-import { MaybeSerialized, serializedLazily } from './json.ts';
+import { MaybeSerialized, type Plain, type Serialized, serializedLazily } from './json.ts';
 
 /** A cursor begins with this number plus the index of its side. */
 const FIRST_SIDE = 1;
@@ -151,16 +151,20 @@ export function pageCursor(list: string, text: string | undefined): Cursor | nul
 const neighbourText = (list: string, cursor: Cursor | null): string | null =>
   cursor === null ? null : encodeCursor(list, cursor);
 
+/** Serializes the items of a page. @param item omitted if they are serialized already */
+const resultsOf = <T, R>(items: readonly T[], item: ((of: T) => R) | undefined): Serialized<Plain<R>>[] =>
+  item === undefined ? (items as unknown as Serialized<Plain<R>>[]) : serializedLazily(items, item);
+
 /**
  * Serializes a page with the cursors of the next and previous pages.
  * @param list name that the cursors are bound to
- * @param item serializes one item
+ * @param item serializes one item; omitted if the items are serialized already
  */
-export function cursorPage<T, R, Count extends number | null = number>(
+export function cursorPage<T, R = T, Count extends number | null = number>(
   list: string,
   limit: number,
   page: Page<T, Count>,
-  item: (of: T) => R,
+  item?: (of: T) => R,
 ) {
   return {
     total: page.total,
@@ -170,7 +174,7 @@ export function cursorPage<T, R, Count extends number | null = number>(
       previous: neighbourText(list, page.previous),
       current: encodeCursor(list, page.current),
     },
-    results: serializedLazily(page.items, item),
+    results: resultsOf(page.items, item),
   };
 }
 
@@ -221,18 +225,18 @@ export const OffsetPage = <T extends TSchema>(item: T) => listOf(List, item);
 export const UncountedPage = <T extends TSchema>(item: T) => listOf(UncountedList, item);
 
 /** Serializes a page by offset with the list's total. @param item serializes one item */
-export const offsetPage = <T, R>(
+export const offsetPage = <T, R = T>(
   { limit, offset }: { limit: number; offset: number },
   page: Found<T>,
-  item: (of: T) => R,
-) => ({ limit, offset, total: page.total, results: serializedLazily(page.items, item) });
+  item?: (of: T) => R,
+) => ({ limit, offset, total: page.total, results: resultsOf(page.items, item) });
 
 /** Serializes a page by offset without a total. @param item serializes one item */
 export const uncountedPage = <T, R>(
   { limit, offset }: { limit: number; offset: number },
   page: Found<T>,
   item: (of: T) => R,
-) => ({ limit, offset, results: serializedLazily(page.items, item) });
+) => ({ limit, offset, results: resultsOf(page.items, item) });
 
 /** An item's name that clients may give as cursor, such as a height: the page starts with this item. */
 export interface ItemName<Name> {
@@ -318,11 +322,11 @@ export function flatStart<Name>(
  * @param item serializes one item
  * @throws ApiError 404 if there is no page
  */
-export function flatPage<T, R>(
+export function flatPage<T, R = T>(
   list: string,
   { limit, offset }: { limit: number; offset: number },
   page: Page<T> | undefined,
-  item: (of: T) => R,
+  item?: (of: T) => R,
 ) {
   if (page === undefined) throw notFound(NO_CURSOR);
   return {
@@ -332,6 +336,6 @@ export function flatPage<T, R>(
     next_cursor: neighbourText(list, page.previous),
     prev_cursor: neighbourText(list, page.next),
     cursor: page.items.length === 0 ? null : encodeCursor(list, page.current),
-    results: serializedLazily(page.items, item),
+    results: resultsOf(page.items, item),
   };
 }

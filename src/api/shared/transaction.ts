@@ -282,7 +282,7 @@ export const transactionRows =
   (read: Reader, withoutArguments = false): ItemsOf<TransactionDetail, Serialized<Static<typeof Transaction>>> =>
   (rows) => {
     const listed = rows.listed(`transaction ${withoutArguments}`);
-    const models = listed.flatMap((row) => ('model' in row ? [row.model] : []));
+    const models = listed.flatMap((row) => (typeof row === 'string' ? [] : [row.model]));
     const declarations = declarationsFor(read, models);
     const serialize = (of: TransactionDetail) => transaction(of, { declarations, withoutArguments });
 
@@ -293,7 +293,7 @@ export const transactionRows =
       return declared !== undefined && declared.height <= block.height;
     }
     return listed.map((row) =>
-      serializedRow('text' in row || isFinal(row.model) ? row : { ...row, cache: () => {} }, serialize),
+      serializedRow(typeof row === 'string' || isFinal(row.model) ? row : { ...row, cache: () => {} }, serialize),
     );
   };
 

@@ -215,7 +215,7 @@ export const addressTransactions = [
       const heights = heightsOf(read, query);
       const { limit, offset, exclude_function_args: withoutArguments } = query;
       const rows = transactionRows(read, withoutArguments);
-      return offsetPage(query, read.addresses.transactions(principal, heights, limit, offset, rows), (of) => of);
+      return offsetPage(query, read.addresses.transactions(principal, heights, limit, offset, rows));
     },
   }),
   route({

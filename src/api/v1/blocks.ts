@@ -119,7 +119,7 @@ interface ListQuery {
 function inBlock(read: Reader, block: BlockSearch, order: ListOrder, asked: ListQuery) {
   const { limit, offset, exclude_function_args: withoutArguments } = asked;
   const page = read.transactions.inBlock(block, order, limit, offset, transactionRows(read, withoutArguments));
-  return page === undefined ? undefined : offsetPage(asked, page, (of) => of);
+  return page === undefined ? undefined : offsetPage(asked, page);
 }
 
 /** The transactions of a block, whole, as v1 and v2 list them. */

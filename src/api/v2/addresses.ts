@@ -151,7 +151,7 @@ export const addressTransactionsV2 = [
         addressTransaction(of, { principal, withoutArguments }),
       );
       const page = read.addresses.chainPage(principal, limit, flatStart(list, transactionName, query), rows);
-      return flatPage(list, query, page, (of) => of);
+      return flatPage(list, query, page);
     },
   }),
   route({

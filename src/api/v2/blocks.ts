@@ -96,7 +96,7 @@ export const blocks = (now: () => number): Route[] => [
     history: 'since',
     handle: ({ query, read }) => {
       const page = read.blocks.page(query.limit, flatStart(BLOCKS, blockName, query), chainBlockRows);
-      return flatPage(BLOCKS, query, page, (of) => of);
+      return flatPage(BLOCKS, query, page);
     },
   }),
   route({
@@ -192,7 +192,7 @@ export const blocks = (now: () => number): Route[] => [
       const list = `tenure-blocks ${tenure_height}`;
       const start = flatStart(list, blockName, query);
       const page = read.blocks.ofTenure(tenure_height, query.limit, start, chainBlockRows);
-      return flatPage(list, query, page, (of) => of);
+      return flatPage(list, query, page);
     },
   }),
 ];

@@ -106,7 +106,7 @@ export const contractRoutes = [
     handle: ({ params: { contract_id }, query, read }) => {
       const list = `contract-logs ${contract_id}`;
       const page = read.contracts.logs(contract_id, query.limit, flatStart(list, eventName, query), contractLogRows);
-      return flatPage(list, query, page, (of) => of);
+      return flatPage(list, query, page);
     },
   }),
 ];

@@ -153,7 +153,7 @@ export const principals = [
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-transactions ${principal}`;
       const page = read.transactions.ofPrincipal(principal, limit, pageCursor(list, cursor), involvementRows);
-      return cursorPage(list, limit, page, (of) => of);
+      return cursorPage(list, limit, page);
     },
   }),
   route({
@@ -171,7 +171,7 @@ export const principals = [
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-mempool-transactions ${principal}`;
       const page = read.mempool.ofPrincipal(principal, limit, pageCursor(list, cursor), pendingRows);
-      return cursorPage(list, limit, page, (of) => of);
+      return cursorPage(list, limit, page);
     },
   }),
   route({

@@ -131,7 +131,7 @@ export const transactions = [
     history: 'since',
     handle: ({ query: { limit, cursor }, read }) => {
       const page = read.transactions.page(limit, pageCursor('transactions', cursor), summaryRows);
-      return cursorPage('transactions', limit, page, (of) => of);
+      return cursorPage('transactions', limit, page);
     },
   }),
   route({
@@ -201,7 +201,7 @@ export const blocks = [
       const list = listOf(height_or_hash);
       const page = read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor), summaryRows);
       if (page === undefined) throw notFound(UNKNOWN_BLOCK);
-      return cursorPage(list, limit, page, (of) => of);
+      return cursorPage(list, limit, page);
     },
   }),
 ];
@@ -285,7 +285,7 @@ export const search = [
       // A cursor is valid for the list of its conditions only.
       const list = inOrder(`transactions ${exactJson(conditions)}`, order);
       const page = read.transactions.meeting(conditions, order, limit, pageCursor(list, cursor), summaryRows);
-      return cursorPage(list, limit, page, (of) => of);
+      return cursorPage(list, limit, page);
     },
   }),
 ];
@@ -305,7 +305,7 @@ export const mempool = [
     history: 'pending',
     handle: ({ query: { limit, cursor }, read }) => {
       const page = read.mempool.page(limit, pageCursor(LIST, cursor), pendingRows);
-      return cursorPage(LIST, limit, page, (of) => of);
+      return cursorPage(LIST, limit, page);
     },
   }),
   // Only Stackside has this route. It returns the items of v3.

@@ -105,6 +105,8 @@ function* pageOf<Row, Item, Total extends number | null>(
 ): Generator<undefined, Page<Item, Total>> {
   const { limit, mostRows = Number.POSITIVE_INFINITY, keyOf, meets, costOf } = source;
   const at = source.at ?? HEAD;
+  /** Whether no row is left out and none ends the reading, as in most lists. */
+  const takesAll = !isLong && meets === undefined && costOf === undefined && mostRows === Number.POSITIVE_INFINITY;
 
   /** Up to `count` rows from a side of a key. */
   function* found({ side, key }: Cursor, count: number): Generator<undefined, FoundRows<Row>> {
@@ -114,7 +116,9 @@ function* pageOf<Row, Item, Total extends number | null>(
     const isExclusive = side === 'after' || side === 'before';
     let read = 0;
     const enough = count + (isExclusive ? 1 : 0);
-    for (const row of source.rows(key.length === 0 ? null : key, isBackwards({ side, key }), enough)) {
+    const all = source.rows(key.length === 0 ? null : key, isBackwards({ side, key }), enough);
+    if (!isExclusive && takesAll && Array.isArray(all)) return { rows: all.slice(0, count), stopped: null };
+    for (const row of all) {
       if (row === undefined) {
         yield;
         continue;

@@ -31,7 +31,7 @@ export type SharedTexts = LruCache<RowId, CachedRow>;
 export const sharedTexts = (): SharedTexts => lruCache(CAPACITY);
 
 /** A row of a page: its cached text, or its model. */
-export type ListedRow<Model> = { text: string } | { model: Model; cache(text: string): void };
+export type ListedRow<Model> = string | { model: Model; cache(text: string): void };
 
 /** The rows of a page, which are read only if they are needed. */
 export interface PageRows<Model> {
@@ -81,9 +81,9 @@ export function rowTexts({ tagAt }: Pick<ChainQueries, 'tagAt'>, cache = sharedT
         }
         const known = cache.get(id);
         const text = known?.tag === tag ? known.texts[shape] : undefined;
-        if (text !== undefined) return { text };
+        if (text !== undefined) return text;
         missing.push({ key, index, id, tag });
-        return { text: '' };
+        return '';
       });
       if (missing.length === 0) return found;
       const others = read(missing.map(({ key }) => key));
