@@ -1,5 +1,5 @@
 ;; A fungible token of SIP-010. Its deployer mints.
-(impl-trait .sip-010-trait.sip-010-trait)
+(impl-trait 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.sip-010-trait-ft-standard.sip-010-trait)
 
 (define-constant MINTER tx-sender)
 (define-constant ERR_NOT_MINTER (err u100))

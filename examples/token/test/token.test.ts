@@ -9,6 +9,8 @@ declare module 'bun:test' {
 expect.extend(matchers);
 
 const GOLD = 'token::gold';
+/** The required contract. */
+const TRAIT = 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.sip-010-trait-ft-standard';
 let chain: Devnet<Contracts>;
 let owner: string;
 let recipient: string;
@@ -51,7 +53,7 @@ test('nobody transfers the tokens of somebody else', async () => {
 
 test('another contract pays with any token that has the trait', async () => {
   const source = `
-    (use-trait token '${recipient}.sip-010-trait.sip-010-trait)
+    (use-trait token '${TRAIT}.sip-010-trait)
     (define-public (pay (coin <token>) (amount uint))
       (contract-call? coin transfer amount tx-sender '${recipient} none))`;
   const { contract_id: till } = await chain.deploy(source, { name: 'till' });
