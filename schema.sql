@@ -20,8 +20,7 @@
 --   Old names (Stacks 1) old_namespaces, old_names, old_zonefiles
 --   Mempool              mempool_transactions, mined_receipts, early_drops, pending_principals, pending_counts
 --   Chainhooks           hooks, hook_secrets, hook_deliveries, hook_bodies, hook_attempts, hook_ledger, hook_backfills
---   Bookkeeping          progress, starting_accounts, unasked_accounts, value_indexes, value_index_entries, changes,
---                        faucet_requests
+--   Bookkeeping          progress, starting_accounts, value_indexes, value_index_entries, changes, faucet_requests
 --
 -- The chain's tables contain only the canonical chain. Stackside adds a block's rows when it applies the block at the
 -- tip and removes them when it reverts the block. These rows depend only on the blocks of the canonical chain, not on
@@ -1407,24 +1406,20 @@ CREATE TABLE progress (
 INSERT INTO progress VALUES
   (1, NULL, 0, zeroblob(32), 0, 0, 0, 0, 0, NULL, 0, 0, x'', NULL, 0, NULL, NULL, NULL, NULL, NULL);
 
--- One row per account of a partial history: its state just before the first block, as the node returned it. Only
--- accounts that an indexed block touched have a row, once the node has answered.
+-- One row per account of a partial history that an indexed block touched: its state just before the first block. Until the
+-- node has returned the state, the other columns are null.
 CREATE TABLE starting_accounts (
   principal_id  INTEGER PRIMARY KEY,
   -- micro-STX, including locked STX; decimal
-  balance       TEXT NOT NULL,
+  balance       TEXT,
   -- micro-STX; decimal
-  locked        TEXT NOT NULL,
+  locked        TEXT,
   -- Bitcoin height at which the lock ends; 0 without a lock
-  unlock_height INTEGER NOT NULL,
+  unlock_height INTEGER,
   -- next nonce
-  nonce         INTEGER NOT NULL
+  nonce         INTEGER
 ) STRICT;
-
--- One row per account that an indexed block touched and that Stackside hasn't looked up at the node yet.
-CREATE TABLE unasked_accounts (
-  principal_id INTEGER PRIMARY KEY
-) STRICT;
+CREATE INDEX starting_accounts_unasked ON starting_accounts (principal_id) WHERE balance IS NULL;
 
 -- One row per value index that the operator configured: logs of a contract by their fields, or calls to it by their
 -- arguments. The tables value_… belong to this host and aren't part of the log.

@@ -165,7 +165,7 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'numbers of outputs to each address': longer('pox_transactions', 'recipient'),
   'sums of what Bitcoin paid to each address': longer('burn_rewards', 'recipient_total'),
   'bonds and rewards against the prints of pox-5': other('bonds', 'allowed'),
-  'accounts that the node was asked about': run('INSERT INTO unasked_accounts VALUES (1)'),
+  'accounts that the node was asked about': run('INSERT INTO starting_accounts (principal_id) VALUES (1)'),
   'locked STX against balances': run("UPDATE stx_locks SET amount = amount || '1'"),
   'STX locked by pox-5 against stakes and bonds': longer('stakes', 'amount'),
   'the current position of each staker in a bond': run('UPDATE bond_positions SET current = 0'),

@@ -14,8 +14,8 @@ import {
   dailyCountsTable,
   ftBalancesTable,
   nftHoldingsTable,
+  startingAccountsTable,
   tokenCheckpointsTable,
-  unaskedAccountsTable,
 } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 
@@ -56,19 +56,19 @@ const movedBy = (account: Account, effect: EffectOf<'account'>): Account => {
   };
 };
 
+/** The state of an account until the node returns it. */
+const UNASKED = { balance: null, locked: null, unlock_height: null, nonce: null };
+
 /**
  * Marks the accounts that blocks touch in an index that starts at a block, so that Stackside requests their state from the node. Block
  * after block marks an account once, and a fork that takes its last trace away takes the mark away.
  */
 export function touchMarks(db: Database, { accounts }: HotRows) {
   const start = historyStartQuery(db);
-  const mark = inserterIfAbsent(db, unaskedAccountsTable);
-  const asked = db.prepare<{ found: number }, [number]>(
-    'SELECT 1 AS found FROM starting_accounts WHERE principal_id = ?1',
-  );
+  const mark = inserterIfAbsent(db, startingAccountsTable);
   const unmark = db.prepare<null, [number]>(
-    `DELETE FROM unasked_accounts
-      WHERE principal_id = ?1 AND NOT EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1)`,
+    `DELETE FROM starting_accounts
+      WHERE principal_id = ?1 AND balance IS NULL AND NOT EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1)`,
   );
   let isBegun = false;
   return {
@@ -78,7 +78,7 @@ export function touchMarks(db: Database, { accounts }: HotRows) {
     },
     /** A row of the account, or of its locks, was added. */
     touched(principal: number): void {
-      if (isBegun && asked.get(principal) === null) mark({ principal_id: principal });
+      if (isBegun) mark({ principal_id: principal, ...UNASKED });
     },
     /** A row of the account, or of its locks, was removed. */
     left(principal: number): void {

@@ -125,7 +125,7 @@ export const chainTables = [
   ...['bns_names', 'bns_namespaces', 'bns_primary_names'],
   ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'reward_cycles'],
   ...['cycle_signers', 'bonds', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
-  ...['staking_shares', 'staking_rewards', 'cycle_rewards', 'signer_keys', 'value_index_entries', 'unasked_accounts'],
+  ...['staking_shares', 'staking_rewards', 'cycle_rewards', 'signer_keys', 'value_index_entries'],
   ...['token_contracts', 'tokens', 'token_events', 'token_jobs'],
   ...['name_parts'],
 ];

@@ -25,8 +25,6 @@ import { PayloadError, readPayload } from '../../chain/payload-reader.ts';
 import type { StartingAccountPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
-import { inserter } from '../rows/table.ts';
-import { startingAccountsTable } from '../rows/tables.ts';
 import type { EntryCommand } from './commands.ts';
 import type { Branch } from './known-blocks.ts';
 
@@ -172,24 +170,15 @@ export function historyStartWriter(db: Database): (facts: HistoryStartFacts) => 
  */
 export function startingAccountWriter(db: Database) {
   const start = historyStartQuery(db);
-  const asked = db.prepare<null, [string]>(
-    'DELETE FROM unasked_accounts WHERE principal_id = (SELECT id FROM principals WHERE address = ?1)',
+  const set = db.prepare<null, [string, string, string, number | bigint, number | bigint]>(
+    `UPDATE starting_accounts SET balance = ?2, locked = ?3, unlock_height = ?4, nonce = ?5
+      WHERE balance IS NULL AND principal_id = (SELECT id FROM principals WHERE address = ?1)`,
   );
-  const id = db.prepare<{ id: number }, [string]>('SELECT id FROM principals WHERE address = ?1');
-  const add = inserter(db, startingAccountsTable);
 
   return (answer: StartingAccountPayload): boolean => {
     const { parent_index_block_hash, principal, balance, locked, unlock_height, nonce } = answer;
     const parent = start()?.indexBlockHash;
     if (parent === undefined || Buffer.compare(parent, fromHex(parent_index_block_hash)) !== 0) return false;
-    if (asked.run(principal).changes === 0) return false;
-    add({
-      principal_id: id.get(principal)!.id,
-      balance: String(BigInt(balance) + BigInt(locked)),
-      locked,
-      unlock_height,
-      nonce,
-    });
-    return true;
+    return set.run(principal, String(BigInt(balance) + BigInt(locked)), locked, unlock_height, nonce).changes > 0;
   };
 }

@@ -811,14 +811,10 @@ export const progressTable = tableShape('progress', ['id'], {
 
 export const startingAccountsTable = tableShape('starting_accounts', ['principal_id'], {
   principal_id: 'integer',
-  balance: 'text',
-  locked: 'text',
-  unlock_height: 'integer',
-  nonce: 'integer',
-});
-
-export const unaskedAccountsTable = tableShape('unasked_accounts', ['principal_id'], {
-  principal_id: 'integer',
+  balance: 'text?',
+  locked: 'text?',
+  unlock_height: 'integer?',
+  nonce: 'integer?',
 });
 
 export const valueIndexesTable = tableShape('value_indexes', ['id'], {

@@ -25,8 +25,8 @@ export async function answerOf(chain: SimulatedChain, below: Uint8Array, princip
 export const unaskedIn = (index: Database): { below: Uint8Array; principal: string }[] =>
   index
     .query<{ below: Uint8Array; principal: string }, []>(
-      `SELECT start_index_block_hash AS below, address AS principal FROM unasked_accounts
-         JOIN principals p ON p.id = principal_id JOIN progress`,
+      `SELECT start_index_block_hash AS below, address AS principal FROM starting_accounts
+         JOIN principals p ON p.id = principal_id JOIN progress WHERE balance IS NULL`,
     )
     .all();
 

@@ -317,11 +317,9 @@ const asked: Recount = {
       ? 'SELECT principal_id AS id FROM accounts UNION SELECT principal_id FROM stx_locks'
       : 'SELECT 0 AS id WHERE FALSE';
     const wrong = db.query<{ id: number }, []>(
-      `SELECT id FROM (${touched} EXCEPT SELECT principal_id FROM starting_accounts
-                       EXCEPT SELECT principal_id FROM unasked_accounts)
-        UNION ALL SELECT principal_id FROM (SELECT principal_id FROM unasked_accounts EXCEPT SELECT id FROM (${touched}))
-        UNION ALL SELECT u.principal_id FROM unasked_accounts u
-                    JOIN starting_accounts s ON s.principal_id = u.principal_id`,
+      `SELECT id FROM (${touched} EXCEPT SELECT principal_id FROM starting_accounts)
+        UNION ALL SELECT principal_id FROM (SELECT principal_id FROM starting_accounts WHERE balance IS NULL
+                                            EXCEPT SELECT id FROM (${touched}))`,
     );
     for (const { id } of wrong.iterate()) yield `principal ${id} is marked as the blocks don't say`;
   },

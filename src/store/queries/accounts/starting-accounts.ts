@@ -5,11 +5,11 @@ import { historyStartQuery } from '../blocks/chain.ts';
 
 export const sql = {
   account: `SELECT balance, locked, unlock_height, CAST(nonce AS TEXT) AS nonce FROM starting_accounts
-             WHERE principal_id = ?1`,
-  unasked: 'SELECT principal_id FROM unasked_accounts WHERE principal_id = ?1',
-  next: `SELECT u.principal_id, p.address FROM unasked_accounts u JOIN principals p ON p.id = u.principal_id
-          WHERE u.principal_id > ?1 ORDER BY u.principal_id LIMIT ?2`,
-  count: 'SELECT count(*) AS waiting FROM unasked_accounts',
+             WHERE principal_id = ?1 AND balance IS NOT NULL`,
+  waits: 'SELECT balance IS NULL AS waits FROM starting_accounts WHERE principal_id = ?1',
+  next: `SELECT u.principal_id, p.address FROM starting_accounts u JOIN principals p ON p.id = u.principal_id
+          WHERE u.balance IS NULL AND u.principal_id > ?1 ORDER BY u.principal_id LIMIT ?2`,
+  count: 'SELECT count(*) AS waiting FROM starting_accounts WHERE balance IS NULL',
   id: 'SELECT id FROM principals WHERE address = ?1',
 };
 
@@ -27,7 +27,12 @@ export interface StartingAccount {
 /** The last nonce that an account used before the history starts; null if it used none. */
 export const lastNonceOf = ({ nonce }: StartingAccount): bigint | null => (nonce === 0n ? null : nonce - 1n);
 
-type Row = Stored<'starting_accounts', 'balance' | 'locked' | 'unlock_height'> & { nonce: string };
+interface Row {
+  balance: string;
+  locked: string;
+  unlock_height: number;
+  nonce: string;
+}
 
 /** Makes a function that reads an account's state before the index's first block; null if there is no row. */
 export function startingAccountQuery(db: Database): (principal: number) => StartingAccount | null {
@@ -48,11 +53,13 @@ export type AccountStatus = 'known' | 'asking' | 'untouched';
 
 export function startingAccountQueries(db: Database) {
   const id = prepared<Stored<'principals', 'id'>, [string]>(db, sql.id);
-  const account = startingAccountQuery(db);
-  const unasked = prepared<Stored<'unasked_accounts'>, [number]>(db, sql.unasked);
+  const waits = prepared<{ waits: 0 | 1 }, [number]>(db, sql.waits);
   const historyStart = historyStartQuery(db);
   const count = prepared<{ waiting: number }, []>(db, sql.count);
-  const next = prepared<Stored<'unasked_accounts'> & Stored<'principals', 'address'>, [number, number]>(db, sql.next);
+  const next = prepared<
+    Stored<'starting_accounts', 'principal_id'> & Stored<'principals', 'address'>,
+    [number, number]
+  >(db, sql.next);
 
   return {
     /** Returns whether a principal's balance, lock and nonces are complete. If not, they only count this index's blocks. */
@@ -60,8 +67,9 @@ export function startingAccountQueries(db: Database) {
       if (historyStart() === null) return 'known';
       const found = id.get(principal)?.id;
       if (found === undefined) return 'untouched';
-      if (account(found) !== null) return 'known';
-      return unasked.get(found) === null ? 'untouched' : 'asking';
+      const state = waits.get(found);
+      if (state === null) return 'untouched';
+      return state.waits === 1 ? 'asking' : 'known';
     },
 
     /** Accounts without their starting state, by number, and the total. @param after the number of the last one before */
