@@ -27,6 +27,7 @@ export const pagePaths = {
   hook: '/hooks/{id}',
   editHook: '/hooks/{id}/edit',
   delivery: '/hooks/{id}/deliveries/{delivery}',
+  devnet: '/devnet',
   system: '/system',
   sql: '/sql',
   reference: '/docs',
@@ -35,19 +36,38 @@ export const pagePaths = {
 
 export type PageName = keyof typeof pagePaths;
 
-/** The pages of the navigation, each with the pages that belong to it. */
-export const sections: readonly (readonly [page: PageName, title: string, members: readonly PageName[]])[] = [
-  ['overview', 'Overview', []],
-  ['blocks', 'Blocks', ['block', 'forks', 'fork']],
-  ['bitcoinBlocks', 'Bitcoin blocks', ['bitcoinBlock', 'bitcoinAddress']],
-  ['transactions', 'Transactions', ['transaction']],
-  ['mempool', 'Mempool', []],
-  ['contracts', 'Contracts', ['newContract', 'contract']],
-  ['tokens', 'Tokens', ['token', 'nft']],
-  ['staking', 'Staking', []],
-  ['names', 'Names', ['name']],
-  ['hooks', 'Chainhooks', ['newHook', 'hook', 'editHook', 'delivery']],
-  ['system', 'System', []],
-  ['sql', 'SQL', []],
-  ['reference', 'API reference', ['operation']],
+/** A page of the navigation with the pages that belong to it. */
+type Section = readonly [page: PageName, title: string, members: readonly PageName[]];
+
+/** The navigation in groups. */
+export const groups: readonly { title: string; sections: readonly Section[] }[] = [
+  {
+    title: 'Explore',
+    sections: [
+      ['overview', 'Overview', []],
+      ['blocks', 'Blocks', ['block', 'forks', 'fork']],
+      ['bitcoinBlocks', 'Bitcoin blocks', ['bitcoinBlock', 'bitcoinAddress']],
+      ['transactions', 'Transactions', ['transaction']],
+      ['mempool', 'Mempool', []],
+      ['contracts', 'Contracts', ['newContract', 'contract']],
+      ['tokens', 'Tokens', ['token', 'nft']],
+      ['staking', 'Staking', []],
+      ['names', 'Names', ['name']],
+    ],
+  },
+  {
+    title: 'Build',
+    sections: [
+      ['hooks', 'Chainhooks', ['newHook', 'hook', 'editHook', 'delivery']],
+      ['sql', 'SQL', []],
+      ['reference', 'API reference', ['operation']],
+    ],
+  },
+  { title: 'Operate', sections: [['system', 'System', []]] },
 ];
+
+/** The section that only a simulated chain has, at the end of its group. */
+export const devnetSection = { group: 'Build', section: ['devnet', 'Devnet', []] } as const satisfies {
+  group: string;
+  section: Section;
+};

@@ -10,7 +10,7 @@ import { notFound, UnknownRouteError } from '../http/errors.ts';
 import { acceptsHtml, packedAnswer } from '../http/packed.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
 import type { ConsoleBundle } from './bundle.ts';
-import { type PageName, pagePaths, sections } from './page-paths.ts';
+import { groups, type PageName, pagePaths } from './page-paths.ts';
 
 /** Path of the bundle's files. */
 const FILES = '/console';
@@ -131,7 +131,12 @@ export const consoleRoutes: readonly Route[] = [
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%23312e81'/%3E%3Cg fill='%23fff'%3E%3Crect x='7' y='20' width='18' height='4' rx='1'/%3E%3Crect x='10' y='14' width='15' height='4' rx='1' opacity='.8'/%3E%3Crect x='13' y='8' width='12' height='4' rx='1' opacity='.6'/%3E%3C/g%3E%3C/svg%3E";
 
-const navigation = sections.map(([page, title]) => `<li><a href="${pagePaths[page]}">${title}</a></li>`).join('');
+const navigation = groups
+  .map(({ title, sections }) => {
+    const links = sections.map(([page, name]) => `<li><a href="${pagePaths[page]}">${name}</a></li>`);
+    return `<p class="nav-group">${title}</p><ul>${links.join('')}</ul>`;
+  })
+  .join('');
 
 /**
  * Returns the document of every page: the frame of the console with its navigation, which the browser paints as soon as
@@ -151,7 +156,7 @@ const documentOf = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'>): 
 </head>
 <body>
 <header class="bar"><a class="logo" href="/">Stackside</a></header>
-<nav class="nav" aria-label="Pages of the console"><ul>${navigation}</ul></nav>
+<nav class="nav" aria-label="Pages of the console">${navigation}</nav>
 <main id="main">
 <noscript>The console needs JavaScript. The <a href="/docs/json">OpenAPI document</a> describes the same data.</noscript>
 <div class="loading" aria-busy="true"><span class="skeleton"></span><span class="skeleton"></span></div>

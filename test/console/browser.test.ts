@@ -596,16 +596,19 @@ browserTest('a chosen theme is kept', async () => {
   expect(await ground()).toBe(dark);
 });
 
-browserTest('a server without an event shows its state, the next step and the observer section', async () => {
+browserTest('a server without an event shows a checklist, the next step and the observer section', async () => {
   await using empty = await serving();
   await using visited = await visit(empty.api);
   const { page, complaints } = visited;
   await loaded(page);
   const [endpoint] = /[\d.]+:\d+/.exec(empty.events) ?? [];
-  const state = page.getByRole('region', { name: 'State of the server' });
-  await state.getByRole('heading', { name: 'Waiting for the node' }).waitFor();
-  await state.getByText('Start the node, with this section in its configuration.').waitFor();
-  expect(await state.locator('pre').textContent()).toContain(`endpoint = "${endpoint}"`);
+  const steps = page.getByRole('list', { name: 'Checklist' });
+  expect(await steps.locator('.step.now strong').allTextContents()).toEqual(['Node']);
+  const next = steps.getByRole('region', { name: 'Next step' });
+  await next.getByRole('heading', { name: 'Waiting for the node' }).waitFor();
+  await next.getByText('Start the node, with this section in its configuration.').waitFor();
+  await next.getByRole('button', { name: 'Copy configuration' }).waitFor();
+  expect(await next.locator('pre').textContent()).toContain(`endpoint = "${endpoint}"`);
   await page.getByRole('banner').getByText('Waiting for the node').waitFor();
   await expectAccessible(page);
   expect(complaints).toEqual([]);
@@ -780,13 +783,27 @@ browserTest('a query runs on request, shows its rows, is saved, and can be cance
   expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([]);
 });
 
-browserTest('the system page controls the simulated node of a demo, and shows the result', async () => {
-  await using visited = await visit(`${server.api}/system`);
+/** The state of a simulated chain. */
+const DEVNET = {
+  tip: { height: 45, time: 1_795_305_600 },
+  bitcoin: { height: 130 },
+  cycle: { number: 3, length: 20, blocks_left: 7 },
+  interval: 0,
+  pending: [],
+  snapshots: [{ name: 'before', height: 40 }],
+  faucet: { address: bob.address, balance: '5000000' },
+  accounts: [{ name: 'wallet_1', address: alice.address, balance: '1000000' }],
+};
+
+browserTest('the page of a devnet controls its simulated node, and shows its accounts and snapshots', async () => {
+  await using visited = await visit(`${server.api}/devnet`);
   const { page, complaints } = visited;
   await loaded(page);
-  expect(await page.getByRole('region', { name: 'Simulated node' }).count()).toBe(0);
+  await page.getByText('This server follows a node of a network.').waitFor();
+  expect(await page.getByRole('link', { name: 'Devnet', exact: true }).count()).toBe(0);
   const status = (await (await server.get('/stackside/v1/status')).json()) as ServerStatus;
   await page.route('**/stackside/v1/status', (route) => route.fulfill({ json: { ...status, simulated_node: true } }));
+  await page.route('**/stackside/v1/devnet', (route) => route.fulfill({ json: DEVNET }));
   const steered: unknown[] = [];
   await page.route('**/stackside/v1/devnet/*', (route) => {
     const { pathname } = new URL(route.request().url());
@@ -797,6 +814,10 @@ browserTest('the system page controls the simulated node of a demo, and shows th
     return route.fulfill({ json: { blocks, orphaned: [{ height: 46 }] } });
   });
   await page.reload();
+  await page.getByRole('link', { name: 'Devnet', exact: true }).waitFor();
+  await page.getByRole('table', { name: 'Accounts of the devnet' }).getByText('wallet_1').waitFor();
+  await page.getByRole('button', { name: 'Go back to before' }).click();
+  await until(() => steered.length === 1);
   const panel = page.getByRole('region', { name: 'Simulated node' });
   await panel.getByRole('form', { name: 'Mine', exact: true }).getByLabel('Blocks').fill('2');
   await panel.getByRole('button', { name: 'Mine', exact: true }).click();
@@ -810,6 +831,7 @@ browserTest('the system page controls the simulated node of a demo, and shows th
   await panel.getByRole('button', { name: 'Fund' }).click();
   await panel.getByRole('alert').getByText('body/address must be ours').waitFor();
   expect(steered).toEqual([
+    ['/stackside/v1/devnet/revert', { snapshot: 'before' }],
     ['/stackside/v1/devnet/mine', { count: 2 }],
     ['/stackside/v1/devnet/fork', { depth: 1 }],
     ['/stackside/v1/devnet/time', { seconds: 600 }],

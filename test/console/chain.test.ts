@@ -22,6 +22,7 @@ import {
 } from '../../src/console/app/chain/chart.ts';
 import { definitions, errorSource, tokenFacts, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
 import { CHAIN_FILTERS, chosenFilters, PENDING_FILTERS } from '../../src/console/app/chain/filters.ts';
+import { firstSteps } from '../../src/console/app/chain/first-run.ts';
 import { branchRows } from '../../src/console/app/chain/forks.ts';
 import {
   addDays,
@@ -664,6 +665,38 @@ describe("the chain's state", () => {
     for (const state of serverStates) expect(stateTitle(state).toLowerCase()).toBe(stateWords(state));
     expect(chainState(null, false).word).toBe('Connecting…');
     expect(chainState(null, true).word).toBe('Server away');
+  });
+});
+
+describe('the steps to the first block', () => {
+  const steps = (given: object) =>
+    firstSteps({
+      ...{ state: 'waiting_for_the_node', observer: '[[events_observer]]', simulated_node: false },
+      ...{ node: { height: null, chain_id: null }, index: { height: null, chain_id: null } },
+      ...{ events: { endpoint: '127.0.0.1:3700', last_received_at: null }, ...given },
+    } as ServerStatus).map(({ name, progress }) => `${name} ${progress}`);
+  const node = { height: 60, chain_id: 1 };
+
+  test('begin with the node', () => {
+    expect(steps({})).toEqual(['Node now', 'Chain later', 'Height later', 'Observer later', 'Events later']);
+    expect(steps({ observer: null })[3]).toBe('Observer done');
+  });
+
+  test('go on with the observer, and then wait for events', () => {
+    const state = 'waiting_for_the_first_event';
+    expect(steps({ state, node })).toEqual([
+      ...['Node done', 'Chain done', 'Height done', 'Observer now', 'Events later'],
+    ]);
+    expect(steps({ state, node, observer: null }).slice(3)).toEqual(['Observer done', 'Events now']);
+    expect(steps({ state, node, events: null }).slice(2)).toEqual(['Height done', 'Events now']);
+    const events = { endpoint: '127.0.0.1:3700', last_received_at: 1_700_000_000 };
+    expect(steps({ state: 'starting', node, events, observer: null }).filter((step) => !step.endsWith('done'))).toEqual(
+      [],
+    );
+  });
+
+  test('stop at the chain if the node belongs to another one', () => {
+    expect(steps({ state: 'wrong_chain', node }).slice(0, 3)).toEqual(['Node done', 'Chain now', 'Height done']);
   });
 });
 

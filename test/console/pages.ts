@@ -133,6 +133,7 @@ export async function pathsOfPages(
     'API reference': '/docs',
     'an operation': '/docs/getPrincipalFtBalances',
     forks: '/forks',
+    devnet: '/devnet',
   };
 }
 

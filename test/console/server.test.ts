@@ -5,7 +5,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Glob } from 'bun';
 import { bundleConsole, consoleBuild } from '../../src/console/bundle.ts';
-import { pagePaths, sections } from '../../src/console/page-paths.ts';
+import { groups, pagePaths } from '../../src/console/page-paths.ts';
 import { testApp } from '../api/test-app.ts';
 import { apiDocument, apiTypes, calledPaths, typesFile } from '../support/generate/api-types.ts';
 
@@ -108,7 +108,7 @@ describe('files', () => {
 test('a page without JavaScript shows the navigation and a request to turn JavaScript on', async () => {
   const text = await (await request('/', HTML)).text();
   const links = [...text.matchAll(/<li><a href="([^"]+)">([^<]+)<\/a><\/li>/g)].map(([, path, title]) => [path, title]);
-  expect(links).toEqual(sections.map(([page, title]) => [pagePaths[page], title]));
+  expect(links).toEqual(groups.flatMap(({ sections }) => sections).map(([page, title]) => [pagePaths[page], title]));
   expect(text).toContain('<noscript>');
 });
 

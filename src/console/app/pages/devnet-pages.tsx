@@ -15,6 +15,18 @@ export function OnDevnet({ children }: { children: (part: DevnetPart) => Compone
   return <Show loaded={loaded}>{children}</Show>;
 }
 
+/** Renders the page of the simulated chain. */
+export const Devnet = () => (
+  <Page title="Devnet" lead="A simulated chain, which you control.">
+    {isDevnet() === false ? (
+      <Empty>
+        This server follows a node of a network. <code>stackside devnet</code> starts a simulated chain.
+      </Empty>
+    ) : null}
+    {isDevnet() === true ? <OnDevnet>{({ DevnetControls }) => <DevnetControls />}</OnDevnet> : null}
+  </Page>
+);
+
 /** Renders the page that deploys a contract. */
 export const NewContract = () =>
   isDevnet() === false ? (

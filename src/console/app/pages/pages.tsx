@@ -19,7 +19,7 @@ import { Mempool } from './chain/mempool.tsx';
 import { Overview } from './chain/overview.tsx';
 import { Staking } from './chain/staking.tsx';
 import { Transaction, Transactions } from './chain/transaction.tsx';
-import { NewContract } from './devnet-pages.tsx';
+import { Devnet, NewContract } from './devnet-pages.tsx';
 import { NotFound } from './not-found.tsx';
 
 /** Renders a page for managing chainhooks or watching the server. The first one loads their part of the bundle. */
@@ -63,6 +63,7 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   staking: () => <Staking />,
   names: () => <Names />,
   name: ({ name = '' }) => <Name key={name} name={name} />,
+  devnet: () => <Devnet />,
   hooks: () => <Managing page="hooks" />,
   newHook: () => <Managing page="newHook" />,
   hook: (params) => <Managing page="hook" params={params} />,

@@ -1,11 +1,12 @@
 /** The frame of every page: navigation, search field, state of the chain, theme and keyboard shortcuts. */
 import { signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { type PageName, sections } from '../../page-paths.ts';
+import { devnetSection, groups, type PageName } from '../../page-paths.ts';
 import { connection } from '../api/live.ts';
 import { count } from '../chain/format.ts';
 import { chainState, networkName } from '../chain/state.ts';
+import { isDevnet } from '../pages/devnet-pages.tsx';
 import { Announcements, Icon, type IconName } from '../ui/parts.tsx';
 import { current, go, pathTo, place } from '../ui/router.ts';
 import { SEARCH_ID, Search } from '../ui/search.tsx';
@@ -21,22 +22,41 @@ const Logo = () => (
   </a>
 );
 
+interface NavigationLinkProps {
+  page: PageName;
+  name: string;
+  /** Pages that belong to it. */
+  members: readonly PageName[];
+}
+
+function NavigationLink({ page, name, members }: NavigationLinkProps) {
+  const shown = current.value?.page;
+  const isInside = shown !== undefined && members.includes(shown);
+  return (
+    <li>
+      <a href={pathTo(page)} class={isInside ? 'inside' : ''} aria-current={shown === page ? 'page' : undefined}>
+        {name}
+      </a>
+    </li>
+  );
+}
+
 const Navigation = () => (
   <nav id="navigation" aria-label="Pages of the console" class={isMenuOpen.value ? 'nav open' : 'nav'}>
-    <ul>
-      {sections.map(([page, title, members]) => {
-        const shown = current.value?.page;
-        const isHere = shown === page;
-        const isInside = shown !== undefined && members.includes(shown);
-        return (
-          <li key={page}>
-            <a href={pathTo(page)} class={isInside ? 'inside' : ''} aria-current={isHere ? 'page' : undefined}>
-              {title}
-            </a>
-          </li>
-        );
-      })}
-    </ul>
+    {groups.map(({ title, sections }) => (
+      <Fragment key={title}>
+        <p class="nav-group" id={`nav-${title}`}>
+          {title}
+        </p>
+        <ul aria-labelledby={`nav-${title}`}>
+          {[...sections, ...(isDevnet() === true && devnetSection.group === title ? [devnetSection.section] : [])].map(
+            ([page, name, members]) => (
+              <NavigationLink key={page} {...{ page, name, members }} />
+            ),
+          )}
+        </ul>
+      </Fragment>
+    ))}
     <ul>
       <li>
         <button type="button" class="link" onClick={showKeys}>

@@ -16,6 +16,7 @@ import { WatchedHere } from '../../ui/tell-me.tsx';
 import { NewestTransactionTable } from '../../ui/transactions.tsx';
 import { Ago, ChainText, Count } from '../../ui/values.tsx';
 import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-block.tsx';
+import { FirstRun } from './first-run.tsx';
 import { Fees, TypeTable, useExpectedBlocks, useMempoolVersion } from './mempool.tsx';
 import { BlockStrip, NEWEST_BLOCKS, StripLegend } from './strip.tsx';
 
@@ -24,21 +25,16 @@ export function Overview() {
   return (
     <Page title="Overview">
       <Show loaded={status} rows={2}>
-        {(server) => (
-          <>
-            <State status={server} />
-            {server.index.height === null ? <BeforeBlocks status={server} /> : <Chain status={server} />}
-          </>
-        )}
+        {(server) => <>{server.index.height === null ? <BeforeBlocks status={server} /> : <Chain status={server} />}</>}
       </Show>
     </Page>
   );
 }
 
-/** Renders the overview of a server without a block, which has no data about the chain. */
+/** Renders the page of a server without a block: the way to the first one. */
 const BeforeBlocks = ({ status }: { status: ServerStatus }) => (
   <>
-    <Figures label="The chain now" figures={chainFigures(status, null, null)} />
+    <FirstRun status={status} />
     <Server status={status} />
   </>
 );
@@ -59,6 +55,7 @@ function Chain({ status }: { status: ServerStatus }) {
     mempool.data === null ? null : Object.values(mempool.data.tx_type_counts).reduce((sum, one) => sum + one, 0);
   return (
     <>
+      <State status={status} />
       <FailingHooks />
       <Blocks />
       <Figures label="The chain now" figures={chainFigures(status, times.data?.last_1h ?? null, pending)} />

@@ -11,7 +11,6 @@ import { Facts, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/
 import { place, withQuery } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { Ago, Badge, When } from '../../ui/values.tsx';
-import { isDevnet, OnDevnet } from '../devnet-pages.tsx';
 import { ServerCharts } from '../history-charts.tsx';
 import { OperatorOnly } from '../signed-in.tsx';
 import { Hosts } from './hosts.tsx';
@@ -85,7 +84,6 @@ function Hour() {
           />
         )}
       </Show>
-      {isDevnet() === true ? <OnDevnet>{({ SimulatedNode }) => <SimulatedNode />}</OnDevnet> : null}
       <ServerCharts />
     </>
   );
