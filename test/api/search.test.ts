@@ -75,6 +75,7 @@ function idOf(one: SearchResult): string {
       return one.asset;
     case 'contract':
       return one.contractId;
+    case 'bns_name':
     case 'name':
       return one.name;
   }

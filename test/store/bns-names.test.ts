@@ -1,8 +1,10 @@
 /** The second name system: over chains with forks, the API returns the same names as a plain model of the contract. */
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { networks } from '../../src/devnet/network.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { testApp } from '../api/test-app.ts';
 import { openNew } from '../support/data/ingest.ts';
@@ -160,10 +162,10 @@ function expected({ names, primaries, made: { height } }: State) {
 const ROUTE = '/stackside/v1/names/bns-v2';
 
 test('after any forks, names, owners, renewals and primary names equal a model of the contract', async () => {
-  const seen = new Seen({ names: 20, forks: 5, burns: 2, ended: 2, primaries: 10 });
+  const seen = new Seen({ 'found names': 10, names: 20, forks: 5, burns: 2, ended: 2, primaries: 10 });
   await assertProperty(
     fc.asyncProperty(steps, async (generated: Step[]) => {
-      using open = openNew();
+      using open = openNew({ views: true });
       let tip = mined(null, 'first', []);
       open.ingest.receive(tip.made.event);
       for (const [index, { back, acts }] of generated.entries()) {
@@ -208,6 +210,30 @@ test('after any forks, names, owners, renewals and primary names equal a model o
         const name = names.find((one) => one.name === `${label}.btc`);
         expect(response.status).toBe(name === undefined ? 404 : 200);
         if (name !== undefined) expect(await response.json()).toMatchObject(name as never);
+      }
+      using db = new Database(indexPath(open.directory), { readonly: true });
+      expect(
+        db
+          .query(
+            `SELECT b.name, b.token_id, n.owner, b.last_operation AS status FROM v1_bns_names b
+               JOIN v1_nfts n ON n.asset_identifier = b.contract_id || '::BNS-V2' AND n.value = b.token_value
+              WHERE b.contract_id = ?1 ORDER BY b.name`,
+          )
+          .all(BNS),
+      ).toEqual(names.map(({ name, token_id, owner, status }) => ({ name, token_id, owner, status })));
+      for (const text of ['ali', 'alice', 'ALICE.BTC', 'zoe.app']) {
+        const { results } = (await (await request(`/stackside/v1/search?q=${text}`)).json()) as {
+          results: { kind: string; id: string; detail: string | null; match: string }[];
+        };
+        const key = text.toLowerCase();
+        const wanted = new Map(names.filter(({ name }) => name.startsWith(key)).map((one) => [one.name, one]));
+        const found = results.filter(({ kind }) => kind === 'bns_name');
+        expect(found.map(({ id }) => id).sort()).toEqual([...wanted.keys()].sort());
+        for (const { id, match, detail } of found) {
+          expect(detail).toBe(wanted.get(id)!.owner);
+          expect(match).toBe(id === key || id.startsWith(`${key}.`) ? 'exact' : 'start');
+        }
+        seen.add('found names', found.length);
       }
       for (const { address } of users) {
         const own = names.filter(({ owner }) => owner === address).sort((a, b) => a.token_id - b.token_id);

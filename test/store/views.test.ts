@@ -205,6 +205,7 @@ describe('costs', () => {
     ["v1_contract_logs WHERE contract_id = 'x' ORDER BY position DESC, event_index DESC LIMIT 5"],
     ["v1_contract_calls WHERE contract_id = 'x' AND function_name = 'y' ORDER BY position DESC LIMIT 5"],
     ["v1_principal_transactions WHERE principal = 'x' ORDER BY position DESC LIMIT 5"],
+    ["v1_bns_names WHERE contract_id = 'x' AND name = 'y'"],
     ["v1_nfts WHERE asset_identifier = 'x' AND value_bytes = x'00'"],
   ])('%s walks an index', (from) => {
     expect(dearSteps(`SELECT * FROM ${from}`)).toEqual([]);

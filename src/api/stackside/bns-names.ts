@@ -74,13 +74,16 @@ const NO_NAME = 'Name not found';
 const Lower = (description: string, maxLength: number, examples: string[]) =>
   Type.String({ maxLength, description, examples });
 
+/** Returns the contract of the second name system. @param chosen null for the contract of the network */
+export const bnsContractOf = (chosen: string | null, { chain }: Reader): string =>
+  chosen ?? BNS_CONTRACTS[networkOf(chain.chainId() ?? TESTNET_CHAIN_ID).kind];
+
 /**
  * The routes of the second name system.
  * @param chosen identifier of the contract; null for the contract of the network
  */
 export function bnsNames(chosen: string | null): readonly Route[] {
-  const contractOf = ({ chain }: Reader): string =>
-    chosen ?? BNS_CONTRACTS[networkOf(chain.chainId() ?? TESTNET_CHAIN_ID).kind];
+  const contractOf = (read: Reader): string => bnsContractOf(chosen, read);
   return [
     route({
       path: '/stackside/v1/names/bns-v2',

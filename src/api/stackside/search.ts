@@ -2,10 +2,11 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { MAX_ASSET_LENGTH } from '../../codec/address.ts';
 import { toHex } from '../../codec/hex.ts';
-import { route } from '../../http/route.ts';
+import { type Route, route } from '../../http/route.ts';
 import { foundKinds, matches, type SearchResult } from '../../store/model/search.ts';
 import { assetNameOf, contractNameOf } from '../../store/rows/name-parts.ts';
 import { Height, words } from '../shared/values.ts';
+import { bnsContractOf } from './bns-names.ts';
 
 const Item = Type.Object(
   {
@@ -30,7 +31,8 @@ const Results = Type.Object({ results: Type.Array(Item) }, { $id: 'FoundItems' }
 
 const shown = (...texts: (string | null)[]): string => texts.filter((text) => text !== null).join(', ');
 
-function item(found: SearchResult): Static<typeof Item> {
+/** @param ownerOf returns the owner of a BNS-V2 name */
+function item(found: SearchResult, ownerOf: (name: string) => string | null): Static<typeof Item> {
   const { kind, match } = found;
   const at = { kind, match, block_height: null };
   switch (found.kind) {
@@ -68,18 +70,21 @@ function item(found: SearchResult): Static<typeof Item> {
     }
     case 'contract':
       return { ...at, id: found.contractId, label: contractNameOf(found.contractId), detail: found.contractId };
+    case 'bns_name':
+      return { ...at, id: found.name, label: found.name, detail: ownerOf(found.name) };
     case 'name':
       return { ...at, id: found.name, label: found.name, detail: null };
   }
 }
 
-export const searches = [
+/** @param namesContract contract of the second name system; null for the contract of the network */
+export const searches = (namesContract: string | null): readonly Route[] => [
   route({
     path: '/stackside/v1/search',
     operationId: 'search',
     summary: 'Search by a part of a name or id',
     description:
-      'Returns possible meanings of a text while the user types: contracts and tokens by any part of their names, symbols and asset names, names of the name system by their beginning, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, with the Stacks address of the same key. Case does not matter. Exact matches come first, then matches at the beginning, then other matches. Orphaned blocks and transactions are found only by their whole id. Each search reads a bounded number of rows: if very many things match, a longer text finds the others.',
+      'Returns possible meanings of a text while the user types: contracts and tokens by any part of their names, symbols and asset names, names of both name systems by their beginning, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, with the Stacks address of the same key. Case does not matter. Exact matches come first, then matches at the beginning, then other matches. Orphaned blocks and transactions are found only by their whole id. Each search reads a bounded number of rows: if very many things match, a longer text finds the others.',
     tag: 'Stackside',
     query: {
       q: Type.String({ maxLength: MAX_ASSET_LENGTH, description: 'Text to search for', examples: ['token'] }),
@@ -88,6 +93,10 @@ export const searches = [
     response: Results,
     etag: null,
     history: 'since',
-    handle: ({ query: { q, limit }, read }) => ({ results: read.search(q, limit).map(item) }),
+    handle: ({ query: { q, limit }, read }) => {
+      const contract = bnsContractOf(namesContract, read);
+      const ownerOf = (name: string) => read.bnsNames.find(contract, name)?.owner ?? null;
+      return { results: read.search(q, limit, contract).map((found) => item(found, ownerOf)) };
+    },
   }),
 ];

@@ -189,7 +189,7 @@ export const resources = (
   blockSeries,
   forks,
   mempoolState,
-  searches,
+  searches(namesContract),
   tokenLists,
   directories,
   bnsNames(namesContract),

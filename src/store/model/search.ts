@@ -10,6 +10,7 @@ export const foundKinds = [
   'address',
   'token',
   'contract',
+  'bns_name',
   'name',
 ] as const;
 
@@ -34,5 +35,7 @@ export type SearchResult = { match: Match } & (
   /** Name and symbol are null if the contract wasn't read. */
   | { kind: 'token'; asset: string; name: string | null; symbol: string | null }
   | { kind: 'contract'; contractId: string }
+  /** A name of BNS-V2. */
+  | { kind: 'bns_name'; name: string }
   | { kind: 'name'; name: string }
 );

@@ -44,6 +44,9 @@ export const sql = {
   // A subquery per row checks whether the chain has something newer, so that the limit bounds the rows that are read.
   oldNames: `SELECT name, EXISTS (SELECT 1 FROM name_operations n WHERE n.name = o.name) AS touched
                FROM old_names o WHERE resolver IS NULL AND name >= ?1 AND name < ?2 ORDER BY name LIMIT ?3`,
+  bnsNames: `SELECT name FROM bns_names
+              WHERE contract_id = ?1 AND current = 1 AND name >= ?2 AND name < ?3 ORDER BY name, bns_id LIMIT ?4`,
+  principal: 'SELECT id FROM principals WHERE address = ?1',
   address: `SELECT p.address, a.transactions FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
              WHERE p.address >= ?1 AND p.address < ?2 ORDER BY p.address LIMIT 1`,
   known: 'SELECT 1 AS found FROM principals p JOIN accounts a ON a.principal_id = p.id WHERE p.address = ?1',
@@ -102,8 +105,9 @@ function keyOf(found: SearchResult): string {
       return `token ${found.asset}`;
     case 'contract':
       return `contract ${found.contractId}`;
+    case 'bns_name':
     case 'name':
-      return `name ${found.name}`;
+      return `${found.kind} ${found.name}`;
   }
 }
 
@@ -134,6 +138,7 @@ export function ranked(found: Iterable<SearchResult>, limit: number): SearchResu
 }
 
 /**
+ * Makes the search. Its third argument is the contract of BNS-V2; without it, no name of BNS-V2 is found.
  * @param isSubdomain whether a name of three parts is a subdomain
  * @param mostRows rows that are read of each range; tests use another than the default
  */
@@ -141,13 +146,15 @@ export function searchQueries(
   db: Database,
   isSubdomain: (name: string) => boolean,
   mostRows = MAX_ROWS,
-): (text: string, limit: number) => SearchResult[] {
+): (text: string, limit: number, namesContract?: string) => SearchResult[] {
   const parts = prepared<PartRow, [number, number, string, string, number]>(db, sql.parts);
   const contract = prepared<Stored<'principals', 'address'>, [number]>(db, sql.contract);
   const tokenOfContract = prepared<TokenRow & { address: string }, [number]>(db, sql.tokenOfContract);
   const tokenOfAsset = prepared<TokenRow & { identifier: string }, [number]>(db, sql.tokenOfAsset);
   const names = prepared<{ name: string }, [string, string, number]>(db, sql.names);
   const oldNames = prepared<{ name: string; touched: number }, [string, string, number]>(db, sql.oldNames);
+  const bnsNames = prepared<{ name: string }, [number, string, string, number]>(db, sql.bnsNames);
+  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const address = prepared<{ address: string; transactions: number | null }, [string, string]>(db, sql.address);
   const known = prepared<{ found: number }, [string]>(db, sql.known);
   const transactions = prepared<Stored<'transactions', 'tx_id' | 'type' | 'status' | 'position'>, HashRange>(
@@ -322,16 +329,32 @@ export function searchQueries(
     return [...names.all(from, end, mostRows), ...old].map(({ name }) => name).sort();
   }
 
-  /** Names of the name system that begin with a text; names that equal the text before the namespace are exact. */
-  function namesOf(text: string): SearchResult[] {
-    const labelled = text.includes('.') ? [] : namesFrom(`${text}.`, `${text}/`);
+  type NameRange = (from: string, end: string) => string[];
+
+  /** Names that begin with a text, each with its match; names that equal the text before the namespace are exact. */
+  function* beginning(text: string, namesIn: NameRange): Generator<{ name: string; match: Match }> {
+    const labelled = text.includes('.') ? [] : namesIn(`${text}.`, `${text}/`);
     const exact = new Set(labelled).add(text);
-    const found = [...labelled, ...namesFrom(text, endOf(text))];
-    if (text.split('.').length === 3 && isSubdomain(text)) found.push(text);
-    return found.map((name) => ({ kind: 'name', match: exact.has(name) ? 'exact' : 'start', name }));
+    for (const name of [...labelled, ...namesIn(text, endOf(text))]) {
+      yield { name, match: exact.has(name) ? 'exact' : 'start' };
+    }
   }
 
-  return (given, limit) => {
+  /** Names of the first name system. */
+  function* namesOf(text: string): Generator<SearchResult> {
+    for (const found of beginning(text, namesFrom)) yield { kind: 'name', ...found };
+    if (text.split('.').length === 3 && isSubdomain(text)) yield { kind: 'name', match: 'exact', name: text };
+  }
+
+  /** Names of BNS-V2. */
+  function* bnsNamesOf(text: string, contractId: string | undefined): Generator<SearchResult> {
+    const id = contractId === undefined ? undefined : principal.get(contractId)?.id;
+    if (id === undefined) return;
+    const namesIn: NameRange = (from, end) => bnsNames.all(id, from, end, mostRows).map(({ name }) => name);
+    for (const found of beginning(text, namesIn)) yield { kind: 'bns_name', ...found };
+  }
+
+  return (given, limit, namesContract) => {
     const text = given.trim();
     if (text === '') return [];
     const key = folded(text);
@@ -341,6 +364,7 @@ export function searchQueries(
       ...byAddress(text),
       ...byPartOfName(key, limit),
       ...namesOf(key),
+      ...bnsNamesOf(key, namesContract),
     ];
     return ranked(found, limit);
   };

@@ -1,6 +1,6 @@
 /** Views of the holdings of principals, and of their rewards. */
 
-import { storedFamily, storedNameOperation, TOKEN } from '../rows/enums.ts';
+import { storedBnsOperation, storedFamily, storedNameOperation, TOKEN } from '../rows/enums.ts';
 import { isBegun } from '../rows/expressions.ts';
 import {
   amount,
@@ -170,4 +170,35 @@ const names = view({
   range: null,
 });
 
-export const holdingViews = [balances, fungibleTokens, metadataOfTokens, nfts, minerRewards, names];
+const bnsNames = view({
+  name: 'bns_names',
+  help: 'One row per name of BNS-V2 that is not burnt. Give `contract_id` together with `name`, so that an index finds the name.',
+  columns: {
+    contract_id: text('c.address', 'Contract of the names'),
+    name: text('o.name', 'Name with its namespace, such as `alice.btc`'),
+    namespace: text('o.namespace', 'Namespace'),
+    token_id: integer('o.bns_id', 'Number of the NFT'),
+    token_value: text(
+      "CAST('0x01' || printf('%032x', o.bns_id) AS TEXT)",
+      'Serialized Clarity value of the NFT: `v1_nfts` has its owner',
+    ),
+    last_operation: word('o.operation', storedBnsOperation, 'Last operation'),
+    renewal_burn_block_height: integer(
+      'o.renewal_height',
+      'Bitcoin height that the last operation printed for the renewal; 0 for none, null if it printed none',
+    ),
+    block_height,
+    position,
+    tx_id,
+    tx_id_bytes,
+    block_time,
+  },
+  from: `bns_names o JOIN principals c ON c.id = o.contract_id
+  JOIN transactions t ON t.position = o.position JOIN blocks b ON ${inBlock('t.position')}
+ WHERE o.current = 1`,
+  indexed: ['contract_id'],
+  order: [],
+  range: null,
+});
+
+export const holdingViews = [balances, fungibleTokens, metadataOfTokens, nfts, minerRewards, names, bnsNames];

@@ -86,6 +86,7 @@ export interface paths {
     "/stackside/v1/tokens/nft/{asset_identifier}/{value}": { parameters: { }; get: operations["getCollectionToken"]; };
     "/stackside/v1/names": { parameters: { }; get: operations["getListedNames"]; };
     "/stackside/v1/names/{name}": { parameters: { }; get: operations["getListedName"]; };
+    "/stackside/v1/names/bns-v2/{name}": { parameters: { }; get: operations["getBnsName"]; };
     "/stackside/v1/names/bns-v2/primary": { parameters: { }; post: operations["getPrimaryNames"]; };
     "/stackside/v1/transactions/{tx_id}/raw": { parameters: { }; get: operations["getTransactionBytes"]; };
     "/stackside/v1/status": { parameters: { }; get: operations["getServerStatus"]; };
@@ -1554,7 +1555,7 @@ export interface components {
             })[];
             fee_for_next_block: components["schemas"]["Amount"] | null;
         };
-        FoundKind: "block" | "burn_block" | "transaction" | "bitcoin_address" | "address" | "token" | "contract" | "name";
+        FoundKind: "block" | "burn_block" | "transaction" | "bitcoin_address" | "address" | "token" | "contract" | "bns_name" | "name";
         FoundItem: {
             kind: components["schemas"]["FoundKind"];
             match: "exact" | "start" | "part";
@@ -3876,6 +3877,19 @@ export interface operations {
             200: {
                 headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
                 content: { "application/json": components["schemas"]["ListedName"]; };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["NameNotFound2"];
+            503: components["responses"]["ServiceUnavailableStore"];
+        };
+    };
+    getBnsName: {
+        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { name: string; }; };
+        responses: {
+            200: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["BnsName"]; };
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];

@@ -27,6 +27,7 @@ const TITLES: Readonly<Record<FoundKind, string>> = {
   address: 'Accounts',
   token: 'Tokens',
   contract: 'Contracts',
+  bns_name: 'BNS-V2 names',
   name: 'Names',
 };
 
@@ -53,6 +54,7 @@ export function pageOfFound({ kind, id }: Pick<FoundItem, 'kind' | 'id'>): PageO
       return principalPage(id);
     case 'token':
       return { page: 'token', params: { asset: id } };
+    case 'bns_name':
     case 'name':
       return { page: 'name', params: { name: id } };
   }

@@ -130,6 +130,22 @@ function Lease({ name }: { name: string }) {
   return data === null ? null : <LeaseEnd lease={data.lease} />;
 }
 
+type BnsNameAnswer = Answer<'/stackside/v1/names/bns-v2/{name}'>;
+
+/** Renders a name of BNS-V2. */
+const BnsName = ({ of }: { of: BnsNameAnswer }) => (
+  <Panel title="BNS-V2" source={`/stackside/v1/names/bns-v2/${of.name}`}>
+    <Facts
+      facts={[
+        ['Owner', of.owner === null ? null : <Principal key="owner" principal={of.owner} whole copy />],
+        ['Last operation', words(of.status.replaceAll('-', '_'))],
+        ['Renew before', of.renewal === null ? null : `Bitcoin block ${count(of.renewal.burn_block_height)}`],
+        ['Last transaction', <TxLink key="tx" id={of.tx_id} whole />],
+      ]}
+    />
+  </Panel>
+);
+
 /** Renders the page of a name: its owner, expiry, zonefile and subdomains. */
 export function Name({ name }: { name: string }) {
   const params = { path: { name } };
@@ -138,9 +154,15 @@ export function Name({ name }: { name: string }) {
     (signal) => bodyOf(api.GET('/v1/names/{name}', { params, signal })),
     tipVersion.value,
   );
+  const { data: bnsName } = useAnswer(
+    `bns name ${name}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/names/bns-v2/{name}', { params, signal })),
+    tipVersion.value,
+  );
   return (
     <Page kind="Name" title={visible(name)}>
-      <Show loaded={found}>
+      {bnsName === null ? null : <BnsName of={bnsName} />}
+      <Show loaded={found} missing={bnsName === null ? undefined : 'The first name system does not have the name.'}>
         {(known) => (
           <>
             <TellMe kind="name" id={name} />
