@@ -10,7 +10,17 @@ import { OperatorError } from '../../base/errors.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { BOOT_ADDRESS, parseStacksAddress } from '../../codec/address.ts';
 import { directFetch } from '../../http/direct-fetch.ts';
-import type { ProjectContract } from './project.ts';
+
+/** A contract of another deployer. */
+interface Requirement {
+  name: string;
+  source: string;
+  clarityVersion: number;
+  /** Address of the deployer. */
+  deployer: string;
+  /** Path of the source. */
+  path: string;
+}
 
 /** The version of a contract without metadata: most contracts of the public networks work with it. */
 const USUAL_VERSION = 2;
@@ -70,8 +80,8 @@ function parsed(text: string): unknown {
  * @param manifest path, for errors
  * @throws OperatorError, {@link MissingRequirementError}
  */
-export function requirementsIn(directory: string, ids: readonly string[], manifest: string): ProjectContract[] {
-  const found = new Map<string, ProjectContract | null>();
+export function requirementsIn(directory: string, ids: readonly string[], manifest: string): Requirement[] {
+  const found = new Map<string, Requirement | null>();
   const add = (id: string): void => {
     if (found.has(id) || isBoot(id)) return;
     const [deployer = '', name] = id.split('.');
