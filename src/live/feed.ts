@@ -175,7 +175,7 @@ export function changeMessages(
   clock: Clock = systemClock,
 ) {
   /** The last block that was on the chain when its messages were made; null before the first. */
-  let told: { indexHash: Uint8Array; burnHeight: number } | null = null;
+  let lastPushed: { indexHash: Uint8Array; burnHeight: number } | null = null;
 
   const balanceText = (read: Reader, principal: string, height: number): string =>
     JSON.stringify(stxBalanceWithTotals(read.principals.stxHistory(principal, height), false));
@@ -193,8 +193,8 @@ export function changeMessages(
     { height, parentIndexHash, burnBlock }: ChainBlock,
     parties: ReadonlySet<string>,
   ): AsyncGenerator<Message> {
-    const isGrowth = told !== null && Buffer.compare(told.indexHash, parentIndexHash) === 0;
-    if ((isGrowth && told?.burnHeight === burnBlock.height) || read.chain.historyFrom() !== null) return;
+    const isGrowth = lastPushed !== null && Buffer.compare(lastPushed.indexHash, parentIndexHash) === 0;
+    if ((isGrowth && lastPushed?.burnHeight === burnBlock.height) || read.chain.historyFrom() !== null) return;
     const turn = turnAfter(TURN_MS, clock);
     for (const topic of topics('address-stx-balance')) {
       await turn();
@@ -274,7 +274,7 @@ export function changeMessages(
       for (const principal of principals) yield* ofPrincipal(read, principal, height);
       yield* ofOtherBalances(read, block, new Set(principals));
     }
-    told = { indexHash, burnHeight: burnBlock.height };
+    lastPushed = { indexHash, burnHeight: burnBlock.height };
     if (any(...nftTopics)) yield* ofNfts(read.changes.nftEvents(height), true);
   }
 

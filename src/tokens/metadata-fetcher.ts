@@ -84,12 +84,12 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   const stopping = new AbortController();
   const { signal } = stopping;
   /** Reason why look-ups are paused; null if they aren't. */
-  let hindrance: string | null = null;
+  let pauseReason: string | null = null;
   let restsUntil = Number.NEGATIVE_INFINITY;
 
   function rest(reason: string): void {
-    if (hindrance === null) log({ event: 'service_failing', service: 'token_metadata', reason });
-    hindrance = reason;
+    if (pauseReason === null) log({ event: 'service_failing', service: 'token_metadata', reason });
+    pauseReason = reason;
     restsUntil = clock.monotonic() + LOOK_MS;
   }
 
@@ -183,7 +183,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
       taken.add(key);
       try {
         const answer = await askNode(item, at);
-        hindrance = null;
+        pauseReason = null;
         if (!('state' in answer.answer)) counters.answered += 1;
         // The next job doesn't wait for the command.
         void results.write(answer).finally(() => taken.delete(key));
@@ -201,7 +201,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
       while (canWork()) {
         if (ready.length === 0 && clock.monotonic() >= emptyUntil) await look();
         // One request shows whether the node is back.
-        const most = hindrance === null ? AT_ONCE : 1;
+        const most = pauseReason === null ? AT_ONCE : 1;
         const item = working.size < most ? ready.shift() : undefined;
         if (item === undefined || tip === null) break;
         const done = work(item, tip).finally(() => {

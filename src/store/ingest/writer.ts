@@ -74,7 +74,7 @@ class InapplicableEntryError extends OperatorError {
 }
 
 /** Returns whether the entry itself is the reason for the failure, not a file that can't be written or read. */
-const isOfTheEntry = ({ path }: Entry, cause: unknown): cause is Error =>
+const isCausedByEntry = ({ path }: Entry, cause: unknown): cause is Error =>
   cause instanceof PayloadError ||
   cause instanceof UnknownParentError ||
   // Another host has applied the command, so this host can't reject it.
@@ -392,7 +392,7 @@ export class Writer {
       // An entry without effect keeps its number. An earlier version of this program may have given it an effect.
       return { result: null, first: [], event: entry, applied: this.#applyEntry(entry, isLive) };
     } catch (cause) {
-      throw isOfTheEntry(entry, cause) ? new InapplicableEntryError(entry.id, { cause }) : cause;
+      throw isCausedByEntry(entry, cause) ? new InapplicableEntryError(entry.id, { cause }) : cause;
     }
   }
 
