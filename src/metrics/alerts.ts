@@ -14,6 +14,13 @@ interface Rule {
   annotations: { summary: string; description: string };
 }
 
+/** A condition of an alert: the values of a measure that are beyond a threshold. */
+interface Condition extends Measure {
+  measured: Measure;
+  /** In words: `above 3600`. */
+  threshold: string;
+}
+
 const { groups } = Bun.YAML.parse(rulesText) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
 
@@ -141,25 +148,29 @@ const quantile99 = ({ promql, values }: Measure): Measure => ({
 });
 
 /** Returns the values of a measure that are above a bound. */
-const above = (bound: number, { promql, values }: Measure): Measure => ({
-  promql: `${promql} > ${bound}`,
-  values: (readings) => values(readings).filter(({ value }) => value > bound),
+const above = (bound: number, measured: Measure): Condition => ({
+  promql: `${measured.promql} > ${bound}`,
+  values: (readings) => measured.values(readings).filter(({ value }) => value > bound),
+  measured,
+  threshold: `above ${bound}`,
 });
 
-const isZero = (metric: string): Measure => ({
-  promql: `${metric} == 0`,
-  values: (readings) =>
-    newest(metric)
-      .values(readings)
-      .filter(({ value }) => value === 0),
-});
+function isZero(metric: string): Condition {
+  const measured = newest(metric);
+  return {
+    promql: `${metric} == 0`,
+    values: (readings) => measured.values(readings).filter(({ value }) => value === 0),
+    measured,
+    threshold: 'equal to 0',
+  };
+}
 
 const REQUESTS = 'http_request_duration_seconds_count';
 
 /**
  * The conditions by alert. Alerts without a condition need Prometheus, which sees all hosts and notices missing ones.
  */
-export const conditions: Readonly<Record<string, Measure>> = {
+export const conditions: Readonly<Record<string, Condition>> = {
   StacksideCannotWrite: isZero('stackside_store_writable'),
   StacksideNoBlocks: above(3_600, newest('stackside_tip_age_seconds')),
   StacksideBehindNode: above(2, newest('stackside_blocks_behind_node')),
@@ -234,6 +245,16 @@ const filled = (text: string, { labels, value }: LabeledValue): string =>
     .replaceAll(/\{\{ \$value(?: \| (\w+))? \}\}/g, (_, how?: string) => (WRITTEN[how ?? ''] ?? String)(value))
     .replace(/^\w/, (first) => first.toUpperCase());
 
+/** Returns a text of a rule without its values. */
+const general = (text: string): string =>
+  text
+    .replaceAll('{{ $labels.instance }}', 'this server')
+    .replaceAll(/\{\{.*?\}\}/g, '…')
+    .replace(/^\w/, (first) => first.toUpperCase());
+
+/** Maximum number of present values in an alert. */
+const MAX_VALUES = 5;
+
 /** An alert, and its current state. */
 export interface Alert {
   name: string;
@@ -246,6 +267,15 @@ export interface Alert {
   summaries: string[];
   /** Instructions for the operator. */
   description: string;
+  /** The summary of any series, with `…` for values. */
+  meaning: string;
+  /** The measure in PromQL, and its threshold in words; null if only Prometheus can evaluate the condition. */
+  measure: string | null;
+  threshold: string | null;
+  /** Seconds for which the condition must hold before the alert fires. */
+  for_seconds: number;
+  /** Present values of the measure, largest first. */
+  values: LabeledValue[];
 }
 
 /** Seconds for which readings are stored: the longest range of the conditions. */
@@ -271,7 +301,9 @@ export class Alerts {
         return { ...one, from };
       });
       const from = found.length === 0 ? null : Math.min(...found.map((one) => one.from));
-      const holds = from === null ? 'quiet' : at - from >= secondsOf(rule.for ?? '0s') ? 'firing' : 'pending';
+      const forSeconds = secondsOf(rule.for ?? '0s');
+      const holds = from === null ? 'quiet' : at - from >= forSeconds ? 'firing' : 'pending';
+      const values = condition?.measured.values(this.#readings) ?? [];
       return {
         name: rule.alert,
         severity: rule.labels.severity,
@@ -279,6 +311,14 @@ export class Alerts {
         since: from,
         summaries: found.map((one) => filled(rule.annotations.summary, one)),
         description: rule.annotations.description,
+        meaning: general(rule.annotations.summary),
+        measure: condition?.measured.promql ?? null,
+        threshold: condition?.threshold ?? null,
+        for_seconds: forSeconds,
+        values: values
+          .map(({ labels, value }) => ({ labels, value }))
+          .sort((a, b) => b.value - a.value)
+          .slice(0, MAX_VALUES),
       };
     });
     this.#since = since;

@@ -109,6 +109,7 @@ test.each<[string, Partial<Facts>, string, string]>([
         {
           ...{ name: 'StacksideChainhookInterrupted', severity: 'warning', state: 'pending', since: 1 },
           ...{ summaries: ['A chainhook is interrupted.'], description: 'Enable it again.' },
+          ...{ meaning: 'A chainhook is interrupted.', measure: null, threshold: null, for_seconds: 0, values: [] },
         },
       ],
     },

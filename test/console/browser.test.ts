@@ -331,35 +331,42 @@ browserTest('the keyboard is enough to find a block, show the shortcuts and foll
   await page.getByRole('heading', { level: 1, name: '12' }).waitFor();
 });
 
-browserTest('the API reference finds an operation and sends its request, by keyboard', async () => {
-  await using visited = await visit(`${server.api}/docs`);
-  const { page, complaints } = visited;
-  await loaded(page);
-  const list = page.getByRole('table');
-  await page.getByRole('searchbox', { name: 'Search operations' }).fill('v3 blocks/{height');
-  await list.getByRole('link', { name: '/extended/v3/blocks/{height_or_hash}/transactions' }).focus();
-  expect(await list.count()).toBe(1);
-  await page.keyboard.press('Enter');
-  await page.getByRole('heading', { level: 1, name: 'Transactions of a block' }).waitFor();
-  await page.getByRole('textbox', { name: 'height_or_hash' }).fill('7');
-  await page.getByLabel('Request as a curl command').getByText('/extended/v3/blocks/7/transactions').waitFor();
-  await page.keyboard.press('Enter');
-  const answer = page.getByRole('region', { name: 'Body of the response' }).filter({ hasText: '"results": [' });
-  await answer.waitFor();
-  await page.getByText(/^200 \d+ ms, .*, application\/json/).waitFor();
-  // The schema's parts open, and are accessible.
-  const parts = page.locator('details summary');
-  for (let part = 0; part < 2; part++) await parts.nth(part).press('Enter');
-  await expectAccessible(page);
-  await look(page, NARROW);
-  expect(await overflow(page)).toBe(0);
-  await page.getByRole('link', { name: 'All operations' }).click();
-  // The search stays.
-  await list.getByRole('link', { name: '/extended/v3/blocks/{height_or_hash}/transactions' }).waitFor();
-  expect(complaints).toEqual([]);
-  await follow(page, '/docs/nothing');
-  await page.getByText('This server has no operation with the id nothing').waitFor();
-});
+browserTest(
+  'the API reference finds an operation and sends its request, by keyboard, and unknown ids get help',
+  async () => {
+    await using visited = await visit(`${server.api}/docs`);
+    const { page, complaints } = visited;
+    await loaded(page);
+    const list = page.getByRole('table');
+    await page.getByRole('searchbox', { name: 'Search operations' }).fill('v3 blocks/{height');
+    await list.getByRole('link', { name: '/extended/v3/blocks/{height_or_hash}/transactions' }).focus();
+    expect(await list.count()).toBe(1);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Transactions of a block' }).waitFor();
+    await page.getByRole('textbox', { name: 'height_or_hash' }).fill('7');
+    await page.getByLabel('Request as a curl command').getByText('/extended/v3/blocks/7/transactions').waitFor();
+    await page.keyboard.press('Enter');
+    const answer = page.getByRole('region', { name: 'Body of the response' }).filter({ hasText: '"results": [' });
+    await answer.waitFor();
+    await page.getByText(/^200 \d+ ms, .*, application\/json/).waitFor();
+    // The schema's parts open, and are accessible.
+    const parts = page.locator('details summary');
+    for (let part = 0; part < 2; part++) await parts.nth(part).press('Enter');
+    await expectAccessible(page);
+    await look(page, NARROW);
+    expect(await overflow(page)).toBe(0);
+    await page.getByRole('link', { name: 'All operations' }).click();
+    // The search stays.
+    await list.getByRole('link', { name: '/extended/v3/blocks/{height_or_hash}/transactions' }).waitFor();
+    expect(complaints).toEqual([]);
+    await follow(page, '/docs/nothing');
+    await page.getByText('This server has no operation with the id nothing').waitFor();
+    await follow(page, '/blocks/999999');
+    await page.getByText(/^This server has no block 999999\. Its newest block is \d+\.$/).waitFor();
+    await page.keyboard.press('/');
+    await page.getByText(/^Search for a height, an id of a block/).waitFor();
+  },
+);
 
 browserTest('the search finds transactions, accounts and names, and shows a message without results', async () => {
   const [transaction] = await listed(server, '/extended/v3/transactions?limit=1');

@@ -63,6 +63,7 @@ import {
   payloadIncludes,
   waitingDeliveriesText,
 } from '../../src/console/app/chain/hooks.ts';
+import { isLogMatch, logFieldsOf } from '../../src/console/app/chain/log.ts';
 import {
   blockTitle,
   feeLevel,
@@ -1120,4 +1121,33 @@ test('a delivery with a stored body contains the transactions of its blocks, and
   const payload = { event: { apply: blocks('0x1'), rollback: blocks('0x2') } };
   expect(['0x1', '0x2', '0x3'].map((id) => payloadIncludes(payload, id))).toEqual([true, true, false]);
   expect(payloadIncludes(null, '0x1')).toBe(false);
+});
+
+describe('log events', () => {
+  const event = { event: 'block_applied', level: 'info', fields: '{"height":1234,"path":"/new_block","more":{"a":1}}' };
+
+  test('have their fields by name, and none if the JSON is cut', () => {
+    expect(logFieldsOf(event)).toEqual([
+      ['height', '1234'],
+      ['path', '/new_block'],
+      ['more', '{"a":1}'],
+    ]);
+    expect(logFieldsOf({ fields: '{"height":12…' })).toEqual([]);
+  });
+
+  test.each([
+    ['', '', true],
+    ['info', '', true],
+    ['warn', '', false],
+    ['', 'APPLIED new_', true],
+    ['', 'height', true],
+    ['', 'applied orphaned', false],
+    ['', 'height=12', true],
+    ['', 'height=1234 path=/new', true],
+    ['', 'height=34', false],
+    ['', 'path=', true],
+    ['', 'heights=1', false],
+  ])('of level info match the level “%s” and the text “%s”: %p', (level, text, matches) => {
+    expect(isLogMatch(event, level, text)).toBe(matches);
+  });
 });

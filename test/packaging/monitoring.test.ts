@@ -218,7 +218,13 @@ test('an alert is pending until its condition has held long enough, and quiet wh
     state: 'firing',
     severity: 'critical',
     summaries: ['The newest block on this server is 2 h old'],
+    meaning: 'The newest block on this server is … old',
+    measure: 'stackside_tip_age_seconds',
+    threshold: 'above 3600',
+    for_seconds: 300,
+    values: [{ labels: {}, value: 7_300 }],
   });
   expect(stateAt(360, 'stackside_tip_age_seconds 20')).toMatchObject({ state: 'quiet', since: null, summaries: [] });
+  expect(stateAt(361, 'stackside_tip_age_seconds 20')?.values).toEqual([{ labels: {}, value: 20 }]);
   expect(stateAt(420, old)).toMatchObject({ state: 'pending', since: 420 });
 });

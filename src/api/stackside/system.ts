@@ -188,6 +188,13 @@ export const AlertsState = Type.Object(
         since: nullable(UnixTime),
         summaries: Type.Array(Type.String(), { description: 'Problems that were found; empty if everything is right' }),
         description: Type.String({ description: 'Remedy' }),
+        meaning: Type.String({ description: 'The problem that the alert reports, without its values' }),
+        measure: nullable(Type.String({ description: 'Measure of the condition in PromQL' })),
+        threshold: nullable(Type.String({ description: 'Threshold of the measure in words: `above 3600`' })),
+        for_seconds: Type.Integer({ description: 'Seconds for which the condition must hold before the alert fires' }),
+        values: Type.Array(Type.Object({ labels: Type.Record(Type.String(), Type.String()), value: Type.Number() }), {
+          description: 'Present values of the measure, largest first, at most 5',
+        }),
       }),
       { description: 'Firing alerts first; empty before the first evaluation' },
     ),

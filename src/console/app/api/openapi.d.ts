@@ -2126,6 +2126,11 @@ export interface components {
                 since: components["schemas"]["UnixTime"] | null;
                 summaries: string[];
                 description: string;
+                meaning: string;
+                measure: string | null;
+                threshold: string | null;
+                for_seconds: number;
+                values: { labels: { [key: string]: string; }; value: number; }[];
             }[];
         };
         InspectionProgress: { number: number; of: number; name: string; detail: string; };

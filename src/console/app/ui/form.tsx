@@ -30,6 +30,28 @@ export function TextField({ label, value, help, mistake, most, onChange }: TextF
   );
 }
 
+interface SearchFieldProps {
+  label: string;
+  value: string;
+  help: string;
+  onChange: (value: string) => void;
+}
+
+/** Renders the input that filters a list on the page. */
+export const SearchField = ({ label, value, help, onChange }: SearchFieldProps) => (
+  <label class="grow">
+    {label}
+    <input
+      type="search"
+      value={value}
+      autocomplete="off"
+      spellcheck={false}
+      placeholder={help}
+      onInput={({ currentTarget }) => onChange(currentTarget.value)}
+    />
+  </label>
+);
+
 interface ChoiceFieldProps {
   label: string;
   value: string;

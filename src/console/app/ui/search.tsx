@@ -30,7 +30,9 @@ export const SEARCH_ID = 'search';
 const PAUSE_MS = 120;
 const MAX_FOUND = 20;
 
-const NOT_FOUND = 'Nothing was found. Search for a height, an id, an address, a contract, a token or a name.';
+const SEARCHABLE =
+  'Search for a height, an id of a block or transaction, a Stacks or Bitcoin address, a contract, a token or a name.';
+const NOT_FOUND = `Nothing was found. ${SEARCHABLE}`;
 
 const RECENT_KEY = 'stackside.recent';
 
@@ -325,7 +327,8 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
           ) : null}
         </div>
       ) : null}
-      {isEmpty ? <p class="search-problem">{asked.problem ?? 'Nothing was found.'}</p> : null}
+      {isEmpty ? <p class="search-problem">{asked.problem ?? NOT_FOUND}</p> : null}
+      {isOpen && isRecent && !isListed && problem === null ? <p class="search-problem quiet">{SEARCHABLE}</p> : null}
       {problem === null ? null : (
         <p class="search-problem" id={`${id}-problem`}>
           {problem}

@@ -2,7 +2,7 @@
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { count, plural } from '../../chain/format.ts';
+import { count, plural, visible } from '../../chain/format.ts';
 import type { Block as BlockObject } from '../../chain/types.ts';
 import {
   BLOCKS_PER_PAGE,
@@ -17,6 +17,7 @@ import {
   Table,
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
+import { server } from '../../ui/server-status.ts';
 import { TransactionTable } from '../../ui/transactions.tsx';
 import { Ago, BitcoinBlockLink, BlockLink, CostShare, CostTable, Count, Hash, When } from '../../ui/values.tsx';
 import { ForkMark, OrphanMark } from './forks.tsx';
@@ -32,7 +33,7 @@ export function Block({ id }: { id: string }) {
   return (
     <Page kind="Block" title={title} beside={block.data === null ? null : <Neighbours height={block.data.height} />}>
       {block.error?.status === 404 ? <OrphanMark hash={id} /> : null}
-      <Show loaded={block} rows={8}>
+      <Show loaded={block} rows={8} missing={missingText(id, server.value.status?.index.height ?? null)}>
         {(found) => (
           <>
             <ForkMark height={found.height} />
@@ -45,6 +46,12 @@ export function Block({ id }: { id: string }) {
     </Page>
   );
 }
+
+/** Describes a block that the server doesn't have. @param tipHeight null if the server has no block */
+const missingText = (id: string, tipHeight: number | null): string =>
+  tipHeight === null
+    ? 'This server has no block yet.'
+    : `This server has no block ${visible(id)}. Its newest block is ${count(tipHeight)}.`;
 
 /** Renders links to the previous and the next block. */
 function Neighbours({ height }: { height: number }) {

@@ -14,6 +14,7 @@ import {
 } from '../../chain/api-reference.ts';
 import { count } from '../../chain/format.ts';
 import { SourceBlock } from '../../ui/code.tsx';
+import { SearchField } from '../../ui/form.tsx';
 import { type Column, Empty, Facts, JsonLink, Page, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Described, SchemaTree } from './schema.tsx';
@@ -70,17 +71,14 @@ function Operations({ groups }: { groups: readonly Group[] }) {
   return (
     <>
       <div class="form row">
-        <label class="grow">
-          Search operations
-          <input
-            type="search"
-            value={searched.value}
-            placeholder="path, name or words: balances"
-            onInput={({ currentTarget }) => {
-              searched.value = currentTarget.value;
-            }}
-          />
-        </label>
+        <SearchField
+          label="Search operations"
+          value={searched.value}
+          help="path, name or words: balances"
+          onChange={(text) => {
+            searched.value = text;
+          }}
+        />
         <label class="check">
           <input
             type="checkbox"

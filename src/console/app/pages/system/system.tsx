@@ -1,13 +1,16 @@
 /** The page of the system: charts of the last hour for everybody; settings, data, hosts and log for the operator. */
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { bytes, count, duration, percent, plural, visible, words } from '../../chain/format.ts';
-import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '../../chain/state.ts';
+import { isLogMatch, logFieldsOf } from '../../chain/log.ts';
+import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure, stateTitle } from '../../chain/state.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { now } from '../../ui/clock.ts';
-import { Facts, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { SearchField } from '../../ui/form.tsx';
+import { Empty, Facts, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { place, withQuery } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { Ago, Badge, When } from '../../ui/values.tsx';
@@ -97,7 +100,7 @@ const ALERTS = '/stackside/v1/alerts';
 const ALERTS_EVERY = 30;
 
 const ALERT_TONES = { firing: 'bad', pending: 'wait', quiet: 'ok', elsewhere: 'plain' } as const;
-const ALERT_WORDS = { firing: 'fires', pending: 'pending', quiet: 'quiet', elsewhere: 'only in Prometheus' } as const;
+const ALERT_WORDS = { firing: 'fires', pending: 'pending', quiet: 'quiet', elsewhere: 'in Prometheus' } as const;
 
 /** Renders the alerts for Prometheus, which the server also evaluates. */
 function Alerts() {
@@ -109,52 +112,93 @@ function Alerts() {
   return (
     <Show loaded={loaded} rows={6}>
       {({ evaluated_at: at, alerts }) => (
-        <Panel
-          title="Alerts"
-          source={ALERTS}
-          aside={
-            at === null ? null : (
-              <span class="quiet">
-                {plural(alerts.filter(({ state }) => state === 'firing').length, 'alert')} would fire, <Ago at={at} />
-              </span>
-            )
-          }
-        >
-          <Table
-            label="Alerts"
-            rows={alerts}
-            keyOf={({ name }) => name}
-            empty="The rules are evaluated each minute, first a minute after the start."
-            columns={[
-              {
-                name: 'State',
-                class: 'nowrap top',
-                cell: ({ state }) => <Badge tone={ALERT_TONES[state]}>{ALERT_WORDS[state]}</Badge>,
-              },
-              { name: 'Alert', class: 'fill break', cell: (alert) => <AlertText alert={alert} /> },
-              { name: 'Severity', class: 'medium top', cell: ({ severity }) => severity },
-              {
-                name: 'Since',
-                class: 'nowrap top medium',
-                cell: ({ since }) => (since === null ? '–' : <Ago at={since} />),
-              },
-            ]}
-          />
-        </Panel>
+        <>
+          <StateNote />
+          <Panel
+            title="Alerts"
+            source={ALERTS}
+            aside={
+              at === null ? null : (
+                <span class="quiet">
+                  {plural(alerts.filter(({ state }) => state === 'firing').length, 'alert')} would fire, <Ago at={at} />
+                </span>
+              )
+            }
+          >
+            <Table
+              label="Alerts"
+              rows={alerts}
+              keyOf={({ name }) => name}
+              empty="The rules are evaluated each minute, first a minute after the start."
+              stacked
+              columns={[
+                { name: 'Alert', class: 'first fill break', cell: (alert) => <AlertText alert={alert} /> },
+                {
+                  name: 'State',
+                  class: 'nowrap top when',
+                  cell: ({ state }) => <Badge tone={ALERT_TONES[state]}>{ALERT_WORDS[state]}</Badge>,
+                },
+                { name: 'Fires if', class: 'top', label: 'fires if', cell: (alert) => <Threshold alert={alert} /> },
+                {
+                  name: 'Now',
+                  class: 'top',
+                  label: 'now',
+                  cell: ({ values }) => (values.length === 0 ? '–' : values.map(presentText).join('; ')),
+                },
+                { name: 'Severity', class: 'wide top', cell: ({ severity }) => severity },
+                {
+                  name: 'Since',
+                  class: 'nowrap top',
+                  label: 'since',
+                  cell: ({ since }) => (since === null ? '–' : <Ago at={since} />),
+                },
+              ]}
+            />
+          </Panel>
+        </>
       )}
     </Show>
   );
 }
 
-const AlertText = ({ alert: { name, summaries, description } }: { alert: Alert }) => (
+const AlertText = ({ alert: { name, summaries, meaning, description, measure } }: { alert: Alert }) => (
   <>
-    {summaries.length === 0 ? alertTitle(name) : null}
-    {summaries.map((summary) => (
+    <strong>{alertTitle(name)}</strong>
+    {(summaries.length === 0 ? [meaning] : summaries).map((summary) => (
       <div key={summary}>{visible(summary)}</div>
     ))}
-    {summaries.length === 0 ? null : <div class="note-line">{description}</div>}
+    <div class="note-line">{description}</div>
+    {measure === null ? null : (
+      <div class="note-line">
+        Measure: <code>{measure}</code>
+      </div>
+    )}
   </>
 );
+
+const Threshold = ({ alert: { threshold, for_seconds: seconds } }: { alert: Alert }) => (
+  <>
+    {threshold ?? '–'}
+    {threshold === null || seconds === 0 ? null : <span class="quiet"> for {duration(seconds)}</span>}
+  </>
+);
+
+/** Returns a present value with its labels: `0 rejected`. */
+const presentText = ({ labels, value }: Alert['values'][number]): string =>
+  visible([Number(value.toPrecision(4)), ...Object.values(labels)].join(' '));
+
+/** Renders the state that the header shows, with its reason and the next step, unless the server is live. */
+function StateNote() {
+  const { data } = useServerStatus();
+  if (data === null || data.state === 'live') return null;
+  return (
+    <section class="note wait" aria-label="State of the server">
+      <h2>{stateTitle(data.state)}</h2>
+      <p>{data.reason}</p>
+      <p>{data.next}</p>
+    </section>
+  );
+}
 
 type SystemState = Answer<'/stackside/v1/system'>;
 type Setting = SystemState['settings'][number];
@@ -181,17 +225,29 @@ const SourceOf = ({ setting: { source, source_name: name } }: { setting: Setting
     </div>
   );
 
+/** Reports whether the name, help, value or source of a setting contains each word of a text. */
+function isSettingMatch({ name, help, value, source_name: source }: Setting, text: string): boolean {
+  const searched = [name, help, value, source].join(' ').toLowerCase();
+  return text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => searched.includes(word));
+}
+
 /** Query parameter that hides settings with their default. */
 const CHANGED = 'changed';
 
 /** Renders the settings in force, with the source of each, and the addresses that the server listens on. */
 function Settings() {
   const system = useSystem();
+  const [searched, setSearched] = useState('');
   const onlyChanged = place.value.query.has(CHANGED);
   return (
     <Show loaded={system} rows={10}>
       {({ settings, listeners }) => {
-        const shown = settings.filter(({ source }) => !onlyChanged || source !== 'default');
+        const shown = settings.filter(
+          (setting) => (!onlyChanged || setting.source !== 'default') && isSettingMatch(setting, searched),
+        );
         const groups = [...new Set(shown.map(({ group }) => group))];
         return (
           <>
@@ -207,6 +263,14 @@ function Settings() {
                 ]}
               />
             </Panel>
+            <div class="form row">
+              <SearchField
+                label="Search settings"
+                value={searched}
+                onChange={setSearched}
+                help="a name, a value or words: threads"
+              />
+            </div>
             <nav class="filter" aria-label="Settings">
               <a href={withQuery({ [CHANGED]: null })} aria-current={onlyChanged ? undefined : 'true'}>
                 All settings
@@ -215,6 +279,7 @@ function Settings() {
                 Changed from their defaults
               </a>
             </nav>
+            {groups.length === 0 ? <Empty>No setting matches.</Empty> : null}
             {groups.map((group) => (
               <Panel key={group} title={group} source={SYSTEM}>
                 <Table
@@ -588,22 +653,60 @@ function SystemLog() {
   );
 }
 
-const Recent = ({ recent }: { recent: Log['recent'] }) => (
-  <Panel title="Last events" source={LOG}>
-    <Table
-      label="Last log events"
-      rows={recent.map((event, index) => ({ ...event, key: `${event.at} ${index}` }))}
-      keyOf={({ key }) => key}
-      empty="Nothing was logged yet."
-      columns={[
-        { name: 'When', class: 'nowrap top', cell: ({ at }) => <Ago at={at} /> },
-        { name: 'Level', class: 'top medium', cell: ({ level }) => <Level level={level} /> },
-        { name: 'Event', class: 'log-event top', cell: ({ event }) => words(event) },
-        { name: 'Thread', class: 'wide nowrap top', cell: ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`) },
-        { name: 'Fields', class: 'fill', cell: ({ fields }) => <code class="break">{visible(fields)}</code> },
-      ]}
-    />
-  </Panel>
+const LEVELS = ['error', 'warn', 'info', 'debug'] as const;
+
+/** Renders the last log events, filtered by level, words and fields. */
+function Recent({ recent }: { recent: Log['recent'] }) {
+  const [level, setLevel] = useState('');
+  const [searched, setSearched] = useState('');
+  return (
+    <Panel title="Last events" source={LOG}>
+      <div class="panel-body form row">
+        <label>
+          Level
+          <select value={level} onChange={({ currentTarget }) => setLevel(currentTarget.value)}>
+            <option value="">any</option>
+            {LEVELS.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        <SearchField
+          label="Search events"
+          value={searched}
+          onChange={setSearched}
+          help="Words, or a field with its value: height=12"
+        />
+      </div>
+      <Table
+        label="Last log events"
+        rows={recent
+          .map((event, index) => ({ ...event, key: `${event.at} ${index}` }))
+          .filter((event) => isLogMatch(event, level, searched))}
+        keyOf={({ key }) => key}
+        empty={recent.length === 0 ? 'Nothing was logged yet.' : 'No event matches.'}
+        columns={[
+          { name: 'When', class: 'nowrap top', cell: ({ at }) => <Ago at={at} /> },
+          { name: 'Level', class: 'top medium', cell: (event) => <Level level={event.level} /> },
+          { name: 'Event', class: 'log-event top', cell: ({ event }) => words(event) },
+          { name: 'Thread', class: 'wide nowrap top', cell: ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`) },
+          { name: 'Fields', class: 'fill', cell: (event) => <LogFields event={event} /> },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** Renders the fields of an event as names and values. */
+const LogFields = ({ event }: { event: Log['recent'][number] }) => (
+  <>
+    {logFieldsOf(event).map(([name, value]) => (
+      <code key={name} class="break">
+        <span class="quiet">{visible(name)}=</span>
+        {visible(value)}{' '}
+      </code>
+    ))}
+  </>
 );
 
 const Kinds = ({ kinds }: { kinds: Log['kinds'] }) => (
