@@ -34,6 +34,8 @@ import {
   count,
   decimalText,
   duration,
+  exactTime,
+  localTime,
   percent,
   shortPrincipal,
   smallestOf,
@@ -597,7 +599,7 @@ describe('charts', () => {
     });
   });
 
-  test('show the seconds between blocks, and times in UTC', () => {
+  test('show the seconds between blocks, and round times', () => {
     expect(secondsBetween([10, 14, 13])).toEqual([null, 4, 0]);
     expect(stepsOf([null, 4, 0])).toEqual([4, 4, 0]);
     expect([stepsOf([1, 2]), stepsOf([null]), stepsOf([])]).toEqual([[1, 2], [null], []]);
@@ -667,6 +669,19 @@ describe("the chain's state", () => {
     expect(chainState(null, false).word).toBe('Connecting…');
     expect(chainState(null, true).word).toBe('Server away');
   });
+});
+
+test('times are local, and the exact time is in UTC', () => {
+  const before = process.env.TZ;
+  try {
+    process.env.TZ = 'Asia/Kolkata';
+    expect([localTime(1_795_305_600), timeLabel(1_795_305_600, 'hour')]).toEqual(['2026-11-22 05:30:00', '05:30']);
+    process.env.TZ = 'America/New_York';
+    expect(localTime(1_795_305_600)).toBe('2026-11-21 19:00:00');
+    expect(exactTime(1_795_305_600)).toBe('2026-11-22 00:00:00 UTC');
+  } finally {
+    process.env.TZ = before ?? 'Etc/UTC';
+  }
 });
 
 describe('the steps to the first block', () => {

@@ -11,6 +11,7 @@ import { render } from 'preact';
 import { startLive } from './api/live.ts';
 import { Pages } from './pages/pages.tsx';
 import { Shell } from './shell/shell.tsx';
+import { startChainClock } from './ui/chain-clock.ts';
 import { startClock } from './ui/clock.ts';
 import { startRouter } from './ui/router.ts';
 import { startServerStatus } from './ui/server-status.ts';
@@ -22,6 +23,7 @@ function start(): void {
   startRouter();
   startLive();
   startServerStatus();
+  startChainClock();
   startWatches();
   render(
     <Shell>

@@ -1,5 +1,5 @@
 /** Values of charts, and descriptions of charts for screen readers. */
-import { count, exactTime } from './format.ts';
+import { count, exactTime, localTime } from './format.ts';
 
 export interface ChartSeries {
   name: string;
@@ -29,11 +29,12 @@ export const chartInWords = (
 /** Scale of the horizontal axis: times of a day, days, months of years, or plain numbers. */
 export type TimeScale = 'hour' | 'days' | 'years' | 'numbers';
 
-/** Returns the label of a time below a chart: the time of day, the day, or the month, all in UTC; or a number. */
+/** Returns the label of a time below a chart: the local time, the day or the month in UTC, or a number. */
 export function timeLabel(seconds: number, scale: TimeScale): string {
   if (scale === 'numbers') return count(seconds);
+  if (scale === 'hour') return localTime(seconds).slice(11, 16);
   const text = exactTime(seconds);
-  return scale === 'hour' ? text.slice(11, 16) : scale === 'days' ? text.slice(5, 10) : text.slice(0, 7);
+  return scale === 'days' ? text.slice(5, 10) : text.slice(0, 7);
 }
 
 const DAY = 86_400;

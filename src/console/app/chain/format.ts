@@ -140,6 +140,14 @@ export const until = (seconds: number): string => (seconds < 1 ? 'now' : `in ${d
 export const exactTime = (seconds: number): string =>
   `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
+const MILLISECONDS = 1000;
+
+/** Formats a Unix time in the time zone of the browser: `2026-11-22 05:13:03`. */
+export function localTime(seconds: number): string {
+  const zone = new Date(seconds * MILLISECONDS).getTimezoneOffset() * MINUTE;
+  return exactTime(seconds - zone).slice(0, -4);
+}
+
 const ELLIPSIS = '…';
 
 /** Shortens a hash to its two ends: `0x8d5acc…804307`. */

@@ -16,7 +16,7 @@ import {
   valueRange,
   valueTicks,
 } from '../chain/chart.ts';
-import { count, exactTime } from '../chain/format.ts';
+import { count, exactTime, localTime } from '../chain/format.ts';
 import { now } from './clock.ts';
 import { Empty, Table } from './parts.tsx';
 
@@ -86,7 +86,7 @@ export function Chart({
 /** Returns the time of the newest values, with its date if it isn't recent. */
 function newestLabel(times: readonly number[], scale: TimeScale): string {
   const newest = times.at(-1) ?? 0;
-  return scale !== 'hour' || now.value - newest < OLD ? 'newest' : `newest, ${exactTime(newest).slice(0, 16)} UTC`;
+  return scale !== 'hour' || now.value - newest < OLD ? 'newest' : `newest, ${localTime(newest).slice(0, 16)}`;
 }
 
 /** Age in seconds above which the newest values aren't recent. */
@@ -333,7 +333,7 @@ const DAY = { name: 'Day', text: (seconds: number) => exactTime(seconds).slice(0
 
 /** The first column of a chart's table. */
 const ALONG: Readonly<Record<TimeScale, { name: string; text: (place: number) => string }>> = {
-  hour: { name: 'Time', text: (seconds) => exactTime(seconds).slice(11, 19) },
+  hour: { name: 'Time', text: (seconds) => localTime(seconds).slice(11, 19) },
   days: DAY,
   years: DAY,
   numbers: { name: 'Number', text: count },

@@ -74,7 +74,11 @@ export const MinedStatus = ({ status }: { status: string }) =>
 const mined = (cell: (transaction: ListedTransaction) => ReturnType<Column<Listed>['cell']>) => (transaction: Listed) =>
   'block' in transaction ? cell(transaction) : null;
 
-const AGE: Column<Listed> = { name: 'Age', class: 'number when', cell: mined(({ block }) => <Ago at={block.time} />) };
+const AGE: Column<Listed> = {
+  name: 'Age',
+  class: 'number when',
+  cell: mined(({ block }) => <Ago chain at={block.time} />),
+};
 
 /** Renders the newest transactions in a narrow panel. */
 export const NewestTransactionTable = ({ transactions }: { transactions: readonly ListedTransaction[] }) => (

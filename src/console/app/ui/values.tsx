@@ -8,12 +8,14 @@ import {
   assetName,
   count,
   exactTime,
+  localTime,
   percent,
   shortHash,
   shortPrincipal,
   until,
   visible,
 } from '../chain/format.ts';
+import { chainNow } from './chain-clock.ts';
 import { now } from './clock.ts';
 import { Copy, Table } from './parts.tsx';
 import { primaryNameOf } from './primary-names.ts';
@@ -23,36 +25,47 @@ import { tokenOf, unitOf } from './token-metadata.ts';
 /** Age in seconds above which a time also shows its date. */
 const DATED = 2 * 86_400;
 
-/**
- * Renders the time since a moment, also with the date if it is days ago, and the exact time as title. @param at Unix
- * seconds
- */
-export function Ago({ at }: { at: number }) {
-  const seconds = now.value - at;
+interface TimeProps {
+  /** Unix seconds. */
+  at: number;
+  /** Whether the time is one of the chain, whose clock may differ on a devnet (default: of the server). */
+  chain?: boolean;
+}
+
+/** Renders the time since a moment, also with the local date if it is days ago, and with the time in UTC as title. */
+export function Ago({ at, chain = false }: TimeProps) {
+  const seconds = (chain ? chainNow : now).value - at;
   return (
     <time dateTime={new Date(at * 1000).toISOString()} title={exactTime(at)}>
       {seconds < DATED ? (
         ago(seconds)
       ) : (
         <>
-          <span class="since">{ago(seconds)}</span> <span class="date">{exactTime(at).slice(0, 10)}</span>
+          <span class="since">{ago(seconds)}</span> <span class="date">{localTime(at).slice(0, 10)}</span>
         </>
       )}
     </time>
   );
 }
 
-/** Renders the exact time, and the time since. @param at Unix seconds */
-export const When = ({ at }: { at: number }) => (
+/** Renders a local time, with the time in UTC as title. */
+const Local = ({ at }: { at: number }) => (
+  <time class="nowrap" dateTime={new Date(at * 1000).toISOString()} title={exactTime(at)}>
+    {localTime(at)}
+  </time>
+);
+
+/** Renders the local time, and the time since. */
+export const When = ({ at, chain = false }: TimeProps) => (
   <>
-    <span class="nowrap">{exactTime(at)}</span> <span class="quiet">({ago(now.value - at)})</span>
+    <Local at={at} /> <span class="quiet">({ago((chain ? chainNow : now).value - at)})</span>
   </>
 );
 
-/** Renders the exact time of a future event, and the time until then. @param at Unix seconds */
+/** Renders the local time of a future event, and the time until then. @param at Unix seconds */
 export const Due = ({ at }: { at: number }) => (
   <>
-    <span class="nowrap">{exactTime(at)}</span> <span class="quiet">({until(at - now.value)})</span>
+    <Local at={at} /> <span class="quiet">({until(at - now.value)})</span>
   </>
 );
 

@@ -494,7 +494,7 @@ function LogTable({ logs }: { logs: readonly ReadLog[] }) {
           label: 'block',
           cell: (log) => <BlockLink height={log.block_height} />,
         },
-        { name: 'Age', class: 'number when', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
+        { name: 'Age', class: 'number when', cell: ({ time }) => <Ago chain at={Date.parse(time) / 1000} /> },
         {
           name: 'Whole',
           cell(log) {

@@ -124,7 +124,7 @@ export function Contract({ contract }: { contract: string }) {
                   facts={[
                     ['Transaction', <TxLink key="id" id={tx_id} whole />],
                     ['Block', <BlockLink key="block" height={block.height} />],
-                    ['Time', <When key="time" at={block.time} />],
+                    ['Time', <When key="time" chain at={block.time} />],
                     ['Clarity version', clarity ?? 'the default of its epoch'],
                   ]}
                 />
@@ -315,7 +315,7 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
                   label: 'block',
                   cell: (call) => <BlockLink height={call.block_height} />,
                 },
-                { name: 'Age', class: 'number when', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
+                { name: 'Age', class: 'number when', cell: ({ time }) => <Ago chain at={Date.parse(time) / 1000} /> },
               ]}
             />
             <Pager next={next} previous={previous} />
@@ -417,7 +417,7 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
                   label: 'block',
                   cell: ({ block }) => <BlockLink height={block.height} />,
                 },
-                { name: 'Age', class: 'number when', cell: ({ block }) => <Ago at={block.time} /> },
+                { name: 'Age', class: 'number when', cell: ({ block }) => <Ago chain at={block.time} /> },
               ]}
             />
             <Pager next={next} previous={previous} />

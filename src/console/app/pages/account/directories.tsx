@@ -126,7 +126,7 @@ export function Contracts() {
                     class: 'nowrap',
                     label: 'deployed',
                     cell: ({ deployment }) =>
-                      deployment === null ? null : <Ago at={Date.parse(deployment.time) / 1000} />,
+                      deployment === null ? null : <Ago chain at={Date.parse(deployment.time) / 1000} />,
                   },
                   {
                     name: 'Block',

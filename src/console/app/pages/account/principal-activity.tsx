@@ -125,7 +125,7 @@ const Seen = ({ at }: { at: Activity['first'] }) =>
     <span class="quiet">never in a block</span>
   ) : (
     <>
-      <When at={at.time} />, block <BlockLink height={at.block_height} />, <TxLink id={at.tx_id} />
+      <When chain at={at.time} />, block <BlockLink height={at.block_height} />, <TxLink id={at.tx_id} />
     </>
   );
 

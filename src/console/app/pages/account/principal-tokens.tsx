@@ -194,7 +194,7 @@ function TokenMoves({ principal, asset, version }: TokenMovesProps) {
                   ),
                 },
                 { name: 'Block', class: 'number wide', cell: ({ block }) => <BlockLink height={block.height} /> },
-                { name: 'Age', class: 'number medium', cell: ({ block }) => <Ago at={block.time} /> },
+                { name: 'Age', class: 'number medium', cell: ({ block }) => <Ago chain at={block.time} /> },
               ]}
             />
             <Pager name={CURSOR} next={next} previous={previous} total={plural(total, 'transfer')} />

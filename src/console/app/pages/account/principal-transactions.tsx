@@ -89,7 +89,11 @@ function AllTransactions({ principal, version }: { principal: string; version: s
                 cell: ({ transaction }) => <Fee micro={transaction.fee_rate} />,
               },
               { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
-              { name: 'Age', class: 'number when', cell: ({ transaction: { block } }) => <Ago at={block.time} /> },
+              {
+                name: 'Age',
+                class: 'number when',
+                cell: ({ transaction: { block } }) => <Ago chain at={block.time} />,
+              },
             ]}
           />
           <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
@@ -160,7 +164,7 @@ export function Transfers({ principal, direction, version }: TransfersProps) {
                   label: 'block',
                   cell: ({ block }) => <BlockLink height={block.height} />,
                 },
-                { name: 'Age', class: 'number when', cell: ({ block }) => <Ago at={block.time} /> },
+                { name: 'Age', class: 'number when', cell: ({ block }) => <Ago chain at={block.time} /> },
               ]}
             />
             <Pager next={next} previous={previous} total={plural(total, 'transfer')} />

@@ -223,7 +223,7 @@ function TokenTransfers({ asset }: { asset: string }) {
                   label: 'block',
                   cell: ({ block_height: height }) => <BlockLink height={height} />,
                 },
-                { name: 'Age', class: 'number when', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
+                { name: 'Age', class: 'number when', cell: ({ time }) => <Ago chain at={Date.parse(time) / 1000} /> },
               ]}
             />
             <Pager next={next} previous={previous} />
@@ -425,7 +425,7 @@ export function Nft({ asset, value }: { asset: string; value: string }) {
                     cell: ({ transaction }) => <TxLink id={transaction.tx_id} />,
                   },
                   { name: 'Block', class: 'number wide', cell: ({ block }) => <BlockLink height={block.height} /> },
-                  { name: 'Age', class: 'number', cell: ({ block }) => <Ago at={block.time} /> },
+                  { name: 'Age', class: 'number', cell: ({ block }) => <Ago chain at={block.time} /> },
                 ]}
               />
               <Pager next={next} previous={previous} total={plural(total, 'event')} />

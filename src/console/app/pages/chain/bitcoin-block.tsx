@@ -33,7 +33,7 @@ export function BitcoinBlock({ id }: { id: string }) {
             <Panel title="Bitcoin block" source={`/extended/v2/burn-blocks/${hash}`}>
               <Facts
                 facts={[
-                  ['Time', <When key="time" at={time} />],
+                  ['Time', <When key="time" chain at={time} />],
                   ['Hash', <Hash key="hash" value={hash} whole copy="Bitcoin block hash" />],
                   ['Stacks blocks', count(blocks.length)],
                 ]}
@@ -141,7 +141,7 @@ export const BITCOIN_BLOCK_COLUMNS: readonly Column<BitcoinBlockObject>[] = [
     cell: ({ burn_block_hash: hash }) => <Hash value={hash} to={pathTo('bitcoinBlock', { id: hash })} />,
   },
   { name: 'Stacks blocks', class: 'number', cell: ({ stacks_blocks: blocks }) => <Count value={blocks.length} /> },
-  { name: 'Age', class: 'number', cell: ({ burn_block_time: at }) => <Ago at={at} /> },
+  { name: 'Age', class: 'number', cell: ({ burn_block_time: at }) => <Ago chain at={at} /> },
 ];
 
 /** Renders Bitcoin blocks, newest first. */

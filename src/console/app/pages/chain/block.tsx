@@ -81,7 +81,7 @@ function BlockFacts({ block }: { block: BlockObject }) {
       <Panel title="Block" source={`/extended/v2/blocks/${block.hash}`}>
         <Facts
           facts={[
-            ['Time', <When key="time" at={block.block_time} />],
+            ['Time', <When key="time" chain at={block.block_time} />],
             ['Transactions', count(block.tx_count)],
             ['Hash', <Hash key="hash" value={block.hash} whole copy="block hash" />],
             ['Index block hash', <Hash key="index" value={block.index_block_hash} whole copy="index block hash" />],
@@ -201,7 +201,7 @@ export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
     cell: ({ tx_count: transactions }) => <Count value={transactions} />,
   },
   { name: 'Largest cost', class: 'number wide', label: 'largest cost', cell: (block) => <CostShare cost={block} /> },
-  { name: 'Age', class: 'number when', cell: ({ block_time: at }) => <Ago at={at} /> },
+  { name: 'Age', class: 'number when', cell: ({ block_time: at }) => <Ago chain at={at} /> },
 ];
 
 /** Renders blocks, newest first. */

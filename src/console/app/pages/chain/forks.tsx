@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<ListedFork>[] = [
     label: 'first block',
     cell: ({ index_block_hash: hash }) => <Hash value={hash} />,
   },
-  { name: 'Time', class: 'number when', cell: ({ time }) => (time === null ? '–' : <Ago at={time} />) },
+  { name: 'Time', class: 'number when', cell: ({ time }) => (time === null ? '–' : <Ago chain at={time} />) },
 ];
 
 export function Forks() {
@@ -121,7 +121,7 @@ function Branches({ fork }: { fork: ForkObject }) {
                   ? 'Yes: the chain was reorganized'
                   : 'Never: another block came first',
             ],
-            ['Time', fork.time !== null && <When key="time" at={fork.time} />],
+            ['Time', fork.time !== null && <When key="time" chain at={fork.time} />],
           ]}
         />
       </Panel>

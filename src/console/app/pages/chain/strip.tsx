@@ -111,7 +111,7 @@ const Mined = ({ block, largest, isFresh }: TileProps<StripBlock> & { isFresh: b
     <span>{plural(block.transactions, 'transaction')}</span>
     <span>{block.fees === null ? 'no fees' : `~${stxText(block.fees.median)}`}</span>
     <span class="tile-foot">
-      {bytes(block.size)} <Ago at={block.time} />
+      {bytes(block.size)} <Ago chain at={block.time} />
     </span>
   </a>
 );

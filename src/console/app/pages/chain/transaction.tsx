@@ -158,7 +158,7 @@ function TransactionFacts({ transaction }: { transaction: TransactionObject }) {
 function minedFacts(transaction: MinedTransaction) {
   const { block_height: height, block_time: time, burn_block_height: bitcoinHeight, tx_index: index } = transaction;
   return [
-    ['Time', <When key="time" at={time} />],
+    ['Time', <When key="time" chain at={time} />],
     [
       'Block',
       <span key="block">
