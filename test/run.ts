@@ -4,7 +4,7 @@
  * measures them again.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 
 const SLOWEST = 20;
@@ -15,11 +15,14 @@ const SLOWEST = 20;
  */
 const ENGINE = { BUN_JSC_useFTLJIT: '0', MIMALLOC_PURGE_DELAY: '-1' };
 
+/** Memory of the largest process that runs test files, in bytes. Five take 6 GB together. */
+const WORKER_MEMORY = 2 * 1024 ** 3;
+const processors = availableParallelism();
 /**
- * Processes that run test files at the same time. They are more than the processors, because end-to-end and browser tests
- * wait for other processes and for time limits most of the time.
+ * Processes that run test files at the same time. They are more than the processors if there is memory, because end-to-end
+ * and browser tests wait for other processes and for time limits most of the time.
  */
-const WORKERS = availableParallelism() + 3;
+const WORKERS = Math.max(processors, Math.min(processors + 3, Math.floor(totalmem() / WORKER_MEMORY)));
 
 /** The files of a JUnit report by the seconds of their tests, slowest first. */
 function slowestFiles(report: string): { file: string; seconds: number }[] {
