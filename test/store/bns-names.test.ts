@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { networks } from '../../src/devnet/network.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { indexPath } from '../../src/store/files/database.ts';
+import { sql } from '../../src/store/queries/bns-names.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { testApp } from '../api/test-app.ts';
 import { openNew } from '../support/data/ingest.ts';
@@ -258,6 +259,19 @@ test('after any forks, names, owners, renewals and primary names equal a model o
     }),
     { seen, cases: 6 },
   );
+});
+
+test.each([
+  ['byName', 'bns_names_current (contract_id=? AND name=?)'],
+  ['all.forward', 'bns_names_current (contract_id=? AND (name,bns_id)>(?,?) AND name<?)'],
+  ['ofNamespace.forward', 'bns_names_by_namespace (contract_id=? AND namespace=? AND (name,bns_id)>(?,?) AND name<?)'],
+] as const)('%s reads no other names than it returns', (statement, step) => {
+  using open = openNew();
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const [first] = db
+    .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${(sql as Readonly<Record<string, string>>)[statement]}`)
+    .all();
+  expect(first?.detail).toBe(`SEARCH b USING INDEX ${step}`);
 });
 
 const register = (label: string, id: number, namespace = 'btc') =>

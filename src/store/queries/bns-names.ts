@@ -11,15 +11,22 @@ import { prepared, type Stored } from '../rows/statement.ts';
 import { lister, ordered, statementsOf, up } from './list.ts';
 import { MAX_FILTERED_ROWS, pageBeyond, readPage } from './page.ts';
 
-const nameRows = `SELECT b.bns_id, b.operation, b.name, b.namespace, b.renewal_height, t.tx_id, k.block_time, k.burn_block_height
-                    FROM bns_names b
-                    JOIN transactions t ON t.position = b.position
-                    JOIN blocks k ON k.height = ${heightIn('b.position')}`;
+/** @param by names the index, because the planner prefers others, with which it reads all names of the contract */
+const nameRows = (by = '') =>
+  `SELECT b.bns_id, b.operation, b.name, b.namespace, b.renewal_height, t.tx_id, k.block_time, k.burn_block_height
+     FROM bns_names b ${by}
+     JOIN transactions t ON t.position = b.position
+     JOIN blocks k ON k.height = ${heightIn('b.position')}`;
+const ofNames = nameRows('INDEXED BY bns_names_current');
 const key = [up('b.name', 'text'), up('b.bns_id')];
 const current = 'b.contract_id = ?1 AND b.current = 1';
 const lists = {
-  all: ordered({ select: nameRows, where: current }, key, { isEnded: true }),
-  ofNamespace: ordered({ select: nameRows, where: `${current} AND b.namespace = ?2` }, key, { isEnded: true }),
+  all: ordered({ select: ofNames, where: current }, key, { isEnded: true }),
+  ofNamespace: ordered(
+    { select: nameRows('INDEXED BY bns_names_by_namespace'), where: `${current} AND b.namespace = ?2` },
+    key,
+    { isEnded: true },
+  ),
   ofOwner: ordered({ select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' }, [
     up('value', 'bytes'),
   ]),
@@ -28,9 +35,9 @@ const lists = {
 export const sql = {
   ...statementsOf(lists),
   // A name leads to its newest token, as in the contract.
-  byName: `${nameRows} WHERE b.contract_id = ?1 AND b.name = ?2 AND b.current = 1
+  byName: `${ofNames} WHERE b.contract_id = ?1 AND b.name = ?2 AND b.current = 1
             ORDER BY b.bns_id DESC LIMIT 1`,
-  byId: `${nameRows} WHERE b.contract_id = ?1 AND b.bns_id = ?2
+  byId: `${nameRows()} WHERE b.contract_id = ?1 AND b.bns_id = ?2
           ORDER BY b.position DESC, b.event_index DESC LIMIT 1`,
   namespace: `SELECT lifetime, launched_at FROM bns_namespaces WHERE contract_id = ?1 AND namespace = ?2
                ORDER BY position DESC, event_index DESC LIMIT 1`,
