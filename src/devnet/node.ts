@@ -734,6 +734,39 @@ export class SimulatedNode {
   }
 
   /**
+   * Gives a principal an exact balance: by a transfer from the faucet, or by a transfer of the principal to the faucet, whose
+   * fee is part of the difference.
+   * @param amount micro-STX
+   * @returns null if the principal has this balance
+   * @throws ParameterError if the faucet has too little, a contract has more, or the difference is less than a fee
+   */
+  setBalance(principal: string, amount: bigint): Promise<{ id: string; block: Block } | null> {
+    return this.#steered(async () => {
+      const { world, burnView } = this.#announced;
+      const more = amount - world.balance(principal);
+      if (more === 0n) return null;
+      if (more > 0n) {
+        const funds = world.spendable(this.faucet.address, burnView.height) - GIFT_FEE;
+        if (more <= funds) return this.#mineOwn(this.faucet, tokenTransfer(principal, more, ''));
+        const most = world.balance(principal) + funds;
+        throw new ParameterError({ location: 'body', path: ['amount'] }, `must be <= ${most}`);
+      }
+      const known = this.#signing(principal);
+      const account = known?.account ?? impersonated(principal, this.chain.network);
+      if (account === null) {
+        const rule = `must be >= ${world.balance(principal)}, because only its code can send the STX of a contract`;
+        throw new ParameterError({ location: 'body', path: ['amount'] }, rule);
+      }
+      const rest = -more - GIFT_FEE;
+      if (rest <= 0n) {
+        const rule = `must be >= ${world.balance(principal)}, or lower by more than ${GIFT_FEE}, the fee of the transfer`;
+        throw new ParameterError({ location: 'body', path: ['amount'] }, rule);
+      }
+      return this.#mineOwn(account, tokenTransfer(this.faucet.address, rest, ''), known?.isSigned ?? false);
+    });
+  }
+
+  /**
    * Returns the account with a name: an account of the network, or one derived from the seed, which has only received
    * funds.
    */

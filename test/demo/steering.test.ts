@@ -120,6 +120,30 @@ test('a grant that a fork reverted is mined again with the next grant', async ()
   expect(second.block.transactions).toEqual([first.tx_id, second.tx_id]);
 });
 
+test('a balance can be set to any amount without the key of the address', async () => {
+  const address = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+  const set = (amount: string, of = address) =>
+    server.post<{ tx_id: string | null; balance: string; message: string }>('/stackside/v1/devnet/balance', {
+      ...{ address: of, amount },
+    });
+  const balance = async () => (await server.json<{ balance: string }>(`/extended/v1/address/${address}/stx`)).balance;
+  for (const amount of ['5000000', '2000000', '2000001', '0', '7']) {
+    const { status, body } = await set(amount);
+    expect([status, body.balance, await balance()]).toEqual([200, amount, amount]);
+    expect(await statusOf(body.tx_id!)).toBe('success');
+  }
+  expect((await set('7')).body).toEqual(expect.objectContaining({ tx_id: null, balance: '7' }));
+  for (const [amount, of, message] of [
+    ['6', address, 'body/amount must be >= 7, or lower by more than 1000, the fee of the transfer'],
+    ['9999999999999999999', address, 'body/amount must be <= '],
+    ['-1', address, 'body/amount must be a whole number of micro-STX of at most 19 digits, as text'],
+    ['1', 'nobody', 'body/address must be a principal of testnet'],
+  ] as const) {
+    const { status, body } = await set(amount, of);
+    expect([amount, status, body.message]).toEqual([amount, 400, expect.stringContaining(message)]);
+  }
+});
+
 interface Sent {
   tx_id: string;
   status: string;

@@ -4,7 +4,7 @@ import type { Block } from '../../devnet/block.ts';
 import type { BurnBlock } from '../../devnet/burn-chain.ts';
 import { type BlockReference, type Distance, MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH } from '../../devnet/node.ts';
 import { type Route, route } from '../../http/route.ts';
-import { Hash } from '../shared/values.ts';
+import { Hash, nullable } from '../shared/values.ts';
 import {
   closed,
   type DevnetFamily,
@@ -102,6 +102,15 @@ const Fund = Type.Object(
   },
   closed,
 );
+
+/** A balance, which may be nothing. */
+const Balance = Type.String({
+  pattern: '^(0|[1-9]\\d{0,18})$',
+  rule: 'a whole number of micro-STX of at most 19 digits, as text',
+  description: 'Micro-STX, in decimal',
+});
+const SetBalance = Type.Object({ address: Type.String(), amount: Balance }, closed);
+const BalanceSet = Type.Object({ tx_id: nullable(Hash), balance: Balance }, { $id: 'DevnetBalance' });
 
 /** Routes that make blocks. */
 export const makers = (family: DevnetFamily): Route[] => {
@@ -231,6 +240,20 @@ export const makers = (family: DevnetFamily): Route[] => {
       handle: async ({ caller: node, body: { address, amount } }) => {
         const { id, block } = await node.fund(requirePrincipal(address, node, 'address'), BigInt(amount));
         return { tx_id: id, block: shown(block) };
+      },
+    }),
+    route({
+      ...post,
+      path: '/stackside/v1/devnet/balance',
+      operationId: 'setDevnetBalance',
+      summary: 'Set the STX of an address',
+      description:
+        "Gives an address exactly this balance, by a transfer from or to the faucet in a separate block. The key of the address isn't needed. A lower balance takes a nonce of the address, and is impossible for a contract. `tx_id` is null if the address had this balance.",
+      body: SetBalance,
+      response: BalanceSet,
+      handle: async ({ caller: node, body: { address, amount } }) => {
+        const made = await node.setBalance(requirePrincipal(address, node, 'address'), BigInt(amount));
+        return { tx_id: made?.id ?? null, balance: amount };
       },
     }),
   ];

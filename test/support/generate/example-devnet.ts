@@ -81,6 +81,7 @@ export async function devnetExamples(
     await steer('mineDevnetCycles', 'cycle', { count: 1 });
     await steer('advanceDevnetTime', 'time', { seconds: 3600 });
     await steer('setDevnetInterval', 'interval', { seconds: 0 });
+    await steer('setDevnetBalance', 'balance', { address: account.address, amount: '7000000' });
     return answers;
   } finally {
     await node.stop();

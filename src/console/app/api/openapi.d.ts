@@ -2214,6 +2214,7 @@ export interface components {
         DevnetReplacement: { tx_id: components["schemas"]["Hash"]; replaced: components["schemas"]["Hash"]; };
         DevnetBitcoinBlocks: { bitcoin_blocks: components["schemas"]["DevnetBitcoinBlock"][]; blocks: components["schemas"]["DevnetBlock"][]; };
         DevnetFunds: { tx_id: components["schemas"]["Hash"]; block: components["schemas"]["DevnetBlock"]; };
+        DevnetBalance: { tx_id: components["schemas"]["Hash"] | null; balance: string; };
         DevnetAccount: { address: string; private_key: string; };
         DevnetPlace: { contract: string; line: number; column: number; expression: string; };
         DevnetFailure: { place: components["schemas"]["DevnetPlace"] | null; trace: string; costs: { function: string; runtime: number; }[]; };
