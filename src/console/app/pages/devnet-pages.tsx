@@ -2,12 +2,9 @@
 import type { ComponentChild } from 'preact';
 import { usePart } from '../api/use-answer.ts';
 import { Empty, Page, Show } from '../ui/parts.tsx';
-import { server } from '../ui/server-status.ts';
+import { isDevnet } from '../ui/server-status.ts';
 
 type DevnetPart = typeof import('./devnet/devnet.ts');
-
-/** Reports whether the node of this server is simulated; null until the status was read. */
-export const isDevnet = (): boolean | null => server.value.status?.simulated_node ?? null;
 
 /** Renders content from the part, once it is loaded. */
 export function OnDevnet({ children }: { children: (part: DevnetPart) => ComponentChild }) {

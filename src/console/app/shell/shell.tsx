@@ -6,11 +6,10 @@ import { devnetSection, groups, type PageName } from '../../page-paths.ts';
 import { connection } from '../api/live.ts';
 import { count } from '../chain/format.ts';
 import { chainState, networkName } from '../chain/state.ts';
-import { isDevnet } from '../pages/devnet-pages.tsx';
 import { Announcements, Icon, type IconName } from '../ui/parts.tsx';
 import { current, go, pathTo, place } from '../ui/router.ts';
 import { SEARCH_ID, Search } from '../ui/search.tsx';
-import { server } from '../ui/server-status.ts';
+import { isDevnet, server } from '../ui/server-status.ts';
 import { nextTheme, type Theme, theme } from '../ui/theme.ts';
 import { Badge } from '../ui/values.tsx';
 

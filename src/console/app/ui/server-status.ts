@@ -47,3 +47,6 @@ export const useServerStatus = (): Loaded<ServerStatus> => ({
   error: server.value.error,
   retry: statusQuery.restart,
 });
+
+/** Reports whether the node of this server is simulated; null until the status was read. */
+export const isDevnet = (): boolean | null => server.value.status?.simulated_node ?? null;

@@ -30,10 +30,11 @@ import {
   tabOf,
 } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
+import { isDevnet } from '../../ui/server-status.ts';
 import { TellMe } from '../../ui/tell-me.tsx';
 import { MinedStatus, searchPath as transactionsPath } from '../../ui/transactions.tsx';
 import { Ago, BlockLink, ChainText, Principal, Principal as PrincipalLink, TxLink, When } from '../../ui/values.tsx';
-import { isDevnet, OnDevnet } from '../devnet-pages.tsx';
+import { OnDevnet } from '../devnet-pages.tsx';
 import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion, useStx } from './principal.tsx';
 
 const TABS = [

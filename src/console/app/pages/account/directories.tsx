@@ -5,8 +5,8 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { addDays, count, plural } from '../../chain/format.ts';
 import { listQuery, Page, Pager, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
+import { isDevnet } from '../../ui/server-status.ts';
 import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Principal, Stx, TokenAmount } from '../../ui/values.tsx';
-import { isDevnet } from '../devnet-pages.tsx';
 import { shareOf } from './token.tsx';
 
 type Choices<Value extends string> = readonly (readonly [value: Value, text: string])[];

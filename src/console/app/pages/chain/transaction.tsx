@@ -37,6 +37,7 @@ import {
   Table,
 } from '../../ui/parts.tsx';
 import { place } from '../../ui/router.ts';
+import { isDevnet } from '../../ui/server-status.ts';
 import { FoundTransactions, Sentence, Status, searchPath, TransactionTable } from '../../ui/transactions.tsx';
 import {
   BitcoinBlockLink,
@@ -52,7 +53,7 @@ import {
   tokenName,
   When,
 } from '../../ui/values.tsx';
-import { isDevnet, OnDevnet } from '../devnet-pages.tsx';
+import { OnDevnet } from '../devnet-pages.tsx';
 import { TransactionNotified } from '../hooks/notified.tsx';
 import { Standing, useMempoolVersion } from './mempool.tsx';
 import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
