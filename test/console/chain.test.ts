@@ -9,10 +9,12 @@ import {
   axisTop,
   type ChartSeries,
   chartInWords,
+  firstIn,
   mergedRanges,
   sampledIndexes,
   scaleOf,
   secondsBetween,
+  spansOf,
   stepsOf,
   timeLabel,
   timeTicks,
@@ -567,6 +569,15 @@ describe('charts', () => {
     expect(valueRange([0, 0], false)).toEqual([0, 1]);
     const [least, most] = valueRange([700, 700], false);
     expect([least < 700, most > 700]).toEqual([true, true]);
+  });
+
+  test('show a span that is shorter than their values', () => {
+    const DAY = 86_400;
+    const days = Array.from({ length: 40 }, (_, nth) => nth * DAY);
+    expect(spansOf(days).map(([title]) => title)).toEqual(['7 days', '30 days']);
+    expect(spansOf([0, 20 * DAY, 39 * DAY]).map(([title]) => title)).toEqual(['30 days']);
+    expect([spansOf([0, DAY]), spansOf([5]), spansOf([])]).toEqual([[], [], []]);
+    expect([firstIn(days, 7 * DAY), firstIn([5], DAY), firstIn([], DAY)]).toEqual([32, 0, 0]);
   });
 
   test('have labels at round values and times', () => {

@@ -45,6 +45,29 @@ export function scaleOf(times: readonly number[]): TimeScale {
   return span < DAY ? 'hour' : span < 300 * DAY ? 'days' : 'years';
 }
 
+/** Spans of time that a chart can show, in seconds. */
+const SPANS: readonly (readonly [title: string, seconds: number])[] = [
+  ['24 hours', DAY],
+  ['7 days', 7 * DAY],
+  ['30 days', 30 * DAY],
+];
+
+/**
+ * Returns the spans that are shorter than the values and contain at least two of them. @param times Unix seconds,
+ * ascending
+ */
+export function spansOf(times: readonly number[]): readonly (readonly [title: string, seconds: number])[] {
+  const [first, before, last] = [times[0] ?? 0, times.at(-2) ?? Number.NEGATIVE_INFINITY, times.at(-1) ?? 0];
+  return SPANS.filter(([, seconds]) => last - first > seconds && last - before < seconds);
+}
+
+/** Returns the index of the first value to show in a span before the newest time. */
+export const firstIn = (times: readonly number[], seconds: number): number =>
+  Math.max(
+    0,
+    times.findIndex((time) => time >= (times.at(-1) ?? 0) - seconds),
+  );
+
 /** Returns every n-th index, so that a table stays readable. The newest is the first. */
 export function sampledIndexes(length: number, most: number): number[] {
   const step = Math.max(1, Math.ceil(length / most));

@@ -5,10 +5,13 @@ import {
   axisTop,
   type ChartSeries,
   chartInWords,
+  firstIn,
   newestOf,
   type Range,
   type Steps,
   sampledIndexes,
+  scaleOf,
+  spansOf,
   stepsOf,
   type TimeScale,
   timeLabel,
@@ -48,7 +51,40 @@ interface ChartProps {
 /** Maximum rows of the table below a chart. */
 const MAX_ROWS = 60;
 
-export function Chart({
+/** Renders a chart. If it covers days, its reader chooses the span. */
+export function Chart({ times, series, scale = 'hour', ...others }: ChartProps) {
+  const [span, setSpan] = useState(Number.POSITIVE_INFINITY);
+  const spans = scale === 'numbers' ? [] : spansOf(times);
+  const start = spans.some(([, seconds]) => seconds === span) ? firstIn(times, span) : 0;
+  const shown = times.slice(start);
+  return (
+    <>
+      {spans.length === 0 ? null : (
+        <div class="chart-spans">
+          {[...spans, ['All', Number.POSITIVE_INFINITY] as const].map(([title, seconds]) => (
+            <button
+              key={title}
+              type="button"
+              class="link"
+              aria-pressed={seconds === (start === 0 ? Number.POSITIVE_INFINITY : span)}
+              onClick={() => setSpan(seconds)}
+            >
+              {title}
+            </button>
+          ))}
+        </div>
+      )}
+      <SpanChart
+        {...others}
+        times={shown}
+        series={start === 0 ? series : series.map((one) => ({ ...one, values: one.values.slice(start) }))}
+        scale={start === 0 || scale === 'hour' ? scale : scaleOf(shown)}
+      />
+    </>
+  );
+}
+
+function SpanChart({
   label,
   times,
   series,
