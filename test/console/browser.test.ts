@@ -710,7 +710,7 @@ browserTest('the browser notifies about watched items, and a new chainhook start
   await using visited = await visit(`${own.api}/principals/${alice.address}`);
   const { page, complaints } = visited;
   await page.evaluate(QUIET_NOTIFICATIONS);
-  const tell = page.getByRole('region', { name: 'Tell me' });
+  const tell = page.getByRole('region', { name: 'Notifications' });
   await tell.getByRole('button', { name: 'In this browser' }).click();
   await tell.getByText('the browser notifies you').waitFor();
   await look(page, NARROW);
@@ -953,7 +953,7 @@ browserTest("a form for a contract's interface reads values through the node", a
   await using visited = await visit(`${own.api}/contracts/${BNS}?tab=read`);
   const { page, complaints } = visited;
   const result = page.getByRole('region', { name: 'Result' });
-  await page.getByLabel('What to read').selectOption('can-name-be-registered');
+  await page.getByLabel('Function or data').selectOption('can-name-be-registered');
   await page.getByRole('textbox', { name: /^namespace\b/ }).fill('btc');
   await page.getByRole('textbox', { name: /^name\b/ }).fill('0xzz');
   await page.keyboard.press('Enter');
@@ -998,9 +998,9 @@ browserTest("a form for a contract's interface reads values through the node", a
     asked.push(`${route.request().url().slice(own.api.length)} ${route.request().postData()}`);
     await route.fulfill({ json: { data: '0x03' } });
   });
-  await page.getByLabel('What to read').selectOption('total/all?');
+  await page.getByLabel('Function or data').selectOption('total/all?');
   await result.getByText('true bool').waitFor();
-  await page.getByLabel('What to read').selectOption('owners');
+  await page.getByLabel('Function or data').selectOption('owners');
   await page.getByRole('textbox', { name: /^key\b/ }).fill('5');
   await page.getByRole('button', { name: 'Read' }).click();
   await result.getByText('true bool').waitFor();
@@ -1012,7 +1012,7 @@ browserTest("a form for a contract's interface reads values through the node", a
   await page.route('**/v2/contracts/call-read/**', (route) =>
     route.fulfill({ json: { okay: false, cause: 'Unchecked(<b>\u202e)' } }),
   );
-  await page.getByLabel('What to read').selectOption({ index: 0 });
+  await page.getByLabel('Function or data').selectOption({ index: 0 });
   await page.getByRole('textbox', { name: /within-another uint/ }).fill('7');
   await page.getByRole('button', { name: 'Read' }).click();
   await result.getByText('The node refused the call: Unchecked(<b>\\u{202e})').waitFor();
@@ -1035,7 +1035,7 @@ browserTest('logs are a table of their fields, and each log can be expanded', as
   expect(await table.getByRole('columnheader').allTextContents()).toEqual([
     ...['Topic', 'event'],
     expect.stringMatching(/^<b onclick=/),
-    ...['flood', 'memo', 'Value', 'Transaction', 'Block', 'Age', 'Whole'],
+    ...['flood', 'memo', 'Value', 'Transaction', 'Block', 'Age', 'All fields'],
   ]);
   await table.getByText('340,282,366,920,938,463,463,374,607,431,768,211,455').waitFor();
   await table.getByRole('button', { name: '2 more' }).click();

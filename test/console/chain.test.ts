@@ -99,6 +99,7 @@ import {
 } from '../../src/console/app/chain/state.ts';
 import {
   balanceChanges,
+  causeTitle,
   conditionWords,
   confirmations,
   failedCondition,
@@ -1176,4 +1177,12 @@ describe('log events', () => {
   ])('of level info match the level “%s” and the text “%s”: %p', (level, text, matches) => {
     expect(isLogMatch(event, level, text)).toBe(matches);
   });
+});
+
+test.each([
+  ['block_found', 'New Bitcoin block'],
+  ['extended', 'New budget'],
+  ['extended_runtime', 'New budget: runtime'],
+])('the cause %s of a tenure change is “%s”', (cause, title) => {
+  expect(causeTitle(cause)).toBe(title);
 });

@@ -77,6 +77,10 @@ const CAUSES: Readonly<Record<string, string>> = {
   extended: 'with a new budget',
 };
 
+/** Returns the cause of a tenure change: `New Bitcoin block`, `New budget: runtime`. */
+export const causeTitle = (cause: string): string =>
+  cause === 'block_found' ? 'New Bitcoin block' : `New budget${cause.replace(/^extended_?/, ': ').replace(/: $/, '')}`;
+
 /** Describes the effect of a transaction, as parts of a sentence without its fee. */
 function deed(transaction: Transaction): Part[] {
   const fate = fateOf(transaction.tx_status);
@@ -151,7 +155,7 @@ export function action(transaction: ListedTransaction | ListedPending): Part[] {
     case 'coinbase':
       return ['Reward of a tenure'];
     case 'tenure_change':
-      return ['tenure_change' in transaction ? words(transaction.tenure_change.cause ?? '') : ''];
+      return ['tenure_change' in transaction ? causeTitle(transaction.tenure_change.cause ?? '') : ''];
     case 'poison_microblock':
       return ['Fork of microblocks'];
     case 'unknown':

@@ -1,4 +1,4 @@
-/** “Tell me”: notifications about the shown object, by this browser or by a chainhook. */
+/** Notifications about the shown object, by this browser or by a chainhook. */
 import { isSameWatch, type Watched } from '../chain/watches.ts';
 import { Panel, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
@@ -13,8 +13,8 @@ const hookPath = ({ kind, id }: Watched): string =>
 export function TellMe(watched: Watched) {
   const isWatched = watches.value.some((one) => isSameWatch(one, watched));
   return (
-    <section class="tell" aria-label="Tell me">
-      <span class="quiet">Tell me of new transactions:</span>
+    <section class="tell" aria-label="Notifications">
+      <span class="quiet">Notify me of new transactions:</span>
       <button
         type="button"
         aria-pressed={isWatched}

@@ -105,7 +105,7 @@ function Reader({ contract, parameter, items }: ContractReadsProps & { items: re
     <>
       <div class="panel-body form">
         <label>
-          What to read
+          Function or data
           <select
             value={item?.name ?? ''}
             onChange={({ currentTarget }) => go(withQuery({ ...noCall(), [parameter]: currentTarget.value }))}
@@ -496,7 +496,7 @@ function LogTable({ logs }: { logs: readonly ReadLog[] }) {
         },
         { name: 'Age', class: 'number when', cell: ({ time }) => <Ago chain at={Date.parse(time) / 1000} /> },
         {
-          name: 'Whole',
+          name: 'All fields',
           cell(log) {
             const key = keyOf(log);
             const isOpen = open.has(key);

@@ -142,7 +142,7 @@ export function Contracts() {
                     cell: ({ calls_of_day: calls }) => count(calls),
                   },
                   {
-                    name: 'Calls in all',
+                    name: 'All calls',
                     class: 'number',
                     label: 'calls in all',
                     cell: ({ calls }) => (calls === null ? '–' : count(calls)),

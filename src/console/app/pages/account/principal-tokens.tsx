@@ -177,7 +177,7 @@ function TokenMoves({ principal, asset, version }: TokenMovesProps) {
               columns={[
                 { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
                 {
-                  name: 'Other side',
+                  name: 'Counterparty',
                   class: 'main',
                   cell: ({ sender, recipient }) =>
                     sender === principal ? (

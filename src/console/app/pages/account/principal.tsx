@@ -370,7 +370,7 @@ export function PrincipalHistory({ principal }: { principal: string }) {
   };
   return (
     <details class="history">
-      <summary>CSV of a period</summary>
+      <summary>Export a date range as CSV</summary>
       <div class="history-form">
         <p class="quiet">
           Every movement of STX and tokens, every fee and mining reward with the balance after it. Days are in UTC;

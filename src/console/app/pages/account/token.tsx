@@ -276,7 +276,7 @@ function Collection({ asset }: { asset: string }) {
                     ),
                   },
                   {
-                    name: 'Owner now',
+                    name: 'Current owner',
                     class: 'nowrap',
                     label: 'owner',
                     cell: ({ owner }) =>
@@ -371,7 +371,7 @@ function OwnedNft({ asset, value }: { asset: string; value: string }) {
               ['Value', <Value key="decoded" repr={clarityRepr(fromHex(value))} />],
               ['Value, serialized', <Hash key="value" value={value} whole copy="value" />],
               [
-                'Owner now',
+                'Current owner',
                 owner === null ? 'None: the token was burnt' : <Principal key="owner" principal={owner} copy />,
               ],
               ['Metadata', textOrNull(shortUri(uri))],

@@ -200,7 +200,13 @@ export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
     label: 'transactions',
     cell: ({ tx_count: transactions }) => <Count value={transactions} />,
   },
-  { name: 'Largest cost', class: 'number wide', label: 'largest cost', cell: (block) => <CostShare cost={block} /> },
+  {
+    name: 'Budget used',
+    title: 'Share of the execution cost that comes closest to its limit',
+    class: 'number wide',
+    label: 'budget used',
+    cell: (block) => <CostShare cost={block} />,
+  },
   { name: 'Age', class: 'number when', cell: ({ block_time: at }) => <Ago chain at={at} /> },
 ];
 

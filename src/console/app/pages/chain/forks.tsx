@@ -174,7 +174,12 @@ function Lost({ fork }: { fork: ForkObject }) {
         columns={[
           { name: 'Transaction', class: 'first', cell: ({ tx_id: id }) => <TxLink id={id} /> },
           { name: 'Type', cell: ({ type }) => kindOf(type as Parameters<typeof kindOf>[0]) },
-          { name: 'Was in', class: 'number', label: 'was in', cell: ({ orphaned_in: { height } }) => count(height) },
+          {
+            name: 'Orphaned block',
+            class: 'number',
+            label: 'orphaned block',
+            cell: ({ orphaned_in: { height } }) => count(height),
+          },
           {
             name: 'Now',
             label: 'now',

@@ -154,7 +154,7 @@ function FailingHooks() {
   return (
     <section class="note bad" aria-label="Failing chainhooks" aria-live="polite">
       <h2>
-        <a href={pathTo('hooks')}>Chainhooks fail</a>
+        <a href={pathTo('hooks')}>Failing chainhooks</a>
       </h2>
       <ul>
         {hooks.map((hook) => (

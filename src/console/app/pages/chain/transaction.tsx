@@ -4,9 +4,10 @@ import { api, bodyOf, RequestError } from '../../api/api.ts';
 import { tip, tipVersion, useSubscription } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
-import { assetName, bytes, count, plural, shortHash, textOfHex, visible, words } from '../../chain/format.ts';
+import { assetName, bytes, count, plural, shortHash, textOfHex, visible } from '../../chain/format.ts';
 import {
   balanceChanges,
+  causeTitle,
   confirmations,
   DROPPED,
   fateOf,
@@ -271,7 +272,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
         <Panel title="Tenure change" source={source}>
           <Facts
             facts={[
-              ['Cause', words(payload.cause ?? '')],
+              ['Cause', causeTitle(payload.cause ?? '')],
               ['Blocks of the previous tenure', count(payload.previous_tenure_blocks)],
               ['Consensus hash', <Hash key="hash" value={payload.tenure_consensus_hash} whole copy="consensus hash" />],
               ['Miner’s key hash', <Hash key="key" value={payload.pubkey_hash} whole copy="key hash" />],

@@ -63,7 +63,7 @@ const ALL: readonly Steering[] = [
   },
   {
     action: 'Fork',
-    fields: [{ name: 'depth', label: 'Blocks that are lost', value: '1', type: 'number' }],
+    fields: [{ name: 'depth', label: 'Blocks to orphan', value: '1', type: 'number' }],
     async run(value) {
       const body = { depth: Number(value('depth')) };
       const { blocks, orphaned } = await bodyOf(api.POST('/stackside/v1/devnet/fork', { body }));

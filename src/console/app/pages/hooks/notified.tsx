@@ -98,7 +98,7 @@ const Told = ({ found, isOf = () => true }: { found: readonly FoundDelivery[]; i
           </a>
         ),
       },
-      { name: 'Told', label: 'told', cell: (each) => told({ ...each, isOf }) },
+      { name: 'Notified', label: 'notified', cell: (each) => told({ ...each, isOf }) },
       {
         name: 'Delivery',
         label: 'delivery',

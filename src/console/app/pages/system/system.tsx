@@ -120,7 +120,7 @@ function Alerts() {
             aside={
               at === null ? null : (
                 <span class="quiet">
-                  {plural(alerts.filter(({ state }) => state === 'firing').length, 'alert')} would fire, <Ago at={at} />
+                  {plural(alerts.filter(({ state }) => state === 'firing').length, 'alert')} firing, <Ago at={at} />
                 </span>
               )
             }
@@ -515,7 +515,7 @@ function Sizes({ sizes }: { sizes: readonly Size[] }) {
           { name: 'Table', class: 'break', cell: ({ name }) => <code>{name}</code> },
           { name: 'Rows', class: 'number medium', cell: ({ all, indexes }) => bytes(all - indexes) },
           { name: 'Indexes', class: 'number medium', cell: ({ indexes }) => bytes(indexes) },
-          { name: 'Together', class: 'number', cell: ({ all }) => bytes(all) },
+          { name: 'Total', class: 'number', cell: ({ all }) => bytes(all) },
           { name: 'Share', class: 'number', cell: ({ all }) => percent(all, whole) },
         ]}
       />
