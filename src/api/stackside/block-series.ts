@@ -18,21 +18,15 @@ const PicturedBlock = Type.Object(
     tenure_height: nullable(Type.Integer({ description: 'Null if the node did not report it' })),
     transactions: Type.Integer(),
     size: Type.Integer({ description: 'Bytes of the transactions' }),
-    fees: nullable(
-      Type.Object(
-        { least: Amount, median: Amount, greatest: Amount },
-        { description: 'Fees in micro-STX; null if no transaction pays one' },
-      ),
-    ),
+    median_fee: Type.Union([Amount, Type.Null()], {
+      description: 'Median fee of up to 15 transactions that are spread evenly over the block; null if none pays one',
+    }),
   },
   { $id: 'PicturedBlock' },
 );
 
-/** Returns the fees of a block, which are in ascending order. */
-const feesOf = (fees: readonly number[]) =>
-  fees.length === 0
-    ? null
-    : { least: String(fees[0]), median: String(fees[fees.length >> 1]), greatest: String(fees.at(-1)) };
+/** @param fees in ascending order */
+const medianOf = (fees: readonly number[]) => (fees.length === 0 ? null : String(fees[fees.length >> 1]));
 
 export const blockSeries = [
   route({
@@ -40,7 +34,7 @@ export const blockSeries = [
     operationId: 'getNewestBlocks',
     summary: 'Newest blocks with their fees and forks',
     description:
-      'Returns the newest blocks, highest first, with the size and the fees of their transactions, and the orphaned blocks at these heights and above.',
+      'Returns the newest blocks, highest first, with the size and the median fee of their transactions, and the orphaned blocks at these heights and above.',
     tag: 'Stackside',
     query: {
       limit: Type.Integer({
@@ -78,7 +72,7 @@ export const blockSeries = [
           tenure_height: block.tenure,
           transactions: block.transactions,
           size: block.size,
-          fees: feesOf(block.fees),
+          median_fee: medianOf(block.fees),
         })),
         orphans: orphans.map((orphan) => ({
           height: orphan.height,

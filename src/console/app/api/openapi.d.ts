@@ -1463,11 +1463,7 @@ export interface components {
             tenure_height: number | null;
             transactions: number;
             size: number;
-            fees: {
-                least: components["schemas"]["Amount"];
-                median: components["schemas"]["Amount"];
-                greatest: components["schemas"]["Amount"];
-            } | null;
+            median_fee: components["schemas"]["Amount"] | null;
         };
         NewestBlocks: {
             blocks: components["schemas"]["PicturedBlock"][];

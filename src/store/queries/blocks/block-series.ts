@@ -1,6 +1,6 @@
 /** Blocks for pictures of the chain: the newest ones with their fees and forks, and the number in spans of time. */
 import type { Database } from 'bun:sqlite';
-import { positionsOf } from '../../../chain/position.ts';
+import { positionOf } from '../../../chain/position.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 
@@ -8,7 +8,7 @@ export const sql = {
   range: `SELECT height, index_block_hash, block_hash, block_time, burn_block_height, tenure_height, transactions, size
             FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height DESC`,
   // Bitcoin operations have no nonce, and pay no fee to the miner.
-  fees: 'SELECT fee FROM transactions WHERE position BETWEEN ?1 AND ?2 AND nonce IS NOT NULL',
+  fee: 'SELECT fee FROM transactions WHERE position = ? AND nonce IS NOT NULL',
   orphans: `SELECT height, index_block_hash, parent_index_block_hash, burn_block_height FROM orphaned_blocks
              WHERE height BETWEEN max(?1, ifnull((SELECT start_height FROM progress WHERE id = 1), 1)) AND ?2
              ORDER BY height DESC LIMIT ?3`,
@@ -29,7 +29,7 @@ interface PicturedBlock {
   transactions: number;
   /** Bytes of all transactions. */
   size: number;
-  /** Fees above zero, in micro-STX and in ascending order. */
+  /** Fees above zero of up to {@link MAX_FEES} transactions, in micro-STX and in ascending order. */
   fees: number[];
 }
 
@@ -67,18 +67,23 @@ type OrphanRow = Stored<
 type Below = Stored<'blocks', 'height' | 'preceding_transactions'>;
 
 const DAY = 86_400;
+/** Maximum number of transactions of a block whose fees are read. A block can have thousands. */
+const MAX_FEES = 15;
 
 export function blockSeries(db: Database) {
   const range = prepared<BlockRow, [number, number]>(db, sql.range);
-  const fees = prepared<Stored<'transactions', 'fee'>, [number, number]>(db, sql.fees);
+  const feeAt = prepared<Stored<'transactions', 'fee'>, [number]>(db, sql.fee);
   const orphans = prepared<OrphanRow, [number, number, number]>(db, sql.orphans);
   const tip = prepared<Stored<'blocks', 'block_time' | 'transactions'> & Below, []>(db, sql.tip);
   const since = prepared<Below, [number]>(db, sql.since);
 
-  function feesOf(height: number): number[] {
-    const { first, last } = positionsOf(height);
-    const all = fees.all(first, last).map(({ fee }) => Number(decimalOf(fee)));
-    return all.filter((fee) => fee > 0).sort((a, b) => a - b);
+  /** Reads the fees of transactions that are spread evenly over a block. */
+  function feesOf(height: number, transactions: number): number[] {
+    const count = Math.min(transactions, MAX_FEES);
+    return Array.from({ length: count }, (_, n) => feeAt.get(positionOf(height, Math.floor((n * transactions) / count))))
+      .map((row) => (row === null ? 0 : Number(decimalOf(row.fee))))
+      .filter((fee) => fee > 0)
+      .sort((a, b) => a - b);
   }
 
   return {
@@ -100,7 +105,7 @@ export function blockSeries(db: Database) {
           tenure: row.tenure_height,
           transactions: row.transactions,
           size: row.size,
-          fees: feesOf(row.height),
+          fees: feesOf(row.height, row.transactions),
         })),
         orphans: orphans.all(lowest, Number.MAX_SAFE_INTEGER, limit).map((row) => ({
           height: row.height,

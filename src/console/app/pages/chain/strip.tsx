@@ -90,9 +90,9 @@ function Strip({ newest, expected }: { newest: NewestBlocks; expected: readonly 
   );
 }
 
-const look = (size: number, largest: number, fees: { median: string } | null) => ({
+const look = (size: number, largest: number, medianFee: string | null) => ({
   '--full': `${fillOf(size, largest)}%`,
-  '--strength': `${16 + 7 * (fees === null ? 0 : feeLevel(fees.median))}%`,
+  '--strength': `${16 + 7 * (medianFee === null ? 0 : feeLevel(medianFee))}%`,
 });
 
 interface TileProps<Block> {
@@ -105,11 +105,11 @@ const Mined = ({ block, largest, isFresh }: TileProps<StripBlock> & { isFresh: b
   <a
     class={isFresh ? 'tile fresh' : 'tile'}
     href={pathTo('block', { id: block.height })}
-    style={look(block.size, largest, block.fees)}
+    style={look(block.size, largest, block.median_fee)}
   >
     <strong>{count(block.height)}</strong>
     <span>{plural(block.transactions, 'transaction')}</span>
-    <span>{block.fees === null ? 'no fees' : `~${stxText(block.fees.median)}`}</span>
+    <span>{block.median_fee === null ? 'no fees' : `~${stxText(block.median_fee)}`}</span>
     <span class="tile-foot">
       {bytes(block.size)} <Ago chain at={block.time} />
     </span>
@@ -120,7 +120,7 @@ const Expected = ({ block, largest }: TileProps<ProjectedBlock>) => (
   <a
     class="tile expected"
     href={`${pathTo('mempool')}?block=${block.block}`}
-    style={look(block.size, largest, block.fees)}
+    style={look(block.size, largest, block.fees.median)}
     aria-current={Number(place.value.query.get('block')) === block.block ? 'true' : undefined}
   >
     <strong>{blockTitle(block.block)}</strong>
