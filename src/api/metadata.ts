@@ -70,7 +70,7 @@ const clarityError = (): ShapedError =>
 const inProgress = (): ShapedError => unprocessable('Token metadata fetch in progress');
 
 /** Returns the members that aren't null. */
-const known = <T extends object>(members: T) =>
+const withoutNulls = <T extends object>(members: T) =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as {
     [K in keyof T]?: NonNullable<T[K]>;
   };
@@ -190,7 +190,7 @@ const counts = <K extends string>(list: readonly (readonly [K, number])[]): { [N
  */
 export function metadataRoutes(version: string, isAsked: boolean): Route[] {
   const ft = ({ name, symbol, decimals, supply, uri }: TokenFacts) =>
-    known({
+    withoutNulls({
       name,
       symbol,
       decimals: exactDecimals(decimals),
@@ -238,7 +238,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
           server_version: version,
           status: 'ready' as const,
           chain_tip: { block_height: tip?.height ?? 1 },
-          ...known({
+          ...withoutNulls({
             tokens: counts(families.map(({ family, tokens }) => [family, tokens])),
             token_contracts: counts(families.map(({ family, contracts }) => [SIPS[family], contracts])),
             job_queue: counts(jobs.map(({ state, jobs: number }) => [state, number])),
@@ -307,7 +307,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       etag: (read, { principal, token_id }) => tokenTag(read, principal, token_id),
       handle: ({ params: { principal, token_id }, query: { locale }, read }) => {
         const { token } = found(read, { family: 'nft', contractId: principal, number: token_id, locale }, isAsked);
-        return known({ token_uri: token.uri });
+        return withoutNulls({ token_uri: token.uri });
       },
     }),
     route({
@@ -323,7 +323,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       etag: (read, { principal, token_id }) => tokenTag(read, principal, token_id),
       handle: ({ params: { principal, token_id }, query: { locale }, read }) => {
         const { token } = found(read, { family: 'sft', contractId: principal, number: token_id, locale }, isAsked);
-        return known({
+        return withoutNulls({
           token_uri: token.uri,
           decimals: exactDecimals(token.decimals),
           total_supply: token.supply,

@@ -343,8 +343,8 @@ function leftOf(readings: StateReadings): number | null {
 /** Decides the state of a server: the first state with a condition that holds. */
 export function findServerStatus(readings: StateReadings): ServerStatus {
   for (const rule of Object.values(rules)) {
-    const found = rule(readings);
-    if (found !== null) return found;
+    const serverStatus = rule(readings);
+    if (serverStatus !== null) return serverStatus;
   }
   return standing('live', null, 'Nothing to do.');
 }

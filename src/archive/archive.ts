@@ -184,13 +184,13 @@ function linkedSegments(segments: readonly SegmentRange[], after: Head): LinkedS
 /** Returns the sealed segments that follow each other, from the segment that contains an entry. @param segments sorted */
 export function linkedFrom(segments: readonly SegmentRange[], entry: number): LinkedSegments {
   const at = segments.findIndex(({ last }) => last >= entry);
-  const wanted = at < 0 ? [] : segments.slice(at);
-  const [first] = wanted;
+  const segmentRanges = at < 0 ? [] : segments.slice(at);
+  const [first] = segmentRanges;
   const before = at === 0 ? undefined : segments.at(at < 0 ? -1 : at - 1);
   const after = before === undefined ? LOG_START : { id: before.last, chain: before.chain };
   // Entries before a segment that contains the entry may be missing.
   const isGap = first !== undefined && first.first <= entry && first.first !== after.id + 1;
-  return linkedSegments(wanted, isGap ? { id: first.first - 1, chain: new Uint8Array() } : after);
+  return linkedSegments(segmentRanges, isGap ? { id: first.first - 1, chain: new Uint8Array() } : after);
 }
 
 /** Returns the gap or overlap between a head and the next segment by its name; null if there is none. */
@@ -317,11 +317,11 @@ export async function* entriesAfter(
 async function chainIn(store: ObjectStoreReads, entry: number): Promise<Uint8Array | null> {
   const { open, segments } = await contentsOf(store);
   const { linked, last } = linkedFrom(segments, entry);
-  const found = linked[0];
+  const firstLink = linked[0];
   const segment =
-    found === undefined
+    firstLink === undefined
       ? await newestOpenPart(store, open, last)
-      : await sealedSegment(store, found.range, found.after);
+      : await sealedSegment(store, firstLink.range, firstLink.after);
   return segment?.entries.find(({ id }) => id === entry)?.chain ?? null;
 }
 
@@ -376,10 +376,10 @@ export async function* verifiedArchive(store: ObjectStoreReads): AsyncGenerator<
   /** The identity that the entries give the log; null after a fault. */
   let identity: string | null = null;
   let isSound = true;
-  for await (const { gap, segment, ...found } of read) {
+  for await (const { gap, segment, ...segmentFacts } of read) {
     const fault = typeof segment === 'string' ? segment : null;
-    if (gap !== null) yield { ...found, fault: gap };
-    yield { ...found, fault };
+    if (gap !== null) yield { ...segmentFacts, fault: gap };
+    yield { ...segmentFacts, fault };
     isSound &&= gap === null && fault === null;
     if (typeof segment !== 'string') identity = lastIdentityIn(segment.entries) ?? identity;
   }
@@ -401,5 +401,5 @@ export async function* verifiedArchive(store: ObjectStoreReads): AsyncGenerator<
 }
 
 /** Returns the fault of an archive that names another identity than its entries have. */
-export const otherIdentity = (named: string, found: string): string =>
-  `${IDENTITY} names the log ${named}, but the entries belong to the log ${found}`;
+export const otherIdentity = (named: string, actual: string): string =>
+  `${IDENTITY} names the log ${named}, but the entries belong to the log ${actual}`;

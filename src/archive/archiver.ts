@@ -85,22 +85,22 @@ const diverged = (location: string, identity: string, what: string): OperatorErr
   );
 
 /** @throws OperatorError if the archive has another chain or log, or if it is public and should be private, or the reverse */
-function requireSame(location: string, found: Identity, own: Identity): void {
-  if (found.chain_id !== own.chain_id) {
+function requireSame(location: string, stored: Identity, own: Identity): void {
+  if (stored.chain_id !== own.chain_id) {
     throw new OperatorError(
-      `The archive at ${location} belongs to ${chainOfIdentity(found)}, but this log belongs to ${chainOfIdentity(own)}.`,
+      `The archive at ${location} belongs to ${chainOfIdentity(stored)}, but this log belongs to ${chainOfIdentity(own)}.`,
       ownPlace(location, own.identity),
     );
   }
-  if (found.identity !== own.identity) {
+  if (stored.identity !== own.identity) {
     throw new OperatorError(
-      `The archive at ${location} belongs to the log ${found.identity}, but this server has the log ${own.identity}. Data restored to an earlier point is a new log.`,
+      `The archive at ${location} belongs to the log ${stored.identity}, but this server has the log ${own.identity}. Data restored to an earlier point is a new log.`,
       ownPlace(location, own.identity),
     );
   }
-  if (found.public === own.public) return;
+  if (stored.public === own.public) return;
   throw new OperatorError(
-    found.public === true
+    stored.public === true
       ? `The archive at ${location} is public, and --archive-public is not given.`
       : `The archive at ${location} is private, and --archive-public is given.`,
     `Nothing was written to it: an archive stays public or private. Use --archive-public only for a public archive, or choose another --archive.`,
@@ -227,15 +227,15 @@ export class Archiver {
   async #requireIdentity({ chainId, identity }: Round, { segments, open }: Contents): Promise<Identity> {
     const { store, signer } = this.#options;
     const own = identityOf(chainId, identity, signer !== null);
-    const found = await identityIn(store);
-    if (found === null && segments.length + open.length > 0) {
+    const stored = await identityIn(store);
+    if (stored === null && segments.length + open.length > 0) {
       throw new OperatorError(
         `The archive at ${store.location} has entries, but no ${IDENTITY}, so that it may belong to another log.`,
         `Put ${IDENTITY} back from a copy of the archive. ${ownPlace(store.location, identity)}`,
       );
     }
-    if (found === null && (await store.create(IDENTITY, identityBytes(own)))) return own;
-    const there = found ?? (await requireIdentity(store));
+    if (stored === null && (await store.create(IDENTITY, identityBytes(own)))) return own;
+    const there = stored ?? (await requireIdentity(store));
     requireSame(store.location, there, own);
     return there;
   }

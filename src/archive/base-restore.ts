@@ -143,15 +143,18 @@ interface TablePart {
 }
 
 /** Returns the parts in loading order. @throws ArchiveDamagedError if the base has other tables than the program */
-function partsOf(store: ObjectStoreReads, { name, tables }: ChosenBase, known: readonly BaseTable[]): TablePart[] {
+function partsOf(store: ObjectStoreReads, { name, tables }: ChosenBase, baseTables: readonly BaseTable[]): TablePart[] {
   const shape = (one: { name: string; columns: readonly string[] }): string => `${one.name}(${one.columns.join(', ')})`;
-  const wanted = known.map((table) => shape({ name: table.name, columns: table.columns.map((column) => column.name) }));
-  const found = tables.map(shape);
-  const other = found.find((text, at) => text !== wanted[at]) ?? (found.length === wanted.length ? null : 'fewer');
+  const expected = baseTables.map((table) =>
+    shape({ name: table.name, columns: table.columns.map((column) => column.name) }),
+  );
+  const actual = tables.map(shape);
+  const other =
+    actual.find((text, at) => text !== expected[at]) ?? (actual.length === expected.length ? null : 'fewer');
   if (other !== null) {
     throw new ArchiveDamagedError(store, `${name} is a damaged base: its tables don't match schema ${SCHEMA_VERSION}`);
   }
-  return tables.flatMap(({ parts }, at) => parts.map((part) => ({ table: known[at]!, part })));
+  return tables.flatMap(({ parts }, at) => parts.map((part) => ({ table: baseTables[at]!, part })));
 }
 
 export interface LoadingOptions extends Pick<FillingOptions, 'staging' | 'store' | 'base' | 'turn'> {

@@ -9,11 +9,11 @@ import { type BaseManifest, type BasePart, baseAt, basesOf, type NamedBase, part
 async function soundBase(store: ObjectStoreReads, named: NamedBase): Promise<BaseManifest | null> {
   const base = await baseAt(store, named);
   if (base === null) return null;
-  const found = await holds(store, named);
-  if (found === 'this') return base;
+  const holding = await holds(store, named);
+  if (holding === 'this') return base;
   throw new ArchiveDamagedError(
     store,
-    found === 'other'
+    holding === 'other'
       ? `${named.name} belongs to another log: entry ${named.id} of its segments has another chain value`
       : `entry ${named.id}, the last one of ${named.name}, is missing`,
   );

@@ -169,23 +169,23 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
   const name = baseName(state.position);
   const earlier = await earlierBase(options, state);
   if (earlier !== null && earlier.position === state.position.id) return null;
-  const known = await reliableParts(store);
+  const reliable = await reliableParts(store);
   /** Parts that this run did not create. */
   const relied = new Set<string>();
   let [sentParts, sentBytes, takenParts, rows] = [0, 0, 0, 0];
   const tables: BaseTableParts[] = [];
   for (const [index, table] of snapshot.tables.entries()) {
-    const parts = takenFrom(earlier, table, known);
+    const parts = takenFrom(earlier, table, reliable);
     takenParts += parts.length;
     for (const { sha256 } of parts) relied.add(partName(sha256));
-    const taken = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const reusedBytes = parts.reduce((sum, { bytes }) => sum + bytes, 0);
     const added = snapshot.rows(table, parts.at(-1)?.to ?? null);
-    for (const { content, ...part } of partsOfRows(added, taken, size)) {
+    for (const { content, ...part } of partsOfRows(added, reusedBytes, size)) {
       const object = partName(part.sha256);
-      if (!known.has(object)) {
+      if (!reliable.has(object)) {
         const packed = await packedPart(content);
         if (!(await store.create(object, packed))) relied.add(object);
-        known.add(object);
+        reliable.add(object);
         sentParts += 1;
         sentBytes += packed.length;
       } else relied.add(object);

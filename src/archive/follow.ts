@@ -35,9 +35,9 @@ export async function entryBelow(store: ObjectStoreReads, height: number): Promi
   let [low, high] = [0, linked.length];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    const found = await firstBlock(store, linked, middle, high);
-    if (found === null || found.height > height) high = middle;
-    else low = found.at;
+    const block = await firstBlock(store, linked, middle, high);
+    if (block === null || block.height > height) high = middle;
+    else low = block.at;
   }
   return linked[low]?.range.first ?? 1;
 }

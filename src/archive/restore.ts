@@ -115,8 +115,8 @@ function changeIdentity(ingest: Ingest, identity: string, { clock }: ArchiveRest
 
 /** @throws ArchiveDamagedError if the entries give the log another identity than the archive names */
 function requireNamedIdentity(store: ObjectStoreReads, named: string, { identity }: Ingest): void {
-  const found = identity();
-  if (found !== named) throw new ArchiveDamagedError(store, otherIdentity(named, found ?? 'none'));
+  const storedIdentity = identity();
+  if (storedIdentity !== named) throw new ArchiveDamagedError(store, otherIdentity(named, storedIdentity ?? 'none'));
 }
 
 /** Whether the restore ends with this entry. Later entries may then even be damaged. */
@@ -150,13 +150,13 @@ async function applyListed(
 
 /**
  * Returns the last of the entries that follow each other.
- * @param wanted open parts are read only if the sealed segments end before it
+ * @param number open parts are read only if the sealed segments end before it
  * @throws ArchiveDamagedError if a segment before it is missing
  */
-async function lastUpTo(store: ObjectStoreReads, wanted: number): Promise<number> {
+async function lastUpTo(store: ObjectStoreReads, number: number): Promise<number> {
   const { open, segments } = await contentsOf(store);
   const { last: sealed, fault } = linkedFrom(segments, 1);
-  if (wanted <= sealed.id) return sealed.id;
+  if (number <= sealed.id) return sealed.id;
   if (fault !== null) throw new ArchiveDamagedError(store, fault);
   return (await newestOpenPart(store, open, sealed))?.last ?? sealed.id;
 }

@@ -27,9 +27,9 @@ type Unneeded = Static<typeof Unneeded>;
 
 async function unneededIn(store: ObjectStore): Promise<Unneeded> {
   const bytes = await store.read(UNNEEDED, { least: 1, most: MAX_LIST_BYTES });
-  const found = bytes === null ? null : parsedJson(strictText(bytes) ?? '');
+  const list = bytes === null ? null : parsedJson(strictText(bytes) ?? '');
   // If the object is missing or damaged, every unneeded part counts as unneeded for the first time.
-  return Value.Check(Unneeded, found) ? found : { parts: [], removed: [] };
+  return Value.Check(Unneeded, list) ? list : { parts: [], removed: [] };
 }
 
 /** Returns the names of the parts that a new base may rely on. */

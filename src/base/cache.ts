@@ -34,8 +34,8 @@ interface Memo<Value> {
 export function memoize<Value>(compute: (key: string) => Value, capacity = Number.POSITIVE_INFINITY): Memo<Value> {
   const results = lruCache<string, { value: Value }>(capacity);
   const value = (key: string): Value => {
-    const known = results.get(key);
-    if (known !== undefined) return known.value;
+    const cached = results.get(key);
+    if (cached !== undefined) return cached.value;
     const result = compute(key);
     results.set(key, { value: result }, 1);
     return result;
@@ -47,12 +47,12 @@ export function memoize<Value>(compute: (key: string) => Value, capacity = Numbe
 export function memoizeByObject<Key extends object, Value>(compute: (of: Key) => Value): (of: Key) => Value {
   const results = new WeakMap<Key, { value: Value }>();
   return (of) => {
-    let known = results.get(of);
-    if (known === undefined) {
-      known = { value: compute(of) };
-      results.set(of, known);
+    let cached = results.get(of);
+    if (cached === undefined) {
+      cached = { value: compute(of) };
+      results.set(of, cached);
     }
-    return known.value;
+    return cached.value;
   };
 }
 

@@ -193,8 +193,8 @@ export function createSecret(file: string): string {
   try {
     writeSecret(file, text);
   } catch (cause) {
-    const known = operatorErrorOf(cause, file);
-    if (known instanceof DiskFullError) throw known;
+    const operatorError = operatorErrorOf(cause, file);
+    if (operatorError instanceof DiskFullError) throw operatorError;
     throw new OperatorError(`${file} can't be written.`, 'Let this user write to the data directory.', { cause });
   }
   return text;

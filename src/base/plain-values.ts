@@ -105,10 +105,10 @@ class Writer {
   }
 
   #text(value: string): void {
-    const known = value.length <= MAX_SHARED_LENGTH ? this.#texts.get(value) : undefined;
-    if (known !== undefined) {
+    const cached = value.length <= MAX_SHARED_LENGTH ? this.#texts.get(value) : undefined;
+    if (cached !== undefined) {
       this.#tag(TAG.sameText);
-      this.#number(known);
+      this.#number(cached);
       return;
     }
     if (value.length <= MAX_SHARED_LENGTH) this.#texts.set(value, this.#texts.size);

@@ -178,9 +178,9 @@ function delegate(input: BitcoinOperationInput, print: PoxPrint | null): SenderA
 export function bitcoinOperationContent(input: BitcoinOperationInput): TransactionContent | null {
   if (input.events.length === 0) return null;
   const print = firstPoxPrint(input.events);
-  const made =
+  const senderAndPayload =
     transfer(input.events) ?? stackWithSigner(input) ?? stackFromLock(input, print) ?? delegate(input, print);
-  if (made !== null) return contentOf(input.txId, BITCOIN_RAW, made);
+  if (senderAndPayload !== null) return contentOf(input.txId, BITCOIN_RAW, senderAndPayload);
   const unknown = Object.entries(input.operation ?? {}).find(
     ([kind, value]) => value != null && !knownOperations.has(kind),
   );

@@ -86,15 +86,15 @@ const unwrapped = (value: ClarityValue | undefined): ClarityValue | undefined =>
 
 /** Returns the number of a token; null if it isn't an exact number. */
 function numberOf(value: ClarityValue | undefined): number | null {
-  const found = unwrapped(value);
-  return found?.type === 'uint' && found.value <= Number.MAX_SAFE_INTEGER ? Number(found.value) : null;
+  const tuple = unwrapped(value);
+  return tuple?.type === 'uint' && tuple.value <= Number.MAX_SAFE_INTEGER ? Number(tuple.value) : null;
 }
 
 /** Returns a height or a lifetime, at most 2^31 - 1; null if there is none. */
 function heightOf(value: ClarityValue | undefined): number | null {
-  const found = unwrapped(value);
-  if (found?.type !== 'uint') return null;
-  return found.value > MAX_LIFETIME ? MAX_LIFETIME : Number(found.value);
+  const optional = unwrapped(value);
+  if (optional?.type !== 'uint') return null;
+  return optional.value > MAX_LIFETIME ? MAX_LIFETIME : Number(optional.value);
 }
 
 function namespaceChange(print: Tuple): BnsChange[] {

@@ -139,12 +139,12 @@ type TokenChange = Omit<Extract<Effect, { kind: 'token_change' }>, 'kind' | 'sig
 
 /** Returns the value of a key. Inserts it if there is none. */
 function getOrInsert<V>(map: Map<string, V>, key: string, make: () => V): V {
-  let found = map.get(key);
-  if (found === undefined) {
-    found = make();
-    map.set(key, found);
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
   }
-  return found;
+  return value;
 }
 
 /** Sums of a block's token events; each balance changes once per block. */
@@ -226,9 +226,9 @@ class AccountMoves {
   }
 
   #of(principal: string): AccountMove {
-    let known = this.#moves.get(principal);
-    if (known === undefined) {
-      known = {
+    let accountMove = this.#moves.get(principal);
+    if (accountMove === undefined) {
+      accountMove = {
         balance: 0n,
         stxMoves: 0,
         transactions: 0,
@@ -239,9 +239,9 @@ class AccountMoves {
         paid: 0,
         calls: 0,
       };
-      this.#moves.set(principal, known);
+      this.#moves.set(principal, accountMove);
     }
-    return known;
+    return accountMove;
   }
 
   /** Adds a principal's part in a transaction. */
@@ -326,8 +326,8 @@ function stackingEffects({ events }: ChainTransaction, position: number, burnHei
       effects.push({ ...reading, kind: 'unread_print', sign: 1 });
     } else {
       for (const change of reading.changes) {
-        const known = withCycle(change, readings, index);
-        effects.push({ kind: 'staking', sign: 1, position, index, burnHeight, change: known });
+        const stakingChange = withCycle(change, readings, index);
+        effects.push({ kind: 'staking', sign: 1, position, index, burnHeight, change: stakingChange });
       }
     }
   }
@@ -362,10 +362,10 @@ function nameEffects(transaction: ChainTransaction, position: number): Effect[] 
 function* bnsEffects(transaction: ChainTransaction, position: number): Generator<Effect> {
   const { events } = transaction;
   for (const [index, event] of events.entries()) {
-    const found = bnsChangesOf(event);
-    if (found === null) continue;
-    for (const change of found.changes) {
-      yield { kind: 'bns', sign: 1, position, index, contract: found.contract, change };
+    const bns = bnsChangesOf(event);
+    if (bns === null) continue;
+    for (const change of bns.changes) {
+      yield { kind: 'bns', sign: 1, position, index, contract: bns.contract, change };
     }
   }
   const called = bnsChangeOfCall(transaction);

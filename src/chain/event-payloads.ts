@@ -122,26 +122,26 @@ export function eventsByTransaction(
   const byTransaction = new Map<string, Places>();
   for (const transaction of transactions) byTransaction.set(withPrefix(transaction.txid), { places: [], order: [] });
   let place = 0;
-  let [last, found]: [string, Places | undefined] = ['', undefined];
+  let [last, places]: [string, Places | undefined] = ['', undefined];
   for (const { committed, txid, event_index } of events) {
     const at = place++;
     if (!committed) continue;
     // The events of a transaction are usually consecutive.
-    if (txid !== last) [last, found] = [txid, byTransaction.get(withPrefix(txid))];
-    if (found === undefined) throw new PayloadError(`Unexpected missing tx during event parsing by tx_id ${txid}`);
-    found.places.push(at);
-    found.order.push(event_index);
+    if (txid !== last) [last, places] = [txid, byTransaction.get(withPrefix(txid))];
+    if (places === undefined) throw new PayloadError(`Unexpected missing tx during event parsing by tx_id ${txid}`);
+    places.places.push(at);
+    places.order.push(event_index);
   }
-  const made = new Map<string, ChainEvents>();
+  const eventsById = new Map<string, ChainEvents>();
   for (const { txid, status } of transactions) {
     const id = withPrefix(txid);
-    const found = byTransaction.get(id);
+    const places = byTransaction.get(id);
     // A transaction with an unsupported status of a newer node may have succeeded.
     const isFailed = isKnownStatus(status) && status !== 'success';
-    if (isFailed || found === undefined) made.set(id, []);
-    else if (!made.has(id)) made.set(id, eventsAt(events, sortedPlaces(found)));
+    if (isFailed || places === undefined) eventsById.set(id, []);
+    else if (!eventsById.has(id)) eventsById.set(id, eventsAt(events, sortedPlaces(places)));
   }
-  return made;
+  return eventsById;
 }
 
 /** Characters of JSON in a chunk, which is parsed at once. */

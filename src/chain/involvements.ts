@@ -6,8 +6,8 @@ import type { Involvement } from './effect.ts';
 type Involvements = Map<string, Involvement>;
 
 /** Returns the involvement of a principal. Inserts it if there is none. */
-function sponsoring(found: Involvements, principal: string): Involvement {
-  let involvement = found.get(principal);
+function sponsoring(involvements: Involvements, principal: string): Involvement {
+  let involvement = involvements.get(principal);
   if (involvement === undefined) {
     involvement = {
       stx: false,
@@ -21,14 +21,14 @@ function sponsoring(found: Involvements, principal: string): Involvement {
       sent: 0n,
       received: 0n,
     };
-    found.set(principal, involvement);
+    involvements.set(principal, involvement);
   }
   return involvement;
 }
 
 /** Returns the involvement of a principal that does more than sponsor the transaction. */
-function concerning(found: Involvements, principal: string): Involvement {
-  const involvement = sponsoring(found, principal);
+function concerning(involvements: Involvements, principal: string): Involvement {
+  const involvement = sponsoring(involvements, principal);
   involvement.sponsorOnly = false;
   return involvement;
 }
@@ -39,32 +39,32 @@ type IsWithin = (principal: string) => boolean;
 /** Adds the signers, the payer of the fee, and the principals that the payload names. */
 function addSigners(
   { sender, sponsor, fee, payload }: ChainTransaction,
-  found: Involvements,
+  involvements: Involvements,
   isWithin: IsWithin,
 ): void {
   const payer = sponsor?.address ?? sender.address;
-  if (isWithin(sender.address)) concerning(found, sender.address);
+  if (isWithin(sender.address)) concerning(involvements, sender.address);
   if (isWithin(payer)) {
-    const paying = sponsoring(found, payer);
+    const paying = sponsoring(involvements, payer);
     paying.stx = true;
     paying.stxMoved = true;
     paying.sent += fee;
   }
   if (payload.type === 'token_transfer') {
-    if (isWithin(payload.recipient)) concerning(found, payload.recipient).stx = true;
+    if (isWithin(payload.recipient)) concerning(involvements, payload.recipient).stx = true;
   } else if (payload.type === 'contract_call') {
-    if (isWithin(payload.contractId)) concerning(found, payload.contractId);
+    if (isWithin(payload.contractId)) concerning(involvements, payload.contractId);
   } else if (payload.type === 'smart_contract') {
     const deployed = `${sender.address}.${payload.contractName}`;
-    if (isWithin(deployed)) concerning(found, deployed);
+    if (isWithin(deployed)) concerning(involvements, deployed);
   }
 }
 
 /** Adds the parties of an asset event. */
-function addParties(event: ChainEvent, found: Involvements, isWithin: IsWithin): void {
+function addParties(event: ChainEvent, involvements: Involvements, isWithin: IsWithin): void {
   if (event.kind !== 'stx' && event.kind !== 'ft' && event.kind !== 'nft') return;
   if (event.sender !== null && isWithin(event.sender)) {
-    const sender = concerning(found, event.sender);
+    const sender = concerning(involvements, event.sender);
     sender[event.kind] = true;
     sender.events += 1;
     if (event.kind === 'stx') {
@@ -74,7 +74,7 @@ function addParties(event: ChainEvent, found: Involvements, isWithin: IsWithin):
     }
   }
   if (event.recipient !== null && isWithin(event.recipient)) {
-    const recipient = concerning(found, event.recipient);
+    const recipient = concerning(involvements, event.recipient);
     recipient[event.kind] = true;
     if (event.recipient !== event.sender) recipient.events += 1;
     if (event.kind === 'stx') {
@@ -89,14 +89,14 @@ function addParties(event: ChainEvent, found: Involvements, isWithin: IsWithin):
 const EVENTS_OF_A_COLLECTION = 20_000;
 
 function involvementsWithin(transaction: ChainTransaction, isWithin: IsWithin): Involvements {
-  const found: Involvements = new Map();
-  addSigners(transaction, found, isWithin);
+  const involvements: Involvements = new Map();
+  addSigners(transaction, involvements, isWithin);
   const collect = collecting(EVENTS_OF_A_COLLECTION);
   for (const event of transaction.events) {
-    addParties(event, found, isWithin);
+    addParties(event, involvements, isWithin);
     collect();
   }
-  return found;
+  return involvements;
 }
 
 /** Hashes a principal to a number from 0 to `portions` - 1. */

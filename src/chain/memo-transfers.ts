@@ -53,12 +53,12 @@ export function memoBytes(
  */
 export function memoTransfers({ payload, events }: ChainTransaction): MemoTransfer[] {
   if (payload.type === 'token_transfer') return [];
-  const found: MemoTransfer[] = [];
+  const transfers: MemoTransfer[] = [];
   let transfer: Transfer | null = null;
   for (const [index, event] of events.entries()) {
-    if (transfer !== null) found.push(...memoOf(transfer, index - 1, event));
+    if (transfer !== null) transfers.push(...memoOf(transfer, index - 1, event));
     transfer = event.kind === 'stx' && event.action === 'transfer' ? event : null;
   }
-  if (transfer !== null) found.push(...memoOf(transfer, events.length - 1, null));
-  return found;
+  if (transfer !== null) transfers.push(...memoOf(transfer, events.length - 1, null));
+  return transfers;
 }

@@ -77,9 +77,9 @@ function innermost(error: ValueError): ValueError {
   return error;
 }
 
-function refusal(found: ValueError | undefined, prefix = ''): PayloadError {
-  if (found === undefined) return new PayloadError(`${prefix}does not have the expected form`);
-  const error = innermost(found);
+function refusal(valueError: ValueError | undefined, prefix = ''): PayloadError {
+  if (valueError === undefined) return new PayloadError(`${prefix}does not have the expected form`);
+  const error = innermost(valueError);
   const field = `${prefix}${fieldName(error.path)}` || 'body';
   if (error.value === undefined) return new PayloadError(`Missing field ${field}`);
   const { description } = error.schema;

@@ -44,8 +44,8 @@ export function preparer(known: number | null): Prepare {
       return { kind: 'prepared_mempool', ...announcedTransactions(payload.rawTransactions) };
     }
     if (payload.kind !== 'block') return null;
-    const found = chainId === null ? chainIdOf(payload.block) : null;
-    if (found?.certain) chainId = found.chainId;
+    const detected = chainId === null ? chainIdOf(payload.block) : null;
+    if (detected?.certain) chainId = detected.chainId;
     if (chainId === null || !isWhole(payload.block)) return null;
     const block = blockOf(payload.block, networkOf(chainId));
     return { kind: 'prepared_block', chainId, block, effects: [...effectsOf(block)] };

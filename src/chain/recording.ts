@@ -148,15 +148,15 @@ export function formatShownBy(line: string): RecordingFormat | null {
   return formats.length === 1 ? (formats[0] ?? null) : null;
 }
 
-/** Makes a reader of a recording's lines. @param given the format; null if it is unknown */
-export function recordingReader(given: RecordingFormat | null = null) {
+/** Makes a reader of a recording's lines. @param fixedFormat the format; null if it is unknown */
+export function recordingReader(fixedFormat: RecordingFormat | null = null) {
   let shown: ShownFormat | null = null;
 
   function payloadOf(column: string, row: number): string {
     if (!column.includes('\\')) return column;
-    if (given !== null) {
-      const text = given === 'raw' ? column : unescaped(column);
-      if (!isJson(text)) throw new PayloadError(`payload is not JSON in the format ${given}`);
+    if (fixedFormat !== null) {
+      const text = fixedFormat === 'raw' ? column : unescaped(column);
+      if (!isJson(text)) throw new PayloadError(`payload is not JSON in the format ${fixedFormat}`);
       return text;
     }
     const formats = formatsOf(column);
@@ -185,8 +185,8 @@ export function recordingReader(given: RecordingFormat | null = null) {
       return { id, receivedAt, path: line.slice(path, payload - 1), text };
     },
     /** Sets the format that a later row shows. The unreadable line can then be read again. */
-    decide(known: ShownFormat): void {
-      shown = known;
+    decide(shownFormat: ShownFormat): void {
+      shown = shownFormat;
     },
   };
 }

@@ -79,17 +79,17 @@ export async function missingEntries(log: PostgresLog): Promise<{ first: number;
     'SELECT before + 1 AS first, seq - 1 AS last' +
     ` FROM (SELECT seq, lag(seq, 1, $1::bigint) OVER (ORDER BY seq) AS before FROM ${after}) AS pair` +
     ` WHERE seq > before + 1 ORDER BY seq LIMIT ${MAX_LISTED}`;
-  const found: { first: number; last: number }[] = [];
-  for (let last = LOG_START.id; found.length < MAX_LISTED; ) {
+  const gaps: { first: number; last: number }[] = [];
+  for (let last = LOG_START.id; gaps.length < MAX_LISTED; ) {
     const [row] = await engine.read((run) => run<{ newest: string | null; number: string }>(counted, [last]));
     if (row?.newest == null) break;
     if (Number(row.newest) - last !== Number(row.number)) {
       const rows = await engine.read((run) => run<{ first: string; last: string }>(holes, [last]));
-      found.push(...rows.map((hole) => ({ first: Number(hole.first), last: Number(hole.last) })));
+      gaps.push(...rows.map((hole) => ({ first: Number(hole.first), last: Number(hole.last) })));
     }
     last = Number(row.newest);
   }
-  return found.slice(0, MAX_LISTED);
+  return gaps.slice(0, MAX_LISTED);
 }
 
 // ── The reports of hosts ──

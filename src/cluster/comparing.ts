@@ -27,15 +27,15 @@ const divergedLog = (id: number): OperatorError =>
 
 /** Reports whether the host and the log have the same entry at a number. */
 function isOwn(own: OwnEntries, { id, chain }: Head): boolean {
-  const known = own.chainAt(id);
-  return known !== null && sameChain(known, chain);
+  const ownChain = own.chainAt(id);
+  return ownChain !== null && sameChain(ownChain, chain);
 }
 
 /** Reads one entry of the log. @throws DamagedLogError if it is missing */
 async function entryAt(log: Pick<Log, 'read'>, id: number): Promise<Entry> {
-  const [found] = await log.read(id - 1, 1);
-  if (found?.id !== id) throw new DamagedLogError(id, 'is missing');
-  return found;
+  const [entry] = await log.read(id - 1, 1);
+  if (entry?.id !== id) throw new DamagedLogError(id, 'is missing');
+  return entry;
 }
 
 /** Returns the number and chain value of an entry of the log, or of its start. @throws DamagedLogError if the entry is missing */
@@ -98,8 +98,8 @@ export async function appendAndConfirm(log: Log, entries: readonly Entry[], head
   }
   // The append is atomic: if the log has the last entry, it has all.
   const isThere = async ({ id, chain }: Head): Promise<boolean | null> => {
-    const [found] = await log.read(id - 1, 1);
-    return found?.id === id ? sameChain(found.chain, chain) : null;
+    const [entry] = await log.read(id - 1, 1);
+    return entry?.id === id ? sameChain(entry.chain, chain) : null;
   };
   const [first, last] = [entries[0], entries.at(-1)];
   if (first === undefined || last === undefined) return 'appended';
@@ -163,14 +163,14 @@ export async function fillHole(log: Log, own: OwnEntries, { first, last }: Omit<
 
 /** Verifies that the journal continues the log. @throws OperatorError */
 function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
-  const known = own.chainAt(id);
-  if (known === null) {
+  const ownChain = own.chainAt(id);
+  if (ownChain === null) {
     throw new OperatorError(
       `The shared log has ${id} entries already, and the journal only ${own.head().id}.`,
       'Start this host with --cluster: it reads the missing entries from the log. Give another --cluster-prefix for another log.',
     );
   }
-  if (!sameChain(known, chain)) {
+  if (!sameChain(ownChain, chain)) {
     throw new OperatorError(
       `The shared log doesn't belong to this journal: entry ${id} differs.`,
       'Give the data directory of a host of this log, or another --cluster-prefix for a new log.',
@@ -231,23 +231,23 @@ async function readable(log: Pick<Log, 'read'>, after: number): Promise<Entry[] 
 
 /**
  * Verifies the next entries of a log, each by its number and its chain value.
- * @param found called with each fault
+ * @param report called with each fault
  * @returns where to continue; null at the end of the log
  * @throws LogUnavailableError
  */
 export async function verifyRange(
   log: Pick<Log, 'read'>,
   from: VerifiedTo,
-  found: (fault: LogFault) => void,
+  report: (fault: LogFault) => void,
 ): Promise<VerifiedTo | null> {
   const entries = await readable(log, from.id);
   const missing = (id: number, before: number) => {
-    if (id > before + 1) found({ first: before + 1, last: id - 1, fault: 'is missing' });
+    if (id > before + 1) report({ first: before + 1, last: id - 1, fault: 'is missing' });
   };
   if (entries instanceof DamagedLogError) {
     const { entry, fault } = entries;
     missing(entry, from.id);
-    found({ first: entry, last: entry, fault });
+    report({ first: entry, last: entry, fault });
     return { id: entry, chain: null };
   }
   let at = from;
@@ -255,7 +255,7 @@ export async function verifyRange(
     const { id, chain } = entry;
     missing(id, at.id);
     if (id === at.id + 1 && at.chain !== null && !follows(entry, at.chain)) {
-      found({ first: id, last: id, fault: 'is damaged: its chain value is wrong' });
+      report({ first: id, last: id, fault: 'is damaged: its chain value is wrong' });
     }
     at = { id, chain };
   }

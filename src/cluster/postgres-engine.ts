@@ -186,13 +186,13 @@ export class PostgresEngine {
 
   /** Asks all servers at once. @throws LogUnavailableError if no server takes writes */
   async #find(): Promise<Writable> {
-    const found = await Promise.all(this.#servers.map((server) => this.#look(server)));
-    const timelines = found.map((one) => ('timeline' in one ? (one.timeline ?? -1) : -1));
+    const probeResults = await Promise.all(this.#servers.map((server) => this.#look(server)));
+    const timelines = probeResults.map((one) => ('timeline' in one ? (one.timeline ?? -1) : -1));
     const highest = Math.max(...timelines);
-    const chosen = highest < 0 ? undefined : found[timelines.indexOf(highest)];
-    await Promise.all(found.filter((one) => one !== chosen).map(({ sql }) => sql.close({ timeout: 0 })));
+    const chosen = highest < 0 ? undefined : probeResults[timelines.indexOf(highest)];
+    await Promise.all(probeResults.filter((one) => one !== chosen).map(({ sql }) => sql.close({ timeout: 0 })));
     if (chosen !== undefined) return chosen;
-    const reasons = found.map((one) =>
+    const reasons = probeResults.map((one) =>
       'failure' in one ? unavailable(one.server.name, one.failure).message : `${one.server.name} is read-only`,
     );
     throw new LogUnavailableError(`No server of the shared log accepts writes: ${reasons.join('; ')}`);

@@ -56,9 +56,9 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
 
   async function verifyBatch(): Promise<void> {
     at ??= await begin();
-    const found: LogFault[] = [];
-    const next = await verifyRange(log, at, (fault) => found.push(fault));
-    for (const fault of found) await handle(fault);
+    const logFaults: LogFault[] = [];
+    const next = await verifyRange(log, at, (fault) => logFaults.push(fault));
+    for (const fault of logFaults) await handle(fault);
     verified = next?.id ?? at.id;
     at = next;
     if (next !== null) return;

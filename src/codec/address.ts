@@ -121,8 +121,8 @@ export function stacksAddress(version: number, hash160: Uint8Array): string {
  */
 export function addressAt(version: number, bytes: Uint8Array, hashOffset: number): string {
   const slot = (bytes[hashOffset + 18]! << 8) | (bytes[hashOffset + 19]! ^ version);
-  const known = cachedTexts[slot];
-  if (known !== undefined && holds(slot, version, bytes, hashOffset)) return known;
+  const cachedText = cachedTexts[slot];
+  if (cachedText !== undefined && holds(slot, version, bytes, hashOffset)) return cachedText;
 
   const start = slot * ADDRESS_LENGTH;
   cachedBytes[start] = version;
@@ -168,8 +168,8 @@ const parsedAddresses = lruCache<string, ParsedAddress>(MAX_PARSED);
  * accept `XP…`.
  */
 export function parseStacksAddress(text: string): ParsedAddress | null {
-  const known = parsedAddresses.get(text);
-  if (known !== undefined) return known;
+  const parsedAddress = parsedAddresses.get(text);
+  if (parsedAddress !== undefined) return parsedAddress;
   const parsed = parsedAnew(text);
   if (parsed === null) return null;
   // The key is a new string: a slice of a longer one, such as a URL, would keep all of that in memory.

@@ -224,15 +224,15 @@ function readAsset(reader: BytesReader): PostConditionAsset {
 
 function readCondition<Condition extends string>(
   reader: BytesReader,
-  known: Record<number, Condition>,
+  kinds: Record<number, Condition>,
   expected: string,
 ): Condition {
-  return known[readKnown(reader, known, expected)]!;
+  return kinds[readKnown(reader, kinds, expected)]!;
 }
 
 /** Reads a byte that must be a key of `known`. */
-function readKnown(reader: BytesReader, known: Record<number, string>, expected: string): number {
+function readKnown(reader: BytesReader, kinds: Record<number, string>, expected: string): number {
   const byte = reader.u8(expected);
-  if (known[byte] === undefined) throw reader.unknown(expected, byte);
+  if (kinds[byte] === undefined) throw reader.unknown(expected, byte);
   return byte;
 }

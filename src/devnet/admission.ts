@@ -128,9 +128,9 @@ function deployAction(
     const template = executedContract(name, source, clarityVersion ?? undefined);
     return { kind: 'deploy', name, template, flaw: null, isOfUser: true };
   }
-  const known = templates.find((template) => template.source === source);
-  if (known !== undefined) {
-    return { kind: 'deploy', name, template: { ...known, name }, flaw: null, isOfUser: true };
+  const contractTemplate = templates.find((template) => template.source === source);
+  if (contractTemplate !== undefined) {
+    return { kind: 'deploy', name, template: { ...contractTemplate, name }, flaw: null, isOfUser: true };
   }
   const { template, flaw, executed } = readSource(name, source, clarityVersion, origin.address);
   if (executed !== null) throw notSimulated(`The contract executes ${executed} when it is deployed`);

@@ -372,8 +372,8 @@ export class SimulatedChain {
 
   #announcedBurnBlocks(before: Block, newTenure: boolean, options: MineOptions): BurnBlock[] {
     const ahead = this.#isAhead(before);
-    const wanted = options.newBurnBlock ?? (options.burnFork === true || (newTenure && !ahead));
-    if (!wanted) return [];
+    const hasNewBurnBlock = options.newBurnBlock ?? (options.burnFork === true || (newTenure && !ahead));
+    if (!hasNewBurnBlock) return [];
     const base = ahead && options.burnFork !== true ? this.#burnTip : before.burnView;
     const block = this.#nextBurnBlock(base, before.time);
     // As in Bitcoin, the first of two branches of equal height stays.
@@ -387,8 +387,11 @@ export class SimulatedChain {
   }
 
   #nextBurnBlock(base: BurnBlock, earliest: number): BurnBlock {
-    const made = this.#burns.next(base, earliest);
-    const block = { ...made, time: Math.max(this.#clock('bitcoin', made.time, base.time + 1), base.time + 1) };
+    const burnBlock = this.#burns.next(base, earliest);
+    const block = {
+      ...burnBlock,
+      time: Math.max(this.#clock('bitcoin', burnBlock.time, base.time + 1), base.time + 1),
+    };
     this.#burnBlocks.set(block.consensusHash.toHex(), block);
     return block;
   }

@@ -159,9 +159,9 @@ const tokenText = (asset: string, hex: string): string => `${asset} ${hex}`;
 function sentBy(events: readonly ChainEvent[]): Map<string, SentAsset> {
   const sent = new Map<string, SentAsset>();
   const add = (owner: string, asset: string, amount: bigint) => {
-    const known = sent.get(keyOf(owner, asset)) ?? { owner, asset, amount: 0n };
-    known.amount += amount;
-    sent.set(keyOf(owner, asset), known);
+    const sentAsset = sent.get(keyOf(owner, asset)) ?? { owner, asset, amount: 0n };
+    sentAsset.amount += amount;
+    sent.set(keyOf(owner, asset), sentAsset);
   };
   for (const event of events) {
     if (!('sender' in event)) continue;

@@ -232,7 +232,7 @@ export class SimulatedNode {
       unlocks: false,
       pox5Height: pox5Height ?? Number.POSITIVE_INFINITY,
       submitted: (world) => clarity?.included ?? this.#pool.waiting(world),
-      clock: (...given) => this.#time(...given),
+      clock: (...args) => this.#time(...args),
       ...(this.#isSteered ? {} : { startTime: this.#now() - history * SECONDS_PER_BLOCK }),
       ...(clarity === undefined ? {} : { beginning: clarity.beginning, startTime: clarity.time }),
     });
@@ -448,14 +448,14 @@ export class SimulatedNode {
     return this.#steered(async () => {
       const old = [...this.chain.ancestors(this.chain.tip)].reverse();
       const base = old[1]!;
-      const made = this.#deploymentsOn(base, deployments);
-      const flaw = await clarity.firstFlaw(base, made);
+      const signedTransactions = this.#deploymentsOn(base, deployments);
+      const flaw = await clarity.firstFlaw(base, signedTransactions);
       if (flaw !== null) throw new RefusedDeployment(flaw.at, flaw.error);
       let parent = base;
       const mine = async (options: MineOptions, pending: readonly SignedTransaction[]): Promise<void> => {
         parent = await this.#mineOn(parent.indexBlockHash, { ...quietly, ...options }, pending);
       };
-      for (const [at, deployment] of made.entries()) {
+      for (const [at, deployment] of signedTransactions.entries()) {
         await mine({}, [deployment]);
         const receipt = parent.receipts.find(({ txId }) => txId === deployment.id);
         if (receipt?.status !== 'success') throw new RefusedDeployment(at, receipt?.vmError ?? 'it was not mined');
@@ -476,7 +476,7 @@ export class SimulatedNode {
       for (const { id } of this.pending) {
         if (lost.has(id)) await this.#drop(id);
       }
-      return { ids: made.map(({ id }) => id), mined, dropped: lost.size };
+      return { ids: signedTransactions.map(({ id }) => id), mined, dropped: lost.size };
     });
   }
 
@@ -771,8 +771,8 @@ export class SimulatedNode {
    * funds.
    */
   account(name: string): Account {
-    const known = this.knownAccount(name);
-    if (known !== undefined) return known;
+    const account = this.knownAccount(name);
+    if (account !== undefined) return account;
     const [derived] = accounts(`${this.seed}/${name}`, 'named', 1, this.chain.network);
     this.#derived.set(name, derived!);
     return derived!;
@@ -802,8 +802,8 @@ export class SimulatedNode {
    * any account.
    */
   #signing(address: string): Signing | null {
-    const known = [this.faucet, ...this.#accounts, ...this.#derived.values()].find((one) => one.address === address);
-    if (known !== undefined) return { account: known, isSigned: true };
+    const account = [this.faucet, ...this.#accounts, ...this.#derived.values()].find((one) => one.address === address);
+    if (account !== undefined) return { account: account, isSigned: true };
     const spoken = this.impersonates ? impersonated(address, this.chain.network) : null;
     return spoken === null ? null : { account: spoken, isSigned: false };
   }

@@ -35,10 +35,10 @@ const text = (status: number, message: string): Response => new Response(message
 
 /** Returns the decoded parameters of a path; null if the path doesn't match. */
 function paramsOf(pattern: string, path: string): string[] | null {
-  const [expected, given] = [pattern.split('/'), path.split('/')];
-  if (expected.length !== given.length) return null;
-  if (!expected.every((part, at) => part === given[at] || (part === '*' && given[at] !== ''))) return null;
-  return given.filter((_, at) => expected[at] === '*').map(decodedPart);
+  const [expected, actual] = [pattern.split('/'), path.split('/')];
+  if (expected.length !== actual.length) return null;
+  if (!expected.every((part, at) => part === actual[at] || (part === '*' && actual[at] !== ''))) return null;
+  return actual.filter((_, at) => expected[at] === '*').map(decodedPart);
 }
 
 function decodedPart(part: string): string {
@@ -71,13 +71,13 @@ function blockAt(node: ServedNode, tip: string | null): Block {
 export async function answerRpc(node: ServedNode, request: Request): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
   try {
-    const found = routes.flatMap((route) => {
+    const matches = routes.flatMap((route) => {
       const params = paramsOf(route.path, pathname);
       return params === null ? [] : [{ route, params }];
     });
-    const match = found.find(({ route }) => route.method === request.method);
+    const match = matches.find(({ route }) => route.method === request.method);
     if (match === undefined) {
-      return found.length === 0 ? text(404, 'Not found') : text(405, `Method not allowed: ${request.method}`);
+      return matches.length === 0 ? text(404, 'Not found') : text(405, `Method not allowed: ${request.method}`);
     }
     const { route, params } = match;
     const answer = await route.answer({ node, block: blockAt(node, query.get('tip')), params, query, request });
@@ -148,7 +148,7 @@ interface RpcRoute {
   /** Path of the route; `*` is a parameter. */
   readonly path: string;
   /** @returns the answer, or its JSON @throws RpcError */
-  answer(asked: RpcRequest): unknown;
+  answer(request: RpcRequest): unknown;
 }
 
 /** Maximum bytes of a body: a transaction of 2 MB in hex, with its JSON. */
@@ -311,16 +311,16 @@ async function stackedAt({ node, block }: RpcRequest, cycle: number): Promise<St
   };
 }
 
-async function pox(asked: RpcRequest) {
-  const { node, block } = asked;
+async function pox(request: RpcRequest) {
+  const { node, block } = request;
   const { cycles, network } = node.chain;
   const { boot } = network;
   const { height } = block.burnView;
   const id = cycles.of(height);
   const next = cycles.startOf(id + 1);
   const prepare = cycles.prepareStartOf(id + 1);
-  const { epochs, versions } = erasOf(asked);
-  const stacked = await stackedAt(asked, id);
+  const { epochs, versions } = erasOf(request);
+  const stacked = await stackedAt(request, id);
   const slot = jsonInteger(stacked.minimum);
   const last = epochs.findLastIndex(([, start]) => start <= height);
   return {
@@ -396,9 +396,9 @@ function transaction({ node, params: [wanted = ''] }: RpcRequest) {
 }
 
 /** Returns the block in the path, canonical or not. Block 0 has the format of an earlier epoch. @throws RpcError */
-function storedBlock({ node, params: [wanted = ''] }: RpcRequest): { block: Block; header: SealedHeader } {
-  const block = node.chain.block(`0x${bare(wanted).toLowerCase()}`);
-  if (block === undefined || block.header === null) throw new RpcError(404, `No such block ${bare(wanted)}\n`);
+function storedBlock({ node, params: [id = ''] }: RpcRequest): { block: Block; header: SealedHeader } {
+  const block = node.chain.block(`0x${bare(id).toLowerCase()}`);
+  if (block === undefined || block.header === null) throw new RpcError(404, `No such block ${bare(id)}\n`);
   return { block, header: block.header };
 }
 
@@ -409,8 +409,8 @@ function blockBytes({ receipts }: Block, header: SealedHeader): Response {
   return new Response(bytes, { headers: { 'content-type': 'application/octet-stream' } });
 }
 
-function blockById(asked: RpcRequest): Response {
-  const { block, header } = storedBlock(asked);
+function blockById(request: RpcRequest): Response {
+  const { block, header } = storedBlock(request);
   return blockBytes(block, header);
 }
 
@@ -428,9 +428,9 @@ export const RPC_TOKEN = 'simulated-node';
  * Executes a block again, and returns the results of its transactions. The block's body doesn't contain operations on
  * Bitcoin.
  */
-function replay(asked: RpcRequest) {
-  if (asked.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
-  const { block, header } = storedBlock(asked);
+function replay(request: RpcRequest) {
+  if (request.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
+  const { block, header } = storedBlock(request);
   return {
     block_id: bare(block.indexBlockHash),
     block_hash: bare(block.blockHash),
@@ -493,22 +493,22 @@ function sortition({ chain }: ServedNode, burn: BurnBlock) {
 const ZEROS = `0x${noHash}`;
 
 /** Returns the sortition of a Bitcoin block. */
-function sortitions(asked: RpcRequest, burn: BurnBlock | undefined, missing: string) {
+function sortitions(request: RpcRequest, burn: BurnBlock | undefined, missing: string) {
   if (burn === undefined) throw new RpcError(404, `Could not find snapshot ${missing}\n`);
-  return [sortition(asked.node, burn)];
+  return [sortition(request.node, burn)];
 }
 
 /** Returns the newest two sortitions with a winner. */
-const latestSortitions = (asked: RpcRequest) =>
-  burnBlocksOf(asked)
-    .filter((burn) => asked.node.chain.elected(burn) !== undefined)
+const latestSortitions = (request: RpcRequest) =>
+  burnBlocksOf(request)
+    .filter((burn) => request.node.chain.elected(burn) !== undefined)
     .take(2)
-    .map((burn) => sortition(asked.node, burn))
+    .map((burn) => sortition(request.node, burn))
     .toArray();
 
-function tenureBlocks(asked: RpcRequest) {
-  const consensusHash = bare(asked.params[0] ?? '').toLowerCase();
-  const blocks = [...asked.node.chain.ancestors(asked.block)].filter(
+function tenureBlocks(request: RpcRequest) {
+  const consensusHash = bare(request.params[0] ?? '').toLowerCase();
+  const blocks = [...request.node.chain.ancestors(request.block)].filter(
     ({ burn }) => burn.consensusHash.toHex() === consensusHash,
   );
   const [newest] = blocks;
@@ -593,10 +593,10 @@ function contractOf({
   };
 }
 
-function required(asked: RpcRequest, what: string): FoundContract {
-  const found = contractOf(asked);
-  if (found === undefined) throw new RpcError(404, `No contract ${what} found`);
-  return found;
+function required(request: RpcRequest, what: string): FoundContract {
+  const contract = contractOf(request);
+  if (contract === undefined) throw new RpcError(404, `No contract ${what} found`);
+  return contract;
 }
 
 /** Looks up a member by name. */
@@ -610,9 +610,9 @@ function decodedArgument(text: unknown): ClarityValue {
   return value.value;
 }
 
-function source(asked: RpcRequest) {
-  const { template, height } = required(asked, 'source data');
-  return withProof({ source: template.source, publish_height: height }, asked.query, 'proof');
+function source(request: RpcRequest) {
+  const { template, height } = required(request, 'source data');
+  return withProof({ source: template.source, publish_height: height }, request.query, 'proof');
 }
 
 /**
@@ -648,13 +648,13 @@ async function called(real: Pick<ClarityMiner, 'read'>, block: Block, read: Engi
 const NONE = clarity.none();
 const ReadOnlyCall = Type.Object({ sender: Type.String(), arguments: Type.Array(Type.String()) });
 
-async function callRead(asked: RpcRequest) {
-  const body = await jsonOf(asked.request);
+async function callRead(request: RpcRequest) {
+  const body = await jsonOf(request.request);
   if (!Value.Check(ReadOnlyCall, body)) throw new RpcError(400, 'The body must have sender and arguments');
   if (principalBytes(body.sender) === null) throw new RpcError(400, 'sender is not a principal');
   const args = body.arguments.map(decodedArgument);
-  const [address, name, functionName = ''] = asked.params;
-  return readFunction(asked.node, asked.block, {
+  const [address, name, functionName = ''] = request.params;
+  return readFunction(request.node, request.block, {
     contract: `${address}.${name}`,
     functionName,
     args,
@@ -711,77 +711,77 @@ export async function readFunction(
   return { okay: true, result: toHex(run({ world, contract, burnHeight: burnView.height }, [...args])) };
 }
 
-async function mapEntry(asked: RpcRequest) {
-  const key = hexBytes(await jsonOf(asked.request), 'The key');
+async function mapEntry(request: RpcRequest) {
+  const key = hexBytes(await jsonOf(request.request), 'The key');
   const decoded = decodeClarity(key);
   if (!decoded.ok) throw new RpcError(400, `Failed to deserialize the key: ${decoded.error.message}`);
-  const { context, template } = required(asked, 'map');
-  const { clarity: real } = asked.node;
+  const { context, template } = required(request, 'map');
+  const { clarity: real } = request.node;
   if (real !== undefined) {
-    const map = asked.params[2] ?? '';
+    const map = request.params[2] ?? '';
     if (!template.abi.maps.some(({ name }) => name === map)) throw new RpcError(404, 'Data map not found');
     const { contract } = context;
-    const entry = await readReal(real, asked.block, { kind: 'entry', contract, map, key: toHex(key) });
-    return withProof({ data: entry ?? toHex(NONE) }, asked.query, 'proof');
+    const entry = await readReal(real, request.block, { kind: 'entry', contract, map, key: toHex(key) });
+    return withProof({ data: entry ?? toHex(NONE) }, request.query, 'proof');
   }
-  const map = named(template.maps, asked.params[2] ?? '');
+  const map = named(template.maps, request.params[2] ?? '');
   if (map === undefined) throw new RpcError(404, 'Data map not found');
   const value = map(context, key);
-  return withProof({ data: toHex(value === undefined ? clarity.none() : clarity.some(value)) }, asked.query, 'proof');
+  return withProof({ data: toHex(value === undefined ? clarity.none() : clarity.some(value)) }, request.query, 'proof');
 }
 
 /** Reports whether the interface has a variable or constant. An expression may compute its value. */
 const isDeclared = ({ abi }: ContractTemplate, access: 'constant' | 'variable', wanted: string): boolean =>
   abi.variables.some((variable) => variable.access === access && variable.name === wanted);
 
-async function variable(asked: RpcRequest) {
-  const { context, template } = required(asked, 'data');
-  const name = asked.params[2] ?? '';
-  const { clarity: real } = asked.node;
+async function variable(request: RpcRequest) {
+  const { context, template } = required(request, 'data');
+  const name = request.params[2] ?? '';
+  const { clarity: real } = request.node;
   if (real !== undefined && isDeclared(template, 'variable', name)) {
     const { contract } = context;
-    const read = await readReal(real, asked.block, { kind: 'variable', contract, name });
-    if (read !== null) return withProof({ data: read }, asked.query, 'proof');
+    const read = await readReal(real, request.block, { kind: 'variable', contract, name });
+    if (read !== null) return withProof({ data: read }, request.query, 'proof');
   }
   const value = named(template.variables, name);
-  if (value !== undefined) return withProof({ data: toHex(value(context)) }, asked.query, 'proof');
+  if (value !== undefined) return withProof({ data: toHex(value(context)) }, request.query, 'proof');
   if (!isDeclared(template, 'variable', name)) throw new RpcError(404, 'Data var not found');
   throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
 }
 
-async function constant(asked: RpcRequest) {
-  const { template, context } = required(asked, 'data');
-  const name = asked.params[2] ?? '';
+async function constant(request: RpcRequest) {
+  const { template, context } = required(request, 'data');
+  const name = request.params[2] ?? '';
   const value = named(template.constants, name);
   if (value !== undefined) return { data: toHex(value) };
   if (!isDeclared(template, 'constant', name)) throw new RpcError(404, 'Constant not found');
-  const { clarity: real } = asked.node;
+  const { clarity: real } = request.node;
   if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
   const names = template.abi.variables.filter(({ access }) => access === 'constant').map((one) => one.name);
-  const made = await fromEngine(() => real.constant(asked.block, context.contract, name, names));
+  const made = await fromEngine(() => real.constant(request.block, context.contract, name, names));
   if (made === null) throw new RpcError(501, `The engine doesn't return the value of ${name}`);
   return { data: made };
 }
 
 const CLARITY_NAME = /^[a-zA-Z][a-zA-Z0-9\-_!?+<>=/*]*$/;
 
-async function trait(asked: RpcRequest) {
-  const [address = '', name = '', traitAddress = '', traitContract = '', trait = ''] = asked.params;
+async function trait(request: RpcRequest) {
+  const [address = '', name = '', traitAddress = '', traitContract = '', trait = ''] = request.params;
   const [contract, definedIn] = [`${address}.${name}`, `${traitAddress}.${traitContract}`];
   if (principalBytes(contract) === null || principalBytes(definedIn) === null || !CLARITY_NAME.test(trait)) {
     throw new RpcError(400, 'The path must name a contract and a trait');
   }
-  const { clarity: real } = asked.node;
+  const { clarity: real } = request.node;
   if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, so it can't check traits`);
-  const read = await readReal(real, asked.block, { kind: 'trait', contract, definedIn, trait });
+  const read = await readReal(real, request.block, { kind: 'trait', contract, definedIn, trait });
   if (read === null) throw new RpcError(404, 'No contract analysis found or trait definition not found');
   return { is_implemented: read === 'true' };
 }
 
 /** Runs a read-only call without limits. A node allows it only to its operator; the engine never has limits. */
-function fastCallRead(asked: RpcRequest) {
-  if (asked.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
-  return callRead(asked);
+function fastCallRead(request: RpcRequest) {
+  if (request.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
+  return callRead(request);
 }
 
 const Broadcast = Type.Object({ tx: Type.String() });
@@ -871,23 +871,27 @@ const routes: readonly RpcRoute[] = [
   { method: 'GET', path: '/v3/blocks/height/*', answer: blockByHeight },
   { method: 'GET', path: '/v3/blocks/replay/*', answer: replay },
   { method: 'GET', path: '/v3/stacker_set/*', answer: stackerSet },
-  { method: 'GET', path: '/v3/sortitions', answer: (asked) => sortitions(asked, asked.block.burnView, 'of the tip') },
+  {
+    method: 'GET',
+    path: '/v3/sortitions',
+    answer: (request) => sortitions(request, request.block.burnView, 'of the tip'),
+  },
   { method: 'GET', path: '/v3/sortitions/latest_and_last', answer: latestSortitions },
   {
     method: 'GET',
     path: '/v3/sortitions/burn_height/*',
-    answer: (asked) => {
-      const [height = ''] = asked.params;
-      const burn = burnBlocksOf(asked).find((one) => String(one.height) === height);
-      return sortitions(asked, burn, `BurnHeight(${height})`);
+    answer: (request) => {
+      const [height = ''] = request.params;
+      const burn = burnBlocksOf(request).find((one) => String(one.height) === height);
+      return sortitions(request, burn, `BurnHeight(${height})`);
     },
   },
   {
     method: 'GET',
     path: '/v3/sortitions/consensus/*',
-    answer: (asked) => {
-      const hash = bare(asked.params[0] ?? '').toLowerCase();
-      return sortitions(asked, asked.node.chain.burnBlock(hash), `ConsensusHash(${hash})`);
+    answer: (request) => {
+      const hash = bare(request.params[0] ?? '').toLowerCase();
+      return sortitions(request, request.node.chain.burnBlock(hash), `ConsensusHash(${hash})`);
     },
   },
   { method: 'GET', path: '/v3/transaction/*', answer: transaction },
@@ -895,7 +899,7 @@ const routes: readonly RpcRoute[] = [
   {
     method: 'GET',
     path: '/v2/contracts/interface/*/*',
-    answer: (asked) => required(asked, 'interface data').template.abi,
+    answer: (request) => required(request, 'interface data').template.abi,
   },
   { method: 'GET', path: '/v2/contracts/source/*/*', answer: source },
   { method: 'POST', path: '/v2/contracts/call-read/*/*/*', answer: callRead },

@@ -64,16 +64,16 @@ export function openWithHooks(
   options: Omit<IngestOptions, 'machine'>,
   surroundings: MachineSurroundings,
 ): { ingest: Ingest; machine: HookMachine } {
-  const made: HookMachine[] = [];
+  const machines: HookMachine[] = [];
   const ingest = openIngest({
     ...options,
     machine(parts) {
       const machine = hookMachine({ ...parts, ...surroundings });
-      made.push(machine);
+      machines.push(machine);
       return machine;
     },
   });
-  const [machine] = made;
+  const [machine] = machines;
   if (machine === undefined) throw new Error('the index was opened without its machine');
   return { ingest, machine };
 }

@@ -46,8 +46,8 @@ export function cors(
       headers.set('access-control-max-age', MAX_AGE_SECONDS);
       headers.set('access-control-allow-methods', HOOKS.test(path) ? hookMethods : otherMethods);
       headers.set('vary', 'Access-Control-Request-Headers');
-      const wanted = asked.get('access-control-request-headers');
-      if (wanted !== null) headers.set('access-control-allow-headers', wanted);
+      const requestedHeaders = asked.get('access-control-request-headers');
+      if (requestedHeaders !== null) headers.set('access-control-allow-headers', requestedHeaders);
       return new Response(null, { status: 204, headers });
     },
     { detail: { hide: true } },

@@ -36,8 +36,8 @@ const parameter: ParameterLocation = { location: 'headers', path: [MIN_HEIGHT_HE
 const readMinimum = textReader(MinHeight);
 
 /** The error for a minimum height that can't be read here yet. */
-function notReached(asked: number, readable: number, why: string): ApiError {
-  const message = `${parameter.location}/${MIN_HEIGHT_HEADER} is ${asked}, but the highest block here is ${readable}: ${why}`;
+function notReached(requested: number, readable: number, why: string): ApiError {
+  const message = `${parameter.location}/${MIN_HEIGHT_HEADER} is ${requested}, but the highest block here is ${readable}: ${why}`;
   return new ApiError(503, message, 'HEIGHT_NOT_REACHED', { headers: { 'retry-after': String(RETRY_AFTER_SECONDS) } });
 }
 
@@ -89,11 +89,11 @@ export class Heights {
     const minimum = minimumHeight(request);
     const deadline = this.#clock.monotonic() + MAX_WAIT_MS;
     for (;;) {
-      const found = await this.#snapshots.readLong(async (read) => {
+      const result = await this.#snapshots.readLong(async (read) => {
         noted.height = read.height();
         return noted.height < minimum ? null : { answer: await answer(read) };
       });
-      if (found !== null) return found.answer;
+      if (result !== null) return result.answer;
       const ended = await this.#waiting.wait(minimum, deadline, request.signal);
       if (ended !== 'reached') throw notReached(minimum, noted.height ?? 0, refusals[ended]);
       await this.#turns.next();

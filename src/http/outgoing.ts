@@ -102,8 +102,8 @@ type Resolve = (host: string) => Promise<Address[]>;
 
 /** Resolves a name with the system's resolver. @throws the resolver's error */
 export const systemResolve: Resolve = async (host) => {
-  const found = await lookup(host, { all: true, verbatim: true });
-  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+  const lookupAddresses = await lookup(host, { all: true, verbatim: true });
+  return lookupAddresses.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
 
 /**

@@ -325,9 +325,9 @@ export function textsUnder(target: string, prefix: string): Map<string, string[]
     if (value === null) {
       throw new ParameterError({ location: 'querystring', path: [name] }, 'must have valid percent-encoding');
     }
-    const given = texts.get(name);
-    if (given === undefined) texts.set(name, [value]);
-    else given.push(value);
+    const values = texts.get(name);
+    if (values === undefined) texts.set(name, [value]);
+    else values.push(value);
   }
   return texts;
 }

@@ -144,19 +144,19 @@ export class RateTable {
     const { low, fingerprint } = this.#hashOf(id);
     const share = TICKS_A_MINUTE / perMinute;
     // A request that costs more than the quota is allowed after a pause of a minute.
-    const asked = Math.ceil(Math.min(cost, perMinute) * share);
+    const tokens = Math.ceil(Math.min(cost, perMinute) * share);
     const quota = (ahead: number, isAllowed: boolean): Quota => ({
       isAllowed,
       perMinute,
       remaining: Math.floor(Math.max(0, TICKS_A_MINUTE - ahead) / share),
       reset: Math.ceil(ahead / TICKS_A_SECOND),
-      retryAfter: isAllowed ? 0 : Math.max(1, Math.ceil((ahead + asked - TICKS_A_MINUTE) / TICKS_A_SECOND)),
+      retryAfter: isAllowed ? 0 : Math.max(1, Math.ceil((ahead + tokens - TICKS_A_MINUTE) / TICKS_A_SECOND)),
     });
     for (let attempt = 0; ; attempt++) {
       const at = this.#slotOf(low, fingerprint, network, now);
       const slot = Atomics.load(this.#slots, at);
       const ahead = aheadOf(slot, now);
-      const next = ahead + asked;
+      const next = ahead + tokens;
       if (next > TICKS_A_MINUTE) return quota(ahead, false);
       const changed = (fingerprint << TIME_BITS) | BigInt(now + next);
       const isChanged = Atomics.compareExchange(this.#slots, at, slot, changed) === slot;

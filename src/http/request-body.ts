@@ -85,8 +85,8 @@ async function jsonBody(request: Request): Promise<unknown> {
 export function bodyReader<B extends TSchema>(schema: B, optional: boolean): (request: Request) => Promise<Static<B>> {
   const mistakeIn = checker(schema);
   return async (request) => {
-    const given = await jsonBody(request);
-    const value = optional ? (given ?? {}) : given;
+    const body = await jsonBody(request);
+    const value = optional ? (body ?? {}) : body;
     const mistake = value === undefined ? { path: [], rule: 'is required' } : mistakeIn(value);
     if (mistake !== null) throw new ParameterError({ location: 'body', path: mistake.path }, mistake.rule);
     return value as Static<B>;

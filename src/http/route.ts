@@ -146,7 +146,7 @@ interface Declaration<
   /** Pattern in the metrics for a request of a route with `*` (default: the route's path). */
   countedAs?: (request: Request) => string;
   handle(
-    asked: RouteRequest<P, Q, Sent, Caller> & {
+    parsed: RouteRequest<P, Q, Sent, Caller> & {
       read: Snapshot extends false ? undefined : Reader;
       /** For {@link withUntouched}. */
       askAccount: AskAccount | null;
@@ -165,7 +165,7 @@ type AnyDeclaration = Declaration<
   HistoryRequirement,
   boolean
 >;
-type AnyAsked = RouteRequest<TProperties, TProperties, TSchema, unknown>;
+type ParsedRequest = RouteRequest<TProperties, TProperties, TSchema, unknown>;
 
 /** A handler's result: a redirect to another location. */
 export class Redirect {
@@ -345,13 +345,13 @@ function readersOf({
   const readQuery = queryReader(query, isOwnPath(path) ? refuseUnknown(documented) : undefined);
   const readBody = body === undefined ? null : bodyReader(body, optionalBody);
   /** Parses all but the body. */
-  const readAsked = (request: Request, addressOf: (request: Request) => string): AnyAsked => {
+  const parseRequest = (request: Request, addressOf: (request: Request) => string): ParsedRequest => {
     const admit = access?.(request, addressOf(request));
     const params = readParams(request.url);
-    const asked = readQuery(request.url);
+    const query = readQuery(request.url);
     return {
       params,
-      query: asked,
+      query,
       caller: admit?.(params),
       body: undefined,
       target: pathAndQuery(request.url),
@@ -359,7 +359,7 @@ function readersOf({
       clientAddress: () => addressOf(request),
     };
   };
-  return { readParams, readAsked, readBody };
+  return { readParams, parseRequest, readBody };
 }
 
 /** Makes a response from the data that a request read. */
@@ -394,7 +394,7 @@ function answering(
   /** Makes the response of a whole text. @param cacheTag of the cached text; null if it isn't cached */
   function wholeText(
     text: string,
-    { request, target }: AnyAsked,
+    { request, target }: ParsedRequest,
     tag: string | null,
     cacheTag: string | null,
   ): Response {
@@ -406,7 +406,7 @@ function answering(
   }
 
   /** The current ETag; null for an answer that must not be stored. */
-  function currentTag(read: Reader, params: AnyAsked['params']): string | null {
+  function currentTag(read: Reader, params: ParsedRequest['params']): string | null {
     const state = etag === null ? null : etag(read, params);
     if (state === null) return null;
     const from = read.chain.historyFrom();
@@ -414,32 +414,32 @@ function answering(
   }
 
   /** Makes the response to a streamed answer, without Content-Length. For HEAD, no part is made. */
-  function sentInParts(made: Response, { request: { method: asked } }: AnyAsked): Response {
-    if (asked !== 'HEAD') return made;
-    const answer = new Response(null, { status: made.status, headers: made.headers });
+  function sentInParts(response: Response, { request: { method } }: ParsedRequest): Response {
+    if (method !== 'HEAD') return response;
+    const answer = new Response(null, { status: response.status, headers: response.headers });
     answer.headers.set('transfer-encoding', 'chunked');
     return answer;
   }
 
-  function streamed(body: Streamed, { request }: AnyAsked): Response {
+  function streamed(body: Streamed, { request }: ParsedRequest): Response {
     const failed = (error: unknown) => failure(error, request, declaration.errors);
     const turn = () => turns.yieldLongWork();
     return respond.passedOn(streamedResponse(body, { read: snapshots.read, turn, failure: failed }));
   }
 
   /** Makes the response of a handler's result. @param cacheTag null for an answer that may not be cached */
-  function finished(answered: unknown, asked: AnyAsked, tag: string | null, cacheTag: string | null): Answer {
-    if (answered instanceof Streamed) return sentInParts(streamed(answered, asked), asked);
+  function finished(answered: unknown, parsed: ParsedRequest, tag: string | null, cacheTag: string | null): Answer {
+    if (answered instanceof Streamed) return sentInParts(streamed(answered, parsed), parsed);
     if (answered instanceof Redirect) return respond.redirect(answered.status, answered.location, tag);
     if (answered instanceof Response) return respond.passedOn(answered);
     if (status === 204) return respond.noContent();
     const sent = (json: string[]): Response => {
       if (checkResponses) checkedBody(path, response, json.join(''));
       const parts = plainText ? [String(answered)] : json;
-      if (parts.length > 1) return sentInParts(success(status, inParts(parts, turns), tag), asked);
+      if (parts.length > 1) return sentInParts(success(status, inParts(parts, turns), tag), parsed);
       const [text = ''] = parts;
-      if (cacheTag !== null) cache.set(asked.target, cacheTag, text);
-      return wholeText(text, asked, tag, cacheTag);
+      if (cacheTag !== null) cache.set(parsed.target, cacheTag, text);
+      return wholeText(text, parsed, tag, cacheTag);
     };
     const json = jsonParts(answered, turns.longWork());
     return json instanceof Promise ? json.then(sent) : sent(json);
@@ -450,70 +450,78 @@ function answering(
   };
 
   /** Starts to read for an answer. @returns the tag, and the response if the handler needn't run, else null */
-  function begun(read: Reader, asked: AnyAsked, noted: NotedSnapshot) {
+  function begun(read: Reader, parsed: ParsedRequest, noted: NotedSnapshot) {
     const { from, headers } = requireHistory(read, history);
     noted.from = from;
     noted.headers = headers;
-    const tag = currentTag(read, asked.params);
+    const tag = currentTag(read, parsed.params);
     // A rebuilt index may have another history of the same chain.
     const cacheTag = `${read.file} ${tag}`;
     if (history !== 'none' && !isChainKnown(read)) return { tag: null, cacheTag, kept: chainUnknown };
-    return { tag, cacheTag, kept: tag === null ? null : keptAnswer(asked, tag, cacheTag) };
+    return { tag, cacheTag, kept: tag === null ? null : keptAnswer(parsed, tag, cacheTag) };
   }
 
-  function keptAnswer(asked: AnyAsked, tag: string, cacheTag: string): MakeResponse | null {
-    const { request, target } = asked;
+  function keptAnswer(parsed: ParsedRequest, tag: string, cacheTag: string): MakeResponse | null {
+    const { request, target } = parsed;
     const named = request.headers.get('if-none-match');
     if (namesTag(named, tag)) return () => respond.notModified(tag, named?.includes(`W/"${tag}"`) ?? false);
-    const known = cache.get(target, cacheTag);
-    return known === undefined ? null : () => wholeText(known, asked, tag, cacheTag);
+    const cached = cache.get(target, cacheTag);
+    return cached === undefined ? null : () => wholeText(cached, parsed, tag, cacheTag);
   }
 
   /** Ends to read for an answer. @param answered the handler's result @returns a function that reads nothing more */
-  function done(asked: AnyAsked, { tag, cacheTag, kept }: ReturnType<typeof begun>, answered?: unknown): MakeResponse {
+  function done(
+    parsed: ParsedRequest,
+    { tag, cacheTag, kept }: ReturnType<typeof begun>,
+    answered?: unknown,
+  ): MakeResponse {
     if (kept !== null) return kept;
-    return () => finished(answered, asked, tag, tag === null ? null : cacheTag);
+    return () => finished(answered, parsed, tag, tag === null ? null : cacheTag);
   }
 
-  function readNow(read: Reader, asked: AnyAsked, noted: NotedSnapshot): MakeResponse {
-    const state = begun(read, asked, noted);
-    const answered = state.kept === null ? declaration.handle({ ...asked, read, askAccount }) : undefined;
-    return done(asked, state, answered);
+  function readNow(read: Reader, parsed: ParsedRequest, noted: NotedSnapshot): MakeResponse {
+    const state = begun(read, parsed, noted);
+    const answered = state.kept === null ? declaration.handle({ ...parsed, read, askAccount }) : undefined;
+    return done(parsed, state, answered);
   }
 
-  async function readLater(read: Reader, asked: AnyAsked, noted: NotedSnapshot): Promise<MakeResponse> {
-    const state = begun(read, asked, noted);
-    const answered = state.kept === null ? await declaration.handle({ ...asked, read, askAccount }) : undefined;
-    return done(asked, state, answered);
+  async function readLater(read: Reader, parsed: ParsedRequest, noted: NotedSnapshot): Promise<MakeResponse> {
+    const state = begun(read, parsed, noted);
+    const answered = state.kept === null ? await declaration.handle({ ...parsed, read, askAccount }) : undefined;
+    return done(parsed, state, answered);
   }
 
   /** Answers a request that may take several turns, or that waits for its minimum height or for the node. */
-  async function answerLater(asked: AnyAsked, noted: NotedSnapshot): Promise<Response> {
-    const read = () => heights.readLong(asked.request, noted, (reader) => readLater(reader, asked, noted));
-    const make = await (long ? longRead(() => unlessLeft(asked.request, read)) : read());
+  async function answerLater(parsed: ParsedRequest, noted: NotedSnapshot): Promise<Response> {
+    const read = () => heights.readLong(parsed.request, noted, (reader) => readLater(reader, parsed, noted));
+    const make = await (long ? longRead(() => unlessLeft(parsed.request, read)) : read());
     return make();
   }
 
   /** Answers a request that reads in one turn, unless it must wait. */
-  function answerNow(asked: AnyAsked, noted: NotedSnapshot): Answer {
-    if (minimumHeight(asked.request) > 0) return answerLater(asked, noted);
+  function answerNow(parsed: ParsedRequest, noted: NotedSnapshot): Answer {
+    if (minimumHeight(parsed.request) > 0) return answerLater(parsed, noted);
     const make = heights.read(noted, (read) =>
-      history === 'account' && read.chain.historyFrom() !== null ? null : readNow(read, asked, noted),
+      history === 'account' && read.chain.historyFrom() !== null ? null : readNow(read, parsed, noted),
     );
-    return make === null ? answerLater(asked, noted) : make();
+    return make === null ? answerLater(parsed, noted) : make();
   }
 
-  async function answerUnread(asked: AnyAsked): Promise<Response> {
-    return finished(await declaration.handle({ ...asked, read: undefined, askAccount }), asked, null, null);
+  async function answerUnread(parsed: ParsedRequest): Promise<Response> {
+    return finished(await declaration.handle({ ...parsed, read: undefined, askAccount }), parsed, null, null);
   }
 
-  function answerParsed(asked: AnyAsked, noted: NotedSnapshot): Answer {
-    if (!snapshot) return answerUnread(asked);
-    return long ? answerLater(asked, noted) : answerNow(asked, noted);
+  function answerParsed(parsed: ParsedRequest, noted: NotedSnapshot): Answer {
+    if (!snapshot) return answerUnread(parsed);
+    return long ? answerLater(parsed, noted) : answerNow(parsed, noted);
   }
 
-  async function answerWithBody(asked: AnyAsked, noted: NotedSnapshot, body: Promise<unknown>): Promise<Response> {
-    return answerParsed({ ...asked, body: await body }, noted);
+  async function answerWithBody(
+    parsed: ParsedRequest,
+    noted: NotedSnapshot,
+    body: Promise<unknown>,
+  ): Promise<Response> {
+    return answerParsed({ ...parsed, body: await body }, noted);
   }
 
   /** Redirects with the tag of the target's response. Parameters are checked first, as the target would check them. */
@@ -527,9 +535,9 @@ function answering(
   return (request, noted) => {
     const elsewhere = moved?.(request.url) ?? null;
     if (elsewhere !== null) return redirect(elsewhere, request, noted);
-    const { readAsked, readBody } = readers();
-    const asked = readAsked(request, clientAddress);
-    return readBody === null ? answerParsed(asked, noted) : answerWithBody(asked, noted, readBody(request));
+    const { parseRequest, readBody } = readers();
+    const parsed = parseRequest(request, clientAddress);
+    return readBody === null ? answerParsed(parsed, noted) : answerWithBody(parsed, noted, readBody(request));
   };
 }
 
@@ -552,12 +560,12 @@ function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
     const answered = metrics.route(method, path);
     return (_: Request, status: number, milliseconds: number) => answered(status, milliseconds);
   }
-  const known = new Map<string, ReturnType<RequestMetrics['route']>>();
+  const recorders = new Map<string, ReturnType<RequestMetrics['route']>>();
   return (request: Request, status: number, milliseconds: number) => {
     const pattern = countedAs(request);
     const key = `${request.method} ${pattern}`;
-    const answered = known.get(key) ?? metrics.route(request.method, pattern);
-    known.set(key, answered);
+    const answered = recorders.get(key) ?? metrics.route(request.method, pattern);
+    recorders.set(key, answered);
     answered(status, milliseconds);
   };
 }

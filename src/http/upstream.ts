@@ -144,8 +144,8 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
       }
     },
     /** The response for the client. */
-    passedBack({ body, status, headers: given }: Response): Response {
-      const headers = headersWithout(given, [...HOP_BY_HOP, ...OF_THE_ORIGIN]);
+    passedBack({ body, status, headers: received }: Response): Response {
+      const headers = headersWithout(received, [...HOP_BY_HOP, ...OF_THE_ORIGIN]);
       const location = headers.get('location');
       if (location !== null) headers.set('location', locationHere(location));
       // A page of the other server must not act as a page of this server, since a user may be signed in there.

@@ -137,12 +137,12 @@ const NO_EVENTS = { limit: 0, offset: 0 };
 /** A limit above the number of events in any block. */
 const ALL = 1_000_000;
 
-function transactionText(read: Reader, found: FoundInForks): string {
-  const declarations = declarationsFor(read, [found.transaction]);
+function transactionText(read: Reader, inForks: FoundInForks): string {
+  const declarations = declarationsFor(read, [inForks.transaction]);
   return JSON.stringify(
-    found.mined
-      ? transactionObject(found.transaction, { declarations })
-      : mempoolTransaction(found.transaction, { declarations }),
+    inForks.mined
+      ? transactionObject(inForks.transaction, { declarations })
+      : mempoolTransaction(inForks.transaction, { declarations }),
   );
 }
 
@@ -211,9 +211,9 @@ export function changeMessages(
    */
   function* ofTransaction(read: Reader, txId: Uint8Array, canonical: boolean): Generator<Message> {
     const topic = transactionTopic(toHex(txId));
-    const found = has(topic) ? read.transactions.findInForks(txId, NO_EVENTS) : undefined;
-    if (found?.mined !== true || found.transaction.canonical !== canonical) return;
-    yield new Message({ topic, text: transactionText(read, found) });
+    const inForks = has(topic) ? read.transactions.findInForks(txId, NO_EVENTS) : undefined;
+    if (inForks?.mined !== true || inForks.transaction.canonical !== canonical) return;
+    yield new Message({ topic, text: transactionText(read, inForks) });
   }
 
   /**
@@ -223,10 +223,13 @@ export function changeMessages(
   function* ofMempool(read: Reader, txId: Uint8Array, kind: 'admitted' | 'dropped' | 'restored'): Generator<Message> {
     // Subscribers of the mempool were not notified when a restored transaction was dropped.
     const topics = [...(kind === 'restored' ? [] : [plainTopic('mempool')]), transactionTopic(toHex(txId))].filter(has);
-    const found = topics.length === 0 ? undefined : read.mempool.findAnnounced(txId);
+    const pendingTransaction = topics.length === 0 ? undefined : read.mempool.findAnnounced(txId);
     // The index no longer has the reason of a drop if the transaction is back.
-    if (found === undefined || (kind === 'dropped' && found.status === 'pending')) return;
-    const transaction = kind === 'dropped' ? found : { ...found, status: 'pending' as const, replacedByTxId: null };
+    if (pendingTransaction === undefined || (kind === 'dropped' && pendingTransaction.status === 'pending')) return;
+    const transaction =
+      kind === 'dropped'
+        ? pendingTransaction
+        : { ...pendingTransaction, status: 'pending' as const, replacedByTxId: null };
     const text = transactionText(read, { mined: false, transaction });
     for (const topic of topics) yield new Message({ topic, text });
   }

@@ -184,8 +184,8 @@ const invalidTopics = (names: readonly string[]): string => `Invalid topic: ${ex
 
 /** Returns the topic names in the URL of a connection, comma-separated or repeated. */
 function namesInUrl(url: string): string[] {
-  const given = new URL(url, 'http://localhost').searchParams.getAll('subscriptions');
-  return given.flatMap((names) => names.split(',')).filter((name) => name !== '');
+  const subscriptions = new URL(url, 'http://localhost').searchParams.getAll('subscriptions');
+  return subscriptions.flatMap((names) => names.split(',')).filter((name) => name !== '');
 }
 
 /** A client's connection from its first request on. */

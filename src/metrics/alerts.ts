@@ -108,7 +108,7 @@ function sums({ promql, values }: Measure, by: readonly string[] = []): Measure 
   return {
     promql: `sum by (${['job', 'instance', ...by].join(', ')}) (${promql})`,
     values: (readings) =>
-      [...Map.groupBy(values(readings), (found) => keyOf(chosen(found))).values()].map((members) => ({
+      [...Map.groupBy(values(readings), (labeledValue) => keyOf(chosen(labeledValue))).values()].map((members) => ({
         labels: members[0] === undefined ? {} : chosen(members[0]),
         value: members.reduce((sum, { value }) => sum + value, 0),
       })),
@@ -139,11 +139,11 @@ const quantile99 = ({ promql, values }: Measure): Measure => ({
       .sort((a, b) => a.le - b.le);
     const rank = 0.99 * (buckets.at(-1)?.value ?? 0);
     const at = buckets.findIndex(({ value }) => value >= rank);
-    const [below, found] = [buckets[at - 1], buckets[at]];
-    if (found === undefined || rank === 0) return [];
+    const [below, bucket] = [buckets[at - 1], buckets[at]];
+    if (bucket === undefined || rank === 0) return [];
     const [low, before] = [below?.le ?? 0, below?.value ?? 0];
-    const share = (rank - before) / (found.value - before);
-    return [{ labels: {}, value: found.le === Number.POSITIVE_INFINITY ? low : low + (found.le - low) * share }];
+    const share = (rank - before) / (bucket.value - before);
+    return [{ labels: {}, value: bucket.le === Number.POSITIVE_INFINITY ? low : low + (bucket.le - low) * share }];
   },
 });
 
@@ -208,17 +208,17 @@ export const conditions: Readonly<Record<string, Condition>> = {
 };
 
 /** The metrics that the conditions read, and other words of the conditions. */
-const wanted = new Set(Object.values(conditions).flatMap(({ promql }) => promql.match(/\w+/g) ?? []));
+const metricNames = new Set(Object.values(conditions).flatMap(({ promql }) => promql.match(/\w+/g) ?? []));
 
 /** Reads the metrics that the conditions need from Prometheus' text format. */
 export function seriesIn(text: string): Series[] {
-  const found: Series[] = [];
+  const series: Series[] = [];
   for (const [, name = '', labels = '', value = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)) {
-    if (!wanted.has(name)) continue;
+    if (!metricNames.has(name)) continue;
     const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', text = '']) => [key, text]);
-    found.push({ name, labels: Object.fromEntries(pairs), value: Number(value) });
+    series.push({ name, labels: Object.fromEntries(pairs), value: Number(value) });
   }
-  return found;
+  return series;
 }
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
@@ -294,13 +294,13 @@ export class Alerts {
     const since = new Map<string, number>();
     const alerts = rules.map((rule): Alert => {
       const condition = conditions[rule.alert];
-      const found = (condition?.values(this.#readings) ?? []).map((one) => {
+      const firing = (condition?.values(this.#readings) ?? []).map((one) => {
         const key = `${rule.alert} ${keyOf(one.labels)}`;
         const from = this.#since.get(key) ?? at;
         since.set(key, from);
         return { ...one, from };
       });
-      const from = found.length === 0 ? null : Math.min(...found.map((one) => one.from));
+      const from = firing.length === 0 ? null : Math.min(...firing.map((one) => one.from));
       const forSeconds = secondsOf(rule.for ?? '0s');
       const holds = from === null ? 'quiet' : at - from >= forSeconds ? 'firing' : 'pending';
       const values = condition?.measured.values(this.#readings) ?? [];
@@ -309,7 +309,7 @@ export class Alerts {
         severity: rule.labels.severity,
         state: condition === undefined ? 'elsewhere' : holds,
         since: from,
-        summaries: found.map((one) => filled(rule.annotations.summary, one)),
+        summaries: firing.map((one) => filled(rule.annotations.summary, one)),
         description: rule.annotations.description,
         meaning: general(rule.annotations.summary),
         measure: condition?.measured.promql ?? null,

@@ -107,22 +107,22 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     }));
     if (tip === null) return null;
     const isOther = chainId !== null && chainId !== info.chainId;
-    const found = isOther ? null : await highestKnown(tip.height, info.chainId);
+    const block = isOther ? null : await highestKnown(tip.height, info.chainId);
     const isBehind = info.burnBlockHeight < tip.burnBlockHeight;
-    if (found === null && isBehind && !isOther) {
+    if (block === null && isBehind && !isOther) {
       throw new PassingError(
         `The node is behind: it is at height ${info.height}, which is below the blocks of the index.`,
         'Run the command again once the node has caught up.',
       );
     }
-    if (found === null) {
+    if (block === null) {
       throw new OperatorError(
         `The node belongs to another chain: its chain ID is ${chainIdText(info.chainId)}, and it has none of this index's blocks.`,
         'Set --node-rpc to the node that sends events to this index.',
       );
     }
-    const above = tip.height - found.height;
-    return { ...found, above, isBehind: above > 0 && isBehind };
+    const above = tip.height - block.height;
+    return { ...block, above, isBehind: above > 0 && isBehind };
   }
 
   /** Reads the index while a block is canonical. @throws ChainReplacedError */
@@ -154,8 +154,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     while (low <= high) {
       const middle = blockAt(Math.floor((low + high) / 2));
       if (middle === null) break;
-      const found = await differing(fact, middle);
-      if (!(found instanceof NoAnswer) && found.length > 0) {
+      const difference = await differing(fact, middle);
+      if (!(difference instanceof NoAnswer) && difference.length > 0) {
         first = middle;
         high = middle.height - 1;
       } else low = middle.height + 1;

@@ -154,11 +154,11 @@ export async function fillTo(
       tenureRewards.rewarded(tenureHeight, forkHeight),
       tenureRewards.fees(tenureHeight, forkHeight),
     ]);
-    const found = canonical ?? begunIn(own) ?? (await (await older())?.rewarded(tenureHeight)) ?? null;
-    if (found === null) return null;
-    const known = found === canonical ? 0n : paid;
+    const rewardedTenure = canonical ?? begunIn(own) ?? (await (await older())?.rewarded(tenureHeight)) ?? null;
+    if (rewardedTenure === null) return null;
+    const known = rewardedTenure === canonical ? 0n : paid;
     const fees = own.flatMap(({ transactions }) => transactions).reduce((sum, { fee }) => sum + fee, known);
-    return { ...found, fees: found.fees + fees };
+    return { ...rewardedTenure, fees: rewardedTenure.fees + fees };
   }
 
   /** Returns the number of tenures after which the newest reward on a block's branch matured; null if there is none. */
@@ -213,13 +213,13 @@ export async function fillTo(
    */
   async function fillBurnBlocks(above: number): Promise<void> {
     const newest = await sortitionBy(node);
-    let found = newest;
-    while (!(found instanceof NoAnswer)) {
+    let sortition = newest;
+    while (!(sortition instanceof NoAnswer)) {
       signal?.throwIfAborted();
-      const { burn_block_hash, burn_block_height, consensus_hash } = found;
+      const { burn_block_hash, burn_block_height, consensus_hash } = sortition;
       const below = await sortitionBy(node, `/burn_height/${burn_block_height - 1}`);
-      const known = snapshots.read(({ burnRewards }) => burnRewards.hashAt(burn_block_height));
-      if (!(below instanceof NoAnswer) && (known === null || toHex(known) !== burn_block_hash)) {
+      const hash = snapshots.read(({ burnRewards }) => burnRewards.hashAt(burn_block_height));
+      if (!(below instanceof NoAnswer) && (hash === null || toHex(hash) !== burn_block_hash)) {
         await receive(
           event('/new_burn_block', {
             filled_from: FILLED_FROM,
@@ -235,7 +235,7 @@ export async function fillTo(
       }
       const next = snapshots.read(({ burnRewards }) => burnRewards.unlinkedBelow(burn_block_height, above));
       if (next === null) return;
-      found =
+      sortition =
         !(below instanceof NoAnswer) && next === burn_block_height - 1
           ? below
           : await sortitionBy(node, `/burn_height/${next}`);

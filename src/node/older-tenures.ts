@@ -27,8 +27,8 @@ const bare = (hash: string): string => hash.replace(/^0x/, '');
 
 /** Returns the consensus hash of the previous tenure; null if the node doesn't have it. */
 async function parentTenure(node: ThrottledNode, consensusHash: string): Promise<string | null> {
-  const found = await exact(node, `/v3/sortitions/consensus/${consensusHash}`, Sortitions);
-  const parent = found instanceof NoAnswer ? null : (found[0]?.stacks_parent_ch ?? null);
+  const sortitions = await exact(node, `/v3/sortitions/consensus/${consensusHash}`, Sortitions);
+  const parent = sortitions instanceof NoAnswer ? null : (sortitions[0]?.stacks_parent_ch ?? null);
   return parent === null ? null : bare(parent);
 }
 

@@ -205,8 +205,8 @@ export async function exact<T extends TSchema>(
  * omitted
  */
 export async function sortitionBy(node: ThrottledNode, by = ''): Promise<Sortition | NoAnswer> {
-  const found = await exact(node, `/v3/sortitions${by}`, Sortitions);
-  return found instanceof NoAnswer ? found : found[0]!;
+  const sortition = await exact(node, `/v3/sortitions${by}`, Sortitions);
+  return sortition instanceof NoAnswer ? sortition : sortition[0]!;
 }
 
 /** A transaction of the event. */
@@ -283,9 +283,9 @@ function changesOf(block: Block): BlockChanges {
   const accounts = new Map<string, AccountChange>();
   let minted = 0n;
   const of = (principal: string): AccountChange => {
-    const found = accounts.get(principal) ?? { total: 0n, nonces: 0n };
-    accounts.set(principal, found);
-    return found;
+    const accountChange = accounts.get(principal) ?? { total: 0n, nonces: 0n };
+    accounts.set(principal, accountChange);
+    return accountChange;
   };
   for (const effect of effectsOf(block)) {
     if (effect.kind === 'account') of(effect.principal).total += effect.balance;
@@ -316,9 +316,10 @@ class StateAfter {
   }
 
   account(principal: string): Promise<AccountFacts | NoAnswer> {
-    const found = this.#accounts.get(principal) ?? requestAccount(this.node, principal, fromHex(this.id)).then(reached);
-    this.#accounts.set(principal, found);
-    return found;
+    const account =
+      this.#accounts.get(principal) ?? requestAccount(this.node, principal, fromHex(this.id)).then(reached);
+    this.#accounts.set(principal, account);
+    return account;
   }
 }
 
@@ -351,9 +352,9 @@ export class BlockMaker {
     const { consensusHash, chainLength } = decoded.header;
     const lacks = (what: string) => new IncompleteBlockError(chainLength, decoded.blockId, what);
     if (this.#sortition?.consensus_hash !== toHex(consensusHash)) {
-      const found = await sortitionBy(this.node, `/consensus/${bare(consensusHash)}`);
-      if (found instanceof NoAnswer) throw lacks(`its sortition is unknown (${found.reason})`);
-      this.#sortition = found;
+      const sortition = await sortitionBy(this.node, `/consensus/${bare(consensusHash)}`);
+      if (sortition instanceof NoAnswer) throw lacks(`its sortition is unknown (${sortition.reason})`);
+      this.#sortition = sortition;
     }
     const making = { decoded, parent, before, after, sortition: this.#sortition, lacks };
     try {
@@ -399,12 +400,12 @@ export class BlockMaker {
   }
 
   /** Compares a block's changes with the node. @throws IncompleteBlockError */
-  async #verified(making: Making, made: MadeBlock, unlocks: PostedTransaction[] | NoAnswer): Promise<FilledBlock> {
-    const { accounts, minted } = changesOf(made.block);
+  async #verified(making: Making, madeBlock: MadeBlock, unlocks: PostedTransaction[] | NoAnswer): Promise<FilledBlock> {
+    const { accounts, minted } = changesOf(madeBlock.block);
     await this.#requireSupply(making, minted, unlocks);
     const unanswered = await this.#requireAccounts(making, accounts);
-    await this.#requireLocks(made.block, making.after, making.lacks);
-    return { ...made, unanswered };
+    await this.#requireLocks(madeBlock.block, making.after, making.lacks);
+    return { ...madeBlock, unanswered };
   }
 
   /** Completes a block with its matured rewards. */
@@ -416,8 +417,8 @@ export class BlockMaker {
   ): Promise<FilledBlock> {
     const after = async (maturity: number): Promise<FilledBlock> => {
       const matured = await this.#maturedTenures(making, tenureHeight - maturity);
-      const made = withRewards(matured === null ? [] : await this.#paid(making, matured, withRewards));
-      return this.#verified(making, made, unlocks);
+      const madeBlock = withRewards(matured === null ? [] : await this.#paid(making, matured, withRewards));
+      return this.#verified(making, madeBlock, unlocks);
     };
     const known = this.#maturity ?? (await this.below.maturity(making.parent.indexBlockHash));
     if (known !== null) return after(known);
@@ -457,33 +458,33 @@ export class BlockMaker {
 
   /** Requests a value. @throws IncompleteBlockError if the node doesn't have it */
   async #ask<T extends TSchema>({ lacks }: Making, what: string, path: string, schema: T): Promise<Static<T>> {
-    const found = await exact(this.node, path, schema);
-    if (found instanceof NoAnswer) throw lacks(`${what} is unknown (${found.reason})`);
-    return found;
+    const response = await exact(this.node, path, schema);
+    if (response instanceof NoAnswer) throw lacks(`${what} is unknown (${response.reason})`);
+    return response;
   }
 
   async #replay({ decoded, lacks }: Making): Promise<ReplayedTransaction[]> {
-    const found = await exact(this.node, `/v3/blocks/replay/${bare(decoded.blockId)}`, Replay, {
+    const replayed = await exact(this.node, `/v3/blocks/replay/${bare(decoded.blockId)}`, Replay, {
       headers: { authorization: this.authorization },
       signal: AbortSignal.timeout(REPLAY_TIMEOUT_MS),
     });
-    if (found instanceof NoAnswer) {
-      if (found.status !== UNAUTHORIZED) throw lacks(`the node doesn't execute it again (${found.reason})`);
+    if (replayed instanceof NoAnswer) {
+      if (replayed.status !== UNAUTHORIZED) throw lacks(`the node doesn't execute it again (${replayed.reason})`);
       throw new OperatorError(
         'The node refuses the token for replays of blocks.',
         "Name the node's configuration with --node-config, or write its auth_token into the file of --node-auth-file.",
       );
     }
-    const bodies = Buffer.concat(found.transactions.map(({ hex }) => fromHex(hex)));
+    const bodies = Buffer.concat(replayed.transactions.map(({ hex }) => fromHex(hex)));
     if (Buffer.compare(bodies, decoded.transactions) !== 0) throw lacks('its replay has different transactions');
-    return found.transactions;
+    return replayed.transactions;
   }
 
   /** Requests the source or interface of a contract. They never change, so any later block has the same. */
   async #ofContract<T extends TSchema>(making: Making, what: string, contract: string, schema: T): Promise<Static<T>> {
     const path = `/v2/contracts/${what}/${contract.replace('.', '/')}?proof=0`;
-    const found = await exact(this.node, `${path}&tip=${making.after.id}`, schema);
-    return found instanceof NoAnswer ? this.#ask(making, `the ${what} of ${contract}`, path, schema) : found;
+    const response = await exact(this.node, `${path}&tip=${making.after.id}`, schema);
+    return response instanceof NoAnswer ? this.#ask(making, `the ${what} of ${contract}`, path, schema) : response;
   }
 
   /** Returns the transactions of the block's body. */
@@ -520,7 +521,7 @@ export class BlockMaker {
     const begun = pox.epochs.filter(
       ({ start_height: start }) => parent.burnBlockHeight < start && start <= sortition.burn_block_height,
     );
-    const made: PostedTransaction[] = [];
+    const postedTransactions: PostedTransaction[] = [];
     for (const { name, clarityVersion } of begun.flatMap(({ epoch_id: id }) => EPOCH_CONTRACTS[id] ?? [])) {
       const contract = `${this.#boot}.${name}`;
       const { source } = await this.#ofContract(making, 'source', contract, Source);
@@ -528,9 +529,9 @@ export class BlockMaker {
       const [had, has] = [await before.account(contract), await after.account(contract)];
       const minted = totalOf(has) - totalOf(had);
       const events = minted > 0n ? [mintEvent(contract, minted)] : [];
-      made.push(this.#own(deploymentPayload(name, source, clarityVersion), events, contractInterface));
+      postedTransactions.push(this.#own(deploymentPayload(name, source, clarityVersion), events, contractInterface));
     }
-    return made;
+    return postedTransactions;
   }
 
   /** Returns the unlocks of the genesis block's STX at this height, from the map of the boot contract `lockup`. */
@@ -561,9 +562,9 @@ export class BlockMaker {
     if (pox instanceof NoAnswer) return null;
     const cycle = chosenCycle(pox, sortition.burn_block_height);
     if (cycle === null || cycle === chosenCycle(pox, parent.burnBlockHeight)) return null;
-    const found = await exact(this.node, `/v3/stacker_set/${cycle}?tip=${after.id}`, StackerSet);
-    if (found instanceof NoAnswer) return null;
-    const signers = (found.stacker_set.signers ?? []).map(({ signing_key, stacked_amt, weight }) => ({
+    const stackerSet = await exact(this.node, `/v3/stacker_set/${cycle}?tip=${after.id}`, StackerSet);
+    if (stackerSet instanceof NoAnswer) return null;
+    const signers = (stackerSet.stacker_set.signers ?? []).map(({ signing_key, stacked_amt, weight }) => ({
       signing_key: signing_key.replace(/^0x/, ''),
       stacked_amt: String(stacked_amt),
       weight,
@@ -671,9 +672,9 @@ function deployedBy(raw: Uint8Array): string | null {
 }
 
 /** Returns a block, or the error if it can't be completed. @throws any other error */
-async function unlessIncomplete(made: Promise<FilledBlock>): Promise<FilledBlock | IncompleteBlockError> {
+async function unlessIncomplete(block: Promise<FilledBlock>): Promise<FilledBlock | IncompleteBlockError> {
   try {
-    return await made;
+    return await block;
   } catch (error) {
     if (error instanceof IncompleteBlockError) return error;
     throw error;
@@ -711,8 +712,8 @@ export async function poxUnlockHeights(node: ThrottledNode, id: Uint8Array): Pro
     pox.contract_versions.find(({ contract_id }) => contract_id.endsWith(`.${name}`))
       ?.activation_burnchain_block_height ?? null;
   const after = (epoch: string): number | null => {
-    const found = pox.epochs.find(({ epoch_id }) => epoch_id === epoch);
-    return found === undefined ? null : found.start_height + 1;
+    const epochFacts = pox.epochs.find(({ epoch_id }) => epoch_id === epoch);
+    return epochFacts === undefined ? null : epochFacts.start_height + 1;
   };
   return [activation('pox-2'), after('Epoch22'), after('Epoch25'), activation('pox-5') ?? UNKNOWN_HEIGHT];
 }

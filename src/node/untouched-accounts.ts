@@ -44,13 +44,13 @@ export function untouchedAccounts(rpc: NodeRpc, clock: Clock): AskAccount {
     const at = indexBlockHash.toHex();
     if (at !== tip || accounts.size >= MAX_KEPT) accounts = new Map();
     tip = at;
-    const known = accounts.get(principal);
-    if (known !== undefined) return known;
-    const asked = ask(principal, indexBlockHash);
+    const pending = accounts.get(principal);
+    if (pending !== undefined) return pending;
+    const account = ask(principal, indexBlockHash);
     const kept = accounts;
-    kept.set(principal, asked);
+    kept.set(principal, account);
     // After an error, the next request tries again.
-    asked.catch(() => kept.delete(principal));
-    return asked;
+    account.catch(() => kept.delete(principal));
+    return account;
   };
 }

@@ -120,14 +120,14 @@ export function readSettingsOf<C extends CommandName>(
   given: Readonly<Record<string, unknown>>,
   environment: NodeJS.ProcessEnv,
 ): ResolvedSettings<C> {
-  const found = new Map(
+  const values = new Map(
     settingsOfCommand(command).map(([name, declared]) => [name, resolve(declared, command, given[name], environment)]),
   );
-  withSnp(found, environment);
+  withSnp(values, environment);
   return {
-    settings: Object.fromEntries([...found].map(([name, { value }]) => [name, value])) as SettingsOf<C>,
+    settings: Object.fromEntries([...values].map(([name, { value }]) => [name, value])) as SettingsOf<C>,
     sources: Object.fromEntries(
-      [...found].map(([name, { source }]) => [name, source]),
+      [...values].map(([name, { source }]) => [name, source]),
     ) as ResolvedSettings<C>['sources'],
   };
 }

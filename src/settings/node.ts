@@ -78,8 +78,8 @@ export const snpSettings = group('Events from stacks-node-publisher', {
  * Ignores the publisher's variable for the URL unless SNP_EVENT_STREAMING is true.
  * @throws OperatorError if streaming is on but no URL is given
  */
-export function withSnp(found: Map<string, SettingValue>, environment: NodeJS.ProcessEnv): void {
-  const url = found.get('snp');
+export function withSnp(values: Map<string, SettingValue>, environment: NodeJS.ProcessEnv): void {
+  const url = values.get('snp');
   if (url === undefined) return;
   const isStreaming = yesOrNo(environment.SNP_EVENT_STREAMING ?? '') === true;
   if (url.value === null && isStreaming) {
@@ -88,7 +88,7 @@ export function withSnp(found: Map<string, SettingValue>, environment: NodeJS.Pr
       `Set ${SHARED_URL}, or give --snp.`,
     );
   }
-  if (url.source?.name === SHARED_URL && !isStreaming) found.set('snp', { value: null, source: null });
+  if (url.source?.name === SHARED_URL && !isStreaming) values.set('snp', { value: null, source: null });
 }
 
 export const nodeSettings = group('Requests to the node', {

@@ -188,24 +188,24 @@ function ofPair(
 
 /**
  * Returns the value of a setting in a run of a command.
- * @param given value of the flag; undefined if it wasn't given
+ * @param value value of the flag; undefined if it wasn't given
  * @throws OperatorError naming the flag or variable, its value, and the accepted values
  */
 export function resolve(
   declared: Setting<TSchema>,
   command: CommandName,
-  given: unknown,
+  value: unknown,
   environment: NodeJS.ProcessEnv,
 ): SettingValue {
   const { flag, variables, hostAndPort = [] } = declared;
-  if (flag !== null && given !== undefined) return checked(declared, given, { kind: 'flag', name: flagName(flag) });
+  if (flag !== null && value !== undefined) return checked(declared, value, { kind: 'flag', name: flagName(flag) });
   for (const name of variables) {
     const text = environment[name];
     if (text !== undefined && text !== '') return checked(declared, text, { kind: 'variable', name });
   }
   for (const pair of hostAndPort) {
-    const found = ofPair(declared, pair, environment);
-    if (found !== null) return found;
+    const settingValue = ofPair(declared, pair, environment);
+    if (settingValue !== null) return settingValue;
   }
   return { value: defaultOf(declared, command), source: null };
 }

@@ -60,9 +60,9 @@ export interface IgnoredVariable {
  */
 export function ignoredVariables(environment: NodeJS.ProcessEnv): IgnoredVariable[] {
   const own = ownVariables();
-  const known = new Set([...own, ...testVariables, ...testSupportVariables]);
+  const variables = new Set([...own, ...testVariables, ...testSupportVariables]);
   const unknown = Object.keys(environment)
-    .filter((name) => name.startsWith(PREFIX) && !known.has(name))
+    .filter((name) => name.startsWith(PREFIX) && !variables.has(name))
     .toSorted()
     .map((variable) => {
       const meant = nearest(variable, own);

@@ -68,11 +68,11 @@ function written<T>(path: string, bytes: Uint8Array, commit: (file: WholeFile) =
 }
 
 /**
- * Returns the files of a directory. The first file creates the directory, but its parent must exist. @param given path
+ * Returns the files of a directory. The first file creates the directory, but its parent must exist. @param location path
  * of the directory
  */
-export function directoryFiles(given: string): ObjectStore {
-  const path = resolve(given);
+export function directoryFiles(location: string): ObjectStore {
+  const path = resolve(location);
   return {
     location: path,
     read: readFrom(path),

@@ -85,8 +85,8 @@ const CERTIFICATE: ReadonlySet<unknown> = new Set([
 ]);
 
 /** @throws OperatorError if a request with TLS was redirected to plain HTTP */
-function requireTls(asked: string, { url, redirected }: Response, location: string): void {
-  if (!redirected || !asked.startsWith('https:') || url.startsWith('https:')) return;
+function requireTls(requested: string, { url, redirected }: Response, location: string): void {
+  if (!redirected || !requested.startsWith('https:') || url.startsWith('https:')) return;
   throw new OperatorError(
     `${location} redirects to plain HTTP.`,
     "Stackside doesn't follow it. Use another URL of the same files.",

@@ -157,8 +157,8 @@ function accountsOf(
 
   /** The error for a name that no account has. */
   function unknownAccount(name: string, field: string): DevnetError {
-    const known = [...new Set([...projectAccounts.keys(), ...accounts.keys()])].join(', ') || 'none yet';
-    return new DevnetError('refused', `No account is named ${name}. Accounts: ${known}.`, { field });
+    const accountNames = [...new Set([...projectAccounts.keys(), ...accounts.keys()])].join(', ') || 'none yet';
+    return new DevnetError('refused', `No account is named ${name}. Accounts: ${accountNames}.`, { field });
   }
 
   /** Returns the address of a known account. @throws DevnetError */
@@ -175,11 +175,11 @@ function accountsOf(
     const own = contracts.get(name);
     if (own !== undefined) return own;
     for (const address of projectAccounts.values()) {
-      const found = await ask(`/v2/contracts/interface/${address}/${name}`).catch((error: unknown) => {
+      const contractInterface = await ask(`/v2/contracts/interface/${address}/${name}`).catch((error: unknown) => {
         if (error instanceof DevnetError && error.status === NOT_FOUND) return null;
         throw error;
       });
-      if (found !== null) return `${address}.${name}`;
+      if (contractInterface !== null) return `${address}.${name}`;
     }
     throw new DevnetError('refused', `No account has deployed a contract named ${name}.`, { field });
   }
@@ -199,9 +199,9 @@ function accountsOf(
     async account(name, amount) {
       if (amount === undefined && projectAccounts.size > 0 && !projectAccounts.has(name) && !accounts.has(name))
         throw unknownAccount(name, 'name');
-      const made = accounts.get(name) ?? funded(name, amount ?? FUNDS);
-      accounts.set(name, made);
-      return made;
+      const account = accounts.get(name) ?? funded(name, amount ?? FUNDS);
+      accounts.set(name, account);
+      return account;
     },
     balance,
     async transfer(recipient, amount, options = {}) {

@@ -160,33 +160,33 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
     let ready: TokenJobItem[] = [];
     let tip: TokenQueue['tip'] = null;
     /** Keys of running jobs, until their result is written. */
-    const taken = new Set<string>();
+    const names = new Set<string>();
     const working = new Set<Promise<void>>();
     let emptyUntil = Number.NEGATIVE_INFINITY;
 
     async function look(): Promise<void> {
-      const most = TAKEN + taken.size;
+      const most = TAKEN + names.size;
       const queue = await unlessAway(async () =>
         snapshots.read((reader) => reader.tokenMetadata.queue(clock.now(), most)),
       );
       if (queue === undefined) return;
       tip = queue.tip;
-      ready = [...inTurn(queue)].filter((item) => !taken.has(keyOf(item))).slice(0, 3 * TAKEN);
+      ready = [...inTurn(queue)].filter((item) => !names.has(keyOf(item))).slice(0, 3 * TAKEN);
       if (ready.length > 0) return;
       emptyUntil = clock.monotonic() + COMMIT_MS;
       // No job is left that could share the command with these results.
-      if (taken.size > 0) results.flush();
+      if (names.size > 0) results.flush();
     }
 
     async function work(item: TokenJobItem, at: NonNullable<TokenQueue['tip']>): Promise<void> {
       const key = keyOf(item);
-      taken.add(key);
+      names.add(key);
       try {
         const answer = await askNode(item, at);
         pauseReason = null;
         if (!('state' in answer.answer)) counters.answered += 1;
         // The next job doesn't wait for the command.
-        void results.write(answer).finally(() => taken.delete(key));
+        void results.write(answer).finally(() => names.delete(key));
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -194,7 +194,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
         ready = [];
         rest(error.message);
       }
-      taken.delete(key);
+      names.delete(key);
     }
 
     async function turn(): Promise<number> {

@@ -227,9 +227,9 @@ export const names = [
         const subdomain = read.names.findSubdomain(name);
         return subdomain === undefined ? resolverOf(name, target, read) : subdomainBody(subdomain);
       }
-      const found = read.names.find(name);
-      if (found === undefined) throw notFound(`cannot find name ${name}`);
-      return nameBody(found);
+      const nameInfo = read.names.find(name);
+      if (nameInfo === undefined) throw notFound(`cannot find name ${name}`);
+      return nameBody(nameInfo);
     },
   }),
   route({

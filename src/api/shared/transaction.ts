@@ -251,10 +251,10 @@ export const FoundTransaction = Type.Union([Transaction, MempoolTransaction], { 
  */
 export function declarationsFor(read: Reader, transactions: readonly { payload: SummaryPayload }[]): Declarations {
   const found = new Map<string, DeclaredFunctions>();
-  const asked = new Set<string>();
+  const contracts = new Set<string>();
   for (const { payload } of transactions) {
-    if (payload.type !== 'contract_call' || asked.has(payload.contractId)) continue;
-    asked.add(payload.contractId);
+    if (payload.type !== 'contract_call' || contracts.has(payload.contractId)) continue;
+    contracts.add(payload.contractId);
     const functions = read.contracts.functions(payload.contractId);
     if (functions !== undefined) found.set(payload.contractId, functions);
   }

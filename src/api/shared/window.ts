@@ -40,8 +40,8 @@ interface GivenWindow {
   to_time?: number;
 }
 
-function requireOrder(given: GivenWindow, from: 'from_height' | 'from_time', to: 'to_height' | 'to_time'): void {
-  const [first, last] = [given[from], given[to]];
+function requireOrder(window: GivenWindow, from: 'from_height' | 'from_time', to: 'to_height' | 'to_time'): void {
+  const [first, last] = [window[from], window[to]];
   if (first === undefined || last === undefined || last >= first) return;
   throw new ParameterError({ location: 'querystring', path: [to] }, `must be >= ${from}`);
 }
@@ -53,7 +53,7 @@ function heightsOf(given: Pick<GivenWindow, 'from_height' | 'to_height'>): Heigh
 }
 
 /** The window of a query. @throws ParameterError if it ends before it begins */
-export function windowOf(given: GivenWindow): BlockWindow {
-  requireOrder(given, 'from_time', 'to_time');
-  return { heights: heightsOf(given), since: given.from_time ?? null, until: given.to_time ?? null };
+export function windowOf(window: GivenWindow): BlockWindow {
+  requireOrder(window, 'from_time', 'to_time');
+  return { heights: heightsOf(window), since: window.from_time ?? null, until: window.to_time ?? null };
 }

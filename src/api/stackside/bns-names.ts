@@ -123,9 +123,9 @@ export function bnsNames(chosen: string | null): readonly Route[] {
       etag: chainTip,
       history: 'whole',
       handle: ({ params, read }) => {
-        const found = read.bnsNames.find(contractOf(read), params.name);
-        if (found === undefined) throw notFound(NO_NAME);
-        return name(found);
+        const bnsName = read.bnsNames.find(contractOf(read), params.name);
+        if (bnsName === undefined) throw notFound(NO_NAME);
+        return name(bnsName);
       },
     }),
     route({

@@ -47,13 +47,13 @@ function conditionsUnder(target: string, prefix: string): FieldFilter[] {
     const at = { location: 'querystring', path: [prefix] } as const;
     throw new ParameterError(at, `must NOT have more than ${MAX_NAMES} names`);
   }
-  return [...texts].map(([named, given]) => {
+  return [...texts].map(([named, value]) => {
     const path = named.slice(prefix.length + 1);
     const refuse = (rule: string) => new ParameterError({ location: 'querystring', path: [named] }, rule);
     if (named.includes('..') || named.endsWith('.')) throw refuse('must have a name after each dot');
     if (path.length > MAX_NAME) throw refuse(`must NOT have a name of more than ${MAX_NAME} characters`);
-    if (given.length > MAX_CONDITIONS) throw refuse(`must NOT be given more than ${MAX_CONDITIONS} times`);
-    return { path, named, conditions: given.map((text) => condition(text, refuse)) };
+    if (value.length > MAX_CONDITIONS) throw refuse(`must NOT be given more than ${MAX_CONDITIONS} times`);
+    return { path, named, conditions: value.map((text) => condition(text, refuse)) };
   });
 }
 
@@ -139,8 +139,10 @@ function argument(
   }
   const place = declared.findIndex((one) => one.name === first);
   if (place >= 0) return { ...filter, path: path(place) };
-  const known = declared.map((one) => `arg.${one.name}`).join(', ');
-  throw refuse(`must name an argument of ${name}${known === '' ? ', a function without arguments' : `: ${known}`}`);
+  const parameters = declared.map((one) => `arg.${one.name}`).join(', ');
+  throw refuse(
+    `must name an argument of ${name}${parameters === '' ? ', a function without arguments' : `: ${parameters}`}`,
+  );
 }
 
 const common = { tag: 'Stackside', params: { contract_id: ContractParameter }, etag: chainTip, long: true };

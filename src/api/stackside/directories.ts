@@ -291,9 +291,9 @@ export const directories: readonly Route[] = [
     etag: chainTipAndAttachments,
     history: 'whole',
     handle: ({ params, read }) => {
-      const found = read.names.listed(params.name);
-      if (found === undefined) throw notFound(NO_NAME);
-      return name(found);
+      const listedName = read.names.listed(params.name);
+      if (listedName === undefined) throw notFound(NO_NAME);
+      return name(listedName);
     },
   }),
 ];

@@ -148,19 +148,19 @@ export const History = Type.Object(
 const STX: Unit = { symbol: 'STX', decimals: 6 };
 const INSTANCE: Unit = { symbol: null, decimals: 0 };
 
-/** Adds the units of amounts. @param known units of fungible tokens that the same answer has already read */
-function measured(moved: readonly StoredMovement[], known: Map<string, Unit>, read: Reader): Measured[] {
-  const found: Measured[] = [];
+/** Adds the units of amounts. @param units units of fungible tokens that the same answer has already read */
+function measured(moved: readonly StoredMovement[], units: Map<string, Unit>, read: Reader): Measured[] {
+  const movements: Measured[] = [];
   for (const one of moved) {
     const { asset } = one;
-    if (asset.type !== 'ft') found.push({ ...one, unit: asset.type === 'stx' ? STX : INSTANCE });
+    if (asset.type !== 'ft') movements.push({ ...one, unit: asset.type === 'stx' ? STX : INSTANCE });
     else {
-      const unit = known.get(asset.identifier) ?? unitOf(read, asset.identifier);
-      known.set(asset.identifier, unit);
-      found.push({ ...one, unit });
+      const unit = units.get(asset.identifier) ?? unitOf(read, asset.identifier);
+      units.set(asset.identifier, unit);
+      movements.push({ ...one, unit });
     }
   }
-  return found;
+  return movements;
 }
 
 const COLUMNS = [
@@ -201,12 +201,12 @@ const record = (one: Measured): string =>
 /** Yields the movements of a walk in batches, each read from a separate snapshot. */
 function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Generator<Measured[], void> {
   if (walk === null) return;
-  const known = new Map<string, Unit>();
+  const units = new Map<string, Unit>();
   try {
     for (;;) {
       const moved = read((reader) => {
         const next = reader.history.next(walk);
-        return next === null ? null : measured(next, known, reader);
+        return next === null ? null : measured(next, units, reader);
       });
       if (moved === null) return;
       yield moved;

@@ -307,9 +307,9 @@ const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
     handle() {
       const ask = request();
       if (ask === null) throw new ApiError(409, 'Archiving is off; start the server with --archive');
-      const asked = ask();
-      if (typeof asked === 'string') throw new ApiError(409, `Can't make a base: ${asked}`);
-      return asked;
+      const status = ask();
+      if (typeof status === 'string') throw new ApiError(409, `Can't make a base: ${status}`);
+      return status;
     },
   });
 

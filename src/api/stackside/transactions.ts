@@ -231,9 +231,9 @@ export const mempoolState = [
     history: 'since',
     long: true,
     handle: async ({ params: { tx_id }, read }) => {
-      const found = read.transactions.find(tx_id);
-      if (found === undefined || found.mined) throw notFound(NOT_WAITING);
-      const { status, replacedByTxId } = found.transaction;
+      const transaction = read.transactions.find(tx_id);
+      if (transaction === undefined || transaction.mined) throw notFound(NOT_WAITING);
+      const { status, replacedByTxId } = transaction.transaction;
       const rank = read.mempool.feeRank(tx_id);
       const projected = await read.mempool.projected(tx_id);
       return {
@@ -266,9 +266,9 @@ export const rawTransactions = [
     etag: transactionTag,
     history: 'thing',
     handle: ({ params: { tx_id }, read }) => {
-      const found = read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
-      if (found === undefined) throw notFound(UNKNOWN);
-      return { tx_id: toHex(tx_id), raw_tx: toHex(found.transaction.raw) };
+      const inForks = read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
+      if (inForks === undefined) throw notFound(UNKNOWN);
+      return { tx_id: toHex(tx_id), raw_tx: toHex(inForks.transaction.raw) };
     },
   }),
 ];

@@ -42,8 +42,8 @@ const params = { principal: Principal };
 const v3 = '/extended/v3/principals/{principal}';
 
 /** The 404 of the nonces, with the block of the request. */
-const noBlock = (asked: { height: number } | { hash: string }) =>
-  notFound(`No block found for ${JSON.stringify(asked)}`);
+const noBlock = (requested: { height: number } | { hash: string }) =>
+  notFound(`No block found for ${JSON.stringify(requested)}`);
 
 const atBlock = (lastNonce: bigint | null): NonceState => ({
   next: lastNonce === null ? 0n : lastNonce + 1n,
@@ -255,9 +255,9 @@ export const addressTransactions = [
     etag: transactionTag,
     history: 'since',
     handle: ({ params: { principal, tx_id }, read }) => {
-      const found = read.addresses.transactionWithTransfers(principal, tx_id);
-      if (found === undefined || !concernsStx(found, principal)) throw notFound(UNKNOWN);
-      return withStxTransfers(found, declarationsFor(read, [found.transaction]));
+      const addressTransaction = read.addresses.transactionWithTransfers(principal, tx_id);
+      if (addressTransaction === undefined || !concernsStx(addressTransaction, principal)) throw notFound(UNKNOWN);
+      return withStxTransfers(addressTransaction, declarationsFor(read, [addressTransaction.transaction]));
     },
   }),
   route({

@@ -17,9 +17,9 @@ import { Transaction, transactionRows } from '../shared/transaction.ts';
 const tag = 'Blocks (v1)';
 
 function one(read: Reader, search: BlockSearch, unknown: string) {
-  const found = read.blocks.whole(search);
-  if (found === undefined) throw notFound(unknown);
-  return block(found, 'ascending');
+  const wholeBlock = read.blocks.whole(search);
+  if (wholeBlock === undefined) throw notFound(unknown);
+  return block(wholeBlock, 'ascending');
 }
 
 const UNKNOWN = {

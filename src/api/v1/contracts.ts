@@ -89,9 +89,9 @@ export const contracts = [
     handle: ({ query: { trait_abi: functions, limit, offset }, read }) => {
       const names = functions.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
       const passes = (contractInterface: unknown) => implementsTrait(contractInterface, functions);
-      const found = read.contracts.withInterface(names, passes, limit, offset);
-      if (found.length === 0) throw notFound(NONE_IMPLEMENTS);
-      return { limit, offset, results: serializedLazily(found, contract) };
+      const deployments = read.contracts.withInterface(names, passes, limit, offset);
+      if (deployments.length === 0) throw notFound(NONE_IMPLEMENTS);
+      return { limit, offset, results: serializedLazily(deployments, contract) };
     },
   }),
   route({
@@ -108,9 +108,9 @@ export const contracts = [
     etag: anyFork,
     history: 'thing',
     handle: ({ params, read }) => {
-      const found = read.contracts.anyDeployment(params.contract_id);
-      if (found === undefined) throw notFound(UNKNOWN);
-      return contract(found);
+      const deployment = read.contracts.anyDeployment(params.contract_id);
+      if (deployment === undefined) throw notFound(UNKNOWN);
+      return contract(deployment);
     },
   }),
   route({

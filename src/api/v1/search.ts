@@ -30,24 +30,24 @@ const MinedData = {
   tx_type,
 };
 
-const found = ($id: string, entity: Parameters<typeof Type.Object>[0]) =>
+const foundSchema = ($id: string, entity: Parameters<typeof Type.Object>[0]) =>
   Type.Object({ found: Type.Literal(true), result: Type.Object(entity) }, { $id });
 
 const Search = Type.Union(
   [
-    found('FoundMinedTransaction', {
+    foundSchema('FoundMinedTransaction', {
       entity_id: Hash,
       entity_type: Type.Literal('tx_id'),
       tx_data: Type.Object(MinedData),
       metadata: Type.Optional(Transaction),
     }),
-    found('FoundMempoolTransaction', {
+    foundSchema('FoundMempoolTransaction', {
       entity_id: Hash,
       entity_type: Type.Literal('mempool_tx_id'),
       tx_data: Type.Object({ tx_type }),
       metadata: Type.Optional(MempoolTransaction),
     }),
-    found('FoundBlock', {
+    foundSchema('FoundBlock', {
       entity_id: Hash,
       entity_type: Type.Literal('block_hash'),
       block_data: Type.Object({
@@ -59,7 +59,7 @@ const Search = Type.Union(
       }),
       metadata: Type.Optional(Block),
     }),
-    found('FoundContract', {
+    foundSchema('FoundContract', {
       entity_id: Principal,
       entity_type: Type.Literal('contract_address'),
       tx_data: Type.Optional(
@@ -73,7 +73,7 @@ const Search = Type.Union(
       ),
       metadata: Type.Optional(FoundTransaction),
     }),
-    found('FoundAddress', {
+    foundSchema('FoundAddress', {
       entity_id: Principal,
       entity_type: Type.Literal('standard_address'),
       metadata: Type.Optional(StxBalanceWithTotals),
@@ -115,15 +115,15 @@ const minedData = (of: TransactionDetail) => ({
 
 function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): SearchResponse {
   const entity_id = toHex(hash);
-  const found = read.transactions.findInForks(hash, NO_EVENTS);
-  if (found?.mined) {
-    const tx_data = minedData(found.transaction);
-    const metadata = withMetadata ? { metadata: minedMetadata(read, found.transaction) } : {};
+  const inForks = read.transactions.findInForks(hash, NO_EVENTS);
+  if (inForks?.mined) {
+    const tx_data = minedData(inForks.transaction);
+    const metadata = withMetadata ? { metadata: minedMetadata(read, inForks.transaction) } : {};
     return { found: true, result: { entity_id, entity_type: 'tx_id', tx_data, ...metadata } };
   }
-  if (found !== undefined) {
-    const tx_data = { tx_type: found.transaction.payload.type };
-    const metadata = withMetadata ? { metadata: pendingMetadata(read, found.transaction) } : {};
+  if (inForks !== undefined) {
+    const tx_data = { tx_type: inForks.transaction.payload.type };
+    const metadata = withMetadata ? { metadata: pendingMetadata(read, inForks.transaction) } : {};
     return { found: true, result: { entity_id, entity_type: 'mempool_tx_id', tx_data, ...metadata } };
   }
   const holder = read.blocks.whole({ hash });
@@ -150,20 +150,22 @@ const pendingMetadata = (read: Reader, of: Pending) =>
 /** The canonical deployment, else a pending one, else an orphaned one. Without any, the contract may have transactions. */
 function byContract(read: Reader, contractId: string, withMetadata: boolean): SearchResponse | undefined {
   const deployment = read.contracts.deployment(contractId) ?? read.contracts.anyDeployment(contractId);
-  const found = deployment && read.transactions.findInForks(deployment.txId, NO_EVENTS);
-  if (found === undefined) {
+  const inForks = deployment && read.transactions.findInForks(deployment.txId, NO_EVENTS);
+  if (inForks === undefined) {
     // It may be deployed below the first block of a partial history.
     if (read.chain.historyFrom() !== null || !read.principals.isKnown(contractId)) return undefined;
     return { found: true, result: { entity_id: contractId, entity_type: 'contract_address' } };
   }
-  const { txId, payload } = found.transaction;
+  const { txId, payload } = inForks.transaction;
   const tx_data = {
-    ...(found.mined ? minedData(found.transaction) : { tx_type: payload.type }),
+    ...(inForks.mined ? minedData(inForks.transaction) : { tx_type: payload.type }),
     tx_id: toHex(txId),
   };
   const entity = { entity_id: contractId, entity_type: 'contract_address' as const, tx_data };
   if (!withMetadata) return { found: true, result: entity };
-  const metadata = found.mined ? minedMetadata(read, found.transaction) : pendingMetadata(read, found.transaction);
+  const metadata = inForks.mined
+    ? minedMetadata(read, inForks.transaction)
+    : pendingMetadata(read, inForks.transaction);
   return { found: true, result: { ...entity, metadata } };
 }
 
@@ -184,8 +186,8 @@ function searched(read: Reader, id: string, withMetadata: boolean): SearchRespon
     throw unknown('invalid_term', message);
   }
   const isContract = splitPrincipal(term).contractName !== null;
-  const found = (isContract ? byContract : byAddress)(read, term, withMetadata);
-  if (found !== undefined) return found;
+  const entity = (isContract ? byContract : byAddress)(read, term, withMetadata);
+  if (entity !== undefined) return entity;
   const entityType = isContract ? 'contract_address' : 'standard_address';
   throw unknown(entityType, notFoundText(read, `No principal found with address "${term}"`));
 }

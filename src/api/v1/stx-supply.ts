@@ -132,8 +132,8 @@ export const stxSupplies = [
     query,
     response: StxSupply,
     handle: ({ query: { height, unanchored }, read }) => {
-      const found = supplyAt(read, height, unanchored);
-      return stxSupply(found.supply, found.height);
+      const supply = supplyAt(read, height, unanchored);
+      return stxSupply(supply.supply, supply.height);
     },
   }),
   route({
@@ -166,8 +166,8 @@ export const stxSupplies = [
     query,
     response: LegacyStxSupply,
     handle: ({ query: { height, unanchored }, read }) => {
-      const found = supplyAt(read, height, unanchored);
-      return legacyStxSupply(found.supply, found.height);
+      const supply = supplyAt(read, height, unanchored);
+      return legacyStxSupply(supply.supply, supply.height);
     },
   }),
 ];

@@ -39,17 +39,17 @@ const eventQuery = {
 };
 const shownQuery = { ...eventQuery, unanchored, exclude_function_args: excludeFunctionArgs };
 
-function serialized(read: Reader, found: FoundInForks, withoutArguments: boolean) {
-  const declarations = declarationsFor(read, [found.transaction]);
-  return found.mined
-    ? transaction(found.transaction, { declarations, withoutArguments, events: found.events })
-    : mempoolTransaction(found.transaction, { declarations, withoutArguments });
+function serialized(read: Reader, inForks: FoundInForks, withoutArguments: boolean) {
+  const declarations = declarationsFor(read, [inForks.transaction]);
+  return inForks.mined
+    ? transaction(inForks.transaction, { declarations, withoutArguments, events: inForks.events })
+    : mempoolTransaction(inForks.transaction, { declarations, withoutArguments });
 }
 
 const spelledTxId = spelling(TxId);
 
 /** Order of transactions in the answer of `tx/multiple`: mined, then pending or dropped, then unknown. */
-const rank = (found: FoundInForks | undefined): number => (found === undefined ? 2 : found.mined ? 0 : 1);
+const rank = (inForks: FoundInForks | undefined): number => (inForks === undefined ? 2 : inForks.mined ? 0 : 1);
 
 export const transactions = [
   route({
@@ -149,14 +149,14 @@ export const transactions = [
     handle: ({ query, read }) => {
       const events = { limit: query.event_limit, offset: query.event_offset };
       const ids = new Map(query.tx_id.map(({ spelling, id }) => [spelling, id]));
-      const asked: { spelling: string; id: Uint8Array; found: FoundInForks | undefined }[] = [];
+      const lookups: { spelling: string; id: Uint8Array; found: FoundInForks | undefined }[] = [];
       for (const [spelling, id] of ids) {
-        asked.push({ spelling, id, found: read.transactions.findInForks(id, events) });
+        lookups.push({ spelling, id, found: read.transactions.findInForks(id, events) });
       }
-      asked.sort((a, b) => rank(a.found) - rank(b.found));
-      const entries = asked.map(({ spelling, id, found }) => {
-        if (found === undefined) return [spelling, { found: false as const, result: { tx_id: toHex(id) } }] as const;
-        const result = serialized(read, found, query.exclude_function_args);
+      lookups.sort((a, b) => rank(a.found) - rank(b.found));
+      const entries = lookups.map(({ spelling, id, found: inForks }) => {
+        if (inForks === undefined) return [spelling, { found: false as const, result: { tx_id: toHex(id) } }] as const;
+        const result = serialized(read, inForks, query.exclude_function_args);
         return [spelling, { found: true as const, result }] as const;
       });
       return Object.fromEntries(entries);
@@ -179,9 +179,9 @@ export const transactions = [
     history: 'since',
     handle: ({ params: { tx_id }, query, read }) => {
       const events = { limit: query.event_limit, offset: query.event_offset };
-      const found = read.transactions.findInForks(tx_id, events);
-      if (found === undefined) throw notFound(UNKNOWN);
-      return serialized(read, found, query.exclude_function_args);
+      const inForks = read.transactions.findInForks(tx_id, events);
+      if (inForks === undefined) throw notFound(UNKNOWN);
+      return serialized(read, inForks, query.exclude_function_args);
     },
   }),
   route({
@@ -203,9 +203,9 @@ export const transactions = [
     etag: transactionTag,
     history: 'thing',
     handle: ({ params: { tx_id }, read }) => {
-      const found = read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
-      if (found === undefined) throw notFound(NO_RAW);
-      return { raw_tx: toHex(found.transaction.raw) };
+      const inForks = read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
+      if (inForks === undefined) throw notFound(NO_RAW);
+      return { raw_tx: toHex(inForks.transaction.raw) };
     },
   }),
 ];

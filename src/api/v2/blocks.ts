@@ -128,9 +128,9 @@ export const blocks = (now: () => number): Route[] => [
     etag: blockAt,
     history: 'thing',
     handle: ({ params: { timestamp }, read }) => {
-      const found = read.blocks.at(timestamp);
-      if (found === undefined) throw notFound(NONE_BEFORE);
-      return chainBlock(found);
+      const block = read.blocks.at(timestamp);
+      if (block === undefined) throw notFound(NONE_BEFORE);
+      return chainBlock(block);
     },
   }),
   route({
@@ -231,9 +231,9 @@ export const burnBlocks = [
     etag: chainTip,
     history: 'thing',
     handle: ({ params: { height_or_hash }, read }) => {
-      const found = read.burnBlocks.find(height_or_hash);
-      if (found === undefined) throw notFound(UNKNOWN_BURN_BLOCK);
-      return burnBlock(found);
+      const anchorBurnBlock = read.burnBlocks.find(height_or_hash);
+      if (anchorBurnBlock === undefined) throw notFound(UNKNOWN_BURN_BLOCK);
+      return burnBlock(anchorBurnBlock);
     },
   }),
   route({

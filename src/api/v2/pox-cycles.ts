@@ -108,9 +108,9 @@ const signer_key = Type.Transform(
   .Encode(toHex);
 
 function knownCycle(read: Reader, cycle: number): RewardCycle {
-  const found = read.rewardCycles.find(cycle);
-  if (found === undefined) throw notFound(UNKNOWN_CYCLE);
-  return found;
+  const rewardCycle = read.rewardCycles.find(cycle);
+  if (rewardCycle === undefined) throw notFound(UNKNOWN_CYCLE);
+  return rewardCycle;
 }
 
 /** Reward cycles with their signers and stackers. */
@@ -139,9 +139,9 @@ export const poxCycles = [
     etag: chainTip,
     history: 'thing',
     handle: ({ params: { cycle_number }, read }) => {
-      const found = read.rewardCycles.find(cycle_number);
-      if (found === undefined) throw notFound(UNKNOWN);
-      return poxCycle(found);
+      const rewardCycle = read.rewardCycles.find(cycle_number);
+      if (rewardCycle === undefined) throw notFound(UNKNOWN);
+      return poxCycle(rewardCycle);
     },
   }),
   route({

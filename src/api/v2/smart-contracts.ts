@@ -43,11 +43,17 @@ const ContractStatuses = Type.Unsafe<Record<string, Static<typeof ContractStatus
 );
 
 /** The status of a contract's deployment. */
-function contractStatus(contractId: string, found: Deployment | undefined): Static<typeof ContractStatuses>[string] {
-  if (found === undefined) return { found: false };
-  const { status, txId } = found;
+function contractStatus(
+  contractId: string,
+  deployment: Deployment | undefined,
+): Static<typeof ContractStatuses>[string] {
+  if (deployment === undefined) return { found: false };
+  const { status, txId } = deployment;
   const result = { status, tx_id: toHex(txId), contract_id: contractId };
-  return { found: true, result: found.status === 'pending' ? result : { ...result, block_height: found.height } };
+  return {
+    found: true,
+    result: deployment.status === 'pending' ? result : { ...result, block_height: deployment.height },
+  };
 }
 
 const tag = 'Smart contracts';

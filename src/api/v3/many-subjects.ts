@@ -92,8 +92,11 @@ const manyTransactions = route({
   history: 'since',
   handle: ({ body: { tx_ids, include = [] }, read }) => {
     const one = (id: Uint8Array) => {
-      const found = read.transactions.find(id);
-      return { tx_id: toHex(id), transaction: found === undefined ? null : fullTransaction(found, include) };
+      const transaction = read.transactions.find(id);
+      return {
+        tx_id: toHex(id),
+        transaction: transaction === undefined ? null : fullTransaction(transaction, include),
+      };
     };
     return { ...tipOf(read), results: readTxIds(tx_ids).map(one) };
   },

@@ -262,8 +262,10 @@ export const [FullPending, fullPending] = variants<
 export const FoundTransaction = Type.Union([FullTransaction, FullPending], { $id: 'FoundTransaction' });
 
 /** A transaction with all its members. @param include names of large members to return */
-export function fullTransaction(found: StoredFoundTransaction, include: Include) {
-  return found.mined ? fullMined(found.transaction, include) : fullPending(found.transaction, include);
+export function fullTransaction(transaction: StoredFoundTransaction, include: Include) {
+  return transaction.mined
+    ? fullMined(transaction.transaction, include)
+    : fullPending(transaction.transaction, include);
 }
 
 /** Serializes canonical transactions without large members, with a cache of their texts. */

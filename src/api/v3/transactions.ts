@@ -378,8 +378,8 @@ export const mempool = [
     history: 'since',
     long: true,
     handle: async ({ params: { block: number }, query: { limit }, read }) => {
-      const found = await read.mempool.inProjectedBlock(number, limit);
-      return { total: found.total, results: found.items.map(pendingSummary) };
+      const page = await read.mempool.inProjectedBlock(number, limit);
+      return { total: page.total, results: page.items.map(pendingSummary) };
     },
   }),
 ];

@@ -44,8 +44,8 @@ const optional =
   <T>(kind: Kind<T>) =>
   (name: string): Field<T | null> =>
   (tuple) => {
-    const given = tuple.get(name);
-    const value = given?.type === 'some' ? given.value : given;
+    const field = tuple.get(name);
+    const value = field?.type === 'some' ? field.value : field;
     if (value === undefined || value.type === 'none') return null;
     const read = kind(value);
     if (read === undefined) throw new PayloadError(`Field ${name} is a ${value.type}`);

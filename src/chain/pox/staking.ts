@@ -159,8 +159,8 @@ const lockup: Field<BitcoinOutput[] | null> = (fields) => {
   const type = btcLockup.get('type');
   if (type?.type !== 'string-ascii') throw new PayloadError('Field btc-lockup has no type');
   if (type.value !== 'l1') return null;
-  const given = btcLockup.get('txs');
-  const list = given?.type === 'some' ? given.value : given;
+  const transactions = btcLockup.get('txs');
+  const list = transactions?.type === 'some' ? transactions.value : transactions;
   if (list?.type !== 'list') return [];
   return list.value.map((item) => {
     const one = tupleOf(item);

@@ -25,7 +25,7 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
   /** Settings that `--help` shows; `--help-all` shows all. Omitted if `--help` shows all. */
   mainSettings?: readonly SettingName[];
   /** Runs the command. The module that does the work is imported here, so that `--help` doesn't wait for it. */
-  run(reading: ResolvedSettings<C>, options: Options, ...given: Arguments): Promise<void> | void;
+  run(reading: ResolvedSettings<C>, options: Options, ...args: Arguments): Promise<void> | void;
 }
 
 /** Whether a flag takes no value. */
@@ -233,12 +233,12 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
 
   made.action(async (...received: unknown[]) => {
     // Commander passes the arguments, the options and the command.
-    const given = received.slice(0, -2) as unknown as Arguments;
+    const args = received.slice(0, -2) as unknown as Arguments;
     const reading = readSettingsOf(settingsOf, givenBy(made, flags), process.env);
     requireOneFormat(made);
     if (!logs) warnOfIgnoredVariables();
     const { data = null } = reading.settings as { data?: string };
-    await onData(data, () => run(reading, made.opts() as Options, ...given));
+    await onData(data, () => run(reading, made.opts() as Options, ...args));
   });
   return made;
 }

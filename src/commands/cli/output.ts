@@ -17,9 +17,9 @@ export const closedOutput = (error: unknown): boolean => hasCode(error, 'EPIPE')
 export function guardOutput(): void {
   process.stdout.on('error', (error) => {
     if (closedOutput(error)) return;
-    const known = operatorErrorOf(error, 'stdout');
-    if (known === null) throw error;
-    printError(known);
+    const operatorError = operatorErrorOf(error, 'stdout');
+    if (operatorError === null) throw error;
+    printError(operatorError);
   });
   // Errors of stderr can't be reported.
   process.stderr.on('error', () => {});
@@ -95,10 +95,10 @@ async function writeWhole(file: string, open: () => Content): Promise<void> {
 
 /** Returns the kind of file at an output path. Pipes and devices are written to, not replaced. */
 function whatIsAt(file: string): 'nothing' | 'file' | 'device' {
-  const found = onFile(file, () => statSync(file, { throwIfNoEntry: false }));
-  if (found?.isDirectory()) throw new OperatorError(`${file} is a directory.`, 'Give the path of a file.');
-  if (found === undefined) return 'nothing';
-  return found.isFile() ? 'file' : 'device';
+  const stats = onFile(file, () => statSync(file, { throwIfNoEntry: false }));
+  if (stats?.isDirectory()) throw new OperatorError(`${file} is a directory.`, 'Give the path of a file.');
+  if (stats === undefined) return 'nothing';
+  return stats.isFile() ? 'file' : 'device';
 }
 
 /** Characters of lines that are written together: a stream takes as long for a line as for many. */
@@ -127,11 +127,11 @@ function counted(lines: Iterable<string>): { ended: Iterable<string>; count(): n
  * @throws OperatorError if it can't be written, or exists and must not be replaced
  */
 export async function writeFile(file: string, open: () => Content, overwrite: boolean): Promise<void> {
-  const found = whatIsAt(file);
-  if (found === 'file' && !overwrite) {
+  const kind = whatIsAt(file);
+  if (kind === 'file' && !overwrite) {
     throw new OperatorError(`A file already exists at ${file}.`, 'Add --overwrite to replace the file.');
   }
-  if (found === 'device') await writeTo(createWriteStream(file), file, open());
+  if (kind === 'device') await writeTo(createWriteStream(file), file, open());
   else await writeWhole(file, open);
 }
 

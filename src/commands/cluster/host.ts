@@ -126,14 +126,14 @@ function reporting({ report }: OpenedLog, clock: Clock, current: () => HostRepor
   let isFirst = true;
   const said = { name: false, clock: false };
 
-  function judge({ isNameShared, now }: HostAnswer, { name }: HostReport, asked: number): void {
+  function judge({ isNameShared, now }: HostAnswer, { name }: HostReport, requestedAt: number): void {
     if (isNameShared && !said.name) {
       said.name = true;
       const problem = `Another running host of the cluster has the name ${name}.`;
       say({ event: 'setup_warning', problem, remedy: 'Give each host a different --host-name.' });
     }
     // PostgreSQL read its clock between the request and now.
-    const seconds = now < asked ? (now - asked) / 1_000 : Math.max(0, (now - clock.now()) / 1_000);
+    const seconds = now < requestedAt ? (now - requestedAt) / 1_000 : Math.max(0, (now - clock.now()) / 1_000);
     if (Math.abs(seconds) <= MAX_CLOCK_DIFFERENCE) {
       said.clock = false;
     } else if (!said.clock) {
@@ -147,10 +147,10 @@ function reporting({ report }: OpenedLog, clock: Clock, current: () => HostRepor
 
   async function turn(): Promise<void> {
     const host = current();
-    const asked = clock.now();
+    const requestedAt = clock.now();
     const answer = await report(host, isFirst);
     isFirst = false;
-    judge(answer, host, asked);
+    judge(answer, host, requestedAt);
   }
 
   // The reports are for people: the host itself logs that the log is unavailable, and another report follows.
@@ -262,9 +262,9 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     deliveries,
     async claim(work) {
       const holder = `${name}/${process}`;
-      const given = await opened.leases.give({ name: work, holder, seconds: CLAIM_SECONDS, epochSeen: 0 });
-      if (!('given' in given)) return null;
-      const key = { name: work, holder, epoch: given.given };
+      const lease = await opened.leases.give({ name: work, holder, seconds: CLAIM_SECONDS, epochSeen: 0 });
+      if (!('given' in lease)) return null;
+      const key = { name: work, holder, epoch: lease.given };
       return {
         renew: () => opened.leases.setUntil(key, CLAIM_SECONDS),
         release: async () => void (await opened.leases.setUntil(key, 0)),

@@ -98,11 +98,11 @@ class Comparison {
       const [here, there] = [await ours.ask(ourTarget), await theirs.ask(theirTarget)];
       const reason = unansweredReason(here, 'this server') ?? unansweredReason(there, 'the other server');
       if (reason !== null || here instanceof NoAnswer || there instanceof NoAnswer) return new NoAnswer(reason ?? '');
-      const found = { route, target: theirTarget, ours: here.body, theirs: there.body };
+      const answers = { route, target: theirTarget, ours: here.body, theirs: there.body };
       const located = answerDifferences(route, here, there).map(
         (difference): Located => ({
           difference,
-          reason: reasonFor(this.reasons, difference, found),
+          reason: reasonFor(this.reasons, difference, answers),
           target: theirTarget,
         }),
       );
@@ -119,10 +119,10 @@ class Comparison {
   /** Repeats a question until the answers are equal, or differ while both servers stay at the same block. */
   async outcomeOf(question: Question): Promise<Outcome> {
     const { ours, theirs, clock } = this.options;
-    const isSettled = (found: Located[] | NoAnswer): boolean =>
-      found instanceof NoAnswer || found.every(({ reason }) => reason !== null);
-    const found = await this.once(question);
-    if (question.isFixed || isSettled(found)) return found;
+    const isSettled = (result: Located[] | NoAnswer): boolean =>
+      result instanceof NoAnswer || result.every(({ reason }) => reason !== null);
+    const result = await this.once(question);
+    if (question.isFixed || isSettled(result)) return result;
     for (let tried = 0; tried < MAX_ATTEMPTS; tried++) {
       if (tried > 0) await pause(clock, SETTLE_MS);
       const before = await tipsOf(ours, theirs);

@@ -97,13 +97,13 @@ const areEqual = (ours: unknown, theirs: unknown): boolean => differencesOf(ours
  * item is a single difference. Items without an identity are compared by index.
  */
 export function differencesOf(ours: unknown, theirs: unknown, most: number = MAX_DIFFERENCES): Difference[] {
-  const found: Difference[] = [];
+  const differences: Difference[] = [];
   const differ = (place: ValuePlace, here: unknown, there: unknown, isOrder = false): void => {
-    if (found.length < most) found.push({ ...place, ours: here, theirs: there, isOrder });
+    if (differences.length < most) differences.push({ ...place, ours: here, theirs: there, isOrder });
   };
 
   function compare(place: ValuePlace, here: unknown, there: unknown): void {
-    if (found.length >= most || here === there) return;
+    if (differences.length >= most || here === there) return;
     if (Array.isArray(here) && Array.isArray(there)) compareLists(place, here, there);
     else if (isObject(here) && isObject(there)) compareObjects(place, here, there);
     else if (typeof here !== 'number' || typeof there !== 'number' || !areEqualNumbers(here, there)) {
@@ -167,5 +167,5 @@ export function differencesOf(ours: unknown, theirs: unknown, most: number = MAX
   }
 
   compare({ path: '', at: '' }, ours, theirs);
-  return found;
+  return differences;
 }

@@ -23,7 +23,7 @@ export interface KnownReason {
   routes: RegExp;
   /** Paths of differences; `*` at the end stands for any rest. */
   paths: readonly string[];
-  when: (difference: Difference, found: ComparedAnswers) => boolean;
+  when: (difference: Difference, comparedAnswers: ComparedAnswers) => boolean;
 }
 
 /** The path for differences of statuses and types of bodies. */
@@ -479,11 +479,13 @@ const fitsPath = (path: string, pattern: string): boolean =>
 export const reasonFor = (
   reasons: readonly KnownReason[],
   one: Difference,
-  found: ComparedAnswers,
+  comparedAnswers: ComparedAnswers,
 ): KnownReason | null =>
   reasons.find(
     ({ routes, paths, when }) =>
-      routes.test(found.route) && paths.some((pattern) => fitsPath(one.path, pattern)) && when(one, found),
+      routes.test(comparedAnswers.route) &&
+      paths.some((pattern) => fitsPath(one.path, pattern)) &&
+      when(one, comparedAnswers),
   ) ?? null;
 
 interface NotCompared {

@@ -327,9 +327,9 @@ export function questionOf(
 
   /** @returns whether there are values */
   function use({ names, values, isFixed: fixes = false }: Source): boolean {
-    const known = values(subjects);
-    if (known.length === 0) return false;
-    const drawn = prng.pick(known);
+    const choices = values(subjects);
+    if (choices.length === 0) return false;
+    const drawn = prng.pick(choices);
     isFixed ||= fixes;
     for (const [index, name] of names.entries()) {
       const value = drawn[index] ?? '';

@@ -138,9 +138,9 @@ export async function drawSamples(
   const blocks: SampledBlock[] = [];
   const transactions: unknown[] = [];
   for (const height of heights) {
-    const found = await block(height);
-    if (found === null) continue;
-    blocks.push(found);
+    const sampledBlock = await block(height);
+    if (sampledBlock === null) continue;
+    blocks.push(sampledBlock);
     const body = await get(`/extended/v3/blocks/${height}/transactions?limit=50`);
     transactions.push(...some(listOf(fieldOf(body, 'results')), OF_BLOCK));
   }
@@ -199,12 +199,12 @@ export async function drawSamples(
   const staking = '/extended/v3/staking';
   const bonds = columnOf(listOf(fieldOf(await get(`${staking}/bonds?limit=20`), 'results')), 'index');
   const ofBonds = async (list: string): Promise<Pair[]> => {
-    const found: Pair[] = [];
+    const pairs: Pair[] = [];
     for (const bond of some(bonds, 2)) {
       const body = await get(`${staking}/bonds/${bond}/${list}?limit=20`);
-      found.push(...pairsOf(bond, columnOf(listOf(fieldOf(body, 'results')), 'staker')));
+      pairs.push(...pairsOf(bond, columnOf(listOf(fieldOf(body, 'results')), 'staker')));
     }
-    return found;
+    return pairs;
   };
   const allowed = await ofBonds('allowlist');
   const registered = await ofBonds('registrations');

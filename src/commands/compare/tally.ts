@@ -64,7 +64,7 @@ const MAX_TEXT = 160;
 
 /** The tally of a route. */
 export function routeTally({ routes }: Tally, route: string): RouteTally {
-  const found = routes[route] ?? {
+  const totals = routes[route] ?? {
     equal: 0,
     known: 0,
     differing: 0,
@@ -73,8 +73,8 @@ export function routeTally({ routes }: Tally, route: string): RouteTally {
     notAsked: null,
     findings: [],
   };
-  routes[route] = found;
-  return found;
+  routes[route] = totals;
+  return totals;
 }
 
 /** A value as one line: shortened JSON. */
@@ -120,17 +120,17 @@ export function readTally(
   } catch (cause) {
     throw new OperatorError(`${file} can't be read.`, 'Check --resume.', { cause });
   }
-  const found = parsedJson(text);
-  if (!Value.Check(Tally, found)) {
+  const value = parsedJson(text);
+  if (!Value.Check(Tally, value)) {
     throw new OperatorError(`${file} isn't the file of a comparison, or another version wrote it.`, another);
   }
-  if (found.url !== url || found.api !== api) {
-    throw new OperatorError(`${file} belongs to a comparison of ${found.api} with ${found.url}.`, another);
+  if (value.url !== url || value.api !== api) {
+    throw new OperatorError(`${file} belongs to a comparison of ${value.api} with ${value.url}.`, another);
   }
-  if (seed !== null && found.seed !== seed) {
-    throw new OperatorError(`${file} belongs to a comparison with --seed ${found.seed}.`, another);
+  if (seed !== null && value.seed !== seed) {
+    throw new OperatorError(`${file} belongs to a comparison with --seed ${value.seed}.`, another);
   }
-  return found;
+  return value;
 }
 
 /** Writes the file, in place of an earlier one. @throws OperatorError if it can't be written */

@@ -108,9 +108,9 @@ export const rebuild = command({
     switchOption('--force', 'Rebuild even if this loses events that the journal lacks, or unreadable chainhooks'),
     switchOption('--beside', 'Rebuild while a server writes; it switches to the new index when that is complete'),
   ],
-  async run({ settings }, given: { force: boolean; beside: boolean }) {
+  async run({ settings }, options: { force: boolean; beside: boolean }) {
     const { runRebuild } = await import('./rebuild.ts');
-    await runRebuild(settings, given);
+    await runRebuild(settings, options);
   },
 });
 
@@ -281,8 +281,8 @@ export const check = command({
         import('../../node/rpc.ts'),
       ]);
       const { data, nodeRpc: url } = settings;
-      const asked = { rate, clock: systemClock, ...(all ? {} : { sample }) };
-      const agrees = await checkAgainstNode(data, url, nodeRpc(url), asked, checkWatch(format));
+      const sampling = { rate, clock: systemClock, ...(all ? {} : { sample }) };
+      const agrees = await checkAgainstNode(data, url, nodeRpc(url), sampling, checkWatch(format));
       if (!agrees) process.exitCode = EXIT.found;
       return;
     }

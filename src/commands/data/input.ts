@@ -170,9 +170,9 @@ async function* unpacked(file: string, stream: AsyncIterable<Bytes>): AsyncGener
 
 /** @throws OperatorError if it can't be read */
 function sizeOf(file: string): number | null {
-  const found = onFile(file, () => statSync(file));
-  if (found.isFile()) return found.size;
-  if (!found.isDirectory()) return null;
+  const stats = onFile(file, () => statSync(file));
+  if (stats.isFile()) return stats.size;
+  if (!stats.isDirectory()) return null;
   throw new OperatorError(`${file} is a directory.`, 'Give the path of an event recording, or - for stdin.');
 }
 
@@ -235,12 +235,12 @@ async function firstThatShows(file: string): Promise<ShownFormat | null> {
  * Reads rows one by one. If a row is valid in both formats, and no row before it shows which one is meant, the whole file is
  * searched for a row that does.
  * @param again whether the file can be read twice
- * @param given the format that the operator named
+ * @param fixedFormat the format that the operator named
  * @returns a function from a row and its number to its event; null for a row without one. It throws PayloadError, and
  *   OperatorError if rows disagree on the format or none shows it
  */
-export function rowReader(file: string, again: boolean, given: RecordingFormat | null) {
-  const reader = recordingReader(given);
+export function rowReader(file: string, again: boolean, fixedFormat: RecordingFormat | null) {
+  const reader = recordingReader(fixedFormat);
 
   async function decideFormat(cause: FormatError): Promise<void> {
     const { row, shown: earlier } = cause;

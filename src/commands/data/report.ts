@@ -44,7 +44,7 @@ function jsonWatch(): PrintingWatch {
       if (detail === '') printJson(line);
       else progress.draw(() => JSON.stringify(line));
     },
-    found: (found) => printJson({ found }),
+    found: (checkResult) => printJson({ found: checkResult }),
     reading: (name) => progress.draw(() => JSON.stringify({ at: { number: 0, of: 0, name, detail: '' } })),
   };
 }
@@ -73,9 +73,9 @@ export function reportTables(directory: string, json: boolean): void {
     if (json) printJson({ at: { ...step, detail: '' } });
     else progress.draw(() => `${step.number} of ${step.of}: ${step.name}`);
   });
-  for (const found of measured) {
-    if (json) printJson({ found });
-    sizes.push(found);
+  for (const tableSize of measured) {
+    if (json) printJson({ found: tableSize });
+    sizes.push(tableSize);
   }
   if (json) return;
   progress.erase();

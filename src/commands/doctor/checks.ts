@@ -141,9 +141,9 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
   ports({ server, takenPorts, url }) {
     if (server !== null) return ok(`The server answers at ${url}.`);
     if (takenPorts.length === 0) return ok('The ports are free.');
-    const taken = takenPorts.map(({ flag, port }) => `${port} (${flag})`).join(' and ');
+    const portList = takenPorts.map(({ flag, port }) => `${port} (${flag})`).join(' and ');
     return problem(
-      `Another program uses port ${taken}.`,
+      `Another program uses port ${portList}.`,
       `Stop the other program, or choose another port with ${takenPorts.map(({ flag }) => flag).join(' and ')}.`,
     );
   },

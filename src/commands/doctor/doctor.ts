@@ -10,13 +10,13 @@ const below = (text: string): string => text.trimEnd().replace(/^/gm, ' '.repeat
 
 /** Prints the checks. @param json whether to print one JSON object @returns whether there is no problem */
 export async function reportDoctor(settings: DoctorSettings, json: boolean): Promise<boolean> {
-  const found = runChecks(await gatherFacts(settings, nodeRpc(settings.nodeRpc), systemClock));
-  const isWell = found.every(({ state }) => state !== 'problem');
+  const findings = runChecks(await gatherFacts(settings, nodeRpc(settings.nodeRpc), systemClock));
+  const isWell = findings.every(({ state }) => state !== 'problem');
   if (json) {
-    process.stdout.write(`${JSON.stringify({ ok: isWell, checks: found })}\n`);
+    process.stdout.write(`${JSON.stringify({ ok: isWell, checks: findings })}\n`);
     return isWell;
   }
-  for (const finding of found) {
+  for (const finding of findings) {
     const { state, name, message } = finding;
     process.stdout.write(`${state.padEnd(WIDTHS.state)} ${name.padEnd(WIDTHS.name)}${message}\n`);
     if (finding.state !== 'problem') continue;

@@ -69,9 +69,9 @@ function known<T>(read: () => T): Known<T> {
 }
 
 /** Returns the node's answer, or null if the node doesn't answer. */
-async function orNull<T>(asked: Promise<T>): Promise<T | null> {
+async function orNull<T>(request: Promise<T>): Promise<T | null> {
   try {
-    return await asked;
+    return await request;
   } catch (error) {
     if (error instanceof NodeUnreachableError) return null;
     throw error;

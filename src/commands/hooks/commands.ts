@@ -23,7 +23,7 @@ interface HookDeclaration<Options, Arguments extends readonly unknown[]> {
   summary: string;
   arguments?: readonly (readonly [syntax: string, help?: string])[];
   options?: readonly Option[];
-  run(actions: Actions, connection: Connection, options: Options, ...given: Arguments): Promise<void>;
+  run(actions: Actions, connection: Connection, options: Options, ...args: Arguments): Promise<void>;
 }
 
 const consumerOption = () =>
@@ -39,7 +39,7 @@ function hookCommand<Options = unknown, Arguments extends readonly unknown[] = [
     ...declared,
     settingsOf: 'hooks',
     options: [...options, consumerOption()],
-    async run(reading, chosen: Options & { consumer?: string }, ...given: Arguments) {
+    async run(reading, chosen: Options & { consumer?: string }, ...args: Arguments) {
       const [actions, { keyFor }] = await Promise.all([import('./hooks.ts'), import('../cli/client.ts')]);
       const { consumer } = chosen;
       const connection = {
@@ -47,7 +47,7 @@ function hookCommand<Options = unknown, Arguments extends readonly unknown[] = [
         key: keyFor(reading),
         ...(consumer === undefined ? {} : { consumer }),
       };
-      await run(actions, connection, chosen, ...given);
+      await run(actions, connection, chosen, ...args);
     },
   });
 }

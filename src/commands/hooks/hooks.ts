@@ -224,10 +224,11 @@ export async function tryFile(
     ...(options === undefined ? {} : { options }),
     ...range,
   };
-  const found = answerOf(PreviewResponse, connection, await call(connection, 'POST', '/preview', body));
-  if (payloads) printJson(found.payloads);
-  else if (json) printJson({ matched_transactions: found.matched_transactions, matched_blocks: found.matched_blocks });
-  else print(`${found.matched_transactions} transactions in ${found.matched_blocks} blocks match`);
+  const preview = answerOf(PreviewResponse, connection, await call(connection, 'POST', '/preview', body));
+  if (payloads) printJson(preview.payloads);
+  else if (json)
+    printJson({ matched_transactions: preview.matched_transactions, matched_blocks: preview.matched_blocks });
+  else print(`${preview.matched_transactions} transactions in ${preview.matched_blocks} blocks match`);
 }
 
 const POLL_MS = 200;

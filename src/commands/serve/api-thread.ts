@@ -38,10 +38,10 @@ export async function runApiThread(): Promise<void> {
     listenTo(port, started, say);
     say({ kind: 'listening', url: started.server.url });
   } catch (error) {
-    const known = operatorErrorOf(error, (workerData as ThreadStart).settings.data);
-    if (known === null) throw error;
-    const isFull = known instanceof DiskFullError;
-    say({ kind: 'refused', problem: known.message, remedy: known.remedy, isFull });
+    const operatorError = operatorErrorOf(error, (workerData as ThreadStart).settings.data);
+    if (operatorError === null) throw error;
+    const isFull = operatorError instanceof DiskFullError;
+    say({ kind: 'refused', problem: operatorError.message, remedy: operatorError.remedy, isFull });
   }
 }
 

@@ -84,9 +84,9 @@ export function runArchiveThread(): void {
       else await runBase(start, tools(), message, (news) => say({ kind: 'base', news }), ending.signal);
       say({ kind: 'done' });
     } catch (error) {
-      const known = operatorErrorOf(error, directory);
-      if (known === null) throw error;
-      say({ kind: 'failed', ...messageOfError(known) });
+      const operatorError = operatorErrorOf(error, directory);
+      if (operatorError === null) throw error;
+      say({ kind: 'failed', ...messageOfError(operatorError) });
     }
   });
 }

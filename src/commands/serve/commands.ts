@@ -175,7 +175,7 @@ interface Steering {
   /** The option that takes the place of the argument. */
   until?: Option;
   /** The body of the request. @param until value of that option */
-  body: (until: number | undefined, ...given: string[]) => object;
+  body: (until: number | undefined, ...args: string[]) => object;
 }
 
 /** An option that sets the end of mining, instead of a number. */
@@ -290,10 +290,10 @@ export function addDevnetCommands(program: OwnCommand): void {
         ...named,
         options: [...(until === undefined ? [] : [until]), onlyJsonOption()],
         settingsOf: 'devnet mine',
-        async run({ settings }, options: Record<string, number>, ...given: string[]) {
+        async run({ settings }, options: Record<string, number>, ...args: string[]) {
           const { steerNode } = await import('../cli/client.ts');
           const end = until === undefined ? undefined : options[until.attributeName()];
-          process.stdout.write(`${JSON.stringify(await steerNode(settings.url, named.name, body(end, ...given)))}\n`);
+          process.stdout.write(`${JSON.stringify(await steerNode(settings.url, named.name, body(end, ...args)))}\n`);
         },
       }),
     );

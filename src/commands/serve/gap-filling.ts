@@ -85,12 +85,12 @@ export function gapFilling(options: GapFillingOptions) {
       // A retry after a failure isn't logged.
       if (lastReason === '') log({ event: 'gap_filling', to_height, index_block_hash: toHex(indexBlockHash) });
       const network = ingest.network() ?? networkOf((await node.info()).chainId);
-      const asked = new ThrottledNode(node, { rate: RATE, clock, signal });
+      const throttledNode = new ThrottledNode(node, { rate: RATE, clock, signal });
       const filled = await fillTo(
         parent,
         { snapshots, history: ingest.history, network, receive: received },
         {
-          node: asked,
+          node: throttledNode,
           authorization,
           clock,
           signal: AbortSignal.any([signal, losing.signal]),

@@ -136,9 +136,10 @@ export async function runServe({ settings, sources }: ResolvedSettings<'serve'>)
     }
     await serveUntilSignal(presenter, await startServing(settings, presenter.environment, { sources }));
   } catch (error) {
-    const known = operatorErrorOf(error, settings.data);
+    const operatorError = operatorErrorOf(error, settings.data);
     // A supervisor restarts the server, and no event is lost.
-    if (known instanceof DiskFullError) throw new PassingError(known.message, known.remedy, { cause: error });
+    if (operatorError instanceof DiskFullError)
+      throw new PassingError(operatorError.message, operatorError.remedy, { cause: error });
     throw error;
   }
 }

@@ -73,15 +73,15 @@ export function requireNodesChain(
 ): void {
   const chainId = 'network' in own ? own.network : own.chain;
   if (chainId === null || nodes === null || nodes === chainId) return;
-  const [theirs, wanted] = [chainIdText(nodes), chainIdText(chainId)];
+  const [theirs, expected] = [chainIdText(nodes), chainIdText(chainId)];
   if ('network' in own) {
     throw new OperatorError(
-      `The node belongs to chain ${theirs}, but --network is ${wanted}.`,
+      `The node belongs to chain ${theirs}, but --network is ${expected}.`,
       'Check --node-rpc, or omit --network.',
     );
   }
   throw new OperatorError(
-    `The node belongs to chain ${theirs}, but the data in ${own.data} to chain ${wanted}.`,
+    `The node belongs to chain ${theirs}, but the data in ${own.data} to chain ${expected}.`,
     `Check --node-rpc, or use another --data directory for chain ${theirs}.`,
   );
 }

@@ -41,7 +41,7 @@ export function systemOf(
   const failed = (cause: unknown) =>
     log({ event: 'unexpected_error', part: 'request', method: 'GET', path: '/metrics', cause });
   const inspected = services.use('inspections', inspections({ directory, clock, start }));
-  const asked = services.use('queries', queries({ directory, start }));
+  const queryPool = services.use('queries', queries({ directory, start }));
   const alerts = services.use('alerts', watchAlerts(clock, operations.metrics, failed));
   return {
     state: () =>
@@ -51,7 +51,7 @@ export function systemOf(
     hosts: async () => (await cluster?.hosts()) ?? ALONE,
     refreshTokens: refreshingTokens(settings, commander),
     requestBase,
-    queries: asked,
+    queries: queryPool,
     alerts: () => alertsState(alerts.last()),
   };
 }

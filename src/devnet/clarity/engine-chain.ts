@@ -144,8 +144,8 @@ export class EngineChain {
     const deployed = this.#deploymentOf(id, contract);
     if (deployed === null) return null;
     const key = `${deployed.id} ${contract}`;
-    const known = this.#constants.get(key);
-    if (known !== undefined) return known;
+    const constants = this.#constants.get(key);
+    if (constants !== undefined) return constants;
     await this.#goTo('aside', deployed.parent);
     const { values } = await this.probe('aside', deployed.block, names);
     this.#constants.set(key, values);
@@ -243,8 +243,8 @@ export class EngineChain {
   }
 
   #block(id: string): MadeBlock {
-    const made = this.#made.get(id);
-    if (made === undefined) throw new RangeError(`the engine has no block ${id}`);
-    return made;
+    const madeBlock = this.#made.get(id);
+    if (madeBlock === undefined) throw new RangeError(`the engine has no block ${id}`);
+    return madeBlock;
   }
 }

@@ -181,8 +181,8 @@ function traced(session: Session, { block, withCosts }: ToEngine & { kind: 'trac
 function standStill(time: number): void {
   const Running = globalThis.Date;
   globalThis.Date = class extends Running {
-    constructor(...given: unknown[]) {
-      super(...((given.length === 0 ? [time * 1_000] : given) as [number]));
+    constructor(...args: unknown[]) {
+      super(...((args.length === 0 ? [time * 1_000] : args) as [number]));
     }
   } as DateConstructor;
 }

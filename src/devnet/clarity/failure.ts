@@ -74,15 +74,15 @@ function evaluationOf(text: string): Evaluation | null {
 function lastPath(evaluations: readonly Evaluation[]): Frame[] {
   let inner = evaluations.at(-1);
   if (inner === undefined) return [];
-  const found = [...inner.frames];
+  const frames = [...inner.frames];
   // An expression is complete after its parts, so its last part comes just before it.
   for (const one of evaluations.slice(0, -1).reverse()) {
     const isPart = one.path.length === inner.path.length + 1 && inner.path.every((part, at) => part === one.path[at]);
     if (!isPart) break;
-    found.push(one.frames.at(-1)!);
+    frames.push(one.frames.at(-1)!);
     inner = one;
   }
-  return found;
+  return frames;
 }
 
 interface Form {

@@ -97,17 +97,19 @@ async function bootContracts(chain: EngineChain): Promise<Beginning['contracts']
       { kind: 'block', credits: [], fee: null, action },
       constants.filter((one) => !Object.hasOwn(template.constants ?? {}, one)),
     );
-    const made = outcome === null ? null : executedOf(outcome, true).abi;
+    const contractInterface = outcome === null ? null : executedOf(outcome, true).abi;
     // If another engine version rejects the source, only the parts that don't need an analysis are available.
     const abi =
-      made === null ? template.abi : { ...made, functions: made.functions.filter((one) => !isProbe(one.name)) };
+      contractInterface === null
+        ? template.abi
+        : { ...contractInterface, functions: contractInterface.functions.filter((one) => !isProbe(one.name)) };
     const known = Object.fromEntries([...values].map(([constant, value]) => [constant, fromHex(value)]));
     contracts.push({
       id,
       template: {
         ...executedContract(name, source, undefined, abi),
         constants: { ...template.constants, ...known },
-        isPartial: made === null,
+        isPartial: contractInterface === null,
       },
     });
   }
@@ -282,8 +284,8 @@ export class ClarityMiner {
     });
     return this.#turns(async () => {
       try {
-        const found = await this.#engine.firstFailing(parent, blocks, (error) => vmErrorOf(error) === vmError);
-        return found === null ? null : places[found.at]!;
+        const failure = await this.#engine.firstFailing(parent, blocks, (error) => vmErrorOf(error) === vmError);
+        return failure === null ? null : places[failure.at]!;
       } catch (error) {
         if (!(error instanceof EngineEndedError)) throw error;
         return null;

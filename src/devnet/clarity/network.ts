@@ -196,9 +196,9 @@ export async function realNetwork(
       if (Bun.deepEquals(now.contracts, contracts)) return null;
       try {
         const deployments = now.contracts.map((contract) => deploymentOf(now, contract));
-        const made = await node.redeploy(deployments, ids, miner);
-        [contracts, ids] = [now.contracts, new Set(made.ids)];
-        const { mined, dropped } = made;
+        const redeployed = await node.redeploy(deployments, ids, miner);
+        [contracts, ids] = [now.contracts, new Set(redeployed.ids)];
+        const { mined, dropped } = redeployed;
         return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined, dropped };
       } catch (error) {
         if (error instanceof RefusedDeployment) {

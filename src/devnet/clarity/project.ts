@@ -181,7 +181,7 @@ function contractsIn(directory: string, all: readonly ProjectAccount[], files: s
   const { project, contracts = {} } = read(path, Manifest);
   const paths = Object.values(contracts).map(({ path: file }) => resolve(directory, file));
   files.push(...paths.filter((one) => isInside(directory, one)));
-  const found = Object.entries(contracts).map(([name, { path: file, clarity_version: version, deployer }]) => {
+  const sources = Object.entries(contracts).map(([name, { path: file, clarity_version: version, deployer }]) => {
     const source = sourceAt(directory, name, file);
     const account = all.find((one) => one.name === (deployer ?? 'deployer'));
     if (account === undefined) {
@@ -195,7 +195,7 @@ function contractsIn(directory: string, all: readonly ProjectAccount[], files: s
   });
   const ids = (project.requirements ?? []).map(({ contract_id: id }) => id);
   const required = requirementsIn(resolve(directory, project.cache_dir ?? '.cache', 'requirements'), ids, path);
-  return [...required, ...inOrder(found, path)];
+  return [...required, ...inOrder(sources, path)];
 }
 
 /**

@@ -10,8 +10,8 @@ const LOOK_MS = 250;
 /** Returns a text that changes with the file; the error's code if the file can't be read. */
 function stampOf(path: string): string {
   try {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeNs}`;
+    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.mtimeNs}`;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;

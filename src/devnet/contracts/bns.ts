@@ -205,8 +205,8 @@ const fullName = (namespace: ClarityValue | undefined, label: ClarityValue | und
   `${labelOf(label)}.${labelOf(namespace)}`;
 
 function hashOf(zonefile: ClarityValue | undefined): { hash: Uint8Array } | undefined {
-  const given = someOf(zonefile);
-  return given === undefined ? undefined : { hash: bufferOf(given) };
+  const hashValue = someOf(zonefile);
+  return hashValue === undefined ? undefined : { hash: bufferOf(hashValue) };
 }
 
 const preordered =

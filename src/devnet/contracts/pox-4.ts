@@ -194,9 +194,9 @@ type Values = readonly (ClarityValue | undefined)[];
 
 /** Returns the signer's authorization: the last four arguments of calls that need one. */
 function authorizationOf([signature, signerKey, maximum, authorization]: Values): Authorization {
-  const given = someOf(signature);
+  const signatureValue = someOf(signature);
   return {
-    signerSignature: given === undefined ? undefined : bufferOf(given),
+    signerSignature: signatureValue === undefined ? undefined : bufferOf(signatureValue),
     signerKey: bufferOf(signerKey),
     maximum: uintOf(maximum),
     authorization: uintOf(authorization),

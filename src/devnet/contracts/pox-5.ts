@@ -154,7 +154,9 @@ export const pox5: ContractTemplate = {
     ...sharedReads,
     'get-bond-allowance': ({ world }, [bond, staker]) => {
       const index = uintOf(bond);
-      const sats = world.staking.bonds.find((known) => BigInt(known.index) === index)?.allowed.get(principalOf(staker));
+      const sats = world.staking.bonds
+        .find((simulatedBond) => BigInt(simulatedBond.index) === index)
+        ?.allowed.get(principalOf(staker));
       return sats === undefined ? clarity.none() : clarity.some(clarity.uint(sats));
     },
     'get-signer-info': ({ world }, [signer]) => {

@@ -96,10 +96,10 @@ export const token: ContractTemplate = {
     const amount = BigInt(prng.between(1, Math.min(Number(held), 1_000_000)));
     if (prng.chance(0.15)) return burn(amount);
     // One call in twelve transfers more than the balance.
-    const asked = prng.chance(1 / 12) ? held + amount : amount;
+    const requested = prng.chance(1 / 12) ? held + amount : amount;
     return transfer(
       contract,
-      asked,
+      requested,
       sender,
       recipient(),
       prng.chance(0.5) ? utf8Bytes(`invoice ${prng.below(10_000)}`) : undefined,

@@ -111,7 +111,7 @@ function requireOwnPage(request: Request): void {
 /** Makes the access check from the operator's settings. */
 export function access({ keys, hosts, wrongKeys, sessions }: AccessRules): Access {
   if (keys === null) return openAccess(hosts, sessions);
-  const known = [
+  const callers = [
     ...keys.consumers.map((key) => ({ ...key, caller: { consumer: key.consumer, isOperator: false } })),
     { ...keyOf(OPERATOR.consumer, keys.admin), caller: OPERATOR },
   ];
@@ -121,7 +121,7 @@ export function access({ keys, hosts, wrongKeys, sessions }: AccessRules): Acces
   function ownerOf(credential: string, peer: string): Caller {
     const waitMs = wrongKeys.wait(peer);
     const isLookedAt = waitMs === 0 || credential.length >= UNGUESSABLE;
-    const key = isLookedAt ? findKey(known, credential) : undefined;
+    const key = isLookedAt ? findKey(callers, credential) : undefined;
     if (key !== undefined) return key.caller;
     wrongKeys.count(peer);
     if (waitMs === 0) throw noKey();

@@ -49,9 +49,9 @@ export function wantedChanges(
   if (conditions === null) return { matcher: null, keys: null, options, transactions, key };
   const matcher = new Matcher();
   matcher.set(SELF, conditions);
-  const found = conditions.map(indexKeyOf);
-  const keys = found.filter((one) => one !== null);
-  return { matcher, keys: keys.length < found.length ? null : keys, options, transactions, key };
+  const indexKeys = conditions.map(indexKeyOf);
+  const keys = indexKeys.filter((one) => one !== null);
+  return { matcher, keys: keys.length < indexKeys.length ? null : keys, options, transactions, key };
 }
 
 /** Changes that were read, or passed without a match. */
@@ -85,11 +85,11 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
   }
 
   /** Returns the text of a change; empty if the block doesn't match. */
-  function textOf(read: Reader, { change, hash }: BlockChange, wanted: ChangeFilter): string {
-    const { matcher, options } = wanted;
-    const key = `${wanted.key}/${change}/${hash.toHex()}`;
-    const known = texts.get(key);
-    if (known !== undefined) return known;
+  function textOf(read: Reader, { change, hash }: BlockChange, filter: ChangeFilter): string {
+    const { matcher, options } = filter;
+    const key = `${filter.key}/${change}/${hash.toHex()}`;
+    const cached = texts.get(key);
+    if (cached !== undefined) return cached;
     const block = blockOf(read, hash);
     const matching = matcher === null ? [...ownTransactions(block).keys()] : matcher.match(block).get(SELF);
     let text = '';
@@ -97,27 +97,27 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
       const { fork, orphans } = read.steps.branchOf(hash);
       const branch = () => orphans.toReversed().map((one) => blockOf(read, one));
       const findFunction = declarations(read.hooks.candidates, fork, branch);
-      const txIndexes = wanted.transactions ? matching : [];
+      const txIndexes = filter.transactions ? matching : [];
       text = blockText({ block, txIndexes, findFunction }, options, change === 'apply');
     }
     texts.set(key, text, key.length + text.length);
     return text;
   }
 
-  function walk(read: Reader, from: ChangePosition, wanted: ChangeFilter, most: number): ChangeBatch | null {
+  function walk(read: Reader, from: ChangePosition, filter: ChangeFilter, most: number): ChangeBatch | null {
     // The place may be from another host of the cluster that is further ahead.
     if (from.step > read.steps.tipHeight()) return null;
     let [place, passed] = [from, 0];
-    if (wanted.keys !== null) {
+    if (filter.keys !== null) {
       const height = read.steps.heightAt(place);
-      const candidate = read.hooks.candidates.next(wanted.keys, height + 1) ?? Number.POSITIVE_INFINITY;
+      const candidate = read.hooks.candidates.next(filter.keys, height + 1) ?? Number.POSITIVE_INFINITY;
       place = read.steps.pass(place, Math.min(candidate - 1, height + most));
       passed = read.steps.heightAt(place) - height;
       if (passed === most) return { place, passed, change: null };
     }
     const change = read.steps.next(place);
     if (change === null) return passed === 0 ? null : { place, passed, change: null };
-    const text = textOf(read, change, wanted);
+    const text = textOf(read, change, filter);
     const matched = text === '' ? null : { kind: change.change, blockText: text };
     return { place: change.place, passed: passed + 1, change: matched };
   }
@@ -129,8 +129,8 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
      * @returns null at the end of the log, and for a place behind it
      * @throws UnknownPlaceError
      */
-    next: (from: ChangePosition, wanted: ChangeFilter, most = MAX_CHANGES_PER_CALL): ChangeBatch | null =>
-      snapshots.read((read) => walk(read, from, wanted, most)),
+    next: (from: ChangePosition, filter: ChangeFilter, most = MAX_CHANGES_PER_CALL): ChangeBatch | null =>
+      snapshots.read((read) => walk(read, from, filter, most)),
 
     /** Finds a place. */
     place: <T>(find: (steps: Reader['steps']) => ReadNow<T>): T => snapshots.read((read) => find(read.steps)),

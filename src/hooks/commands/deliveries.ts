@@ -20,9 +20,9 @@ interface UnderWay {
 
 /** @throws HookProblem 404 */
 export function deliveryOf({ deliveries }: Pick<HookReads, 'deliveries'>, hookId: number, id: string): Delivery {
-  const found = deliveries.find(id, hookId);
-  if (found === undefined) throw new HookProblem(404, 'Delivery not found');
-  return found;
+  const delivery = deliveries.find(id, hookId);
+  if (delivery === undefined) throw new HookProblem(404, 'Delivery not found');
+  return delivery;
 }
 
 interface OwnDelivery extends OwnHook, UnderWay {

@@ -144,10 +144,10 @@ export function hookCommands(engine: HookEngine) {
       filters: BulkFilters;
     }): string[] {
       const { uuids, webhook_url: url, statuses, paused } = filters;
-      const wanted = uuids === undefined ? null : new Set(uuids.map((uuid) => uuid.toLowerCase()));
+      const selected = uuids === undefined ? null : new Set(uuids.map((uuid) => uuid.toLowerCase()));
       const chosen = records
         .all(consumer)
-        .filter((record) => wanted === null || wanted.has(record.uuid))
+        .filter((record) => selected === null || selected.has(record.uuid))
         .filter((record) => paused === undefined || isPaused(record))
         .filter((record) => statuses === undefined || statuses.includes(record.status))
         .filter((record) => url === undefined || definitionOf(record).action.url === url)

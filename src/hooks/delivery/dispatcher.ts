@@ -262,13 +262,13 @@ function hookQueues(clock: Clock, look: () => void) {
     /** The queue has a delivery that can be sent. */
     wake(hookId: number, queue: QueueName): void {
       const key = keyOf(hookId, queue);
-      const known = states.get(key);
-      if (known === undefined) {
+      const queueState = states.get(key);
+      if (queueState === undefined) {
         const state: QueueState = { hookId, queue, phase: 'ready', cancel: null, waitedUntil: null, faults: 0 };
         states.set(key, state);
         ready.push(state);
-      } else if (known.phase === 'waiting' || known.phase === 'held') {
-        makeReady(known);
+      } else if (queueState.phase === 'waiting' || queueState.phase === 'held') {
+        makeReady(queueState);
       }
     },
 

@@ -33,8 +33,8 @@ interface Key {
 }
 
 function keyOf(text: string): Key {
-  const made = Buffer.from(hkdfSync('sha256', text, 'stackside', 'signing secrets', KEY_BYTES + ID_BYTES));
-  return { key: made.subarray(0, KEY_BYTES), id: made.subarray(KEY_BYTES) };
+  const derived = Buffer.from(hkdfSync('sha256', text, 'stackside', 'signing secrets', KEY_BYTES + ID_BYTES));
+  return { key: derived.subarray(0, KEY_BYTES), id: derived.subarray(KEY_BYTES) };
 }
 
 function sealedWith({ key, id }: Key, consumer: string, secret: Uint8Array): Uint8Array {
@@ -94,8 +94,8 @@ export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, l
 
   /** Returns whether the deliveries of a consumer can be sent: with a signature, or without a secret. */
   function isReadable(consumer: string): boolean {
-    const found = stored.find(consumer);
-    if (found !== undefined && open(consumer, found.secret) === null) return false;
+    const secrets = stored.find(consumer);
+    if (secrets !== undefined && open(consumer, secrets.secret) === null) return false;
     reported.delete(consumer);
     return true;
   }
@@ -124,11 +124,11 @@ export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, l
     },
     /** The previous secret is omitted if it can't be opened. @throws HookProblem if the secret can't be opened */
     find(consumer: string, { find }: Pick<HookReads['secrets'], 'find'> = stored): Secrets | undefined {
-      const found = find(consumer);
-      if (found === undefined) return undefined;
-      const secret = open(consumer, found.secret);
+      const secrets = find(consumer);
+      if (secrets === undefined) return undefined;
+      const secret = open(consumer, secrets.secret);
       if (secret === null) throw new HookProblem(409, UNREADABLE);
-      return { ...found, secret, previous: found.previous === null ? null : open(consumer, found.previous) };
+      return { ...secrets, secret, previous: secrets.previous === null ? null : open(consumer, secrets.previous) };
     },
   };
 }

@@ -53,11 +53,11 @@ const TOLERANCE = 5 * 60;
  * Verifies the signature and time of a delivery, as receivers do.
  * @param now Unix milliseconds
  */
-export function verified(secret: Uint8Array, given: globalThis.Headers, body: string, now: number): boolean {
-  const [id, time] = [given.get('webhook-id') ?? '', given.get('webhook-timestamp') ?? ''];
+export function verified(secret: Uint8Array, headers: globalThis.Headers, body: string, now: number): boolean {
+  const [id, time] = [headers.get('webhook-id') ?? '', headers.get('webhook-timestamp') ?? ''];
   if (!/^\d+$/.test(time) || Math.abs(now / 1000 - Number(time)) > TOLERANCE) return false;
   const expected = Buffer.from(signature(secret, id, Number(time), Buffer.from(body)));
-  return (given.get('webhook-signature') ?? '').split(' ').some((one) => {
+  return (headers.get('webhook-signature') ?? '').split(' ').some((one) => {
     const found = Buffer.from(one);
     return found.length === expected.length && timingSafeEqual(found, expected);
   });

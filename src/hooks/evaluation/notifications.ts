@@ -70,13 +70,13 @@ export class Notifications {
     const now = this.engine.now();
     const findFunction = this.#findFunction(block, () => declarations(candidates, block.height));
     const matched = { block, txIndexes, findFunction };
-    const known = this.#byHook.get(hook.id);
-    if (known === undefined) {
+    const notification = this.#byHook.get(hook.id);
+    if (notification === undefined) {
       const sequence = records.occurredNext(hook.id, now, block.height);
       this.#byHook.set(hook.id, { hook, sequence, apply: [matched], rollback: [] });
     } else {
       records.occurred(hook.id, now, block.height);
-      known.apply.push(matched);
+      notification.apply.push(matched);
     }
     this.engine.count('matches');
   }
@@ -88,9 +88,9 @@ export class Notifications {
     const branch = () => step.leaving.filter((one) => one.height <= leaving.height).map((one) => one.block());
     const findFunction = this.#findFunction(block, () => declarations(candidates, step.forkHeight, branch));
     const matched = { block, txIndexes, findFunction };
-    const known = this.#byHook.get(hook.id);
-    if (known !== undefined) {
-      known.rollback.push(matched);
+    const notification = this.#byHook.get(hook.id);
+    if (notification !== undefined) {
+      notification.rollback.push(matched);
       return;
     }
     const sequence = records.nextSequence(hook.id);

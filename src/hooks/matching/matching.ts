@@ -181,14 +181,14 @@ export class Matcher {
         exact.map(([parameter]) => parameter),
       );
       const key = exact.map(([, value]) => value).join(SEPARATOR);
-      let known = shape.byKey.get(key);
-      if (known === undefined) {
-        known = new Map();
-        shape.byKey.set(key, known);
+      let residuals = shape.byKey.get(key);
+      if (residuals === undefined) {
+        residuals = new Map();
+        shape.byKey.set(key, residuals);
         countFirst(shape, exact, 1);
       }
-      const own = known.get(hook);
-      if (own === undefined) known.set(hook, [residual]);
+      const own = residuals.get(hook);
+      if (own === undefined) residuals.set(hook, [residual]);
       else own.push(residual);
     }
   }
@@ -203,9 +203,9 @@ export class Matcher {
       const shape = shapes.find((known) => sameNames(known.parameters, parameters));
       if (shape === undefined) continue;
       const key = exact.map(([, value]) => value).join(SEPARATOR);
-      const known = shape.byKey.get(key);
-      known?.delete(hook);
-      if (known?.size === 0) {
+      const residuals = shape.byKey.get(key);
+      residuals?.delete(hook);
+      if (residuals?.size === 0) {
         shape.byKey.delete(key);
         countFirst(shape, exact, -1);
       }

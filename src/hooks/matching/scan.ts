@@ -48,9 +48,9 @@ export function scanner(
 ): Scanner {
   const matcher = new Matcher();
   matcher.set(SELF, conditions);
-  const found = conditions.map(indexKeyOf);
-  const keys = found.filter((key) => key !== null);
-  const everywhere = keys.length < found.length;
+  const indexKeys = conditions.map(indexKeyOf);
+  const keys = indexKeys.filter((key) => key !== null);
+  const everywhere = keys.length < indexKeys.length;
 
   function matchedIn(block: Block): MatchedBlock | null {
     const txIndexes = matcher.match(block).get(SELF);

@@ -190,10 +190,10 @@ function wantedOf({ filters, include = [] }: ChangesQuery): ChangeFilter {
 }
 
 function conditionsIn(filters: string) {
-  const given = parsedJson(filters);
-  if (given === undefined) throw new ParameterError(inQuery('filters'), 'must be JSON');
+  const parsed = parsedJson(filters);
+  if (parsed === undefined) throw new ParameterError(inQuery('filters'), 'must be JSON');
   try {
-    return filtersOf(given).events.flatMap(conditionsOf);
+    return filtersOf(parsed).events.flatMap(conditionsOf);
   } catch (error) {
     if (error instanceof HookProblem) throw new ParameterError(inQuery('filters'), (at) => `${at}: ${error.message}`);
     throw error;
@@ -272,14 +272,14 @@ const tooManyReaders = (): ApiError =>
 async function pageOf(
   { changes, turns }: Pick<Serving, 'changes' | 'turns'>,
   from: ChangePosition,
-  wanted: ChangeFilter,
+  filter: ChangeFilter,
   limit: number,
 ): Promise<Page> {
   const texts: string[] = [];
   let [place, left, characters] = [from, MAX_CHANGES_PER_CALL, 0];
   const pause = turns.longWork();
   while (texts.length < limit && left > 0 && characters < MAX_CHARACTERS) {
-    const walked = changes.next(place, wanted, left);
+    const walked = changes.next(place, filter, left);
     if (walked === null) return { texts, place, hasMore: false };
     ({ place } = walked);
     left -= walked.passed;
@@ -328,7 +328,7 @@ async function waitedPage(
 async function* events(
   { clock, changes, room, metrics, turns }: Serving,
   from: ChangePosition,
-  wanted: ChangeFilter,
+  filter: ChangeFilter,
   first: ChangeBatch | null,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
@@ -341,7 +341,7 @@ async function* events(
   metrics.opened('stream');
   try {
     yield `retry: ${RETRY_MS}\nid: ${cursorOf(from)}\n\n`;
-    for (let [place, walked] = [from, first]; !signal.aborted; walked = changes.next(place, wanted)) {
+    for (let [place, walked] = [from, first]; !signal.aborted; walked = changes.next(place, filter)) {
       if (walked !== null) {
         ({ place } = walked);
         passed += walked.passed;
@@ -385,13 +385,13 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const alone = atMost(MAX_PAGES);
   let streams = 0;
 
-  function stream(place: ChangePosition, wanted: ChangeFilter, signal: AbortSignal): Streamed {
+  function stream(place: ChangePosition, filter: ChangeFilter, signal: AbortSignal): Streamed {
     if (streams >= MAX_READERS) throw tooManyReaders();
-    const first = changes.next(place, wanted);
+    const first = changes.next(place, filter);
     const parts = async function* () {
       streams += 1;
       try {
-        yield* events(serving, place, wanted, first, AbortSignal.any([signal, stopping]));
+        yield* events(serving, place, filter, first, AbortSignal.any([signal, stopping]));
       } catch (error) {
         throw unknownPlace(error);
       } finally {
@@ -408,12 +408,12 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
 
   async function page(
     place: ChangePosition,
-    wanted: ChangeFilter,
+    filter: ChangeFilter,
     limit: number,
     wait: number,
     signal: AbortSignal,
   ): Promise<Static<typeof ChangePage>> {
-    const make = (from: ChangePosition): Promise<Page> => alone(() => pageOf(serving, from, wanted, limit));
+    const make = (from: ChangePosition): Promise<Page> => alone(() => pageOf(serving, from, filter, limit));
     const made = await waitedPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
     metrics.sent('page', made.texts.length);
     return {
@@ -448,14 +448,14 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
       // A page reads and decodes the events of many blocks.
       cost: 10,
       async handle({ query: asked, request }) {
-        const wanted = wantedOf(asked);
+        const filter = wantedOf(asked);
         const isStream = acceptsEvents(request);
         const resumed = isStream ? request.headers.get('last-event-id') : null;
         try {
           const place = resumed === null ? placeIn(asked, changes) : here(resumed, changes);
           return isStream
-            ? stream(place, wanted, request.signal)
-            : await page(place, wanted, asked.limit, asked.wait, request.signal);
+            ? stream(place, filter, request.signal)
+            : await page(place, filter, asked.limit, asked.wait, request.signal);
         } catch (error) {
           throw unknownPlace(error);
         }

@@ -33,12 +33,12 @@ const MAX_CONTRACTS = 200;
 
 /** Makes a function that finds interfaces at the tip, of {@link MAX_CONTRACTS} contracts and no more. */
 function interfacesOf({ hooks, height }: HookReader): InterfaceOf {
-  const known = new Map<string, string | null>();
+  const interfaces = new Map<string, string | null>();
   return (contractId) => {
-    const found = known.get(contractId);
-    if (found !== undefined || known.size === MAX_CONTRACTS) return found ?? null;
+    const cachedInterface = interfaces.get(contractId);
+    if (cachedInterface !== undefined || interfaces.size === MAX_CONTRACTS) return cachedInterface ?? null;
     const json = hooks.candidates.contractInterface(contractId, height());
-    known.set(contractId, json);
+    interfaces.set(contractId, json);
     return json;
   };
 }
@@ -113,8 +113,8 @@ export function management(
     get: (now: HookReader, consumer: string, uuid: string) => serialized(now, ownHook(now.hooks, { consumer, uuid })),
 
     async update(consumer: string, uuid: string, body: unknown) {
-      const known = read((now) => ownHook(now.hooks, { consumer, uuid }));
-      await checkTargets(patchedDefinition(definitionOf(known), body, network()));
+      const hookRecord = read((now) => ownHook(now.hooks, { consumer, uuid }));
+      await checkTargets(patchedDefinition(definitionOf(hookRecord), body, network()));
       // The stored definition may have changed during the name look-up: the command merges the body into the present one.
       const record = await commands.run('hook.redefine', { consumer, uuid, change: body });
       return read((now) => serialized(now, record));

@@ -55,13 +55,13 @@ function previews({ store, history, network }: Tried, searches: Search, read: Re
       throw new HookProblem(400, 'block_height, index_block_hash, or from_height and to_height must be given');
     }
     const tip = read((now) => now.height());
-    const found = { matched_blocks: 0, matched_transactions: 0, payloads: [] as object[] };
+    const totals = { matched_blocks: 0, matched_transactions: 0, payloads: [] as object[] };
     const add = (matched: MatchedBlock) => {
-      found.matched_blocks += 1;
-      found.matched_transactions += matched.txIndexes.length;
-      if (found.payloads.length === MAX_PAYLOADS) return;
+      totals.matched_blocks += 1;
+      totals.matched_transactions += matched.txIndexes.length;
+      if (totals.payloads.length === MAX_PAYLOADS) return;
       const text = payloadText(hook, networkOrUnknown(network), { apply: [matched], rollback: [] });
-      found.payloads.push(JSON.parse(text) as object);
+      totals.payloads.push(JSON.parse(text) as object);
     };
     if (isRange) {
       const { from, to } = boundsOf(range, tip);
@@ -70,7 +70,7 @@ function previews({ store, history, network }: Tried, searches: Search, read: Re
       const matched = scan.at(chosenBlock(history, range));
       if (matched !== null) add(matched);
     }
-    return found;
+    return totals;
   }
 
   return {

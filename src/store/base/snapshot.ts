@@ -93,8 +93,8 @@ function* heightsBetween(db: Database, from: number): Generator<number> {
     'SELECT height FROM blocks WHERE preceding_transactions >= ?1 ORDER BY preceding_transactions, height LIMIT 1',
   );
   let below = from;
-  for (let found = preceding.get(below); found !== null; found = preceding.get(below)) {
-    const next = blockOf.get(found.transactions + SORTED_TOGETHER);
+  for (let row = preceding.get(below); row !== null; row = preceding.get(below)) {
+    const next = blockOf.get(row.transactions + SORTED_TOGETHER);
     if (next === null) break;
     // The block itself is read with the next group, unless it is the first block above `below`.
     below = Math.max(below + 1, next.height - 1);

@@ -78,9 +78,9 @@ const schemaOfNew = memoize((made) => {
  * @param besides names that other checks cover
  */
 function differingSchema(db: Database, made: string, besides: readonly string[] = []): string[] {
-  const [found, expected] = [schemaOf(db), schemaOfNew(made)];
-  return [...new Set([...found.keys(), ...expected.keys()])]
-    .filter((name) => found.get(name) !== expected.get(name) && !besides.some((one) => one === name))
+  const [actual, expected] = [schemaOf(db), schemaOfNew(made)];
+  return [...new Set([...actual.keys(), ...expected.keys()])]
+    .filter((name) => actual.get(name) !== expected.get(name) && !besides.some((one) => one === name))
     .map((name) => `${name} differs from a new file`);
 }
 

@@ -93,8 +93,8 @@ function keyTexts(dictionaries: readonly Database[]) {
     const queries = dictionaries.map((db) => db.query<{ text: string }, [bigint]>(sql));
     return (id: bigint): string | null => {
       for (const query of queries) {
-        const found = query.get(id);
-        if (found !== null) return found.text;
+        const row = query.get(id);
+        if (row !== null) return row.text;
       }
       return null;
     };
@@ -114,16 +114,16 @@ function keyTexts(dictionaries: readonly Database[]) {
 
 /**
  * Yields a sentence for each row of a table that is missing, isn't in the other index, or differs.
- * @param stored the index to check @param made the index that is right; both connections read exact integers
+ * @param stored the index to check @param rebuilt the index that is right; both connections read exact integers
  */
-export function* rowDifferences(stored: Database, made: Database, table: Table): Generator<string> {
-  const columns = columnsOf(made, table.name).map(({ name }) => name);
-  const key = keyOf(made, table.name).map((name) => columns.indexOf(name));
-  const textOf = keyTexts([made, stored]);
+export function* rowDifferences(stored: Database, rebuilt: Database, table: Table): Generator<string> {
+  const columns = columnsOf(rebuilt, table.name).map(({ name }) => name);
+  const key = keyOf(rebuilt, table.name).map((name) => columns.indexOf(name));
+  const textOf = keyTexts([rebuilt, stored]);
   const nameOf = (row: readonly Value[]): string =>
     key.map((at) => textOf(columns[at] ?? '', row[at] ?? null)).join(', ');
 
-  const [ours, theirs] = [rowsOf(stored, table), rowsOf(made, table)];
+  const [ours, theirs] = [rowsOf(stored, table), rowsOf(rebuilt, table)];
   let [our, their] = [ours.next(), theirs.next()];
   while (our.done !== true || their.done !== true) {
     const order = our.done === true ? 1 : their.done === true ? -1 : compareKeys(our.value, their.value, key);

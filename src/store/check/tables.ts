@@ -96,7 +96,7 @@ interface DeepCheck {
 function withIndexAt<T>(
   { directory, machine }: DeepCheck,
   { id, chainId }: TablesOrigin,
-  use: (made: Database) => T,
+  use: (rebuilt: Database) => T,
 ): T {
   const staging = join(directory, STAGING);
   const isBegun = existsSync(staging);
@@ -106,8 +106,8 @@ function withIndexAt<T>(
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(staging) + suffix, { force: true });
     const options = { directory, staging, replayTo: id, chainId, log: () => {}, machine };
     openIngest({ ...options, load: 'bulk', views: false }).close();
-    using made = openToRead(indexPath(staging), true);
-    return use(made);
+    using connection = openToRead(indexPath(staging), true);
+    return use(connection);
   } finally {
     lock?.[Symbol.dispose]();
     // The directory may belong to another check that is running.
@@ -122,11 +122,11 @@ export function checkTables(run: CheckRun, check: DeepCheck): void {
   stored.run('BEGIN');
   const origin = tablesOriginOf(stored);
   requireComparable(directory, origin);
-  withIndexAt(check, origin, (made) => {
+  withIndexAt(check, origin, (rebuilt) => {
     const tables = journaledTables(stored);
     run.expect(tables.length);
     for (const table of tables) {
-      run.examine(`table ${table.name} against the journal`, () => rowDifferences(stored, made, table));
+      run.examine(`table ${table.name} against the journal`, () => rowDifferences(stored, rebuilt, table));
     }
   });
 }

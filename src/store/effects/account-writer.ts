@@ -101,15 +101,15 @@ export function accountWriter(
   return (effect: EffectOf<'account'>): void => {
     const { principal } = effect;
     const key = { principal_id: principals.id(principal) };
-    const known = accounts.get(key);
-    const before = known ?? emptyAccount(key.principal_id, principal);
+    const row = accounts.get(key);
+    const before = row ?? emptyAccount(key.principal_id, principal);
     const after = movedBy(before, effect);
     if (after.transactions === 0 && after.rewards === 0) {
       accounts.remove(key);
       marks.left(key.principal_id);
     } else {
       accounts.put(after);
-      if (known === null) marks.touched(key.principal_id);
+      if (row === null) marks.touched(key.principal_id);
     }
     const holders = Number(isPositive(after.balance)) - Number(isPositive(before.balance));
     const movers = Number(after.stx_moves > 0) - Number(before.stx_moves > 0);

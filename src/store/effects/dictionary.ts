@@ -11,8 +11,8 @@ function dictionary(db: Database, table: 'principals' | 'assets', column: 'addre
   return {
     /** The number of a text, which is added if it is new. */
     id(text: string): number {
-      const known = cache.get(text);
-      if (known !== undefined) return known;
+      const cached = cache.get(text);
+      if (cached !== undefined) return cached;
       const id = find.get(text)?.id ?? Number(insert.run(text).lastInsertRowid);
       if (cache.size >= CACHED) cache.clear();
       cache.set(text, id);

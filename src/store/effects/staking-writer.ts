@@ -253,25 +253,25 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
     restOf: (before: Position) => Rest,
   ): void {
     const key = { staker_id: principals.id(staker), bond_index: bond };
-    const known = positions.current(key);
+    const position = positions.current(key);
     // A staker without a registration has no position to reduce or restore.
-    if (known === null) return;
+    if (position === null) return;
     counted(key, 0, () => {
       if (sign === -1) {
         positions.remove(key, at);
         return;
       }
-      const { btcLocked, weight, earlyExit, active } = restOf(known);
+      const { btcLocked, weight, earlyExit, active } = restOf(position);
       const times = schedule.get(bond);
       positions.add(
         {
-          ...known,
+          ...position,
           address: staker,
           early_exit: Number(earlyExit),
           active: Number(active),
           btc_locked: btcLocked,
           weight,
-          weight_cycle: Math.max(known.first_cycle, times === null ? 0 : cycleAt(at.burnHeight, times)),
+          weight_cycle: Math.max(position.first_cycle, times === null ? 0 : cycleAt(at.burnHeight, times)),
         },
         at,
       );
@@ -337,16 +337,16 @@ function bondTotals(db: Database) {
   return {
     /** Adds to the sums of a bond. In a partial history, a bond may have been set up before the first block: it has no sums. */
     move(bond: number, by: Partial<BondTotals>): void {
-      const known = find.get(bond);
-      if (known === null) return;
+      const row = find.get(bond);
+      if (row === null) return;
       set.run(
         bond,
-        known.allowed + (by.allowed ?? 0),
-        String(BigInt(known.capacity) + (by.capacity ?? 0n)),
-        known.registered + (by.registered ?? 0),
-        String(BigInt(known.btc_locked) + (by.btcLocked ?? 0n)),
-        String(BigInt(known.stx_locked) + (by.stxLocked ?? 0n)),
-        String(BigInt(known.paid_out) + (by.paidOut ?? 0n)),
+        row.allowed + (by.allowed ?? 0),
+        String(BigInt(row.capacity) + (by.capacity ?? 0n)),
+        row.registered + (by.registered ?? 0),
+        String(BigInt(row.btc_locked) + (by.btcLocked ?? 0n)),
+        String(BigInt(row.stx_locked) + (by.stxLocked ?? 0n)),
+        String(BigInt(row.paid_out) + (by.paidOut ?? 0n)),
       );
     },
   };
@@ -445,8 +445,8 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
 
   function move(staker: number, bond: number, accrued: bigint, claimed: bigint): void {
     if (accrued === 0n && claimed === 0n) return;
-    const known = sums.get(staker, bond);
-    const [has, took] = [BigInt(known?.accrued ?? 0) + accrued, BigInt(known?.claimed ?? 0) + claimed];
+    const row = sums.get(staker, bond);
+    const [has, took] = [BigInt(row?.accrued ?? 0) + accrued, BigInt(row?.claimed ?? 0) + claimed];
     if (has === 0n && took === 0n) removeSums.run(staker, bond);
     else setSums({ staker_id: staker, bond_index: bond, accrued: has.toString(), claimed: took.toString() });
   }

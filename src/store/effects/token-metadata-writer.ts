@@ -146,8 +146,8 @@ export function tokenRows(db: Database) {
       const last = [TOKEN_EVENT.standard, TOKEN_EVENT.dynamic].flatMap((kind) =>
         both.flatMap((id) => newest.get(contractId, id, kind, began) ?? []),
       );
-      const [found = null] = last.sort((a, b) => b.position - a.position || b.event_index - a.event_index);
-      return found;
+      const [notification = null] = last.sort((a, b) => b.position - a.position || b.event_index - a.event_index);
+      return notification;
     },
 
     /** Position of a token's last mint; null if no block minted it. */

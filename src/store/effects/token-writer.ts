@@ -27,14 +27,14 @@ function balanceWriter({ principals, assets }: Dictionaries, hot: HotRows) {
 
   return ({ sign, asset, principal, balance: moved, transfers: events }: EffectOf<'ft_balance'>): void => {
     const key = { asset_id: assets.id(asset), principal_id: principals.id(principal) };
-    const known = ftBalances.get(key);
-    const before = known?.balance ?? sortable('0');
+    const row = ftBalances.get(key);
+    const before = row?.balance ?? sortable('0');
     const balance = sortable((BigInt(decimalOf(before)) + BigInt(sign) * moved).toString());
-    const transfers = (known?.transfers ?? 0) + sign * events;
+    const transfers = (row?.transfers ?? 0) + sign * events;
     if (transfers === 0) ftBalances.remove(key);
     else ftBalances.put({ ...key, balance, transfers, address: principal, identifier: asset });
     const holders = Number(isPositive(balance)) - Number(isPositive(before));
-    const accounts = Number(transfers > 0) - Number(known !== null);
+    const accounts = Number(transfers > 0) - Number(row !== null);
     if (holders !== 0 || accounts !== 0) countHolders(key.asset_id, holders, accounts);
     if (holders !== 0) countTokens(key.principal_id, holders);
   };
@@ -46,11 +46,11 @@ function supplyWriter(db: Database, { assets }: Dictionaries, { assetTotals }: H
   return ({ sign, asset, supply, events: moved }: EffectOf<'ft_token'>): void => {
     const key = { token: TOKEN.ft, asset_id: assets.id(asset) };
     const before = assetTotals.get(key);
-    const known = before ?? { ...key, ...NO_TOTALS };
-    const events = known.events + sign * moved;
-    const total = BigInt(known.supply) + BigInt(sign) * supply;
+    const row = before ?? { ...key, ...NO_TOTALS };
+    const events = row.events + sign * moved;
+    const total = BigInt(row.supply) + BigInt(sign) * supply;
     if (events === 0) assetTotals.remove(key);
-    else assetTotals.put({ ...known, supply: total.toString(), events });
+    else assetTotals.put({ ...row, supply: total.toString(), events });
     if (before === null) parts.asset(1, 'ft', key.asset_id, asset);
     else if (events === 0) parts.asset(-1, 'ft', key.asset_id, asset);
   };
@@ -116,15 +116,15 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot:
     const holders = countOwner(from, to, asset, asset_id);
     const key = { token: TOKEN.nft, asset_id };
     const before = assetTotals.get(key);
-    const known = before ?? { ...key, ...NO_TOTALS };
-    const events = known.events + sign;
+    const row = before ?? { ...key, ...NO_TOTALS };
+    const events = row.events + sign;
     if (events === 0) assetTotals.remove(key);
     else {
       assetTotals.put({
-        ...known,
-        mints: known.mints + (isMint ? sign : 0),
-        supply: String(Number(known.supply) + Number(to !== null) - Number(from !== null)),
-        holders: known.holders + holders,
+        ...row,
+        mints: row.mints + (isMint ? sign : 0),
+        supply: String(Number(row.supply) + Number(to !== null) - Number(from !== null)),
+        holders: row.holders + holders,
         events,
       });
     }
@@ -135,9 +135,9 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot:
   return (effect: EffectOf<'nft_move'>): void => {
     const { sign, position, index, asset, value, owner } = effect;
     const assetId = assets.id(asset);
-    const known = find.get(assetId, value);
-    const ownerBefore = known?.owner_id ?? null;
-    const events = (known?.events ?? 0) + sign;
+    const row = find.get(assetId, value);
+    const ownerBefore = row?.owner_id ?? null;
+    const events = (row?.events ?? 0) + sign;
     if (sign === 1) {
       const ownerId = owner === null ? null : principals.id(owner);
       set({ asset_id: assetId, value, owner_id: ownerId, position, event_index: index, events });

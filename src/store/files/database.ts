@@ -51,9 +51,9 @@ export function indexFate(db: Database, path: string, steps = upgrades): IndexFa
   requireKind(db, path, INDEX);
   const version = versionOf(db);
   if (version < FIRST_VERSION) return 'unreleased';
-  const known = versionAfter(steps);
-  if (version > known) return 'newer';
-  return version === known ? 'used' : 'upgraded';
+  const newest = versionAfter(steps);
+  if (version > newest) return 'newer';
+  return version === newest ? 'used' : 'upgraded';
 }
 
 /** Creates the tables of an empty file, or upgrades an older version, in one transaction. */
@@ -64,11 +64,11 @@ function bringUpToDate(
 ): void {
   const fate = indexFate(db, path, steps);
   const version = versionOf(db);
-  const known = versionAfter(steps);
+  const newest = versionAfter(steps);
   if (fate === 'unreleased') throw unreleasedFile(path);
   if (fate === 'newer') {
     throw new OperatorError(
-      `A newer version of Stackside wrote ${path} (schema ${version}; this version supports ${known}).`,
+      `A newer version of Stackside wrote ${path} (schema ${version}; this version supports ${newest}).`,
       'Run the newer version, or rebuild the index with this one: stackside rebuild.',
     );
   }
@@ -81,7 +81,7 @@ function bringUpToDate(
       dropViews(db);
       for (const sql of steps.slice(version - FIRST_VERSION)) db.run(sql);
     }
-    markFile(db, INDEX, known);
+    markFile(db, INDEX, newest);
     if (views) makeViews(db);
   });
   // An upgrade may sort a long table for a new index; if the data's disk lacks space for that, its error is the right one.

@@ -32,8 +32,8 @@ function lock(directory: string, file: string, problem: string, remedy: string):
     const own = status();
     return {
       requireHeld() {
-        const found = status();
-        if (found !== undefined && found.ino === own?.ino && found.dev === own.dev) return;
+        const stats = status();
+        if (stats !== undefined && stats.ino === own?.ino && stats.dev === own.dev) return;
         throw new OperatorError(
           `${path} was removed or replaced while Stackside held its lock. Another process may write to ${directory}.`,
           'Start Stackside again. Never remove a lock file: the lock ends with its process.',

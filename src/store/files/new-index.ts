@@ -128,9 +128,9 @@ export function deleteAbandonedStaging(directory: string): void {
 
 /** Offers the index of the staging directory, which must be whole and closed. The caller clears the staging directory. */
 export function offerIndex(directory: string): void {
-  const made = indexPath(join(directory, STAGING));
-  checkpoint(made);
-  renameSync(made, newIndexPath(directory));
+  const stagedIndex = indexPath(join(directory, STAGING));
+  checkpoint(stagedIndex);
+  renameSync(stagedIndex, newIndexPath(directory));
   syncDirectory(directory);
 }
 

@@ -22,9 +22,9 @@ export const missingPayload = (indexBlockHash: Uint8Array): OperatorError =>
 export function blockOfPayload(text: string, indexBlockHash: Uint8Array, network: Network): Block {
   const block = blockOfText(text, network);
   if (Buffer.compare(block.indexBlockHash, indexBlockHash) === 0) return block;
-  const [wanted, found] = [toHex(indexBlockHash), toHex(block.indexBlockHash)];
+  const [expected, actual] = [toHex(indexBlockHash), toHex(block.indexBlockHash)];
   throw new OperatorError(
-    `The index is damaged: for block ${wanted} it has the payload of block ${found}.`,
+    `The index is damaged: for block ${expected} it has the payload of block ${actual}.`,
     'Rebuild the index from the journal: stackside rebuild.',
   );
 }

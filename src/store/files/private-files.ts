@@ -39,7 +39,7 @@ export function pathsOpenToOthers(directory: string): string[] {
   if (process.platform === 'win32') return [];
   const paths = [directory, ...readdirSync(directory).map((name) => join(directory, name))];
   return paths.filter((path) => {
-    const found = statSync(path, { throwIfNoEntry: false });
-    return found !== undefined && (found.mode & OTHERS) !== 0;
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats !== undefined && (stats.mode & OTHERS) !== 0;
   });
 }

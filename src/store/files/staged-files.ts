@@ -14,11 +14,11 @@ import { isUnfinished, markerPath, stagingOf } from './unfinished.ts';
 /** @throws OperatorError if a directory has data, and no restore into it is unfinished */
 function requireNoData(directory: string): void {
   if (isUnfinished(directory)) return;
-  const found = [indexPath(directory), journalPath(directory)]
+  const leftover = [indexPath(directory), journalPath(directory)]
     .flatMap((path) => [path, `${path}-wal`, `${path}-journal`])
     .find((path) => existsSync(path));
-  if (found === undefined) return;
-  throw new OperatorError(`${directory} holds data already: ${found}.`, 'Give a new directory with --data.');
+  if (leftover === undefined) return;
+  throw new OperatorError(`${directory} holds data already: ${leftover}.`, 'Give a new directory with --data.');
 }
 
 /**

@@ -124,11 +124,11 @@ export interface UpgradePlan {
   journal: (FileVersion & { fate: 'used' | 'unreleased' | 'newer' }) | null;
 }
 
-/** Reads a file without changing anything. @param known the version that this program writes */
-function readFile<T>(path: string, known: number, more: (db: Database) => T): FileVersion & T {
+/** Reads a file without changing anything. @param newest the version that this program writes */
+function readFile<T>(path: string, newest: number, more: (db: Database) => T): FileVersion & T {
   return onFile(path, () => {
     using db = openWithoutTrace(path);
-    return { version: versionOf(db), known, bytes: databaseSize(path), ...more(db) };
+    return { version: versionOf(db), known: newest, bytes: databaseSize(path), ...more(db) };
   });
 }
 

@@ -116,17 +116,17 @@ export function addedRows() {
     /** Rows that spend one of these nonces, as origin or as sponsor. The list may contain a row twice. */
     using({ sender, nonce, payer, payerNonce }: Spends): readonly MempoolRow[] {
       if (byTxId.size === 0) return NONE;
-      const found = [...bySender.get(sender, nonce), ...bySponsor.get(sender, nonce)];
+      const rows = [...bySender.get(sender, nonce), ...bySponsor.get(sender, nonce)];
       if (payer !== sender || payerNonce !== nonce) {
-        found.push(...bySender.get(payer, payerNonce), ...bySponsor.get(payer, payerNonce));
+        rows.push(...bySender.get(payer, payerNonce), ...bySponsor.get(payer, payerNonce));
       }
-      return found.map(viewOf);
+      return rows.map(viewOf);
     },
     /** Rows for which `passes` returns true, oldest addition first. */
     where(passes: (row: AddedRow) => boolean): MempoolRow[] {
-      const found: MempoolRow[] = [];
-      for (const row of byTxId.values()) if (passes(row)) found.push(viewOf(row));
-      return found;
+      const rows: MempoolRow[] = [];
+      for (const row of byTxId.values()) if (passes(row)) rows.push(viewOf(row));
+      return rows;
     },
     /** Removes all rows and returns them, oldest addition first. */
     drain(): AddedRow[] {

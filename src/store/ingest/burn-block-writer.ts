@@ -195,15 +195,15 @@ function burnRewardWriter(db: Database) {
       const burnt = String(payload.burn_amount);
       let ordinal = lastReward.get()?.ordinal ?? 0;
       for (const [index, { recipient, amt }] of payload.reward_recipients.entries()) {
-        const known = rewardsOf.get(recipient);
-        const total = BigInt(known?.total ?? 0) + BigInt(amt);
+        const sums = rewardsOf.get(recipient);
+        const total = BigInt(sums?.total ?? 0) + BigInt(amt);
         ordinal += 1;
         addReward({
           ordinal,
           height,
           reward_index: index,
           recipient,
-          recipient_ordinal: (known?.ordinal ?? 0) + 1,
+          recipient_ordinal: (sums?.ordinal ?? 0) + 1,
           amount: String(amt),
           recipient_total: total.toString(),
           burn_amount: burnt,

@@ -38,12 +38,12 @@ export function chainIdentity(db: Database) {
      * Stores the chain id of the setting, or compares it with the stored one.
      * @throws OperatorError if the data has another chain id
      */
-    require(wanted: number, directory: string): void {
-      const found = chainId();
-      if (found === null) store(wanted);
-      else if (found !== wanted) {
+    require(expected: number, directory: string): void {
+      const stored = chainId();
+      if (stored === null) store(expected);
+      else if (stored !== expected) {
         throw new OperatorError(
-          `The data in ${directory} belongs to chain 0x${found.toString(16)}, but --network is 0x${wanted.toString(16)}.`,
+          `The data in ${directory} belongs to chain 0x${stored.toString(16)}, but --network is 0x${expected.toString(16)}.`,
           'Use a separate --data directory for each chain, and check the node that posts to this port.',
         );
       }
@@ -51,11 +51,11 @@ export function chainIdentity(db: Database) {
 
     /** Stores the chain id of the node if none is stored. @throws ForeignChainError if the data has a different chain id */
     learn(id: number): void {
-      const found = chainId();
-      if (found === null) store(id);
-      else if (found !== id) {
+      const stored = chainId();
+      if (stored === null) store(id);
+      else if (stored !== id) {
         throw new ForeignChainError(
-          `The node belongs to chain 0x${id.toString(16)}, but this data to chain 0x${found.toString(16)}`,
+          `The node belongs to chain 0x${id.toString(16)}, but this data to chain 0x${stored.toString(16)}`,
         );
       }
     },
@@ -70,9 +70,9 @@ export function chainIdentity(db: Database) {
     networkFor(payload: Pick<BlockPayload, 'transactions'>): Network {
       const id = chainId();
       if (id !== null) return networkOf(id);
-      const found = chainIdOf(payload);
-      if (found?.certain) store(found.chainId);
-      return networkOf(found?.chainId ?? TESTNET_CHAIN_ID);
+      const detected = chainIdOf(payload);
+      if (detected?.certain) store(detected.chainId);
+      return networkOf(detected?.chainId ?? TESTNET_CHAIN_ID);
     },
 
     /** The network for payloads without a block. Before the first block, no transaction is stored: the test network will do. */
@@ -143,9 +143,11 @@ export function originCheck(db: Database): (block: Block) => void {
   const isAnnounced = (hash: Uint8Array): boolean => parentOf.get(hash) !== null;
   const forked = (a: Uint8Array, b: Uint8Array): boolean => !withAncestors(a).isDisjointFrom(withAncestors(b));
 
-  function requireSame(field: string, found: Uint8Array, stored: { hash: Uint8Array } | null, of: string): void {
-    if (stored === null || Buffer.compare(found, stored.hash) === 0) return;
-    throw new ForeignChainError(`${field} is ${toHex(found)}, and ${of} of this data's chain is ${toHex(stored.hash)}`);
+  function requireSame(field: string, actual: Uint8Array, stored: { hash: Uint8Array } | null, of: string): void {
+    if (stored === null || Buffer.compare(actual, stored.hash) === 0) return;
+    throw new ForeignChainError(
+      `${field} is ${toHex(actual)}, and ${of} of this data's chain is ${toHex(stored.hash)}`,
+    );
   }
 
   return ({ height, indexBlockHash, parentIndexBlockHash, burnBlockHash, burnBlockHeight }) => {

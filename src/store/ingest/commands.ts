@@ -83,28 +83,28 @@ const unknownCommand = (type: string): OperatorError =>
 
 /** The commands of all registries. */
 export function knownCommands() {
-  const known = new Map<string, ApplyCommand | BatchedCommand<object>>();
+  const commands = new Map<string, ApplyCommand | BatchedCommand<object>>();
 
   return {
     add(registry: CommandRegistry): void {
       for (const [type, command] of Object.entries(registry)) {
-        if (known.has(type)) throw new Error(`there are two commands of the type ${type}`);
-        known.set(type, command);
+        if (commands.has(type)) throw new Error(`there are two commands of the type ${type}`);
+        commands.set(type, command);
       }
     },
 
-    has: (type: string): boolean => known.has(type),
+    has: (type: string): boolean => commands.has(type),
 
     /** Applies a command without batches. */
     apply({ type, args }: Command, at: number): unknown {
-      const command = known.get(type);
+      const command = commands.get(type);
       if (typeof command !== 'function') throw new Error(`no command of the type ${type} is applied at once`);
       return command(args, at);
     },
 
     /** @returns a function that applies a batch of a command */
     batch({ type, args }: Command, at: number): () => boolean {
-      const command = known.get(type);
+      const command = commands.get(type);
       if (command === undefined || typeof command === 'function') throw new Error(`${type} has no batches`);
       return command.batch(args, at);
     },
@@ -225,14 +225,14 @@ function returnedResults() {
 export type EntryCommands = ReturnType<typeof entryCommands>;
 
 /** Applies commands in the open transaction. */
-export function entryCommands(db: Database, known: KnownCommands) {
+export function entryCommands(db: Database, commands: KnownCommands) {
   const totalChanges = db.prepare<{ changes: number }, []>('SELECT total_changes() AS changes');
   const changes = (): number => totalChanges.get()?.changes ?? 0;
   const results = returnedResults();
 
   function applied({ type, args, steps }: EntryCommand, at: number): unknown {
-    if (steps === undefined) return known.apply({ type, args }, at);
-    const batch = known.batch({ type, args }, at);
+    if (steps === undefined) return commands.apply({ type, args }, at);
+    const batch = commands.batch({ type, args }, at);
     let done = false;
     for (let count = 0; count < steps; count++) done = batch();
     return done;
@@ -247,7 +247,7 @@ export function entryCommands(db: Database, known: KnownCommands) {
      */
     apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {
       const command = commandOf(entry.text);
-      if (!known.has(command.type)) throw unknownCommand(command.type);
+      if (!commands.has(command.type)) throw unknownCommand(command.type);
       results.note(command.uuid, applied(command, millisecondsOf(entry)));
     },
 
@@ -270,11 +270,11 @@ export function entryCommands(db: Database, known: KnownCommands) {
       const at = millisecondsOf({ receivedAt });
       let result: unknown;
       if (isBatched) {
-        const { batches, done } = applyBatches(known.batch(command, at), clock);
+        const { batches, done } = applyBatches(commands.batch(command, at), clock);
         command.steps = batches;
         result = done;
       } else {
-        result = known.apply(command, at);
+        result = commands.apply(command, at);
       }
       const event = { path: COMMAND_PATH, text: JSON.stringify(command), receivedAt };
       return { result, event: changes() === before ? null : event };

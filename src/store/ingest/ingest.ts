@@ -127,9 +127,9 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const health = writerHealth(log);
   const identity = chainIdentity(db);
   const commits = new CommitCount();
-  let { history: wanted = 'any' } = options;
+  let { history: requestedHistory = 'any' } = options;
   const router = eventRouter({
-    ...{ db, journal, identity, log, requiresWhole: () => wanted === 'full' },
+    ...{ db, journal, identity, log, requiresWhole: () => requestedHistory === 'full' },
     changed: (change, event) => machine.follower.changed(change, millisecondsOf(event)),
   });
   const known = knownCommands();
@@ -166,7 +166,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
       isLive = load !== 'bulk';
     },
     allowPartialHistory(): void {
-      wanted = 'any';
+      requestedHistory = 'any';
     },
   };
 }
@@ -205,11 +205,11 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     head: journal.head,
     chainAt: journal.chainAt,
     pathsAfter: journal.pathsAfter,
-    apply: (...given) => writer.apply(...given),
+    apply: (...args) => writer.apply(...args),
     uncommitted: () => writer.uncommitted(),
     commit: () => writer.commit(),
     rollback: () => writer.rollback(),
-    follow: (...given) => writer.follow(...given),
+    follow: (...args) => writer.follow(...args),
   };
 
   return {

@@ -105,9 +105,9 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
      * @throws UnknownParentError if the block isn't stored
      */
     branchOf: (indexBlockHash: Uint8Array): Branch => {
-      const found = canonical.get(indexBlockHash);
-      if (found === null) return branchTo(indexBlockHash);
-      const { height } = found;
+      const row = canonical.get(indexBlockHash);
+      if (row === null) return branchTo(indexBlockHash);
+      const { height } = row;
       return { hashes: [], lowest: height + 1, forkHeight: height, isBelowHistory: false };
     },
 

@@ -118,7 +118,7 @@ export function beginRebuild(options: RebuildOptions): Rebuild {
   const opened = begun.use(new DisposableStack());
   const ingest = openIngest({ ...options, ...limit, load: 'bulk', staging, replayTo: 0 });
   opened.defer(() => ingest.close());
-  const made = begun.move();
+  const stack = begun.move();
 
   function finish(): Rebuilt {
     ingest.catchUp();
@@ -135,5 +135,5 @@ export function beginRebuild(options: RebuildOptions): Rebuild {
     return { tipHeight, isInstalled: true };
   }
 
-  return { ingest, finish, [Symbol.dispose]: () => made.dispose() };
+  return { ingest, finish, [Symbol.dispose]: () => stack.dispose() };
 }

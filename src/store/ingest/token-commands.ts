@@ -193,9 +193,9 @@ export function tokenCommands(db: Database) {
   function queueAfter({ contract_id, is_forced }: TokenContractRow, place: string): boolean {
     const tokens = tokensAfter.all(contract_id, place);
     for (const token of tokens) {
-      const asked = rows.job(contract_id, token.token_id, 'facts')?.asked_height ?? null;
+      const askedHeight = rows.job(contract_id, token.token_id, 'facts')?.asked_height ?? null;
       const held = rows.notification(contract_id, token.token_id, token.position);
-      const isNews = held !== null && (asked === null || asked < heightOf(held.position));
+      const isNews = held !== null && (askedHeight === null || askedHeight < heightOf(held.position));
       if (is_forced === 1 || isNews) rows.queue(contract_id, token.token_id, 'facts', held?.position ?? token.position);
     }
     const isLast = tokens.length < BATCH;
@@ -246,10 +246,10 @@ export function tokenCommands(db: Database) {
         rows.queueAll(row, true);
         return null;
       }
-      const asked = tokens ?? [String(FT_TOKEN)];
-      const unknown = asked.filter((token) => rows.token(contract_id, storedTokenId(BigInt(token))) === null);
+      const tokenIds = tokens ?? [String(FT_TOKEN)];
+      const unknown = tokenIds.filter((token) => rows.token(contract_id, storedTokenId(BigInt(token))) === null);
       if (unknown.length > 0) return unknown;
-      for (const token of asked) rows.queue(contract_id, storedTokenId(BigInt(token)), 'facts', position);
+      for (const token of tokenIds) rows.queue(contract_id, storedTokenId(BigInt(token)), 'facts', position);
       return null;
     },
   };

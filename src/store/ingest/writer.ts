@@ -837,12 +837,12 @@ export class Writer {
 
   #bePatientOnce(): void {
     const { index, journal, health } = this.#options;
-    const wanted = health.failing()?.failure !== 'busy';
-    if (wanted === this.#isPatient) return;
-    const milliseconds = wanted ? BUSY_TIMEOUT_MS : 0;
+    const isFailing = health.failing()?.failure !== 'busy';
+    if (isFailing === this.#isPatient) return;
+    const milliseconds = isFailing ? BUSY_TIMEOUT_MS : 0;
     setPatience(index, milliseconds);
     journal.setPatience(milliseconds);
-    this.#isPatient = wanted;
+    this.#isPatient = isFailing;
   }
 }
 

@@ -66,8 +66,8 @@ export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'
       const add = (id: number | null) => {
         if (id === null || seen.has(id)) return;
         seen.add(id);
-        const found = address.get(id);
-        if (found !== null) addresses.push(found.address);
+        const row = address.get(id);
+        if (row !== null) addresses.push(row.address);
       };
       const moves = events.all(first, last);
       let next = 0;

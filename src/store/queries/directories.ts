@@ -163,8 +163,8 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
    * The day of a page: the requested day, or the cursor's day, so that a walk stays in its first day, or
    * the newest of the chain.
    */
-  function dayAt(asked: number | null, at: Cursor | null, isKeyed: boolean): number {
-    if (asked !== null) return asked;
+  function dayAt(requestedDay: number | null, at: Cursor | null, isKeyed: boolean): number {
+    if (requestedDay !== null) return requestedDay;
     if (!isKeyed || at === null || at.key.length === 0) return dayOf(tip.get()?.block_time ?? 0);
     const day = numberAt(at.key, 0);
     if (!isDay(day)) throw new UnreadableCursorError("the cursor's key doesn't begin with a day");
@@ -202,11 +202,11 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
   function tokens<Item>(
     kind: 'ft' | 'nft',
     itemOf: (id: number, day: number) => Item,
-    { order, day: asked }: { order: TokensOrder; day: number | null },
+    { order, day: requestedDay }: { order: TokensOrder; day: number | null },
     limit: number,
     at: Cursor | null,
   ): DirectoryPage<Item> {
-    const day = dayAt(asked, at, true);
+    const day = dayAt(requestedDay, at, true);
     const list = order === 'holders' ? holders[kind]([]) : transfers([day, DAILY[kind]]);
     const page = readPage<Ranked, Item, number | null>({
       ...{ limit, at, total: null },
@@ -220,12 +220,12 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
     /** Contracts that are deployed, or were called on a day. @param day null for the newest of the chain */
     contracts(
       { order, family: type }: ContractsFilter,
-      asked: number | null,
+      requestedDay: number | null,
       limit: number,
       at: Cursor | null,
     ): DirectoryPage<ListedContract> {
       const isByCalls = order === 'calls';
-      const day = dayAt(asked, at, isByCalls);
+      const day = dayAt(requestedDay, at, isByCalls);
       const page = (isByCalls ? calledContracts : newestContracts)(type, day, limit, at);
       return { ...page, day };
     },

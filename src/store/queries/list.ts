@@ -149,9 +149,11 @@ export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
   const names = key.map(nameOf);
 
   /** The start values for reading: the key's, or the nearest bound's if the key is outside. */
-  function startAt(asked: CursorKey | null, isBackward: boolean, { first, last }: Bounds): Value[] {
+  function startAt(cursorKey: CursorKey | null, isBackward: boolean, { first, last }: Bounds): Value[] {
     const values: Value[] = key.map(({ form, descends }, index) =>
-      asked === null ? forms[form][descends === isBackward ? 'least' : 'greatest'] : forms[form].read(asked, index),
+      cursorKey === null
+        ? forms[form][descends === isBackward ? 'least' : 'greatest']
+        : forms[form].read(cursorKey, index),
     );
     if (!isEnded) return values;
     const isDown = key[0]!.descends !== isBackward;
@@ -162,15 +164,15 @@ export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
   }
 
   return (own: readonly Value[], span: Bounds = EVERYWHERE): ListedRows<Row> => ({
-    rows(asked: CursorKey | null, isBackward: boolean, count: number): Row[] {
+    rows(cursorKey: CursorKey | null, isBackward: boolean, count: number): Row[] {
       if (texts.forward === undefined) {
-        if (asked === null) return read('head', ...own, count);
-        const [value, second] = startAt(asked, isBackward, span) as [Value, Value];
+        if (cursorKey === null) return read('head', ...own, count);
+        const [value, second] = startAt(cursorKey, isBackward, span) as [Value, Value];
         const equal = read(isBackward ? 'equalBackward' : 'equal', ...own, value, second, count);
         if (equal.length >= count) return equal;
         return [...equal, ...read(isBackward ? 'above' : 'beyond', ...own, value, count - equal.length)];
       }
-      const start = startAt(asked, isBackward, span);
+      const start = startAt(cursorKey, isBackward, span);
       const end = isEnded ? [key[0]!.descends === isBackward ? span.last : span.first] : [];
       return read(isBackward ? 'backward' : 'forward', ...own, ...start, ...end, count);
     },

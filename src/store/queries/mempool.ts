@@ -312,8 +312,10 @@ export function pendingMeeting(db: Database, mostRows?: number) {
         ...{ sender: sender?.id ?? null, recipient: recipient?.id ?? null, contract: contract?.id ?? null },
         ...{ leastAmount: of.leastAmount, greatestAmount: of.greatestAmount },
       };
-      const found = [{ way: by, size: isUnknown ? 0 : Number.POSITIVE_INFINITY }];
-      return pages({ values, found, total: totalOf(of) }, limit, at, ({ tx_id }) => pendingOf(itemAt.get(tx_id)!));
+      const sizes = [{ way: by, size: isUnknown ? 0 : Number.POSITIVE_INFINITY }];
+      return pages({ values, found: sizes, total: totalOf(of) }, limit, at, ({ tx_id }) =>
+        pendingOf(itemAt.get(tx_id)!),
+      );
     },
 
     /** The transaction that is pending the longest, with its receipt in Unix seconds; null if none is pending. */
@@ -456,7 +458,7 @@ export function mempoolProjection(
   /** Reads accounts, each once. */
   function accountsAtTip(): (account: number) => AccountAtTip {
     const isWhole = chain.historyStart() === null;
-    const known = new Map<number, AccountAtTip>();
+    const accounts = new Map<number, AccountAtTip>();
     const read = (account: number): AccountAtTip => {
       const { used, sponsored, balance, locks } = accountOf.get(account)!;
       const before = isWhole ? null : startingAccount(account);
@@ -470,8 +472,8 @@ export function mempoolProjection(
       return { nextNonce, available: owned - (lock?.amount ?? 0n) };
     };
     return (account) => {
-      const found = known.get(account) ?? read(account);
-      known.set(account, found);
+      const found = accounts.get(account) ?? read(account);
+      accounts.set(account, found);
       return found;
     };
   }
@@ -482,8 +484,8 @@ export function mempoolProjection(
     return ({ type, contract_id, function_name }) => {
       if (type !== PAYLOAD.contract_call || contract_id === null || function_name === null) return null;
       const key = `${contract_id} ${function_name}`;
-      const known = means.get(key);
-      if (known !== undefined || means.size >= MAX_FUNCTIONS) return known ?? null;
+      const cached = means.get(key);
+      if (cached !== undefined || means.size >= MAX_FUNCTIONS) return cached ?? null;
       const row = cost.get(contract_id, function_name, CALLS_OF_FUNCTION);
       const mean = row === null || row.runtime === null ? null : COST_NAMES.map((name) => row[name] ?? 0);
       means.set(key, mean);
@@ -523,7 +525,7 @@ export function mempoolProjection(
   });
 
   /** The projection at the snapshot's tip. */
-  const made = (): Promise<CachedProjection> =>
+  const project = (): Promise<CachedProjection> =>
     shared.of(`${chain.tip()?.indexBlockHash.toHex()} ${version.get()?.version}`, make);
 
   async function make(): Promise<CachedProjection> {
@@ -628,11 +630,11 @@ export function mempoolProjection(
 
   return {
     /** The projected blocks, and the number of transactions that they were made from. Takes several turns. */
-    projection: async (): Promise<MempoolProjection> => made(),
+    projection: async (): Promise<MempoolProjection> => project(),
 
     /** The position of a pending transaction in the projection; null if it isn't pending. */
     async projected(txId: Uint8Array) {
-      const { blocks, places, nextNonces } = await made();
+      const { blocks, places, nextNonces } = await project();
       const row = byId.get(txId);
       if (row === null) return null;
       const accounts = accountsAtTip();
@@ -652,7 +654,7 @@ export function mempoolProjection(
 
     /** The first transactions of a projected block, in their order; none if there is no such block. @param block from 1 */
     async inProjectedBlock(block: number, limit: number): Promise<OffsetPage<PendingTransaction>> {
-      const { transactions = [] } = (await made()).blocks[block - 1] ?? {};
+      const { transactions = [] } = (await project()).blocks[block - 1] ?? {};
       const items = transactions.slice(0, limit).map(({ txId }) => pendingOf(itemAt.get(txId)!));
       return { items, total: transactions.length };
     },

@@ -78,8 +78,8 @@ function nameOwners(db: Database) {
       const value = nameToken(name);
       if (value === null) return undefined;
       for (const id of assetIds()) {
-        const found = owner.get(id, value);
-        if (found !== null) return found.address;
+        const row = owner.get(id, value);
+        if (row !== null) return row.address;
       }
       return undefined;
     },
@@ -176,9 +176,9 @@ export function nameQueries(db: Database, turns: Turns) {
         total: null,
         ...(its === null ? all([]) : ofNamespace([its])),
         itemOf({ name }) {
-          const found = listed(name);
-          if (found === undefined) throw new Error(`${name} is listed and has no owner`);
-          return found;
+          const listedName = listed(name);
+          if (listedName === undefined) throw new Error(`${name} is listed and has no owner`);
+          return listedName;
         },
       });
     },
@@ -434,8 +434,8 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
     /** Undefined if there is no such subdomain, or none with that zonefile. @param hash null for the newest */
     zonefile(name: string, hash: Uint8Array | null): string | undefined {
       const isAsked = (found: Uint8Array): boolean => hash === null || Buffer.compare(found, hash) === 0;
-      const found = declarations.all(parentOf(name), name).find(({ zonefile }) => isAsked(subdomainHash(zonefile)));
-      if (found !== undefined) return lossyText(found.zonefile);
+      const row = declarations.all(parentOf(name), name).find(({ zonefile }) => isAsked(subdomainHash(zonefile)));
+      if (row !== undefined) return lossyText(row.zonefile);
       const old = oldSubdomain.get(name);
       return old !== null && isAsked(old.zonefile_hash) ? old.zonefile : undefined;
     },

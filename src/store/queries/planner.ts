@@ -54,9 +54,9 @@ export interface SizedPath<Name extends string> {
 }
 
 /** Returns the way that finds the fewest rows. If several find as few, it returns the first in the declaration. */
-function narrowest<Name extends string>(ways: Readonly<Record<Name, unknown>>, found: readonly SizedPath<Name>[]) {
+function narrowest<Name extends string>(ways: Readonly<Record<Name, unknown>>, sizedPaths: readonly SizedPath<Name>[]) {
   const rank = Object.keys(ways);
-  const [least] = found.toSorted((a, b) => a.size - b.size || rank.indexOf(a.way) - rank.indexOf(b.way));
+  const [least] = sizedPaths.toSorted((a, b) => a.size - b.size || rank.indexOf(a.way) - rank.indexOf(b.way));
   return least;
 }
 
@@ -127,12 +127,12 @@ export function walker<Row, Filter extends string, Name extends string>(
 ) {
   const list = memoize((name) => lister<Row & Judged>(db, lists[name]!));
   return <Item>(
-    { values, found, span, isReversed = false, total = null }: WalkRequest<Filter, Name>,
+    { values, found: sizedPaths, span, isReversed = false, total = null }: WalkRequest<Filter, Name>,
     limit: number,
     at: Cursor | null,
     itemOf: (row: Row) => Item,
   ): Page<Item, number | null> => {
-    const way = narrowest(ways, found);
+    const way = narrowest(ways, sizedPaths);
     if (way === undefined || way.size === 0) return emptyAt(at, total);
     const rows: RowSource<Row & Judged> = walked(list(way.way)(valuesOf(values), span));
     return readPage<Row & Judged, Item, number | null>({
@@ -316,17 +316,17 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
 
     /** @throws TooMuchWorkError if every filter matches many rows, and too few together or too many to count */
     filtered(
-      asked: SearchRequest<Filter, Name>,
+      search: SearchRequest<Filter, Name>,
       by: By,
       direction: Direction,
       limit: number,
       offset: number,
     ): OffsetPage<Row> {
-      const least = narrowest(ways, asked.found);
+      const least = narrowest(ways, search.found);
       if (least === undefined || least.size === 0) return NOTHING;
-      const total = totalOf(least, asked);
+      const total = totalOf(least, search);
       const count = Math.min(limit, total - offset);
-      return { items: count <= 0 ? [] : pageOf(least, asked, by, direction, count, offset), total };
+      return { items: count <= 0 ? [] : pageOf(least, search, by, direction, count, offset), total };
     },
   };
 }

@@ -89,25 +89,25 @@ interface TokenRow extends Stored<'tokens', 'name' | 'symbol'> {
 }
 
 /** The key that distinguishes findings. */
-function keyOf(found: SearchResult): string {
-  switch (found.kind) {
+function keyOf(result: SearchResult): string {
+  switch (result.kind) {
     case 'block':
-      return `block ${found.indexHash.toHex()}`;
+      return `block ${result.indexHash.toHex()}`;
     case 'burn_block':
-      return `burn_block ${found.hash.toHex()}`;
+      return `burn_block ${result.hash.toHex()}`;
     case 'transaction':
-      return `transaction ${found.txId.toHex()}`;
+      return `transaction ${result.txId.toHex()}`;
     case 'bitcoin_address':
-      return `bitcoin_address ${found.bitcoinAddress}`;
+      return `bitcoin_address ${result.bitcoinAddress}`;
     case 'address':
-      return `address ${found.address}`;
+      return `address ${result.address}`;
     case 'token':
-      return `token ${found.asset}`;
+      return `token ${result.asset}`;
     case 'contract':
-      return `contract ${found.contractId}`;
+      return `contract ${result.contractId}`;
     case 'bns_name':
     case 'name':
-      return `${found.kind} ${found.name}`;
+      return `${result.kind} ${result.name}`;
   }
 }
 
@@ -115,9 +115,9 @@ function keyOf(found: SearchResult): string {
  * The best findings, each once: exact matches first, then prefixes, then others, and among equals the kinds in
  * their order. If there is no room for all, the kinds take turns, so that each kind gets a share.
  */
-export function ranked(found: Iterable<SearchResult>, limit: number): SearchResult[] {
+export function ranked(results: Iterable<SearchResult>, limit: number): SearchResult[] {
   const best = new Map<string, SearchResult>();
-  for (const one of found) {
+  for (const one of results) {
     const before = best.get(keyOf(one));
     if (before === undefined || matches.indexOf(one.match) < matches.indexOf(before.match)) best.set(keyOf(one), one);
   }
@@ -190,8 +190,8 @@ export function searchQueries(
     const digits = HEIGHT.exec(text)?.[1];
     if (digits === undefined) return;
     const height = Number(digits);
-    const found = blockAt.get(height);
-    if (found !== null) yield blockOf(found, 'exact', true);
+    const row = blockAt.get(height);
+    if (row !== null) yield blockOf(row, 'exact', true);
     const burnt = burnBlockAt.get(height);
     if (burnt !== null) yield burnBlockOf(burnt, 'exact');
   }
@@ -274,8 +274,8 @@ export function searchQueries(
   /** Things with the text in their name, each by its best match: the best ones, up to the number of results. */
   function byName(kind: NamePartKind, text: string, limit: number): PartMatch[] {
     if ([...text].length > MAX_PART) return [];
-    const found = [...partsFrom(kind, 'start', text), ...partsFrom(kind, 'inside', text)];
-    return found.filter(({ id }, at) => found.findIndex((other) => other.id === id) === at).slice(0, limit);
+    const partMatches = [...partsFrom(kind, 'start', text), ...partsFrom(kind, 'inside', text)];
+    return partMatches.filter(({ id }, at) => partMatches.findIndex((other) => other.id === id) === at).slice(0, limit);
   }
 
   const byIdentifier = (kind: NamePartKind, text: string): PartMatch[] =>
@@ -305,13 +305,13 @@ export function searchQueries(
     const [asset, name] = [end('::'), end('.')];
     if (asset) {
       for (const one of [...partsFrom('ft', 'start', asset), ...partsFrom('nft', 'start', asset)]) {
-        const found = tokenOf({ ...one, match: 'part' });
-        if (found.kind === 'token' && folded(found.asset).includes(text)) yield found;
+        const result = tokenOf({ ...one, match: 'part' });
+        if (result.kind === 'token' && folded(result.asset).includes(text)) yield result;
       }
     } else if (name) {
       for (const one of partsFrom('contract', 'start', name)) {
-        const found = contractOf({ ...one, match: 'part' });
-        if (found.kind === 'contract' && folded(found.contractId).includes(text)) yield found;
+        const result = contractOf({ ...one, match: 'part' });
+        if (result.kind === 'contract' && folded(result.contractId).includes(text)) yield result;
       }
     }
   }
@@ -358,7 +358,7 @@ export function searchQueries(
     const text = given.trim();
     if (text === '') return [];
     const key = folded(text);
-    const found = [
+    const results = [
       ...byHeight(text),
       ...byHash(text),
       ...byAddress(text),
@@ -366,6 +366,6 @@ export function searchQueries(
       ...namesOf(key),
       ...bnsNamesOf(key, namesContract),
     ];
-    return ranked(found, limit);
+    return ranked(results, limit);
   };
 }

@@ -35,8 +35,8 @@ export type IndexFile = ReturnType<typeof openIndexFile>;
 
 /** Identifies the file at a path. No other file has the same identity while this one is open. */
 function identityOf(path: string): string {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? 'none' : `${found.dev}:${found.ino}`;
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? 'none' : `${stats.dev}:${stats.ino}`;
 }
 
 const filesOf = (directory: string): string => [indexPath(directory), journalPath(directory)].map(identityOf).join(' ');

@@ -36,7 +36,7 @@ interface Subscription {
 const FIRST_WAIT = 500;
 const MAX_WAIT = 15_000;
 
-const wanted = new Map<string, Subscription>();
+const subscriptions = new Map<string, Subscription>();
 let socket: WebSocket | null = null;
 let wait = FIRST_WAIT;
 let requestId = 0;
@@ -59,7 +59,7 @@ function concerns(subject: Subject, method: string, params: unknown): boolean {
 function received(text: string): void {
   const message: unknown = JSON.parse(text);
   if (typeof message !== 'object' || message === null || !('method' in message) || !('params' in message)) return;
-  for (const { subject, listeners } of wanted.values()) {
+  for (const { subject, listeners } of subscriptions.values()) {
     if (!concerns(subject, String(message.method), message.params)) continue;
     for (const listener of listeners) listener(message.params);
   }
@@ -91,7 +91,7 @@ function connect(): void {
   socket.onopen = () => {
     connection.value = 'live';
     wait = FIRST_WAIT;
-    for (const { subject } of wanted.values()) send('subscribe', subject);
+    for (const { subject } of subscriptions.values()) send('subscribe', subject);
     tipQuery.refresh();
   };
   socket.onmessage = ({ data }) => {
@@ -107,14 +107,14 @@ function connect(): void {
 /** Calls a function for each notification of a subject. @returns a function that unsubscribes */
 function subscribe(subject: Subject, listener: Listener): () => void {
   const key = JSON.stringify(subject);
-  const known = wanted.get(key) ?? { subject, listeners: new Set<Listener>() };
-  wanted.set(key, known);
-  known.listeners.add(listener);
-  if (known.listeners.size === 1) send('subscribe', subject);
+  const subscription = subscriptions.get(key) ?? { subject, listeners: new Set<Listener>() };
+  subscriptions.set(key, subscription);
+  subscription.listeners.add(listener);
+  if (subscription.listeners.size === 1) send('subscribe', subject);
   return () => {
-    known.listeners.delete(listener);
-    if (known.listeners.size > 0) return;
-    wanted.delete(key);
+    subscription.listeners.delete(listener);
+    if (subscription.listeners.size > 0) return;
+    subscriptions.delete(key);
     send('unsubscribe', subject);
   };
 }

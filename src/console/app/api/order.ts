@@ -73,10 +73,10 @@ export function liveQuery<T>({ ask, answered, failed, now = () => performance.no
  * @returns a function to call when a request is made or cancelled; it returns whether to use the answer
  */
 export function onlyLast(): () => () => boolean {
-  let asked = 0;
+  let sequence = 0;
   return () => {
-    asked += 1;
-    const number = asked;
-    return () => number === asked;
+    sequence += 1;
+    const number = sequence;
+    return () => number === sequence;
   };
 }

@@ -12,10 +12,10 @@ export const newestOf = ({ values }: ChartSeries): number | null => values.findL
 
 /** Describes a series: its newest value, and its minimum and maximum. */
 function wordsOf(series: ChartSeries, format: (value: number) => string): string {
-  const known = series.values.filter((value) => value !== null);
+  const values = series.values.filter((value) => value !== null);
   const newest = newestOf(series);
   if (newest === null) return `${series.name}: nothing`;
-  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const [least, most] = [Math.min(...values), Math.max(...values)];
   return `${series.name}: newest ${format(newest)}, between ${format(least)} and ${format(most)}`;
 }
 
@@ -132,11 +132,11 @@ function stepOf(least: number, steps: Steps): number {
 
 /** Returns the multiples of a step within a range. @param offset of the multiples from zero */
 function multiples([min, max]: Range, step: number, offset = 0): number[] {
-  const found: number[] = [];
+  const ticks: number[] = [];
   const first = Math.ceil((min - offset) / step);
   // Multiplying keeps the error of fractions small.
-  for (let nth = first; nth * step + offset <= max; nth += 1) found.push(nth * step + offset);
-  return found;
+  for (let nth = first; nth * step + offset <= max; nth += 1) ticks.push(nth * step + offset);
+  return ticks;
 }
 
 export type Range = readonly [min: number, max: number];

@@ -303,9 +303,9 @@ function encodedArgument({ name: path, type }: Argument, draft: Draft): Uint8Arr
     }
     if ('list' in type) {
       const { length, type: item } = type.list;
-      const given = draft.get(path) ?? '0';
+      const text = draft.get(path) ?? '0';
       const items = itemsOf(draft, path, most(length));
-      if (String(items) !== given) {
+      if (String(items) !== text) {
         throw new DraftError([{ path, message: `must be a number of items from 0 to ${count(most(length))}` }]);
       }
       return clarity.list(all(places(items).map((place) => inner(place, item))));
@@ -438,11 +438,11 @@ const isInteger = ({ type }: ClarityField): boolean => type === 'uint' || type =
 /** Returns the columns of logs: fields that at least half of the tuples have. Lists make none. */
 export function logColumns(logs: readonly (ClarityFields | null)[]): LogColumn[] {
   const tuples = logs.filter((fields) => fields !== null);
-  const found = Map.groupBy(
+  const groups = Map.groupBy(
     tuples.flatMap((fields) => [...fields]),
     ([path]) => path,
   );
-  const common = [...found]
+  const common = [...groups]
     .map(([path, entries]) => ({ path, fields: entries.map(([, field]) => field) }))
     .filter(({ fields }) => fields.length * 2 >= tuples.length && fields.every(({ type }) => type !== 'list'))
     .sort((a, b) => rank(a.path) - rank(b.path) || b.fields.length - a.fields.length)

@@ -99,7 +99,7 @@ export const titleOf = (name: string): string =>
 function mistakeIn(schema: Schema, value: unknown): string | null {
   if (schema.type === 'array') {
     if (!Array.isArray(value) || value.length === 0) return 'must be a list of at least one word';
-    return value.map((one) => mistakeIn(schema.items ?? {}, one)).find((found) => found !== null) ?? null;
+    return value.map((one) => mistakeIn(schema.items ?? {}, one)).find((problem) => problem !== null) ?? null;
   }
   if (schema.anyOf !== undefined) {
     if (schema.anyOf.some((one) => mistakeIn(one, value) === null)) return null;

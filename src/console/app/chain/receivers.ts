@@ -48,7 +48,7 @@ const COMMENT: Readonly<Record<Language, RegExp>> = {
 export function sourceTokens(language: Language): Token[] {
   const { source } = receivers[language];
   const keywords = new Set(KEYWORDS[language].split(' '));
-  const found: Token[] = [];
+  const tokens: Token[] = [];
   let at = 0;
   const take = (pattern: RegExp): RegExpExecArray | null => {
     pattern.lastIndex = at;
@@ -62,8 +62,8 @@ export function sourceTokens(language: Language): Token[] {
       'name',
       source[at],
     ];
-    found.push({ kind: kind === 'name' && keywords.has(text) ? 'keyword' : (kind as Token['kind']), text });
+    tokens.push({ kind: kind === 'name' && keywords.has(text) ? 'keyword' : (kind as Token['kind']), text });
     at += text.length;
   }
-  return found;
+  return tokens;
 }

@@ -321,9 +321,9 @@ export function balanceChanges(
   const change = (principal: string, asset: string | null, amount: bigint, isFungible = false): void => {
     if (principal === '') return;
     const key = `${principal} ${asset ?? ''}`;
-    const known = changes.get(key) ?? { principal, asset, isFungible, net: 0n };
-    known.net += amount;
-    changes.set(key, known);
+    const balanceChange = changes.get(key) ?? { principal, asset, isFungible, net: 0n };
+    balanceChange.net += amount;
+    changes.set(key, balanceChange);
   };
   change(fee.payer, null, -BigInt(fee.amount));
   for (const event of events) {

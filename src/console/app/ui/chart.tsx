@@ -280,9 +280,9 @@ const knownOf = (series: readonly ChartSeries[]): number[] =>
 
 /** Returns the highest value if the axis doesn't show it; null otherwise. */
 function outliers(series: readonly ChartSeries[]): number | null {
-  const known = knownOf(series);
-  const most = known.reduce((high, value) => Math.max(high, value), 0);
-  return most > axisTop(known) ? most : null;
+  const values = knownOf(series);
+  const most = values.reduce((high, value) => Math.max(high, value), 0);
+  return most > axisTop(values) ? most : null;
 }
 
 const valueText = (value: number | null, format: (value: number) => string): string =>

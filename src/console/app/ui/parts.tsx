@@ -272,8 +272,8 @@ interface TabsProps {
 
 /** Returns the id of the shown tab: the tab in the query, or the first. */
 export const tabOf = (tabs: TabsProps['tabs'], name = 'tab'): string => {
-  const asked = place.value.query.get(name);
-  return tabs.find(([id]) => id === asked)?.[0] ?? tabs[0]?.[0] ?? '';
+  const value = place.value.query.get(name);
+  return tabs.find(([id]) => id === value)?.[0] ?? tabs[0]?.[0] ?? '';
 };
 
 /** Returns the path of a tab. It drops all other query parameters, because they belong to the other tab. */

@@ -35,10 +35,10 @@ const hasNames = (): boolean => {
 
 /** Returns the primary name of an address; null until the response arrives, and if the address has none. */
 export function primaryNameOf(principal: string): string | null {
-  const known = names.value.get(principal) ?? null;
-  if (asked.has(principal) || principal.includes('.') || !hasNames()) return known;
+  const name = names.value.get(principal) ?? null;
+  if (asked.has(principal) || principal.includes('.') || !hasNames()) return name;
   asked.add(principal);
   if (waiting.length === 0) setTimeout(askAll);
   waiting.push(principal);
-  return known;
+  return name;
 }

@@ -81,17 +81,17 @@ let endRestoring = (): void => undefined;
 /** Scrolls to a position as soon as the page is long enough, unless the user scrolls or types first. */
 function restore(position: number): void {
   endRestoring();
-  const given = new AbortController();
+  const abortController = new AbortController();
   const observer = new ResizeObserver(() => {
     scrollTo(0, position);
     if (scrollY >= position - 1 || document.querySelector('main [aria-busy]') === null) endRestoring();
   });
   endRestoring = () => {
-    given.abort();
+    abortController.abort();
     observer.disconnect();
   };
   for (const type of ['wheel', 'touchstart', 'pointerdown', 'keydown']) {
-    addEventListener(type, endRestoring, { signal: given.signal });
+    addEventListener(type, endRestoring, { signal: abortController.signal });
   }
   observer.observe(document.body);
 }

@@ -174,16 +174,17 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   const whole = useRef<HTMLElement>(null);
   const field = useRef<HTMLInputElement>(null);
   const typed = text.trim();
-  const asked = useSearch(typed, isOpen);
+  const searchAnswer = useSearch(typed, isOpen);
   const isRecent = typed === '';
   const groups = isRecent
     ? [{ kind: 'name' as const, title: 'Recent', items: recent.value }].filter(({ items }) => items.length > 0)
-    : foundGroups(asked.results);
+    : foundGroups(searchAnswer.results);
   const options = groups.flatMap(({ items }) => items);
   const isListed = isOpen && problem === null && options.length > 0;
-  const isEmpty = isOpen && problem === null && !isRecent && asked.text === typed && asked.results.length === 0;
+  const isEmpty =
+    isOpen && problem === null && !isRecent && searchAnswer.text === typed && searchAnswer.results.length === 0;
 
-  useEffect(() => setActive(null), [asked]);
+  useEffect(() => setActive(null), [searchAnswer]);
   useEffect(() => {
     if (active === null) return;
     document.querySelector(`#${CSS.escape(optionId(id, active))}`)?.scrollIntoView({ block: 'nearest' });
@@ -222,7 +223,8 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
     const isLast = newSearch();
     // A result that arrives after the user went to another page is ignored.
     const isWanted = () => isLast() && place.value === from;
-    const known = asked.text === typed && asked.problem === null ? Promise.resolve(asked) : foundFor(typed);
+    const known =
+      searchAnswer.text === typed && searchAnswer.problem === null ? Promise.resolve(searchAnswer) : foundFor(typed);
     known.then(
       ({ results }) => {
         if (!isWanted()) return;
@@ -327,7 +329,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
           ) : null}
         </div>
       ) : null}
-      {isEmpty ? <p class="search-problem">{asked.problem ?? NOT_FOUND}</p> : null}
+      {isEmpty ? <p class="search-problem">{searchAnswer.problem ?? NOT_FOUND}</p> : null}
       {isOpen && isRecent && !isListed && problem === null ? <p class="search-problem quiet">{SEARCHABLE}</p> : null}
       {problem === null ? null : (
         <p class="search-problem" id={`${id}-problem`}>

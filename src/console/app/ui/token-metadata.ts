@@ -51,15 +51,15 @@ async function ask(contract: string, token: Signal<Token | null>): Promise<void>
  */
 export function tokenOf(asset: string): Token | null {
   const contract = assetContract(asset);
-  let known = tokens.get(contract);
-  if (known === undefined || performance.now() >= known.askAgainAt) {
-    const token = known?.token ?? signal<Token | null>(null);
-    known = { token, askAgainAt: performance.now() + AGAIN_MS };
-    tokens.set(contract, known);
+  let cached = tokens.get(contract);
+  if (cached === undefined || performance.now() >= cached.askAgainAt) {
+    const token = cached?.token ?? signal<Token | null>(null);
+    cached = { token, askAgainAt: performance.now() + AGAIN_MS };
+    tokens.set(contract, cached);
     waiting.push(() => ask(contract, token));
     askNext();
   }
-  const found = known.token.value;
+  const found = cached.token.value;
   return found?.asset_identifier === asset ? found : null;
 }
 

@@ -97,24 +97,24 @@ function notify(watch: Watch): void {
 
 const newestQuery = liveQuery({
   async ask(signal) {
-    const found: [Watched, string | null][] = [];
+    const answers: [Watched, string | null][] = [];
     // One after the other: notifications aren't urgent, and pages need the connections.
     for (const { kind, id } of watches.value) {
       try {
-        found.push([{ kind, id }, await NEWEST[kind](id, signal)]);
+        answers.push([{ kind, id }, await NEWEST[kind](id, signal)]);
       } catch (error) {
         if (!(error instanceof RequestError) || error.status !== HTTP_NOT_FOUND) throw error;
       }
     }
-    return found;
+    return answers;
   },
-  answered(found) {
+  answered(answers) {
     const now = Math.floor(Date.now() / 1000);
     const news: Watch[] = [];
     // Keeps watches that were added or removed since.
     store(
       watches.value.map((watch) => {
-        const newest = found.find(([one]) => isSameWatch(one, watch))?.[1] ?? null;
+        const newest = answers.find(([one]) => isSameWatch(one, watch))?.[1] ?? null;
         const read = readWatch(watch, newest, now);
         if (read.isNews) news.push(read.watch);
         return read.watch;

@@ -109,8 +109,8 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
     const by = new Map<number, { transfers: number; amount: bigint }>();
     for (const { other, amount } of rows) {
       if (other === null) continue;
-      const known = by.get(other) ?? { transfers: 0, amount: 0n };
-      by.set(other, { transfers: known.transfers + 1, amount: known.amount + BigInt(amount ?? 0) });
+      const sums = by.get(other) ?? { transfers: 0, amount: 0n };
+      by.set(other, { transfers: sums.transfers + 1, amount: sums.amount + BigInt(amount ?? 0) });
     }
     const most = [...by].sort(([, a], [, b]) =>
       a.amount === b.amount ? b.transfers - a.transfers : a.amount < b.amount ? 1 : -1,
@@ -137,13 +137,13 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
     async of(principal: string): Promise<AccountActivity> {
       const id = principalId.get(principal)?.id;
       const pause = turns.longWork();
-      const found = async (direction: typeof sent): Promise<TransferRow[]> =>
+      const transfersOf = async (direction: typeof sent): Promise<TransferRow[]> =>
         id === undefined ? [] : newestOf(direction, id, pause);
       return {
         first: id === undefined ? null : seenOf(first.get(id)),
         last: id === undefined ? null : seenOf(last.get(id)),
-        received: counterparties(await found(received)),
-        sent: counterparties(await found(sent)),
+        received: counterparties(await transfersOf(received)),
+        sent: counterparties(await transfersOf(sent)),
       };
     },
 

@@ -156,7 +156,7 @@ function tokenStates(db: Database, tailOf: TailOf) {
 
     /** Sums of every token with an event of the principal up to a height. */
     tokens(principal: number, height: number): NumberedTokenSums[] {
-      const found = changedTokens(principal, height);
+      const tokens = changedTokens(principal, height);
       for (
         let row = nextToken.get(principal, 0, 0);
         row !== null;
@@ -166,9 +166,9 @@ function tokenStates(db: Database, tailOf: TailOf) {
         const before = tokenSums(principal, token, assetId, height);
         if (before === null) continue;
         const key = `${token} ${assetId}`;
-        found.set(key, { token, assetId, ...sum(before, found.get(key)) });
+        tokens.set(key, { token, assetId, ...sum(before, tokens.get(key)) });
       }
-      return [...found.values()];
+      return [...tokens.values()];
     },
   };
 }
@@ -195,8 +195,8 @@ export function accountStates(db: Database) {
   const between: Record<Counted, (principal: number, first: number, last: number) => number> = {
     transactions: (...range) => involvements.get(...range)?.transactions ?? 0,
     moreThanSponsored(...range) {
-      const found = involvements.get(...range);
-      return found === null ? 0 : found.transactions - found.sponsored_only;
+      const row = involvements.get(...range);
+      return row === null ? 0 : row.transactions - row.sponsored_only;
     },
     eventsAndLocks: (...range) => (involvements.get(...range)?.events ?? 0) + locksBetween(...range),
     inbound: inboundBetween,

@@ -197,7 +197,7 @@ export function inboundTransferQuery(db: Database) {
 
 const asset = `e.kind >= ${EVENT_KIND.stx_transfer} AND (e.sender_id = ?2 OR e.recipient_id = ?2)`;
 /** Condition on the kind of an event: ?3 has a bit for each kind. */
-const asked = `(?3 >> e.kind) & 1
+const isSelected = `(?3 >> e.kind) & 1
    AND (${asset} OR e.kind = ${EVENT_KIND.lock} AND e.sender_id = ?2 OR e.kind = ${EVENT_KIND.log} AND e.contract_id = ?2)`;
 
 /** Transactions of a principal with events of a kind; the constant condition leaves out kinds that ?3 lacks. */
@@ -220,9 +220,9 @@ export const addressEventsSql = {
     having('stx_lock', 'FROM stx_locks WHERE principal_id = ?1 AND position <= ?2 AND amount IS NOT NULL'),
     having('contract_log', `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND position <= ?2`),
   ].join(' UNION ')} ORDER BY position DESC LIMIT ?4`,
-  count: `SELECT count(*) AS found FROM events e WHERE e.position = ?1 AND ${asked}`,
+  count: `SELECT count(*) AS found FROM events e WHERE e.position = ?1 AND ${isSelected}`,
   newestFirst: `SELECT ${eventColumns} FROM events e ${eventJoins}
-                 WHERE e.position = ?1 AND ${asked} ORDER BY e.event_index DESC`,
+                 WHERE e.position = ?1 AND ${isSelected} ORDER BY e.event_index DESC`,
   assets: `SELECT ${eventColumns} FROM events e ${eventJoins}
             WHERE e.position = ?1 AND ${asset} ORDER BY e.event_index`,
   txId: 'SELECT tx_id FROM transactions WHERE position = ?1',
@@ -275,12 +275,12 @@ export function addressEventQueries(db: Database, turns: Turns, most = MAX_LOOKE
       const mask = kindMask(kinds);
       const pause = turns.longWork();
       const batch = Math.min(BATCH, limit + offset + 1);
-      const found: PositionedEvent<TransactionEvent>[] = [];
+      const events: PositionedEvent<TransactionEvent>[] = [];
       let [end, looked, left] = [last, 0, offset];
       for (;;) {
         const positions = transactions.all(principal, end, mask, batch);
         for (const { position } of positions) {
-          if (found.length >= limit) return found.slice(0, limit);
+          if (events.length >= limit) return events.slice(0, limit);
           if (looked === most) throw tooManyBefore(most);
           looked += 1;
           await pause();
@@ -293,10 +293,10 @@ export function addressEventQueries(db: Database, turns: Turns, most = MAX_LOOKE
           }
           const txId = txIdAt.get(position)?.tx_id ?? new Uint8Array(0);
           for (const row of newestFirst.all(position, principal, mask).slice(left))
-            found.push({ txId, event: eventOf(row) });
+            events.push({ txId, event: eventOf(row) });
           left = 0;
         }
-        if (positions.length < batch) return found.slice(0, limit);
+        if (positions.length < batch) return events.slice(0, limit);
         end = (positions.at(-1)?.position ?? 0) - 1;
       }
     },

@@ -44,8 +44,8 @@ export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
   const hashAt = prepared<{ hash: Uint8Array }, [number]>(db, sql.hash);
   const saidAbove = prepared<ForcedUnlocks, [number]>(db, sql.forcedUnlocks);
   const isAt = (height: number, hash: Uint8Array): boolean => {
-    const found = hashAt.get(height);
-    return found !== null && Buffer.compare(found.hash, hash) === 0;
+    const row = hashAt.get(height);
+    return row !== null && Buffer.compare(row.hash, hash) === 0;
   };
   /** The values up to a block. */
   let known: { height: number; hash: Uint8Array; said: ForcedUnlocks } | null = null;

@@ -61,23 +61,23 @@ export function principalQueries(db: Database) {
 
     /** @param untouched the node's answer about an untouched account; null if the index has the account */
     stxBalance(principal: string, untouched: StartingAccount | null = null): StxBalance {
-      const found = id.get(principal)?.id ?? NOBODY;
-      if (found === NOBODY && untouched === null) return { balance: 0n, locked: null, pending: NONE };
-      const row = balance.get(found);
-      const before = untouched ?? startingAccount(found);
+      const principalId = id.get(principal)?.id ?? NOBODY;
+      if (principalId === NOBODY && untouched === null) return { balance: 0n, locked: null, pending: NONE };
+      const row = balance.get(principalId);
+      const before = untouched ?? startingAccount(principalId);
       return {
         balance: (before?.balance ?? 0n) + (row === null ? 0n : BigInt(decimalOf(row.balance))),
-        locked: locked(found, LAST_HEIGHT, untouched),
-        pending: pending(found),
+        locked: locked(principalId, LAST_HEIGHT, untouched),
+        pending: pending(principalId),
       };
     },
 
     /** History of STX up to a block, or to the tip if the tip is lower. */
     stxHistory(principal: string, height: number, untouched: StartingAccount | null = null): StxHistory {
-      const found = id.get(principal)?.id ?? NOBODY;
+      const principalId = id.get(principal)?.id ?? NOBODY;
       const until = Math.min(height, LAST_HEIGHT);
-      const state = states.at(found, until, untouched);
-      return { ...state, locked: locked(found, until, untouched), pending: pending(found) };
+      const state = states.at(principalId, until, untouched);
+      return { ...state, locked: locked(principalId, until, untouched), pending: pending(principalId) };
     },
 
     nonces: (principal: string, untouched: StartingAccount | null = null): Nonces => nonces(principal, untouched),
@@ -150,16 +150,16 @@ function nonceQueries(db: Database) {
   };
 
   return (principal: string, untouched: StartingAccount | null): Nonces => {
-    const found = id.get(principal)?.id ?? NOBODY;
-    const before = untouched ?? startingAccount(found);
-    const lastUsed = greater(nonceOf(used.get(found)), nonceOf(sponsored.get(found)));
+    const principalId = id.get(principal)?.id ?? NOBODY;
+    const before = untouched ?? startingAccount(principalId);
+    const lastUsed = greater(nonceOf(used.get(principalId)), nonceOf(sponsored.get(principalId)));
     const lastConfirmed = lastUsed ?? (before === null ? null : lastNonceOf(before));
-    const lastPending = greater(nonceOf(waiting.get(found)), nonceOf(waitingSponsored.get(found)));
+    const lastPending = greater(nonceOf(waiting.get(principalId)), nonceOf(waitingSponsored.get(principalId)));
     const last = greater(lastConfirmed, lastPending);
     const lists =
       lastPending === null
         ? { pending: [], missing: [] }
-        : noncesBetween(lastConfirmed, lastPending, waitingBetween(found, lastConfirmed ?? -1n, lastPending));
+        : noncesBetween(lastConfirmed, lastPending, waitingBetween(principalId, lastConfirmed ?? -1n, lastPending));
     // Without a confirmed nonce the API's list of pending ones has always been empty.
     if (lastConfirmed === null) lists.pending = [];
     return { next: following(last), lastConfirmed, lastPending, ...lists };

@@ -65,9 +65,9 @@ export function startingAccountQueries(db: Database) {
     /** Returns whether a principal's balance, lock and nonces are complete. If not, they only count this index's blocks. */
     knowledge(principal: string): AccountStatus {
       if (historyStart() === null) return 'known';
-      const found = id.get(principal)?.id;
-      if (found === undefined) return 'untouched';
-      const state = waits.get(found);
+      const principalId = id.get(principal)?.id;
+      if (principalId === undefined) return 'untouched';
+      const state = waits.get(principalId);
       if (state === null) return 'untouched';
       return state.waits === 1 ? 'asking' : 'known';
     },

@@ -26,8 +26,8 @@ export function transactionPositionQuery(db: Database) {
   /** The position of the last transaction at or before an index in a block, else that before the block; `exact`: at the index. */
   return ({ height, microblockSequence, txIndex }: PositionInBlock & { height: number }) => {
     const { first, last } = positionsOf(Math.min(height, LAST_HEIGHT));
-    const found = transaction.get(first, last, microblockSequence, txIndex);
-    if (found === null) return { position: first - 1, exact: false };
-    return { position: found.position, exact: found.sequence === microblockSequence && found.tx_index === txIndex };
+    const row = transaction.get(first, last, microblockSequence, txIndex);
+    if (row === null) return { position: first - 1, exact: false };
+    return { position: row.position, exact: row.sequence === microblockSequence && row.tx_index === txIndex };
   };
 }

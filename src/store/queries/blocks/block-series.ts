@@ -80,7 +80,9 @@ export function blockSeries(db: Database) {
   /** Reads the fees of transactions that are spread evenly over a block. */
   function feesOf(height: number, transactions: number): number[] {
     const count = Math.min(transactions, MAX_FEES);
-    return Array.from({ length: count }, (_, n) => feeAt.get(positionOf(height, Math.floor((n * transactions) / count))))
+    return Array.from({ length: count }, (_, n) =>
+      feeAt.get(positionOf(height, Math.floor((n * transactions) / count))),
+    )
       .map((row) => (row === null ? 0 : Number(decimalOf(row.fee))))
       .filter((fee) => fee > 0)
       .sort((a, b) => a - b);

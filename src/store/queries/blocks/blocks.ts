@@ -228,9 +228,9 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
     /** Signatures of a block's signers, in order; undefined if there is no such canonical block. */
     signatures(id: BlockId, limit: number, offset: number): OffsetPage<Uint8Array> | undefined {
       const height = chain.block(id)?.height;
-      const found = height === undefined ? null : signatures.get(height);
-      if (found === null) return undefined;
-      const all = found.signer_signatures ?? NO_BYTES;
+      const row = height === undefined ? null : signatures.get(height);
+      if (row === null) return undefined;
+      const all = row.signer_signatures ?? NO_BYTES;
       const items: Uint8Array[] = [];
       for (let at = offset; at < offset + limit && at * SIGNATURE < all.length; at++) {
         items.push(all.subarray(at * SIGNATURE, (at + 1) * SIGNATURE));
@@ -258,8 +258,8 @@ export function tenureQueries(db: Database) {
       const loads: TenureLoad[] = [];
       let end = Number.MAX_SAFE_INTEGER;
       for (const { height } of starts.all(completed + 1)) {
-        const found = load.get(height, end);
-        if (found !== null && found.blocks > 0) loads.push(found);
+        const tenureLoad = load.get(height, end);
+        if (tenureLoad !== null && tenureLoad.blocks > 0) loads.push(tenureLoad);
         end = height;
       }
       return loads;

@@ -56,13 +56,13 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange, historySt
   }
 
   function burnBlockOf({ hash, height, time, first_block, blocks, transactions }: Row): AnchorBurnBlock {
-    const found = anchored.all(first_block, first_block + blocks - 1);
-    const [last, first] = [found[0]?.block_time ?? 0, found.at(-1)?.block_time ?? 0];
+    const rows = anchored.all(first_block, first_block + blocks - 1);
+    const [last, first] = [rows[0]?.block_time ?? 0, rows.at(-1)?.block_time ?? 0];
     return {
       hash,
       height,
       time,
-      blocks: found.map(({ block_hash }) => block_hash),
+      blocks: rows.map(({ block_hash }) => block_hash),
       averageBlockTime: blocks > 1 ? (last - first) / (blocks - 1) : 0,
       transactions,
     };

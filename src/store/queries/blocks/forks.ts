@@ -78,12 +78,12 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
 
   /** The orphans of a fork from its first block on, by height, up to a number of them. */
   function orphansFrom(first: OrphanRow): OrphanRow[] {
-    const found = [first];
-    for (const row of found) {
-      if (found.length >= MAX_BLOCKS) break;
-      found.push(...children.all(row.height + 1, row.index_block_hash, MAX_BLOCKS - found.length));
+    const rows = [first];
+    for (const row of rows) {
+      if (rows.length >= MAX_BLOCKS) break;
+      rows.push(...children.all(row.height + 1, row.index_block_hash, MAX_BLOCKS - rows.length));
     }
-    return found;
+    return rows;
   }
 
   /** Whether an orphan was the tip of the canonical chain once; null if its payload was removed by retention. */

@@ -82,14 +82,14 @@ export function tenureRewardQueries(db: Database) {
       const begin = first.get(tenureHeight, upTo);
       if (begin === null) return null;
       const own = positionsOf(begin.height);
-      const found = coinbase.get(own.first, own.last);
-      if (found === null) return null;
-      const { altRecipient } = payloadOf(found.raw, 'coinbase');
+      const row = coinbase.get(own.first, own.last);
+      if (row === null) return null;
+      const { altRecipient } = payloadOf(row.raw, 'coinbase');
       return {
         indexBlockHash: begin.index_block_hash,
         blockHash: begin.block_hash,
-        miner: found.address,
-        recipient: altRecipient ?? found.address,
+        miner: row.address,
+        recipient: altRecipient ?? row.address,
         fees: feesOf(tenureHeight, upTo),
       };
     },

@@ -82,9 +82,9 @@ function confirmedBy(hashes: readonly (Uint8Array | null)[]): ConfirmedMicrobloc
   const microblocks = new Map<string, ConfirmedMicroblock>();
   for (const hash of hashes) {
     if (hash === null) break;
-    const known = microblocks.get(hash.toHex());
-    if (known === undefined) microblocks.set(hash.toHex(), { hash, transactions: 1 });
-    else known.transactions += 1;
+    const microblock = microblocks.get(hash.toHex());
+    if (microblock === undefined) microblocks.set(hash.toHex(), { hash, transactions: 1 });
+    else microblock.transactions += 1;
   }
   return [...microblocks.values()];
 }

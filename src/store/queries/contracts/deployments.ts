@@ -121,8 +121,8 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
       const whole = newestWhole.get(contractId);
       if (whole !== null) return canonicalOf(whole);
       const orphaned = orphans.deployments(contractId).map((of) => orphanOf(contractId, of));
-      const known = orphaned.find((of) => of.contractInterface !== null);
-      if (known !== undefined) return known;
+      const deployment = orphaned.find((of) => of.contractInterface !== null);
+      if (deployment !== undefined) return deployment;
       const row = newest.get(contractId);
       return row === null ? orphaned[0] : canonicalOf(row);
     },

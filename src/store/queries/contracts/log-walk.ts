@@ -146,7 +146,7 @@ function* merged(
 }
 
 /** The number of logs of contracts. */
-const logsIn = (found: readonly Counted[]): number => found.reduce((sum, { logs }) => sum + logs, 0);
+const logsIn = (contracts: readonly Counted[]): number => contracts.reduce((sum, { logs }) => sum + logs, 0);
 
 /** A place of a walk, judged. */
 interface Judged extends PlaceRow {
@@ -179,16 +179,16 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
 
   /** The contracts that a deployer has logs of; null if they are too many. */
   async function deployedBy(deployer: string, pause: Pause): Promise<Counted[] | null> {
-    const found: Counted[] = [];
+    const contracts: Counted[] = [];
     // '/' is the character behind the dot.
     const end = `${deployer}/`;
     for (let [after, seen] = [`${deployer}.`, 0]; seen < mostPrincipals; ) {
-      const asked = Math.min(BATCH, mostPrincipals - seen);
-      const rows = deployed.all(after, end, asked);
-      found.push(...rows.filter(({ logs }) => logs > 0));
-      if (found.length > mostMerged) return null;
+      const count = Math.min(BATCH, mostPrincipals - seen);
+      const rows = deployed.all(after, end, count);
+      contracts.push(...rows.filter(({ logs }) => logs > 0));
+      if (contracts.length > mostMerged) return null;
       const last = rows.at(-1);
-      if (last === undefined || rows.length < asked) return found;
+      if (last === undefined || rows.length < count) return contracts;
       [after, seen] = [last.address, seen + rows.length];
       await pause();
     }
@@ -204,7 +204,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       : of.contracts.map((id) => contract.get(id)).filter((row) => row !== null);
 
   /** The logs of contracts, each by the index of a field that must have one value, if it has such an index, else all. */
-  function logsOf(found: readonly Counted[], fields: readonly FieldFilter[], span: Span) {
+  function logsOf(contracts: readonly Counted[], fields: readonly FieldFilter[], span: Span) {
     const exact = fields.flatMap((field) => {
       const { low, high } = keyRange(field.conditions);
       return low === high ? [{ field, key: low }] : [];
@@ -214,7 +214,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       exact.length === 0
         ? []
         : indexes().filter((one) => one.wanted && one.subject === 'logs' && compared(one.from, start) <= 0);
-    return found.map(({ address, id }) => {
+    return contracts.map(({ address, id }) => {
       const own = usable.filter((one) => one.contract === address);
       for (const { field, key } of exact) {
         const index = indexFor(own, field);
@@ -231,18 +231,18 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
   function inTransactions(transactions: ListedRows<Stored<'transactions', 'position'>>): ListedRows<PlaceRow> {
     return {
       rows(key, isBackward, count) {
-        const found: PlaceRow[] = [];
+        const rows: PlaceRow[] = [];
         for (const { position } of transactions.rows(key, isBackward, count + 1)) {
-          if (found.length >= count) break;
+          if (rows.length >= count) break;
           const logs = ofTransaction.all(position).map(({ event_index }) => ({ position, event_index }));
           const places = isBackward
             ? [...logs, { position, event_index: AFTER_EVENTS }]
             : [...logs.reverse(), { position, event_index: BEFORE_EVENTS }];
           const isAhead = (place: PlaceRow): boolean =>
             key === null || newestFirst(placeKey(place), key) * (isBackward ? -1 : 1) >= 0;
-          found.push(...places.filter(isAhead));
+          rows.push(...places.filter(isAhead));
         }
-        return found;
+        return rows;
       },
       keyOf: placeKey,
     };
@@ -264,15 +264,15 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
 
   /** The ways to the logs of contracts; without contracts to all logs. */
   function waysTo(
-    found: readonly Counted[] | null,
+    contracts: readonly Counted[] | null,
     transactions: readonly Transactions[],
     fields: readonly FieldFilter[],
     span: Span,
   ): ListedRows<PlaceRow>[] {
-    const most = found === null ? Number.POSITIVE_INFINITY : logsIn(found);
+    const most = contracts === null ? Number.POSITIVE_INFINITY : logsIn(contracts);
     const [fewest] = transactions.toSorted((a, b) => a.count - b.count);
     if (fewest !== undefined && fewest.count < most) return [inTransactions(fewest.rows(span))];
-    return found === null ? [ofChain([], span)] : logsOf(found, fields, span);
+    return contracts === null ? [ofChain([], span)] : logsOf(contracts, fields, span);
   }
 
   /** Logs of several contracts, or of all of a deployer. */
@@ -280,15 +280,15 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     const { of, topic, sender: origin, functionName, order, heights, fields } = filter;
     const pause = turns.longWork();
     const sender = origin === null ? null : senderOf.get(origin);
-    const found = await contractsOf(of, pause);
+    const contracts = await contractsOf(of, pause);
     const isFiltered = topic !== null || origin !== null || functionName !== null || fields.length > 0;
     const isWindow = heights.from !== null || heights.to !== null;
-    const total = found === null || isFiltered || isWindow ? null : logsIn(found);
-    if (found?.length === 0 || (origin !== null && sender === null)) {
+    const total = contracts === null || isFiltered || isWindow ? null : logsIn(contracts);
+    if (contracts?.length === 0 || (origin !== null && sender === null)) {
       return emptyAt(cursor, total);
     }
 
-    const own = found === null ? null : new Set(found.map(({ id }) => id));
+    const own = contracts === null ? null : new Set(contracts.map(({ id }) => id));
     const isOf = (id: number): boolean => own?.has(id) ?? ('deployer' in of && isDeployedBy(of.deployer, id));
 
     const transactions: Transactions[] = [];
@@ -308,7 +308,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     function judged(place: PlaceRow): Judged {
       const no = { ...place, meets: false, cost: 1 };
       const yes = { ...no, meets: true };
-      if (!isFiltered && found !== null) return yes;
+      if (!isFiltered && contracts !== null) return yes;
       const { position, event_index: eventIndex } = place;
       const log = logAt.get(position, eventIndex);
       if (log?.contract_id == null || !isOf(log.contract_id)) return no;
@@ -320,7 +320,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       return { ...place, meets: meetsAll(fields, fieldsOf(value)), cost };
     }
 
-    const ways = waysTo(found, transactions, fields, spanOf(heights));
+    const ways = waysTo(contracts, transactions, fields, spanOf(heights));
     const logs: RowSource<Judged> = {
       rows: (key, isBackward) => merged(ways, key, isBackward).map(judged),
       keyOf: placeKey,

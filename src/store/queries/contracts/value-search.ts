@@ -117,12 +117,12 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
     const parts: PlaceRow[][] = [];
     let from: CursorKey = [low, 0, 0];
     for (let left = most + 1; left > 0; ) {
-      const asked = Math.min(left, BATCH);
-      const rows = range([id, path, high]).rows(from, false, asked);
+      const count = Math.min(left, BATCH);
+      const rows = range([id, path, high]).rows(from, false, count);
       const inSpan = rows.filter(({ position }) => position >= first && position <= last);
       parts.push(inSpan.sort((a, b) => newestFirst(placeKey(a), placeKey(b))));
       const end = rows.at(-1);
-      if (end === undefined || rows.length < asked) return parts;
+      if (end === undefined || rows.length < count) return parts;
       left -= rows.length;
       from = [end.value, end.position, end.event_index + 1];
       yield;
@@ -141,8 +141,8 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
     }
     const measured: PlaceRow[][][] = [];
     for (const field of fields) {
-      const found = yield* upTo(field, span, few);
-      if (found !== null) measured.push(found);
+      const batches = yield* upTo(field, span, few);
+      if (batches !== null) measured.push(batches);
     }
     const [least] = measured.sort((a, b) => a.flat().length - b.flat().length);
     if (least !== undefined) {
@@ -156,9 +156,9 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
       return;
     }
     for (const field of fields) {
-      const found = yield* upTo(field, span, sorted);
-      if (found === null) continue;
-      yield { places: sortedPlaces(found), rows };
+      const batches = yield* upTo(field, span, sorted);
+      if (batches === null) continue;
+      yield { places: sortedPlaces(batches), rows };
       return;
     }
     yield { places: all, rows };
@@ -270,7 +270,7 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
           continue;
         }
         isTried = true;
-        let [found, isWhole] = [0, true];
+        let [matches, isWhole] = [0, true];
         let { rows, bytes } = { rows: way.rows, bytes: limits.bytes };
         for (const place of walked(way.places).rows(key, isBackward, count)) {
           if (place === undefined) continue;
@@ -280,10 +280,10 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
           isWhole = rows >= 0 && bytes >= 0;
           if (!isWhole) break;
           const isFound = item !== null && (fields.length === 0 || meetsAll(fields, decode()));
-          if (isFound) found += 1;
+          if (isFound) matches += 1;
           // An earlier way has shown the first rows.
-          yield isFound && found > shown ? { place, item } : undefined;
-          shown = Math.max(shown, found);
+          yield isFound && matches > shown ? { place, item } : undefined;
+          shown = Math.max(shown, matches);
         }
         if (isWhole) return;
       }

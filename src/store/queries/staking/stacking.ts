@@ -98,14 +98,14 @@ export function stackingQueries(db: Database) {
 
     /** Stacking events of a transaction, newest first; undefined if no canonical transaction has the id. */
     ofTransaction(version: StackingVersion, txId: Uint8Array): StackingEvent[] | undefined {
-      const found = transaction.get(txId);
-      return found === null ? undefined : ofTransaction.all(version, found.position).map(eventOf);
+      const row = transaction.get(txId);
+      return row === null ? undefined : ofTransaction.all(version, row.position).map(eventOf);
     },
 
     /** All prints about a stacker, newest first. */
     ofStacker(version: StackingVersion, stacker: string): StackingEvent[] {
-      const found = principal.get(stacker);
-      return found === null ? [] : ofStacker.all(version, found.id).map(eventOf);
+      const row = principal.get(stacker);
+      return row === null ? [] : ofStacker.all(version, row.id).map(eventOf);
     },
 
     /** The delegations to a pool that are valid at a block, one per stacker, newest first; undefined if there is no such block. */

@@ -180,10 +180,10 @@ export function stakingRewardQueries(db: Database) {
     let total = 0n;
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      const found = payment.get(address, middle);
-      if (found !== null && found.height < height) {
+      const row = payment.get(address, middle);
+      if (row !== null && row.height < height) {
         low = middle;
-        total = BigInt(found.recipient_total);
+        total = BigInt(row.recipient_total);
       } else high = middle - 1;
     }
     return total;
@@ -197,18 +197,18 @@ export function stakingRewardQueries(db: Database) {
 
   /** The stacked STX of one pox version, by cycle. The newest term that includes a cycle applies to it. */
   function stackedBy(version: number, terms: Iterable<Term>, end: number): StackedCycle[] {
-    const found = new Map<string, StackedCycle>();
+    const cycles = new Map<string, StackedCycle>();
     for (const { from, until, stx, isPooled, pool, address } of terms) {
       for (let cycle = Math.max(0, from); cycle < Math.min(until, end); cycle++) {
         const key = `${cycle} ${isPooled}`;
-        if (found.has(key)) continue;
-        found.set(key, {
+        if (cycles.has(key)) continue;
+        cycles.set(key, {
           ...{ cycle, poxVersion: version, kind: isPooled ? 'pooled' : 'solo', bond: null, pool },
           ...{ stx, sats: 0n, bitcoinAddress: address, earned: null, claimed: null },
         });
       }
     }
-    return [...found.values()];
+    return [...cycles.values()];
   }
 
   function* termsOfPrints(version: number, stacker: number, cycles: CycleTimes | null): Generator<Term> {
@@ -235,17 +235,17 @@ export function stakingRewardQueries(db: Database) {
 
   /** The staker's pox-5 position in each cycle, with its rewards so far. */
   function staked(staker: number, end: number): StackedCycle[] {
-    const found = new Map<string, StackedCycle>();
+    const cycles = new Map<string, StackedCycle>();
     function add(of: number, cycle: number, stx: bigint, sats: bigint): StackedCycle {
       const key = `${cycle} ${of}`;
-      const known = found.get(key);
-      if (known !== undefined) return known;
+      const stackedCycle = cycles.get(key);
+      if (stackedCycle !== undefined) return stackedCycle;
       const isBond = of !== NO_BOND;
       const added: StackedCycle = {
         ...{ cycle, poxVersion: POX_5, kind: isBond ? 'bond' : 'stake', bond: isBond ? of : null, pool: null },
         ...{ stx, sats, bitcoinAddress: null, earned: 0n, claimed: 0n },
       };
-      found.set(key, added);
+      cycles.set(key, added);
       return added;
     }
 
@@ -278,7 +278,7 @@ export function stakingRewardQueries(db: Database) {
       one.earned = (one.earned ?? 0n) + BigInt(earned) / PRECISION;
       one.claimed = (one.claimed ?? 0n) + BigInt(claimed);
     }
-    return [...found.values()];
+    return [...cycles.values()];
   }
 
   function shareOf(row: ShareRow, cycle: number): StakerShare {

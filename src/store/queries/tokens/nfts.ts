@@ -51,15 +51,15 @@ export function nftQueries(db: Database) {
         rows(key, isBackward, count) {
           const identifier = key === null ? asset : textAt(key, 0);
           const first = key === null ? null : [bytesAt(key, 1).toHex()];
-          const found: NftInstance[] = [];
+          const instances: NftInstance[] = [];
           for (const row of assetsOf([owner]).rows(identifier === null ? null : [identifier], isBackward, count + 1)) {
-            if (found.length >= count) break;
+            if (instances.length >= count) break;
             if (asset !== null && row.identifier !== asset) continue;
             const from = row.identifier === identifier ? first : null;
-            const values = valuesOf([owner, row.asset_id]).rows(from, isBackward, count - found.length);
-            for (const { value } of values) found.push({ asset: row.identifier, value });
+            const values = valuesOf([owner, row.asset_id]).rows(from, isBackward, count - instances.length);
+            for (const { value } of values) instances.push({ asset: row.identifier, value });
           }
-          return found;
+          return instances;
         },
         keyOf: ({ asset: identifier, value }) => [identifier, value.toHex()],
         itemOf: (row) => row,
@@ -121,8 +121,8 @@ export function nftListQueries(db: Database, details: DetailQueries) {
   const identifier = prepared<Stored<'assets', 'identifier'>, [number]>(db, nftListsSql.identifier);
   const txIdAt = prepared<Stored<'transactions', 'tx_id'>, [number]>(db, nftListsSql.txId);
 
-  const transactionAt = (position: number, wanted: boolean): TransactionDetail | null =>
-    wanted ? (details.at([position])[0] ?? null) : null;
+  const transactionAt = (position: number, isIncluded: boolean): TransactionDetail | null =>
+    isIncluded ? (details.at([position])[0] ?? null) : null;
 
   const eventsAt = (keys: readonly KeyRow[], withTransactions: boolean): NftEvent[] =>
     keys.map(({ position, event_index }) => {

@@ -74,15 +74,15 @@ export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'pla
   return {
     /** Number of a transaction's events of some kinds; null if it has too many to count. */
     count(txId: Uint8Array, kinds: readonly TransactionEvent['kind'][]): number | null {
-      const found = placeOf(txId);
-      if (found === null) return 0;
-      return found.event_count > MAX_COUNTED ? null : (count.get(found.position, kindMask(kinds))?.total ?? 0);
+      const place = placeOf(txId);
+      if (place === null) return 0;
+      return place.event_count > MAX_COUNTED ? null : (count.get(place.position, kindMask(kinds))?.total ?? 0);
     },
 
     /** Events of a canonical transaction from an offset on; none if no canonical transaction has the id. */
     page(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
-      const found = placeOf(txId);
-      return found === null ? [] : ofTransaction([found.position]).rows([offset], false, limit).map(eventOf);
+      const place = placeOf(txId);
+      return place === null ? [] : ofTransaction([place.position]).rows([offset], false, limit).map(eventOf);
     },
 
     /** Events of some kinds, the last first; none if no canonical transaction has the id. */
@@ -92,15 +92,15 @@ export function eventQueries(db: Database, { placeOf }: Pick<DetailQueries, 'pla
       limit: number,
       offset: number,
     ): TransactionEvent[] {
-      const found = placeOf(txId);
-      return found === null ? [] : downwards.all(found.position, kindMask(kinds), limit, offset).map(eventOf);
+      const place = placeOf(txId);
+      return place === null ? [] : downwards.all(place.position, kindMask(kinds), limit, offset).map(eventOf);
     },
 
     /** Events in order; undefined if no canonical transaction has the id. */
     ofTransaction(txId: Uint8Array, limit: number, at: Cursor | null): Page<TransactionEvent> | undefined {
-      const found = placeOf(txId);
-      if (found === null) return undefined;
-      return readPage({ limit, at, total: found.event_count, ...ofTransaction([found.position]), itemOf: eventOf });
+      const place = placeOf(txId);
+      if (place === null) return undefined;
+      return readPage({ limit, at, total: place.event_count, ...ofTransaction([place.position]), itemOf: eventOf });
     },
   };
 }

@@ -273,10 +273,13 @@ export function transactionWalk(db: Database, mostRows?: number) {
   ): Page<number, number | null> => {
     const parts = sizes.partsOf(of, of.types);
     const principal = sizes.principalOf(of.principal);
-    const found: SizedPath<keyof typeof walk.ways>[] = [...sizes.found(parts), { way: 'all', size: sizes.total() }];
-    if (principal !== undefined) found.push({ way: 'principal', size: principal?.transactions ?? 0 });
+    const sizedPaths: SizedPath<keyof typeof walk.ways>[] = [
+      ...sizes.found(parts),
+      { way: 'all', size: sizes.total() },
+    ];
+    if (principal !== undefined) sizedPaths.push({ way: 'principal', size: principal?.transactions ?? 0 });
     if (parts.contract != null && of.functionName !== null) {
-      found.push({ way: 'call', size: Math.min(sizes.callsOf(of.functionName), parts.contract.calls) });
+      sizedPaths.push({ way: 'call', size: Math.min(sizes.callsOf(of.functionName), parts.contract.calls) });
     }
     const values = {
       ...valuesOf(parts),
@@ -288,7 +291,7 @@ export function transactionWalk(db: Database, mostRows?: number) {
       until: of.until,
     };
     return pages(
-      { values, found, span: spanIn(of), isReversed: order === 'asc' },
+      { values, found: sizedPaths, span: spanIn(of), isReversed: order === 'asc' },
       limit,
       at,
       ({ position }) => position,
@@ -360,25 +363,25 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
     if (implied === undefined || (implied !== null && filter.types?.includes(implied) === false)) return NOTHING;
     const parts = sizes.partsOf(filter, implied === null ? filter.types : null);
     const { sender, contract } = parts;
-    const found: SizedPath<keyof typeof search.ways>[] = sizes.found(parts);
+    const sizedPaths: SizedPath<keyof typeof search.ways>[] = sizes.found(parts);
     const counted = (way: 'call' | 'nonce', count: (most: number) => number) =>
-      found.push({ way, size: count(limits.rows + 1), count });
+      sizedPaths.push({ way, size: count(limits.rows + 1), count });
     if (contract != null && functionName !== null) {
       counted('call', (most) => sizeOfCall.get(contract.id, functionName, most)?.size ?? 0);
     }
     if (nonce !== null) counted('nonce', (most) => sizeOfNonce.get(nonce, most)?.size ?? 0);
     // A nonce is spent once.
     if (nonce !== null && sender != null) {
-      found.push({ way: 'senderNonce', size: Math.min(1, sender.sent), isEstimate: true });
+      sizedPaths.push({ way: 'senderNonce', size: Math.min(1, sender.sent), isEstimate: true });
     }
     const times = since === null && until === null ? null : between.get(since ?? 0, until ?? Number.MAX_SAFE_INTEGER);
-    if (times !== null) found.push({ way: 'span', size: times.size });
+    if (times !== null) sizedPaths.push({ way: 'span', size: times.size });
     const span = {
       first: times?.first == null ? 0 : positionsOf(times.first).first,
       last: times?.last == null ? Number.MAX_SAFE_INTEGER : positionsOf(times.last).last,
     };
     const values = { ...valuesOf(parts), nonce, since, until };
-    return pages.filtered({ values, found, span }, order.by, order.direction, limit, offset);
+    return pages.filtered({ values, found: sizedPaths, span }, order.by, order.direction, limit, offset);
   }
 
   /** @throws TooMuchWorkError if every filter matches many transactions, and too few together or too many to count */

@@ -16,11 +16,11 @@ export function BitcoinBlock({ id }: { id: string }) {
     (signal) => bodyOf(api.GET('/extended/v2/burn-blocks/{height_or_hash}', { params: { path }, signal })),
     tipVersion.value,
   );
-  const found = block.data;
+  const burnBlock = block.data;
   // If no Stacks block was built on a Bitcoin block, the API doesn't return the block, but may return its payouts.
   const isPast = Number(id) <= (tip.value?.burnBlockHeight ?? 0);
   const without = block.error?.status === 404 && isPast ? Number(id) : null;
-  const height = found?.burn_block_height ?? without;
+  const height = burnBlock?.burn_block_height ?? without;
   return (
     <Page
       kind="Bitcoin block"

@@ -68,13 +68,13 @@ const NOT_FOUND = 404;
 async function findTransaction(id: string, offset: number, signal: AbortSignal): Promise<TransactionObject> {
   const query = { tx_id: [id], event_limit: PER_PAGE, event_offset: offset };
   const answer = await bodyOf(api.GET('/extended/v1/tx/multiple', { params: { query }, signal }));
-  const [found] = Object.values(answer);
-  if (found?.found !== true) throw new RequestError(NOT_FOUND, 'No transaction with this id has arrived.');
-  return found.result;
+  const [result] = Object.values(answer);
+  if (result?.found !== true) throw new RequestError(NOT_FOUND, 'No transaction with this id has arrived.');
+  return result.result;
 }
 
-export function Transaction({ id: asked }: { id: string }) {
-  const id = asked.toLowerCase().replace(/^(0x)?/, '0x');
+export function Transaction({ id: txId }: { id: string }) {
+  const id = txId.toLowerCase().replace(/^(0x)?/, '0x');
   const offset = Math.max(0, Number(place.value.query.get('offset')) || 0);
   const [update, setUpdate] = useState(0);
   useSubscription({ event: 'tx_update', tx_id: id }, () => setUpdate((before) => before + 1));

@@ -36,8 +36,8 @@ export const ContractCall = ({ contract }: { contract: string }) => (
 function Caller({ contract, functions }: { contract: string; functions: readonly ContractFunction[] }) {
   const [first] = functions;
   if (first === undefined) return <Empty>The contract has no public function.</Empty>;
-  const asked = place.value.query.get(CALLED);
-  const called = asked === null ? first : functions.find(({ name }) => name === asked);
+  const functionName = place.value.query.get(CALLED);
+  const called = functionName === null ? first : functions.find(({ name }) => name === functionName);
   return (
     <>
       <div class="panel-body form">
@@ -61,7 +61,7 @@ function Caller({ contract, functions }: { contract: string; functions: readonly
       </div>
       {called === undefined ? (
         <Empty>
-          The contract has no public function <ChainText text={asked ?? ''} />.
+          The contract has no public function <ChainText text={functionName ?? ''} />.
         </Empty>
       ) : called.args === null ? (
         <Empty>This function has an argument type that the form doesn’t support.</Empty>

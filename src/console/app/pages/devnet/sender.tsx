@@ -35,7 +35,7 @@ const senderOf = (first: string | undefined): { sender?: string } => {
 /** Returns the account that sends, by default the first, and the field for choosing it. */
 export function useSender(accounts: readonly DevnetAccount[]) {
   const { sender } = senderOf(accounts[0]?.name);
-  const known = accounts.find(({ name }) => name === sender);
+  const account = accounts.find(({ name }) => name === sender);
   const field = (
     <>
       <label>
@@ -55,9 +55,9 @@ export function useSender(accounts: readonly DevnetAccount[]) {
           <option value="">the faucet</option>
           <option value={OTHER}>another account</option>
         </select>
-        {known === undefined ? null : (
+        {account === undefined ? null : (
           <span class="help">
-            It has <Stx micro={known.balance} />
+            It has <Stx micro={account.balance} />
           </span>
         )}
       </label>

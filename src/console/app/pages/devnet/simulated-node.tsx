@@ -141,11 +141,11 @@ function Steer({ action, fields, run: steered }: Steering) {
   const { run, problem, busy } = useAction();
   const submit = (event: TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const given = new FormData(event.currentTarget);
+    const formData = new FormData(event.currentTarget);
     setSaid('');
     run(
       async () => {
-        const sentence = await steered((name) => String(given.get(name) ?? ''));
+        const sentence = await steered((name) => String(formData.get(name) ?? ''));
         setSaid(sentence);
         return sentence;
       },

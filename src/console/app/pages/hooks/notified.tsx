@@ -32,7 +32,7 @@ async function deliveriesOf(from: number, to: number, signal: AbortSignal): Prom
   const consumers = isOperator
     ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.map(({ consumer }) => consumer)
     : [null];
-  const found: FoundDelivery[] = [];
+  const deliveries: FoundDelivery[] = [];
   let left = MAX_HOOKS;
   for (const consumer of consumers) {
     if (left <= 0) break;
@@ -45,24 +45,24 @@ async function deliveriesOf(from: number, to: number, signal: AbortSignal): Prom
         query: { limit: PER_PAGE, from_height: from, to_height: to },
       };
       const { results } = await bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries', { params, headers, signal }));
-      found.push(...results.map((one) => ({ hook, consumer, one })));
+      deliveries.push(...results.map((one) => ({ hook, consumer, one })));
     }
   }
-  return found;
+  return deliveries;
 }
 
 /** Requests the deliveries whose bodies contain a transaction. @throws RequestError */
 async function deliveriesWith(id: string, height: number, signal: AbortSignal): Promise<FoundDelivery[] | null> {
   const all = await deliveriesOf(height, height, signal);
   if (all === null) return null;
-  const found: FoundDelivery[] = [];
+  const deliveries: FoundDelivery[] = [];
   for (const each of all) {
     const params = { path: { uuid: each.hook.uuid, id: each.one.id } };
     const headers = actingFor(each.consumer);
     const { payload } = await bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries/{id}', { params, headers, signal }));
-    if (payloadIncludes(payload, id)) found.push(each);
+    if (payloadIncludes(payload, id)) deliveries.push(each);
   }
-  return found;
+  return deliveries;
 }
 
 interface ToldProps extends FoundDelivery {
@@ -81,11 +81,17 @@ function told({ one, isOf }: ToldProps): string {
     .join(', ');
 }
 
-const Told = ({ found, isOf = () => true }: { found: readonly FoundDelivery[]; isOf?: ToldProps['isOf'] }) => (
+const Told = ({
+  found: deliveries,
+  isOf = () => true,
+}: {
+  found: readonly FoundDelivery[];
+  isOf?: ToldProps['isOf'];
+}) => (
   <Table
     label="Deliveries"
     stacked
-    rows={found}
+    rows={deliveries}
     keyOf={({ hook, one }) => `${hook.uuid} ${one.id}`}
     empty=""
     columns={[
@@ -131,11 +137,11 @@ export function ForkNotified({
   return (
     <Panel title={TITLE} aside={aside}>
       <Show loaded={sent}>
-        {(found) =>
-          found === undefined || found.length === 0 ? (
+        {(deliveries) =>
+          deliveries === undefined || deliveries.length === 0 ? (
             <Empty>No chainhook was notified of the orphaned blocks, or its deliveries are no longer stored.</Empty>
           ) : (
-            <Told found={found} isOf={isOf} />
+            <Told found={deliveries} isOf={isOf} />
           )
         }
       </Show>
