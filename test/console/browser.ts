@@ -27,6 +27,8 @@ const FLAGS = [
 /** True if the tests in the browser run. */
 export const hasBrowser = executablePath !== null;
 
+const MAX_WAIT_MS = 300_000;
+
 let started: Promise<Browser> | null = null;
 
 /** The browser, started by the first call. */
@@ -87,8 +89,8 @@ export interface Visit extends AsyncDisposable {
 async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await (await browser()).newContext({ reducedMotion: 'reduce', ...options });
   const page = await context.newPage();
-  // Waits end with their condition. The test runner stops a test that hangs.
-  page.setDefaultTimeout(0);
+  // Waits end with their condition. This limit only ends a test that would wait forever.
+  page.setDefaultTimeout(MAX_WAIT_MS);
   return page;
 }
 

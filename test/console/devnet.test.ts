@@ -146,7 +146,7 @@ browserTest(
     ).body;
     await server.steer('/stackside/v1/devnet/fund', { address, amount: '1000000' });
     const { tip } = await state(server);
-    await using visited = await visit(`${server.api}/system`);
+    await using visited = await visit(`${server.api}/devnet`);
     const { page, complaints } = visited;
     const panel = page.getByRole('region', { name: 'Simulated node' });
     const form = (name: string) => panel.getByRole('form', { name, exact: true });
