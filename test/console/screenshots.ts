@@ -57,7 +57,8 @@ const pictures: readonly Picture[] = [
 ];
 
 /** The clock of the server, which is set once the chain is there. */
-let now = 0;
+// Later than the chain: a devnet whose chain is ahead of the clock moves the ages in the console.
+let now = Date.UTC(2026, 0);
 await using server = await demo(CHAIN, { clock: { ...systemClock, now: () => now } });
 await until(async () => (await server.json<Steered>('/stackside/v1/devnet')).tip.height >= Number(CHAIN.pastBlocks));
 now = ((await server.json<Steered>('/stackside/v1/devnet')).tip.time + 2) * 1000;
