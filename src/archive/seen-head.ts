@@ -1,9 +1,9 @@
 /** Stores the newest head of an archive in the data directory restored from it, to detect an older state of the archive. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { wholeFile } from '../base/files.ts';
+import { writeWhole } from '../base/files.ts';
 import { parsedJson } from '../base/json.ts';
 import { onFile } from '../base/system-errors.ts';
 import { FILE_MODE, makePrivateDirectory } from '../store/files/private-files.ts';
@@ -34,11 +34,5 @@ export function seenArchive(directory: string): SeenArchive | null {
 /** Writes the note, and replaces an earlier one. @throws OperatorError if the note can't be written */
 export function noteArchive(directory: string, seen: SeenArchive): void {
   onFile(directory, () => makePrivateDirectory(directory));
-  const file = wholeFile(notePath(directory), FILE_MODE);
-  try {
-    onFile(file.path, () => writeFileSync(file.partial, `${JSON.stringify(seen)}\n`));
-    file.commit();
-  } finally {
-    file.discard();
-  }
+  writeWhole(notePath(directory), `${JSON.stringify(seen)}\n`, FILE_MODE);
 }

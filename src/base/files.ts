@@ -128,6 +128,21 @@ export function wholeFile(path: string, mode = 0o666) {
 }
 export type WholeFile = ReturnType<typeof wholeFile>;
 
+/**
+ * Writes a file completely or not at all. Replaces an existing file.
+ * @param mode of the file, minus the umask
+ * @throws OperatorError if it can't be written
+ */
+export function writeWhole(path: string, text: string | Uint8Array, mode?: number): void {
+  const file = wholeFile(path, mode);
+  try {
+    onFile(path, () => writeFileSync(file.partial, text));
+    file.commit();
+  } finally {
+    file.discard();
+  }
+}
+
 /** Permissions of users other than the file's owner and group. */
 const EVERYBODY = 0o007;
 /** Only the owner may read and write. */
@@ -172,17 +187,6 @@ export function storedSecret(file: string): string | null {
   }
 }
 
-function writeSecret(path: string, text: string): void {
-  const file = wholeFile(path, OWN);
-  try {
-    writeFileSync(file.partial, `${text}\n`);
-    file.commit();
-  } catch (error) {
-    file.discard();
-    throw error;
-  }
-}
-
 /**
  * Generates a secret in a file of a data directory. Call it only in the process that holds the directory's lock.
  * @returns the secret, random bytes in hex
@@ -191,7 +195,7 @@ function writeSecret(path: string, text: string): void {
 export function createSecret(file: string): string {
   const text = crypto.getRandomValues(new Uint8Array(MADE_BYTES)).toHex();
   try {
-    writeSecret(file, text);
+    writeWhole(file, `${text}\n`, OWN);
   } catch (cause) {
     const operatorError = operatorErrorOf(cause, file);
     if (operatorError instanceof DiskFullError) throw operatorError;

@@ -1,9 +1,12 @@
 /** Projects that require contracts of other deployers. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { OperatorError } from '../../src/base/errors.ts';
+import { fetchRequirement, MissingRequirementError } from '../../src/devnet/clarity/requirements.ts';
+import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
 import { clarityProject, DEPLOYER, hasClarity } from '../support/clarity.ts';
-import type { DataDirectory } from '../support/data/data-directory.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
 
@@ -38,6 +41,36 @@ const askOne = async (server: Demo) => {
   });
   return [body.status, body.repr];
 };
+
+describe('a downloaded requirement', () => {
+  /** Downloads it from a server. @returns the problem, and whether something was written */
+  async function downloaded(answer: () => Response): Promise<[problem: string, isWritten: boolean]> {
+    using directory = dataDirectory();
+    const cache = join(directory.path, 'requirements');
+    await using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
+    const result = await fetchRequirement(
+      new MissingRequirementError(GREETER, cache),
+      `http://127.0.0.1:${server.port}`,
+    ).catch((error: unknown) => error);
+    return [result instanceof OperatorError ? result.message : String(result), existsSync(cache)];
+  }
+
+  test('is refused, and nothing is written, if the answer is no contract, is too long or redirects', async () => {
+    expect(await downloaded(() => new Response('<html>'))).toEqual([
+      expect.stringContaining("isn't a contract"),
+      false,
+    ]);
+    const long = 'x'.repeat(MAX_ANSWER_BYTES + 1);
+    expect(await downloaded(() => Response.json({ source: long }))).toEqual([
+      expect.stringContaining(`longer than ${MAX_ANSWER_BYTES} bytes`),
+      false,
+    ]);
+    expect(await downloaded(() => Response.redirect('http://127.0.0.1:1/'))).toEqual([
+      expect.stringContaining('the status is 302'),
+      false,
+    ]);
+  });
+});
 
 describeWith('Clarity', hasClarity, () => {
   let project: DataDirectory;

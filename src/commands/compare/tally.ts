@@ -1,9 +1,9 @@
 /** The questions and findings of a comparison, which a file stores between runs. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../../base/errors.ts';
-import { wholeFile } from '../../base/files.ts';
+import { writeWhole } from '../../base/files.ts';
 import { parsedJson } from '../../base/json.ts';
 import type { Difference } from './differences.ts';
 import type { KnownReason } from './known-differences.ts';
@@ -135,12 +135,5 @@ export function readTally(
 
 /** Writes the file, in place of an earlier one. @throws OperatorError if it can't be written */
 export function writeTally(path: string, tally: Tally): void {
-  const file = wholeFile(path);
-  try {
-    writeFileSync(file.partial, `${JSON.stringify(tally)}\n`);
-    file.commit();
-  } catch (error) {
-    file.discard();
-    throw error;
-  }
+  writeWhole(path, `${JSON.stringify(tally)}\n`);
 }

@@ -2,14 +2,16 @@
  * Contracts of other deployers that a project needs. Clarinet keeps their sources in `.cache/requirements`: `ID.clar`, and
  * `ID.json` with the Clarity version.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../../base/errors.ts';
+import { writeWhole } from '../../base/files.ts';
+import { parsedJson } from '../../base/json.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { BOOT_ADDRESS, parseStacksAddress } from '../../codec/address.ts';
-import { directFetch } from '../../http/direct-fetch.ts';
+import { UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 
 /** A contract of another deployer. */
 interface Requirement {
@@ -55,7 +57,7 @@ const isBoot = (id: string): boolean => Object.values(BOOT_ADDRESS).some((addres
 function versionOf(path: string): number {
   if (!existsSync(path)) return USUAL_VERSION;
   const text = onFile(path, () => readFileSync(path, 'utf8'));
-  const value = parsed(text);
+  const value = parsedJson(text);
   if (!Value.Check(Metadata, value)) {
     throw new OperatorError(
       `${path} has no clarity_version, such as Clarity2.`,
@@ -63,14 +65,6 @@ function versionOf(path: string): number {
     );
   }
   return Number((value as Static<typeof Metadata>).clarity_version.slice(-1));
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -108,16 +102,17 @@ export function requirementsIn(directory: string, ids: readonly string[], manife
 const Source = Type.Object({ source: Type.String() });
 const Interface = Type.Object({ clarity_version: Type.String() });
 
-/** Requests JSON from a node or a Stackside. @throws OperatorError if the answer has another form */
+/** Requests JSON from a node or a Stackside. @throws OperatorError if there is no answer, or one with another form */
 async function ask<T extends typeof Source | typeof Interface>(url: string, type: T): Promise<Static<T>> {
   let problem: string;
   try {
-    const response = await directFetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
-    const value = response.ok ? await response.json() : null;
+    const response = await wholeAnswer(url, {}, { server: 'the server', timeoutMs: ANSWER_MS });
+    const value = response.ok ? parsedJson(await response.text()) : null;
     if (Value.Check(type, value)) return value;
-    problem = response.ok ? 'the answer has no contract' : `the status is ${response.status}`;
+    problem = response.ok ? "the answer isn't a contract" : `the status is ${response.status}`;
   } catch (error) {
-    problem = (error as Error).message;
+    if (!(error instanceof UnreachableError)) throw error;
+    problem = error.message;
   }
   throw new OperatorError(
     `A required contract can't be read from ${url}: ${problem}`,
@@ -137,11 +132,8 @@ export async function fetchRequirement({ id, directory }: MissingRequirementErro
   const path = id.replace('.', '/');
   const { source } = await ask(`${url}/v2/contracts/source/${path}?proof=0`, Source);
   const { clarity_version } = await ask(`${url}/v2/contracts/interface/${path}`, Interface);
-  const file = join(directory, id);
-  onFile(directory, () => {
-    mkdirSync(directory, { recursive: true });
-    writeFileSync(`${file}.json`, JSON.stringify({ epoch: 'Epoch21', clarity_version }));
-    // Last, because the existence of this file says that the contract is complete.
-    writeFileSync(`${file}.clar`, source);
-  });
+  onFile(directory, () => mkdirSync(directory, { recursive: true }));
+  writeWhole(join(directory, `${id}.json`), JSON.stringify({ epoch: 'Epoch21', clarity_version }));
+  // Last, because the contract is complete once this file exists.
+  writeWhole(join(directory, `${id}.clar`), source);
 }

@@ -2,10 +2,10 @@
  * Files of a data directory that a restore makes in its staging directory. The restore moves them once all are whole. After a
  * crash at any moment, the same command continues (`unfinished.ts`).
  */
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
-import { syncDirectory, wholeFile } from '../../base/files.ts';
+import { syncDirectory, writeWhole } from '../../base/files.ts';
 import { removeLog } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
 import { FILE_MODE, makePrivateDirectory } from './private-files.ts';
@@ -38,13 +38,7 @@ export function beginMaking(directory: string, marker: Uint8Array): void {
     );
   }
   makePrivateDirectory(stagingOf(directory));
-  const file = wholeFile(path, FILE_MODE);
-  try {
-    writeFileSync(file.partial, marker);
-    file.commit();
-  } finally {
-    file.discard();
-  }
+  writeWhole(path, marker, FILE_MODE);
   syncDirectory(directory);
 }
 

@@ -75,7 +75,7 @@ type LockRow = Stored<'stx_locks', 'amount' | 'unlock_height'> &
   Stored<'transactions', 'function_name'> &
   CallColumns & { contract: string | null; sender_id: number; sender: string };
 
-/** CycleTimes with stacked STX, from a cycle up to (not including) another. */
+/** Cycles with stacked STX, from a cycle up to (not including) another. */
 interface Term {
   from: number;
   until: number;
