@@ -49,7 +49,7 @@ export interface BnsNameChange {
   name: string;
   namespace: string;
   operation: BnsOperation;
-  /** Bitcoin height at which the name must be renewed. 0: the namespace decides. Null: the print doesn't say. */
+  /** Bitcoin height at which the name must be renewed. 0 if the namespace decides; null if the print lacks it. */
   renewalHeight: number | null;
 }
 

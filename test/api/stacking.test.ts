@@ -150,6 +150,9 @@ describe('returns 404:', () => {
   });
 });
 
+const apiOf = (snapshots: ReturnType<typeof openSnapshots>) =>
+  createApp({ snapshots, version: 'stackside v0.0.0 (test:test)', log: () => {}, checkResponses: true });
+
 test('limit=0 means the default on lists of v1 and of signers, and returns only the total on other lists', async () => {
   expect((await ask('v1/pox4/events?limit=0')).body).toMatchObject({ limit: 96, results: [{}, {}] });
   expect((await ask('v2/pox/cycles/6/signers?limit=0')).body).toMatchObject({
@@ -297,12 +300,7 @@ test('returns a reward cycle of pox-5 by number, current or previous', async () 
   using index = ingestOf([made.event, eight.event, nine.event]);
   const read = openSnapshots(index.path);
   try {
-    const app = createApp({
-      snapshots: read,
-      version: 'stackside v0.0.0 (test:test)',
-      log: () => {},
-      checkResponses: true,
-    });
+    const app = apiOf(read);
     const cycle = async (asked: string) => {
       const response = await app.handle(new Request(`http://localhost/extended/v3/staking/cycles/${asked}`));
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
@@ -343,12 +341,7 @@ test("returns the rewards of a signer's stakers in a cycle, in pages", async () 
   using index = ingestOf([made.event]);
   const read = openSnapshots(index.path);
   try {
-    const app = createApp({
-      snapshots: read,
-      version: 'stackside v0.0.0 (test:test)',
-      log: () => {},
-      checkResponses: true,
-    });
+    const app = apiOf(read);
     const path = `/stackside/v1/staking/signers/${manager}/cycles/8/stakers`;
     const page = async (query: string) =>
       (await (await app.handle(new Request(`http://localhost${path}${query}`))).json()) as {

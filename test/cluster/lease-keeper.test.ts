@@ -33,7 +33,7 @@ interface HostOptions {
 /** A process that keeps the lease and works while it has it. */
 class Host {
   readonly keeper: LeaseKeeper;
-  /** What the keeper logged: whether it holds the lease from then on, or that it can't ask for it. */
+  /** Entries that the keeper logged: whether it got or lost the lease, or couldn't reach the log. */
   readonly said: (boolean | 'failing')[] = [];
   /** The epoch of each delivery. */
   readonly sent: number[] = [];

@@ -1,4 +1,4 @@
-/** The way to the first block: what a new server has, and what it waits for. */
+/** The steps of a new server to its first block. */
 import { count } from './format.ts';
 import { networkName } from './state.ts';
 import type { ServerStatus } from './types.ts';
