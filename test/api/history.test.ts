@@ -124,7 +124,7 @@ function heightOf(row: any, { heights }: Pick<Both, 'heights'>): number | undefi
 /** The rows of an answer; undefined if it is not a list. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into
 const rowsOf = (body: any): unknown[] | undefined =>
-  Array.isArray(body) ? body : (body.results ?? body.events ?? body.days ?? body.blocks);
+  Array.isArray(body) ? body : (body.results ?? body.events ?? body.counts ?? body.blocks);
 
 /**
  * Removes the parts of an answer that come from a called contract's interface, and the number of calls. The interface of a
@@ -165,7 +165,7 @@ const ESTIMATES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** A list of sums, the oldest first. */
-const DAYS = '/stackside/v1/blocks/days';
+const COUNTS = '/stackside/v1/blocks/counts';
 
 type Verdict = 'refused' | 'not found' | 'equal' | 'account' | 'cut';
 
@@ -210,7 +210,7 @@ function compareRows({ path }: Route, both: Both, whole: Answer['body'], since: 
     expect(exact.map((name) => since[name])).toEqual(exact.map((name) => whole[name]));
     return 'equal';
   }
-  const inOrder = (rows: unknown[]) => (path === DAYS ? rows.toReversed() : rows);
+  const inOrder = (rows: unknown[]) => (path === COUNTS ? rows.toReversed() : rows);
   const [all, own] = [rowsOf(whole), rowsOf(since)];
   if (all === undefined || own === undefined) {
     const { known, lacking } = partsOf(whole, since);
@@ -567,6 +567,6 @@ describe('an index that starts at block 20', () => {
     using month = new Server(begun.events, { later: 31 * 86_400_000 });
     const late = await month.ask('/extended/v2/blocks/average-times');
     expect([late.status, late.body.last_30d]).toEqual([200, 0]);
-    expect((await since.ask('/stackside/v1/blocks/days')).body).toEqual({ days: [] });
+    expect((await since.ask('/stackside/v1/blocks/counts')).body).toEqual({ counts: [] });
   });
 });

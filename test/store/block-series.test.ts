@@ -20,15 +20,27 @@ function series(times: readonly number[]) {
   return blockSeries(db);
 }
 
-test('days have their blocks and transactions, days without blocks have none', async () => {
-  const { days } = series([10, 20, DAY, 3 * DAY, 3 * DAY + 5, 4 * DAY]);
-  expect(days(30)).toEqual([
+const HOUR = 3_600;
+
+test('counts the blocks and transactions of each day, also of days without blocks', () => {
+  const { counts } = series([10, 20, DAY, 3 * DAY, 3 * DAY + 5, 4 * DAY]);
+  expect(counts(DAY, 30)).toEqual([
     { start: 0, blocks: 2, transactions: 3 },
     { start: DAY, blocks: 1, transactions: 3 },
     { start: 2 * DAY, blocks: 0, transactions: 0 },
     { start: 3 * DAY, blocks: 2, transactions: 9 },
     { start: 4 * DAY, blocks: 1, transactions: 6 },
   ]);
-  expect(days(2).map(({ start }) => start)).toEqual([3 * DAY, 4 * DAY]);
-  expect(series([]).days(30)).toEqual([]);
+  expect(counts(DAY, 2).map(({ start }) => start)).toEqual([3 * DAY, 4 * DAY]);
+  expect(series([]).counts(DAY, 30)).toEqual([]);
+});
+
+test('counts the blocks and transactions of each hour up to the newest block', () => {
+  const { counts } = series([DAY - 1, DAY, DAY + HOUR - 1, DAY + 2 * HOUR]);
+  expect(counts(HOUR, 24)).toEqual([
+    { start: DAY - HOUR, blocks: 1, transactions: 1 },
+    { start: DAY, blocks: 2, transactions: 5 },
+    { start: DAY + HOUR, blocks: 0, transactions: 0 },
+    { start: DAY + 2 * HOUR, blocks: 1, transactions: 4 },
+  ]);
 });

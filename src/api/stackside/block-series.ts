@@ -1,11 +1,12 @@
-/** Blocks for pictures of the chain: the newest ones, and their number by day. Stackside's own routes. */
+/** Blocks for pictures of the chain: the newest ones, and their number by hour and by day. Stackside's own routes. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { anyFork, chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import { Amount, Hash, Height, nullable, UnixTime } from '../shared/values.ts';
 
-const DAYS = 30;
+/** The spans that blocks are counted by: their seconds, and how many a response has. */
+const SPANS = { hour: { seconds: 3_600, count: 24 }, day: { seconds: 86_400, count: 30 } } as const;
 const [MAX_NEWEST, DEFAULT_NEWEST] = [50, 20];
 
 const PicturedBlock = Type.Object(
@@ -84,30 +85,37 @@ export const blockSeries = [
     },
   }),
   route({
-    path: '/stackside/v1/blocks/days',
-    operationId: 'getBlocksByDay',
-    summary: 'Blocks and transactions by day',
-    description: `Returns the number of blocks and transactions of each of the ${DAYS} days up to the tip, in UTC, oldest first. Days with missing blocks are left out.`,
+    path: '/stackside/v1/blocks/counts',
+    operationId: 'getBlockCounts',
+    summary: 'Blocks and transactions by hour or day',
+    description: `Returns the number of blocks and transactions of each of the ${SPANS.hour.count} hours or ${SPANS.day.count} days up to the tip, in UTC, oldest first. Hours and days with missing blocks are left out.`,
     tag: 'Stackside',
+    query: {
+      by: Type.Union([Type.Literal('hour'), Type.Literal('day')], {
+        default: 'day',
+        description: 'The span of time to count by',
+      }),
+    },
     response: Type.Object(
       {
-        days: Type.Array(
+        counts: Type.Array(
           Type.Object({
-            start: Type.Integer({ description: 'Beginning of the day in Unix seconds' }),
+            start: Type.Integer({ description: 'Beginning of the hour or day in Unix seconds' }),
             blocks: Type.Integer(),
             transactions: Type.Integer(),
           }),
         ),
       },
-      { $id: 'BlocksByDay' },
+      { $id: 'BlockCounts' },
     ),
     etag: chainTip,
     history: 'since',
-    handle: ({ read }) => {
-      const [days, from] = [read.blockSeries.days(DAYS), read.chain.historyFrom()];
+    handle: ({ query: { by }, read }) => {
+      const { seconds, count } = SPANS[by];
+      const [counts, from] = [read.blockSeries.counts(seconds, count), read.chain.historyFrom()];
       const first = from === null ? undefined : read.blocks.find({ height: from });
-      // The index lacks blocks of the day in which it began, and of earlier days.
-      return { days: first === undefined ? days : days.filter(({ start }) => start > first.time) };
+      // The index lacks blocks of the span in which it began, and of earlier ones.
+      return { counts: first === undefined ? counts : counts.filter(({ start }) => start > first.time) };
     },
   }),
 ];

@@ -71,7 +71,7 @@ export interface paths {
     "/extended/v2/burn-blocks/{height_or_hash}/pox-transactions": { parameters: { }; get: operations["getBurnBlockPoxTransactions"]; };
     "/extended/v2/addresses/{burnchain_address}/pox-transactions": { parameters: { }; get: operations["getAddressPoxTransactions"]; };
     "/stackside/v1/blocks/newest": { parameters: { }; get: operations["getNewestBlocks"]; };
-    "/stackside/v1/blocks/days": { parameters: { }; get: operations["getBlocksByDay"]; };
+    "/stackside/v1/blocks/counts": { parameters: { }; get: operations["getBlockCounts"]; };
     "/stackside/v1/forks": { parameters: { }; get: operations["getForks"]; };
     "/stackside/v1/forks/{hash}": { parameters: { }; get: operations["getFork"]; };
     "/stackside/v1/mempool": { parameters: { }; get: operations["getMempoolSpread"]; };
@@ -1474,7 +1474,7 @@ export interface components {
                 burn_block_height: number;
             }[];
         };
-        BlocksByDay: { days: { start: number; blocks: number; transactions: number; }[]; };
+        BlockCounts: { counts: { start: number; blocks: number; transactions: number; }[]; };
         Fork: {
             index_block_hash: string;
             height: number;
@@ -3608,8 +3608,8 @@ export interface operations {
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
-    getBlocksByDay: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
+    getBlockCounts: {
+        parameters: { query?: { by?: "hour" | "day"; }; header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
         responses: {
             200: {
                 headers: {
@@ -3617,7 +3617,7 @@ export interface operations {
                     "stackside-history-from": components["headers"]["HistoryFrom"];
                     [name: string]: unknown;
                 };
-                content: { "application/json": components["schemas"]["BlocksByDay"]; };
+                content: { "application/json": components["schemas"]["BlockCounts"]; };
             };
             304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];

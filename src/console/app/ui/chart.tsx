@@ -139,18 +139,19 @@ const HEIGHT = 150;
 const [ABOVE, BELOW, RIGHT] = [10, 24, 10];
 /** Minimum distance between two labels, in pixels. */
 const BETWEEN = { x: 76, y: 34 };
-const HALF_DAY = 43_200;
+const [HALF_HOUR, HALF_DAY] = [1_800, 43_200];
 /** Minimum time span of the chart, so that the first values of a server don't fill it. */
 const MIN_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY, years: 0, numbers: 1 };
 /** Width of a bar in pixels: a share of the distance to the next bar within these bounds. */
 const BAR = { share: 0.7, min: 2, max: 28 };
 
 /**
- * Returns the range of the time axis, in Unix seconds. A chart of days has half a day more at both ends, for its bars.
+ * Returns the range of the time axis, in Unix seconds. Bars need room at both ends: half a day, or half an hour in a
+ * chart of hours.
  */
-function timesAround(times: readonly number[], scale: TimeScale): Range {
+function timesAround(times: readonly number[], scale: TimeScale, drawn: Drawn): Range {
   const [first, last] = [times[0] ?? 0, times.at(-1) ?? 0];
-  const room = scale === 'days' ? HALF_DAY : 0;
+  const room = scale === 'days' ? HALF_DAY : drawn === 'bars' ? HALF_HOUR : 0;
   return [Math.min(first, last - MIN_SPAN[scale]) - room, last + room];
 }
 
@@ -296,7 +297,7 @@ function positions({ times, series, format, scale, drawn, steps, width }: Layout
   const base = HEIGHT - BELOW;
   const ticks = valueTicks(range, Math.floor((base - ABOVE) / BETWEEN.y), steps);
   const left = 12 + 7 * Math.max(3, ...ticks.map((value) => format(value).length));
-  const along = timesAround(times, scale);
+  const along = timesAround(times, scale, drawn);
   const room = width - left - RIGHT;
   const xOf = (time: number) => rounded(left + (room * (time - along[0])) / (along[1] - along[0] || 1));
   const yOf = (value: number) =>

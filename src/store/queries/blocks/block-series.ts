@@ -40,9 +40,9 @@ interface PicturedOrphan {
   burnHeight: number;
 }
 
-/** A day in UTC. */
-interface ChartedDay {
-  /** The beginning of the day in Unix seconds. */
+/** A span of time, such as a day in UTC. */
+interface ChartedSpan {
+  /** The beginning of the span in Unix seconds. */
   start: number;
   blocks: number;
   transactions: number;
@@ -66,7 +66,6 @@ type OrphanRow = Stored<
 /** The numbers of blocks and transactions below a block. */
 type Below = Stored<'blocks', 'height' | 'preceding_transactions'>;
 
-const DAY = 86_400;
 /** Maximum number of transactions of a block whose fees are read. A block can have thousands. */
 const MAX_FEES = 15;
 
@@ -119,30 +118,31 @@ export function blockSeries(db: Database) {
     },
 
     /**
-     * The days from the first block to the tip, oldest first. Each day costs one look-up, since a
-     * block has the number of transactions below it.
-     * @param count maximum number of days
+     * The spans of time from the first block to the tip, oldest first. Each span costs one look-up, since a block has
+     * the number of transactions below it.
+     * @param seconds length of a span
+     * @param count maximum number of spans
      */
-    days(count: number): ChartedDay[] {
+    counts(seconds: number, count: number): ChartedSpan[] {
       const last = tip.get();
       if (last === null) return [];
       const end: Below = {
         height: last.height + 1,
         preceding_transactions: last.preceding_transactions + last.transactions,
       };
-      const today = Math.floor(last.block_time / DAY);
-      const days: ChartedDay[] = [];
+      const newest = Math.floor(last.block_time / seconds);
+      const spans: ChartedSpan[] = [];
       let after = end;
-      for (let day = today; day > today - count && after.height > 1; day--) {
-        const first = since.get(day * DAY) ?? end;
-        days.push({
-          start: day * DAY,
+      for (let span = newest; span > newest - count && after.height > 1; span--) {
+        const first = since.get(span * seconds) ?? end;
+        spans.push({
+          start: span * seconds,
           blocks: after.height - first.height,
           transactions: after.preceding_transactions - first.preceding_transactions,
         });
         after = first;
       }
-      return days.reverse();
+      return spans.reverse();
     },
   };
 }

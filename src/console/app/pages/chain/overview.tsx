@@ -1,4 +1,5 @@
 /** The overview: the state of the server and of the chain, the newest blocks, charts, the mempool. */
+import { useState } from 'preact/hooks';
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { actingFor, readSession, session } from '../../api/session.ts';
@@ -71,7 +72,7 @@ function Chain({ status }: { status: ServerStatus }) {
           <Fees />
         </Panel>
       </div>
-      <DayCharts />
+      <ActivityCharts />
       <div class="columns">
         <NewestBitcoinBlocks />
         <Server status={status} />
@@ -300,34 +301,47 @@ function NewestTransactions() {
   );
 }
 
-/** Renders charts of transactions and blocks per day. */
-function DayCharts() {
+/** Renders charts of transactions and blocks per hour or day. */
+function ActivityCharts() {
+  const [by, setBy] = useState<'hour' | 'day'>('day');
   const loaded = useAnswer(
-    'days',
-    (signal) => bodyOf(api.GET('/stackside/v1/blocks/days', { signal })),
+    `blocks by ${by}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/blocks/counts', { params: { query: { by } }, signal })),
     tipVersion.value,
   );
   return (
-    <Panel title="By day" source="/stackside/v1/blocks/days">
+    <Panel
+      title="Activity"
+      source={`/stackside/v1/blocks/counts?by=${by}`}
+      aside={
+        <div class="chart-spans">
+          {(['hour', 'day'] as const).map((choice) => (
+            <button key={choice} type="button" class="link" aria-pressed={choice === by} onClick={() => setBy(choice)}>
+              By {choice}
+            </button>
+          ))}
+        </div>
+      }
+    >
       <Show loaded={loaded}>
-        {({ days }) => (
+        {({ counts }) => (
           <div class="columns">
             {(
               [
-                ['Transactions', 'ok', days.map(({ transactions }) => transactions)],
-                ['Blocks', 'accent', days.map(({ blocks }) => blocks)],
+                ['Transactions', 'ok', counts.map(({ transactions }) => transactions)],
+                ['Blocks', 'accent', counts.map(({ blocks }) => blocks)],
               ] as const
             ).map(([name, colour, values]) => (
               <Chart
                 key={name}
-                label={`${name} of each day`}
-                times={days.map(({ start }) => start)}
+                label={`${name} of each ${by}`}
+                times={counts.map(({ start }) => start)}
                 series={[{ name, colour, values }]}
                 format={count}
                 steps="whole"
-                scale="days"
+                scale={by === 'hour' ? 'hour' : 'days'}
                 drawn="bars"
-                empty="There is no day to show yet."
+                empty={`There is no ${by} to show yet.`}
               />
             ))}
           </div>
