@@ -190,10 +190,12 @@ test('recordings given together are parts of one recording', async () => {
   expect((await importFiles(directory.path, files)).said).not.toMatch(/ [1-9]\d* applied/);
 });
 
-test('a recording out of order is compared in the order of its ids', async () => {
+test('a recording out of order is rejected before anything changes', async () => {
   using directory = copyOf(begun);
   const lines = events.map((event, index) => recordingRow({ id: index + 1, ...event }));
-  expect((await importRows(directory.path, lines.toReversed())).error).toBeNull();
+  const { error } = await importRows(directory.path, lines.toReversed());
+  expect((error as OperatorError).message).toContain('not in the order of their ids');
+  expect((await importRows(directory.path, lines)).error).toBeNull();
   expectWhole(directory);
 });
 

@@ -88,11 +88,12 @@ describe('an import that reads ahead on threads', () => {
     orphan.index_block_hash = `0x${'ab'.repeat(32)}`;
     orphan.parent_index_block_hash = `0x${'cd'.repeat(32)}`;
     const bad = [
-      recordingRow({ ...block, id: 9_001, text: JSON.stringify(orphan) }),
-      recordingRow({ ...block, id: 9_002, text: '{"block_height": "high"}' }),
+      recordingRow({ ...block, id: 401, text: JSON.stringify(orphan) }),
+      recordingRow({ ...block, id: 402, text: '{"block_height": "high"}' }),
       'no row',
     ];
-    const file = recording('bad.tsv', [...rows.slice(0, 400), ...bad, ...rows.slice(400), rows[3]!]);
+    const later = events.slice(400).map((event, at) => recordingRow({ ...event, id: 403 + at }));
+    const file = recording('bad.tsv', [...rows.slice(0, 400), ...bad, ...later, rows[3]!]);
     using one = await importOf(file, 0, { skipBad: true });
     using other = await importOf(file, 1, { skipBad: true });
     expect(everything(other.path)).toEqual(everything(one.path));

@@ -82,11 +82,6 @@ export function progressReport(file: string, output: Output, now: () => number =
         return `${file}: ${rows} rows, ${Math.round(rows / seconds)} rows/s, height ${height}${part}${left}`;
       });
     },
-    /** Writes a line that stays. */
-    note(text: string): void {
-      lines.erase();
-      output.write(`${text}\n`);
-    },
     done: lines.done,
   };
 }

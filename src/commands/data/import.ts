@@ -19,7 +19,7 @@ import { type Input, openInput, requireInput } from './input.ts';
 import { LogBeginning } from './log-beginning.ts';
 import { readAhead, threadsOfCores } from './read-ahead.ts';
 import { type RowBatch, type RowEvent, rowDigest, rowsOf } from './recording-rows.ts';
-import { type Disorder, disorderIn, inputInOrder, SeenIds } from './row-order.ts';
+import { disorderIn, SeenIds, unsorted } from './row-order.ts';
 
 export interface ImportOptions {
   /** Whether to count and skip rows that can't be read. */
@@ -57,44 +57,9 @@ const isForeign = (path: string): boolean => isHostPath(path) && !isNodeQueryPat
 const isBadRow = (error: unknown): error is Error =>
   error instanceof PayloadError || error instanceof UnknownParentError || error instanceof PartialHistoryError;
 
-/** A recording, and the order in which its rows are read. */
-interface Recording {
-  file: string;
-  open(): Input;
-  /** Whether the rows are read in the order of their ids, not in file order. */
-  isSorted: boolean;
-  /** The rows that were imported before the rows were sorted. */
-  durable: DurableRows;
-}
-
-/** Rows that are durable: their ids, and the number of the log's last entry by then. */
-interface DurableRows {
-  ids: SeenIds;
-  entry: number;
-}
-
-/** The rows of a recording are not in the order of their ids. Rows that weren't durable are rolled back. */
-class DisorderedError extends Error {
-  override readonly name = 'DisorderedError';
-  constructor(
-    readonly disorder: Disorder,
-    readonly durable: DurableRows,
-  ) {
-    super(`row ${disorder.row} is not in the order of the ids`);
-  }
-}
-
-/**
- * Returns the progress of an earlier import of the same recording; none if another recording begins with the same rows.
- * @param entry number of the last entry that rows were compared with, apart from the earlier import
- * @throws DisorderedError if the rows may have been imported in a different order than in the file
- */
-async function importedOf(recording: Recording, imported: Imported, entry: number): Promise<Imported> {
-  if (imported.rows === 0 || (await beginsWith(recording, imported))) return imported;
-  const disorder = recording.isSorted ? null : await disorderIn(recording.file);
-  if (disorder !== null) throw new DisorderedError(disorder, { ids: new SeenIds(), entry });
-  return NOTHING_IMPORTED;
-}
+/** Returns the progress of an earlier import of the same recording; none if another recording begins with the same rows. */
+const importedOf = async (file: string, imported: Imported): Promise<Imported> =>
+  imported.rows === 0 || (await beginsWith(file, imported)) ? imported : NOTHING_IMPORTED;
 
 /** The error for another recording on stdin, which can't be read twice. */
 const otherRecording = (file: string, rows: number): OperatorError =>
@@ -125,13 +90,6 @@ const tooShort = (directory: string, file: string, { id, path }: Entry): Operato
   new OperatorError(
     `${file} does not begin with the log in ${directory}: it ends before entry ${id} (${path}).`,
     NEW_DIRECTORY,
-  );
-
-/** The error for rows of an unsorted recording that were imported before rows with lower ids. */
-const importedTooEarly = (file: string, id: number, highest: number): OperatorError =>
-  new OperatorError(
-    `The rows of ${file} are not in the order of their ids, and id ${highest} was imported before id ${id}.`,
-    'Import the recording into an empty --data directory, which imports its rows in the order of their ids.',
   );
 
 /** The remedy for a row that can't be imported. @param mayBeUnsorted whether the rows may have another order, which can't be looked up */
@@ -179,33 +137,29 @@ const received = (event: RowEvent): ReceivedEvent =>
   'prepared' in event ? new PreparedEvent(event.path, event.receivedAt, event.prepared) : event;
 
 /**
- * Imports the rows of a recording in the order of the file.
- * @throws DisorderedError if a row needs a row that comes later in the file and has a lower id
+ * Imports the rows of a recording.
+ * @throws OperatorError if a row needs a row that comes later in the file and has a lower id
  */
 async function importRows(
   ingest: Ingest,
-  recording: Recording,
+  file: string,
   { directory, log, skipBad, restart, ...how }: ImportOptions & Destination,
   threads: number,
   report: (progress: Progress) => void,
 ): Promise<Counts> {
-  const { file, isSorted, durable } = recording;
-  const input = recording.open();
+  const input = openInput(file);
   const seen = new SeenIds();
-  let stored: DurableRows = { ids: new SeenIds(), entry: Math.max(log.at, durable.entry) };
-  /** Undefined until it is looked for. */
-  let disorder: Disorder | null | undefined = isSorted || input.size === null ? null : undefined;
   const counts: Counts = { rows: 0, applied: 0, repeated: 0, bad: 0 };
   const first = await firstDigest(file, input);
   let source = first === null ? undefined : digestText(first);
   let imported = NOTHING_IMPORTED;
   if (source !== undefined && !restart) {
-    imported = await importedOf(recording, ingest.imported(source), stored.entry);
+    imported = await importedOf(file, ingest.imported(source));
   }
   /** The entries that the rows must be equal to. */
   const beginningOf = (): LogBeginning => {
-    if (imported.rows > 0) stored.entry = Math.max(stored.entry, ingest.imported(logOf(source!)).rows);
-    return new LogBeginning(ingest.entries, stored.entry, log.last);
+    const found = imported.rows === 0 ? log.at : Math.max(log.at, ingest.imported(logOf(source!)).rows);
+    return new LogBeginning(ingest.entries, found, log.last);
   };
   let beginning = beginningOf();
   /** Whether the recording was found to belong to this chain. Until then, none of its rows become durable. */
@@ -219,13 +173,15 @@ async function importRows(
     ingest.setImported(logOf(source), { rows: ingest.position().id, digest: '' });
     batch = { rows: 0, bytes: 0 };
   };
-  /** Requires that no row with a lower id comes later in the file. */
-  const requireOrder = async (): Promise<void> => {
-    if (!seen.hasGaps) return;
-    disorder ??= disorder === undefined ? await disorderIn(file) : disorder;
+  let isOrdered = false;
+  /** Requires that no row with a lower id comes later in the file. @throws OperatorError; rows that aren't durable are rolled back */
+  const requireLowerIds = async (): Promise<void> => {
+    if (isOrdered || !seen.hasGaps || input.size === null) return;
+    const disorder = await disorderIn(file);
+    isOrdered = disorder === null;
     if (disorder === null) return;
     ingest.rollback();
-    throw new DisorderedError(disorder, stored);
+    throw unsorted(file, disorder);
   };
   const commit = (digestOfRows: bigint) => {
     note(digestOfRows);
@@ -237,19 +193,19 @@ async function importRows(
       return ingest.apply(event);
     } catch (error) {
       if (!(error instanceof PartialHistoryError)) throw error;
-      await requireOrder();
-      if (!isSorted && input.size === null && seen.hasGaps) throw error;
+      await requireLowerIds();
+      if (input.size === null && seen.hasGaps) throw error;
       ingest.allowPartialHistory();
       return ingest.apply(event);
     }
   };
 
-  /** Requires that an event is the next entry of the log. @throws OperatorError, DisorderedError */
+  /** Requires that an event is the next entry of the log. @throws OperatorError */
   const requireNext = async (event: ReceivedEvent, next: Entry): Promise<Outcome> => {
     log.isCompared = true;
     if (beginning.takes(event)) return 'repeated';
-    await requireOrder();
-    throw differentLog(directory, file, input.rowNumber(counts.rows), next);
+    await requireLowerIds();
+    throw differentLog(directory, file, counts.rows, next);
   };
 
   const unprepared = imported.rows + beginning.left();
@@ -268,31 +224,27 @@ async function importRows(
       if (counts.rows === imported.rows && digestText(digest) !== imported.digest) {
         throw otherRecording(file, imported.rows);
       }
-      if (counts.rows === imported.rows) stored.ids = seen.copy();
       try {
         if (row.problem !== null) throw new PayloadError(row.problem);
         const { event } = row;
         if (event === null || !seen.add(event.id) || counts.rows <= imported.rows || isForeign(event.path)) continue;
-        const { ids } = durable;
-        if (ids.has(event.id)) continue;
-        if (event.id < ids.highest) throw importedTooEarly(file, event.id, ids.highest);
         const [own, { next }] = [received(event), beginning];
         counts[next === null ? await applied(own) : await requireNext(own, next)] += 1;
         ours ||= event.path === '/new_block';
       } catch (error) {
         if (error instanceof ForeignChainError) {
           ingest.rollback();
-          throw foreign(file, input.rowNumber(counts.rows), error);
+          throw foreign(file, counts.rows, error);
         }
         if (!isBadRow(error)) throw error;
         if (counts.rows <= imported.rows) continue;
         const needsParent = error instanceof UnknownParentError || error instanceof PartialHistoryError;
-        if (needsParent) await requireOrder();
+        if (needsParent) await requireLowerIds();
         if (!skipBad) {
           counts.rows -= 1;
           commit(before);
           throw new OperatorError(
-            `Row ${input.rowNumber(counts.rows + 1)} of ${file} can't be imported: ${error.message}.`,
+            `Row ${counts.rows + 1} of ${file} can't be imported: ${error.message}.`,
             badRowRemedy(needsParent && input.size === null && seen.hasGaps),
           );
         }
@@ -304,7 +256,6 @@ async function importRows(
       if (beginning.next === null) {
         note(digest);
         ingest.commitToJournal();
-        stored = { ids: seen.copy(), entry: ingest.position().id };
       } else {
         batch = { rows: 0, bytes: 0 };
       }
@@ -335,27 +286,6 @@ interface Destination {
   };
 }
 
-/** Imports a recording; if its rows are not in the order of their ids, in that order. */
-async function importFile(
-  ingest: Ingest,
-  file: string,
-  options: ImportOptions & Destination,
-  threads: number,
-  { update, note }: ReturnType<typeof progressReport>,
-): Promise<Counts> {
-  const inFileOrder = { file, open: () => openInput(file), isSorted: false, durable: { ids: new SeenIds(), entry: 0 } };
-  try {
-    return await importRows(ingest, inFileOrder, options, threads, update);
-  } catch (error) {
-    if (!(error instanceof DisorderedError)) throw error;
-    const { disorder, durable } = error;
-    const { row, id, after } = disorder;
-    const open = await inputInOrder(file, disorder);
-    note(`${file}: row ${row} has id ${id}, after id ${after}; importing the rows in the order of their ids`);
-    return await importRows(ingest, { file, open, isSorted: true, durable }, options, 0, update);
-  }
-}
-
 /** Imports recordings in the given order. */
 export async function runImport(
   settings: SettingsOf<'import'>,
@@ -379,13 +309,8 @@ export async function runImport(
     await interruptible(ingest.close, async () => {
       for (const file of files) {
         const report = progressReport(file, process.stderr);
-        const counts = await importFile(
-          ingest,
-          file,
-          { ...options, ...into },
-          options.threads ?? threadsOfCores(),
-          report,
-        );
+        const threads = options.threads ?? threadsOfCores();
+        const counts = await importRows(ingest, file, { ...options, ...into }, threads, report.update);
         report.done();
         process.stdout.write(
           `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} repeated, ` +
@@ -409,11 +334,11 @@ const NOTHING_IMPORTED: Imported = { rows: 0, digest: '' };
 
 /**
  * Whether a recording begins with the rows of an earlier import, which had the same first row.
- * @param recording not stdin, since the rows are read
+ * @param file not stdin, since the rows are read
  */
-async function beginsWith({ open }: Recording, { rows, digest }: Imported): Promise<boolean> {
+async function beginsWith(file: string, { rows, digest }: Imported): Promise<boolean> {
   let [count, read] = [0, 0n];
-  for await (const row of open().lines()) {
+  for await (const row of openInput(file).lines()) {
     read = rowDigest(row, read);
     count += 1;
     if (count === rows) return digestText(read) === digest;

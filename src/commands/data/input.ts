@@ -24,8 +24,6 @@ export interface Input {
   size: number | null;
   /** Bytes read so far, before decompression. */
   bytesRead(): number;
-  /** Returns the number in the file of the nth line that is read, counted from 1. */
-  rowNumber(nth: number): number;
 }
 
 /** The file argument for stdin. */
@@ -187,13 +185,12 @@ export function requireInput(file: string): void {
  * @throws OperatorError if there is no such file
  */
 export function openInput(file: string): Input {
-  const rowNumber = (nth: number): number => nth;
   if (file === STDIN) {
-    return { lines: () => linesOf(unpacked('stdin', process.stdin)), size: null, bytesRead: () => 0, rowNumber };
+    return { lines: () => linesOf(unpacked('stdin', process.stdin)), size: null, bytesRead: () => 0 };
   }
   const size = sizeOf(file);
   const source = createReadStream(file, { highWaterMark: READ_BYTES });
-  return { lines: () => linesOf(unpacked(file, source)), size, bytesRead: () => source.bytesRead, rowNumber };
+  return { lines: () => linesOf(unpacked(file, source)), size, bytesRead: () => source.bytesRead };
 }
 
 const BACKSLASH = 0x5c;

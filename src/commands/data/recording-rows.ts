@@ -48,7 +48,7 @@ export async function* rowsOf(
     digest = rowDigest(line, digest);
     const bytes = line.length;
     try {
-      const event = await readRow(line, input.rowNumber(row));
+      const event = await readRow(line, row);
       discard(line);
       yield { bytes, digest, event, problem: null };
     } catch (error) {

@@ -1,10 +1,9 @@
-/** The order of a recording's rows by their ids: whether a file has it, and how a file without it is read in that order. */
-import { closeSync, openSync, readSync } from 'node:fs';
+/** The order of a recording's rows by their ids. */
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { rowId } from '../../chain/recording.ts';
-import { fileCompression, type Input, openInput } from './input.ts';
+import { fileCompression, openInput } from './input.ts';
 
 /**
  * A set of row ids. Recordings repeat some rows. Ids ascend almost without gaps, so a few ranges are enough for a recording of
@@ -29,23 +28,11 @@ export class SeenIds {
     return this.#ranges.length > 1 || (this.#ranges[0]?.first ?? 0) > 1;
   }
 
-  /** A copy, which later additions don't change. */
-  copy(): SeenIds {
-    const copy = new SeenIds();
-    copy.#ranges.push(...this.#ranges.map((range) => ({ ...range })));
-    return copy;
-  }
-
   /** Returns the position of the last range that begins at the id or below; -1 if there is none. */
   #rangeBelow(id: number): number {
     let at = this.#ranges.length - 1;
     while (at >= 0 && (this.#ranges[at]?.first ?? 0) > id) at--;
     return at;
-  }
-
-  has(id: number): boolean {
-    const below = this.#ranges[this.#rangeBelow(id)];
-    return below !== undefined && id <= below.last;
   }
 
   /** Adds an id. @returns false if it was added before */
@@ -71,7 +58,7 @@ export class SeenIds {
 }
 
 /** A row with a lower id than a row before it. */
-export interface Disorder {
+interface Disorder {
   /** Number of the row in the file. */
   row: number;
   id: number;
@@ -96,53 +83,12 @@ export async function disorderIn(file: string): Promise<Disorder | null> {
   return null;
 }
 
-/** The error of a recording whose rows must be sorted by the operator. @param unpack the command that writes the rows to stdout */
-const unsorted = (file: string, { row, id, after }: Disorder, unpack: string): OperatorError =>
-  new OperatorError(
+/** Makes the error of a recording whose rows the operator must sort. */
+export function unsorted(file: string, { row, id, after }: Disorder): OperatorError {
+  const compression = onFile(file, () => fileCompression(file));
+  const unpack = compression === null ? 'cat' : `${compression} -dc`;
+  return new OperatorError(
     `The rows of ${file} are not in the order of their ids: row ${row} has id ${id}, after id ${after}.`,
     `Sort the rows, and import the sorted file: ${unpack} ${file} | LC_ALL=C sort -n > sorted.tsv`,
   );
-
-/**
- * Prepares to read a file in the order of its ids. A row without an id stays behind the row before it. The places of the rows are
- * in memory, and the rows are read one by one.
- * @throws OperatorError if the file is compressed, since such a file can only be read from its beginning
- */
-export async function inputInOrder(file: string, disorder: Disorder): Promise<() => Input> {
-  const compression = onFile(file, () => fileCompression(file));
-  if (compression !== null) throw unsorted(file, disorder, `${compression} -dc`);
-  const ids: number[] = [];
-  const starts: number[] = [];
-  let end = 0;
-  for await (const line of openInput(file).lines()) {
-    ids.push(rowId(line) ?? ids.at(-1) ?? 0);
-    starts.push(end);
-    end += line.length + 1;
-    discard(line);
-  }
-  starts.push(end);
-  const order = Uint32Array.from(ids.keys()).sort((a, b) => ids[a]! - ids[b]! || a - b);
-
-  return () => {
-    let read = 0;
-    return {
-      async *lines() {
-        const fd = openSync(file, 'r');
-        try {
-          for (const at of order) {
-            const start = starts[at]!;
-            const line = Buffer.alloc(starts[at + 1]! - start - 1);
-            onFile(file, () => readSync(fd, line, 0, line.length, start));
-            read += line.length + 1;
-            yield line;
-          }
-        } finally {
-          closeSync(fd);
-        }
-      },
-      size: end,
-      bytesRead: () => read,
-      rowNumber: (nth) => (order[nth - 1] ?? nth - 1) + 1,
-    };
-  };
 }
