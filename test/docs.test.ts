@@ -77,6 +77,7 @@ const notRun: Record<string, string> = {
   'docs/sizing.md': 'has no example: it has figures',
   'README.md': 'npx downloads Bun; test/demo and test/e2e start the same demo',
   'docs/cluster.md': 'needs PostgreSQL; test/e2e/cluster-tests.ts makes a log and starts hosts with it',
+  'docs/upgrade.md': 'needs a node; test/commands/doctor.test.ts tests each check',
   'docs/testing-hooks.md': 'npm downloads the package; test/packaging/test-support.test.ts installs it from the source',
 };
 

@@ -23,7 +23,7 @@ import { addDevnetCommands, demo, doctor, openConsole, serve, simulate } from '.
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'success, or stopped by a signal'],
   [EXIT.operator, 'a problem that you must resolve; the second line is the remedy'],
-  [EXIT.found, 'check or compare found a difference, or an upgrade needs a step first'],
+  [EXIT.found, 'check or compare found a difference'],
   [EXIT.again, 'starting again may help'],
   [EXIT.interrupted, 'an import, export or comparison was stopped by a signal'],
 ];

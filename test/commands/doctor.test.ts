@@ -10,6 +10,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { observerToml } from '../../src/node/observer-toml.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { readSettings } from '../../src/settings/config.ts';
+import type { FileFates } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { NO_NODE, serving } from '../support/servers/serving.ts';
 import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
@@ -36,7 +37,7 @@ const WELL: Facts = {
   data: {
     value: {
       ...{ chainId: TESTNET, height: 100 },
-      upgrade: { index: { version: 1, known: 1, bytes: 1, fate: 'used' }, journal: null },
+      files: { index: 'used', journal: null },
     },
     error: null,
   },
@@ -53,6 +54,9 @@ const WELL: Facts = {
 const found = (facts: Partial<Facts>) =>
   Object.fromEntries(runChecks({ ...WELL, ...facts }).map(({ name, ...finding }) => [name, finding]));
 const server = (more: Partial<ServerStatus>) => ({ server: { ...SERVER, ...more } });
+const withFiles = (files: FileFates): Partial<Facts> => ({
+  data: { value: { ...{ chainId: null, height: null }, files }, error: null },
+});
 
 test('finds no problem if all is well', () => {
   expect(new Set(Object.values(found({})).map(({ state }) => state))).toEqual(new Set(['ok']));
@@ -151,17 +155,15 @@ test.each<[string, Partial<Facts>, string, string]>([
   ],
   [
     'format',
-    {
-      data: {
-        value: {
-          ...{ chainId: null, height: null },
-          upgrade: { index: { version: 2, known: 1, bytes: 1, fate: 'newer' }, journal: null },
-        },
-        error: null,
-      },
-    },
+    withFiles({ index: 'newer', journal: null }),
     'A newer version of Stackside wrote /srv.',
     'Install that version, or a later one.',
+  ],
+  [
+    'format',
+    withFiles({ index: 'used', journal: 'unreleased' }),
+    '/srv was made by an unreleased Stackside.',
+    'Run stackside export with the executable that made it, and stackside import into a new directory with this one.',
   ],
 ])('the check of %s reports the problem and the remedy for %p', (name, facts, message, remedy) => {
   const all = found(facts);

@@ -30,14 +30,6 @@ beforeAll(async () => {
 });
 afterAll(() => directory.remove());
 
-test('stackside status --upgrade names both files, and reports that there is nothing to do', async () => {
-  const { code, stdout } = await stackside('status', '--upgrade', '--data', at('data'));
-  expect([code, stdout.split('\n').map((line) => line.split(/[:(]/)[0]?.replace(/[\d.]+/g, 'N'))]).toEqual([
-    0,
-    ['program  stackside vN ', 'index    N MB', 'journal  N KB', '', 'You only need to restart', ''],
-  ]);
-});
-
 test('stackside import FILE brings the chain to its tip, and check finds nothing', async () => {
   const status = JSON.parse((await stackside('status', '--json', '--data', at('data'), '--url', NO_NODE)).stdout);
   expect(status).toEqual({ server: null, ...directoryStatus(at('data')) });

@@ -4,11 +4,11 @@ import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { upgradeReport } from '../../src/commands/data/upgrade.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath, openReader, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { JOURNAL_VERSION, openJournalReader } from '../../src/store/files/journal.ts';
+import { fileFates } from '../../src/store/files/status.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 
@@ -104,36 +104,23 @@ function setVersion(path: string, version: number): void {
   db.run(`PRAGMA user_version = ${version}`);
 }
 
-describe('the preview of an upgrade', () => {
+describe('the treatment of files', () => {
   const directory = ingestOf(events);
   const { path } = directory;
   const [index, journal] = [indexPath(path), journalPath(path)];
   afterAll(() => directory[Symbol.dispose]());
 
-  /** Puts both files back to the present versions. */
-  const restore = (): void => {
-    setVersion(index, SCHEMA_VERSION);
-    setVersion(journal, JOURNAL_VERSION);
-  };
-
-  /** The report for versions of the files, after which the directory is as it was before. */
-  function reportWith(indexVersion: number, journalVersion: number) {
+  test.each([
+    [SCHEMA_VERSION, JOURNAL_VERSION, { index: 'used', journal: 'used' }],
+    [SCHEMA_VERSION + 1, JOURNAL_VERSION, { index: 'newer', journal: 'used' }],
+    [SCHEMA_VERSION, JOURNAL_VERSION + 1, { index: 'used', journal: 'newer' }],
+    [1, JOURNAL_VERSION, { index: 'unreleased', journal: 'used' }],
+    [SCHEMA_VERSION, 1, { index: 'used', journal: 'unreleased' }],
+  ])('with schema %d and journal %d is found, and changes nothing', (indexVersion, journalVersion, expected) => {
     setVersion(index, indexVersion);
     setVersion(journal, journalVersion);
     const before = filesOf(path);
-    const { duty, index: ofIndex, journal: ofJournal } = upgradeReport(path);
+    expect(fileFates(path)).toEqual(expected as never);
     expect(filesOf(path)).toEqual(before);
-    return { duty, index: ofIndex.fate, journal: ofJournal?.fate };
-  }
-
-  test.each([
-    [SCHEMA_VERSION, JOURNAL_VERSION, { duty: 'none', index: 'used', journal: 'used' }],
-    [SCHEMA_VERSION + 1, JOURNAL_VERSION, { duty: 'newer-program', index: 'newer', journal: 'used' }],
-    [SCHEMA_VERSION, JOURNAL_VERSION + 1, { duty: 'newer-program', index: 'used', journal: 'newer' }],
-    [1, JOURNAL_VERSION, { duty: 'import', index: 'unreleased', journal: 'used' }],
-    [SCHEMA_VERSION, 1, { duty: 'import', index: 'used', journal: 'unreleased' }],
-  ])('with schema %d and journal %d is reported, and changes nothing', (indexVersion, journalVersion, expected) => {
-    expect(reportWith(indexVersion, journalVersion)).toEqual(expected as never);
-    restore();
   });
 });

@@ -295,11 +295,10 @@ interface StatusChoice {
   alive: boolean;
   ready: boolean;
   tables: boolean;
-  upgrade: boolean;
   json: boolean;
 }
 
-const REPORTS = ['alive', 'ready', 'tables', 'upgrade'];
+const REPORTS = ['alive', 'ready', 'tables'];
 
 /** A switch of `status` for another report than the usual one. */
 const reportSwitch = (name: string, help: string): Option =>
@@ -314,17 +313,13 @@ export const status = command({
     reportSwitch('alive', 'Only check whether the server answers; exits with 1 otherwise'),
     reportSwitch('ready', 'Only check whether the server is up to date; exits with 1 otherwise'),
     reportSwitch('tables', 'Measure the tables of the index, which reads all of it'),
-    reportSwitch('upgrade', 'Show how this program would upgrade the data directory; nothing is changed'),
     switchOption('--json', 'Print JSON; a line for each table'),
   ],
-  async run({ settings: { url, data } }, { alive, ready, tables, upgrade, json }: StatusChoice) {
+  async run({ settings: { url, data } }, { alive, ready, tables, json }: StatusChoice) {
     if (alive || ready) {
       const { askHealth } = await import('../cli/client.ts');
       const health = await askHealth(url, ready ? 'ready' : 'alive');
       process.stdout.write(`${json ? JSON.stringify({ health }) : health}\n`);
-    } else if (upgrade) {
-      const { reportUpgrade } = await import('./upgrade.ts');
-      reportUpgrade(data, json);
     } else {
       const { reportStatus, reportTables } = await import('./report.ts');
       if (tables) reportTables(data, json);

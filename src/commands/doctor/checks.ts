@@ -2,6 +2,7 @@
 import { spanText } from '../../base/span-text.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { observerProblem } from '../../node/node-config.ts';
+import { unreleasedFile } from '../../store/files/connection.ts';
 import { sizeText } from '../cli/progress.ts';
 import type { Facts } from './facts.ts';
 
@@ -183,11 +184,19 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
   format({ data, settings: { data: directory } }) {
     if (data === null) return ok(`${directory} is still empty.`);
     if (data.error !== null) return problem(data.error.message, data.error.remedy);
-    const { index, journal } = data.value.upgrade;
-    if (index.fate === 'newer' || journal?.fate === 'newer') {
+    const { index, journal } = data.value.files;
+    if (index === 'newer' || journal === 'newer') {
       return problem(`A newer version of Stackside wrote ${directory}.`, 'Install that version, or a later one.');
     }
-    return ok('This version can use the data directory.');
+    if (index === 'unreleased' || journal === 'unreleased') {
+      const { message, remedy } = unreleasedFile(directory);
+      return problem(message, remedy);
+    }
+    return ok(
+      index === 'upgraded'
+        ? 'The first start upgrades the index, which takes some seconds for each GB.'
+        : 'This version can use the data directory.',
+    );
   },
 };
 

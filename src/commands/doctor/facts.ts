@@ -12,7 +12,7 @@ import { type NodeConfig, nodeToken, readNodeConfig } from '../../node/node-conf
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { indexPath } from '../../store/files/database.ts';
-import { directoryStatus, freeBytes, type UpgradePlan, upgradePlan } from '../../store/files/status.ts';
+import { directoryStatus, type FileFates, fileFates, freeBytes } from '../../store/files/status.ts';
 import { askText } from '../cli/client.ts';
 import { browserUrl } from '../terminal/pages.ts';
 
@@ -46,7 +46,7 @@ export interface Facts {
   /** Alerts of the server that are active now. */
   alerts: readonly Alert[];
   /** The data directory; null if it has no index. */
-  data: Known<{ chainId: number | null; height: number | null; upgrade: UpgradePlan }> | null;
+  data: Known<{ chainId: number | null; height: number | null; files: FileFates }> | null;
   /** Null if no file is named. */
   nodeConfig: Known<NodeConfig> | null;
   /** The node's answer to the token; null without a token or without an answer. */
@@ -136,9 +136,9 @@ export async function gatherFacts(settings: DoctorSettings, node: NodeRpc, clock
   const token = known(() => nodeToken(settings));
   const directory = () => {
     const { chain_id: chainId, tip } = directoryStatus(data);
-    return { chainId, height: tip?.height ?? null, upgrade: upgradePlan(data) };
+    return { chainId, height: tip?.height ?? null, files: fileFates(data) };
   };
-  const newer = () => ({ chainId: null, height: null, upgrade: upgradePlan(data) });
+  const newer = () => ({ chainId: null, height: null, files: fileFates(data) });
   const status = existsSync(indexPath(data)) ? known(directory) : null;
   return {
     ...asked,

@@ -7,15 +7,7 @@ import { onFile } from '../../base/system-errors.ts';
 import type { Head } from '../log/entry.ts';
 import type { Stored } from '../rows/statement.ts';
 import { openWithoutTrace, requireKind, versionOf } from './connection.ts';
-import {
-  type IndexFate,
-  indexFate,
-  indexPath,
-  journalPath,
-  openReader,
-  requireIndex,
-  SCHEMA_VERSION,
-} from './database.ts';
+import { type IndexFate, indexFate, indexPath, journalPath, openReader, requireIndex } from './database.ts';
 import { JOURNAL, JOURNAL_VERSION, openJournalReader } from './journal.ts';
 import { fitOf, indexPosition } from './journal-link.ts';
 import { missingSecondaryIndexes } from './secondary-indexes.ts';
@@ -110,50 +102,38 @@ export function directoryStatus(directory: string): DirectoryStatus {
   };
 }
 
-interface FileVersion {
-  version: number;
-  /** The version that this program writes. */
-  known: number;
-  /** Bytes of the file and of its write-ahead log. */
-  bytes: number;
-}
-
-export interface UpgradePlan {
-  index: FileVersion & { fate: IndexFate };
+/** This program's treatment of the files of a directory. */
+export interface FileFates {
+  index: IndexFate;
   /** Null if there is no journal. */
-  journal: (FileVersion & { fate: 'used' | 'unreleased' | 'newer' }) | null;
-}
-
-/** Reads a file without changing anything. @param newest the version that this program writes */
-function readFile<T>(path: string, newest: number, more: (db: Database) => T): FileVersion & T {
-  return onFile(path, () => {
-    using db = openWithoutTrace(path);
-    return { version: versionOf(db), known: newest, bytes: databaseSize(path), ...more(db) };
-  });
+  journal: 'used' | 'unreleased' | 'newer' | null;
 }
 
 /** @throws OperatorError if the file has another kind */
-function journalFate(db: Database, path: string): NonNullable<UpgradePlan['journal']>['fate'] {
+function journalFate(db: Database, path: string): NonNullable<FileFates['journal']> {
   requireKind(db, path, JOURNAL);
   const version = versionOf(db);
   if (version === JOURNAL_VERSION) return 'used';
   return version < JOURNAL_VERSION ? 'unreleased' : 'newer';
 }
 
-function journalPlan(path: string): UpgradePlan['journal'] {
-  if (!existsSync(path)) return null;
-  return readFile(path, JOURNAL_VERSION, (db) => ({ fate: journalFate(db, path) }));
+/** Reads a file without changing anything. */
+function fateOf<T>(path: string, fate: (db: Database, path: string) => T): T {
+  return onFile(path, () => {
+    using db = openWithoutTrace(path);
+    return fate(db, path);
+  });
 }
 
 /**
  * Reads the versions of the files without changing anything.
  * @throws OperatorError if there is no index, or a file has another kind
  */
-export function upgradePlan(directory: string): UpgradePlan {
+export function fileFates(directory: string): FileFates {
   requireIndex(directory);
-  const path = indexPath(directory);
+  const journal = journalPath(directory);
   return {
-    index: readFile(path, SCHEMA_VERSION, (db) => ({ fate: indexFate(db, path) })),
-    journal: journalPlan(journalPath(directory)),
+    index: fateOf(indexPath(directory), indexFate),
+    journal: existsSync(journal) ? fateOf(journal, journalFate) : null,
   };
 }
