@@ -2,14 +2,13 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';
-import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
-import { apartText, type CommonChain, findCommonChain } from '../../src/commands/compare/common-chain.ts';
+import { apartText, type CommonChain } from '../../src/commands/compare/common-chain.ts';
 import { type CompareOptions, compare } from '../../src/commands/compare/compare.ts';
 import { plansOf } from '../../src/commands/compare/questions.ts';
 import { textReport, totalsOf } from '../../src/commands/compare/report.ts';
-import { readTally, type Tally, writeTally } from '../../src/commands/compare/tally.ts';
+import type { Tally } from '../../src/commands/compare/tally.ts';
 import { ThrottledClient } from '../../src/commands/compare/throttled-client.ts';
 import { resources } from '../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
@@ -71,7 +70,6 @@ async function compared(
     plans,
     requests: 400,
     seed: 1,
-    earlier: null,
     begun: (_, begun) => {
       tally = begun;
     },
@@ -312,41 +310,6 @@ test('different statuses, content types and invalid bodies are differences', asy
       '/extended/v1/info/network_block_time/{network} ',
     ]),
   );
-});
-
-test('a killed run resumes from its file and finds the same differences as a full run', async () => {
-  using directory = dataDirectory();
-  const file = join(directory.path, 'compare.json');
-  const at = { url: twin.api, api: server.api, seed: 5 };
-  const some = plansFor(/^\/extended\/v[12]\/(block|burn)|^\/v1/);
-  const options = { seed: 5, requests: 100, plans: some };
-  const once = await compared(twin.api, options);
-  let questions = 0;
-  let running: Tally | null = null;
-  const killed = compared(twin.api, {
-    ...options,
-    begun: (_, tally) => {
-      running = tally;
-    },
-    asked() {
-      questions += 1;
-      if (questions === 50) writeTally(file, running!);
-      // Results after the last write are lost.
-      if (questions === 60) throw new Error('killed');
-    },
-  });
-  expect(await killed.catch((error: Error) => error.message)).toBe('killed');
-  const earlier = readTally(file, at);
-  // Finding the common chain a second time takes extra requests.
-  const theirs = asked(twin.api);
-  await findCommonChain(asked(server.api), theirs);
-  const resumed = await compared(twin.api, { ...options, requests: 100 + theirs.requests, earlier });
-  expect({ ...resumed.tally, requests: 0 }).toEqual({ ...once.tally, requests: 0 });
-  expect(() => readTally(file, { ...at, seed: 6 })).toThrow('with --seed 5');
-  expect(() => readTally(file, { ...at, url: 'http://127.0.0.1:1' })).toThrow('belongs to a comparison of');
-  await Bun.write(file, '{"format":1}');
-  expect(() => readTally(file, at)).toThrow("isn't the file of a comparison");
-  expect(readTally(join(directory.path, 'none.json'), at)).toBeNull();
 });
 
 test('the same seed produces the same requests', async () => {

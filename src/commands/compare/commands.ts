@@ -1,5 +1,4 @@
 /** Declares `stackside compare`. */
-import { Option } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { command, formatOption, numberOption } from '../cli/command.ts';
 import type { CompareCommandOptions } from './run.ts';
@@ -13,25 +12,13 @@ const GREATEST_SEED = 4_294_967_295;
 export const compareServers = command({
   name: 'compare',
   summary: 'Send the same requests to this server and another API, and show the differences',
-  example: 'stackside compare https://api.example.org --resume compare.json',
+  example: 'stackside compare https://api.example.org --requests 5000',
   settingsOf: 'compare',
   arguments: [['<api>', 'URL of the other API']],
   options: [
     numberOption('--rate <requests>', 'Maximum requests per second to the other API', 1, DEFAULT_RATE, FASTEST),
-    numberOption(
-      '--requests <number>',
-      'Maximum requests to the other API, including resumed runs',
-      1,
-      DEFAULT_REQUESTS,
-    ),
-    numberOption(
-      '--seed <number>',
-      'Seed of the random selection (default: from --resume, or random)',
-      0,
-      undefined,
-      GREATEST_SEED,
-    ),
-    new Option('--resume <file>', 'File with the state of the comparison; the next run continues from it'),
+    numberOption('--requests <number>', 'Maximum requests to the other API', 1, DEFAULT_REQUESTS),
+    numberOption('--seed <number>', 'Seed of the random selection (default: random)', 0, undefined, GREATEST_SEED),
     formatOption('Output format; json prints a line for each route, and one for all'),
   ],
   async run({ settings }, options: CompareCommandOptions, url: string) {

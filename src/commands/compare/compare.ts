@@ -24,11 +24,9 @@ export interface CompareOptions {
   clock: Clock;
   /** The questions for each route. */
   plans: readonly Plan[];
-  /** Maximum number of requests to the other server, including earlier runs. */
+  /** Maximum number of requests to the other server. */
   requests: number;
   seed: number;
-  /** The findings of an earlier run; null if there is none. */
-  earlier: Tally | null;
   /** Called once after both servers' tips were read. The run changes this tally. */
   begun: (standing: CommonChain, tally: Tally) => void;
   /** Called after each question. */
@@ -161,42 +159,27 @@ const wasAsked = ({ equal, known, differing, moved, unanswered }: Tally['routes'
  * @throws OperatorError if the servers have different chains; PassingError if one can't be reached
  */
 export async function compare(options: CompareOptions): Promise<CommonChain> {
-  const { ours, theirs, plans, requests, seed, earlier, begun, asked } = options;
+  const { ours, theirs, plans, requests, seed, begun, asked } = options;
   const standing = await findCommonChain(ours, theirs);
   const { lowest, common, isStackside } = standing;
-  const tally: Tally = earlier ?? {
-    format: 1,
-    url: theirs.url,
-    api: ours.url,
-    seed,
-    lowest,
-    highest: Math.max(lowest, common - NEAR),
-    requests: 0,
-    round: 0,
-    place: 0,
-    routes: {},
-  };
+  const highest = Math.max(lowest, common - NEAR);
+  const tally: Tally = { url: theirs.url, api: ours.url, seed, lowest, highest, requests: 0, routes: {} };
   const comparison = new Comparison(options, isStackside ? commonReasons : [...referenceReasons, ...commonReasons]);
-  const before = tally.requests;
   begun(standing, tally);
-  while (tally.requests < requests) {
-    const seedOfRound = `${tally.seed} ${tally.round}`;
+  for (let round = 0; tally.requests < requests; round++) {
+    const seedOfRound = `${seed} ${round}`;
     const subjects = await drawSamples(ours, seedOfRound, tally);
     const order = new Prng(`${seedOfRound} order`).shuffle([...plans]);
-    for (const plan of order.slice(tally.place)) {
+    for (const [place, plan] of order.entries()) {
       if (tally.requests >= requests) break;
-      const question = questionOf(plan, subjects, `${seedOfRound} ${tally.place}`);
+      const question = questionOf(plan, subjects, `${seedOfRound} ${place}`);
       if (question instanceof SkippedQuestion) {
         const route = routeTally(tally, plan.path);
         if (!wasAsked(route)) route.notAsked = question.reason;
       } else count(tally, question, await comparison.outcomeOf(question));
-      tally.place += 1;
-      tally.requests = before + theirs.requests;
+      tally.requests = theirs.requests;
       asked();
     }
-    if (tally.place < order.length) break;
-    tally.round += 1;
-    tally.place = 0;
   }
   return findCommonChain(ours, theirs);
 }

@@ -1,4 +1,4 @@
-/** `stackside compare`: its requests, its file and its output. */
+/** `stackside compare`: its requests and its output. */
 
 import { systemClock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
@@ -13,7 +13,7 @@ import { apartText, type CommonChain } from './common-chain.ts';
 import { compare } from './compare.ts';
 import { plansOf } from './questions.ts';
 import { printReport, totalsOf } from './report.ts';
-import { readTally, type Tally, writeTally } from './tally.ts';
+import type { Tally } from './tally.ts';
 import { ThrottledClient } from './throttled-client.ts';
 
 export interface CompareSettings {
@@ -25,16 +25,13 @@ export interface CompareSettings {
 export interface CompareCommandOptions {
   rate: number;
   requests: number;
-  /** Default: the earlier run's seed, or else a random one. */
+  /** Default: random. */
   seed?: number;
-  resume?: string;
   format: OutputFormat;
 }
 
 /** Seeds that are drawn are below it: short enough to type. */
 const SEEDS = 1_000_000;
-/** Questions after which the file is written. */
-const WRITE_EVERY = 20;
 
 /** A URL as `ThrottledClient` takes it, as the other settings of servers are. */
 const API_URL = /^https?:\/\/[^/?#\s@]+(\/[^?#\s]*)?$/;
@@ -65,25 +62,16 @@ function requireUrl(text: string, api: string): string {
 export async function runCompare(
   { url: api, compareKey }: CompareSettings,
   text: string,
-  { rate, requests, seed, resume, format }: CompareCommandOptions,
+  { rate, requests, seed, format }: CompareCommandOptions,
 ): Promise<boolean> {
   const url = requireUrl(text, api);
-  const earlier = resume === undefined ? null : readTally(resume, { url, api, seed: seed ?? null });
   const common = { clock: systemClock, userAgent: `${serverVersion} compare` };
   const progress = progressLines(process.stderr);
   let now: { standing: CommonChain; tally: Tally } | null = null;
-  let unwritten = 0;
 
-  /** Saves the findings. */
-  const keep = (): void => {
-    if (resume !== undefined && now !== null) writeTally(resume, now.tally);
-    unwritten = 0;
-  };
   const leave = (): void => {
     progress.erase();
-    if (now === null) return;
-    keep();
-    printReport(now.tally, now.standing, format);
+    if (now !== null) printReport(now.tally, now.standing, format);
   };
 
   try {
@@ -95,17 +83,13 @@ export async function runCompare(
         plans: plansOf(resources(serverVersion, systemClock.now, noFaucets).flat()),
         requests,
         seed: seed ?? Math.floor(systemRandom.number() * SEEDS),
-        earlier,
         begun(standing, tally) {
           now = { standing, tally };
-          keep();
           const apart = apartText(standing);
           if (apart !== null) process.stderr.write(`${apart} Responses that depend on the tip can't be compared.\n`);
         },
         asked() {
           const { tally } = now!;
-          unwritten += 1;
-          if (unwritten >= WRITE_EVERY) keep();
           progress.draw(() => {
             const { equal, known, differing } = totalsOf(tally);
             return `${tally.requests} of ${requests} requests: ${equal + known} answers agree, ${differing} differ`;

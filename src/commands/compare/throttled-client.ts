@@ -169,7 +169,7 @@ export class ThrottledClient {
     const asks = seconds === 0 ? '' : ` with Retry-After ${seconds} seconds`;
     return new PassingError(
       `${this.url} is too busy: it returned ${status}${asks}.`,
-      'Run the command again later with a lower --rate. With --resume, it continues.',
+      'Run the command again later with a lower --rate.',
     );
   }
 
@@ -178,11 +178,9 @@ export class ThrottledClient {
     this.#failures += 1;
     if (cause === undefined && this.#failures < MAX_FAILURES) return new NoAnswer(message);
     const what = cause === undefined ? 'gives no answers' : "can't be reached";
-    throw new PassingError(
-      `${this.url} ${what}: ${message}.`,
-      'Run the command again once the server answers. With --resume, it continues.',
-      { cause },
-    );
+    throw new PassingError(`${this.url} ${what}: ${message}.`, 'Run the command again once the server answers.', {
+      cause,
+    });
   }
 
   async #followed(asked: URL): Promise<Answer> {
