@@ -112,7 +112,7 @@ test('a window in either order is the part of the whole list between its ends', 
         });
       },
     ),
-    { seen, cases: 60 },
+    { seen, cases: 30 },
   );
 });
 

@@ -21,7 +21,7 @@ const stateOf = (directory: string) => {
 test(
   'an archive of a partial history is restored with or without its base, and the restored history may start again',
   async () => {
-    const seen = new Seen({ partial: 3, again: 1 });
+    const seen = new Seen({ partial: 2, again: 1 });
     await assertProperty(
       fc.asyncProperty(forks(), fc.nat(), fc.nat(), async (generated, choice, cut) => {
         using folder = dataDirectory();
@@ -51,7 +51,7 @@ test(
         if (begun.bottom > 0) seen.add('partial');
         if (begun.bottom > 0 && ended.bottom !== begun.bottom) seen.add('again');
       }),
-      { seen, cases: 6, shrink: false },
+      { seen, cases: 3, shrink: false },
     );
   },
   timeout,

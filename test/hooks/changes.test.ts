@@ -203,7 +203,7 @@ test(
         for (const change of later) reader.apply(change);
         expect(reader.hashes).toEqual(canonical(open).slice(height - 1));
       }),
-      { cases: 5, shrink: false, always: 'each case begins at a height and reads to the end' },
+      { cases: 2, shrink: false, always: 'each case begins at a height and reads to the end' },
     );
   },
   timeout,
@@ -212,7 +212,7 @@ test(
 test(
   'a reader ends with the canonical chain while the index repeatedly starts at new heights',
   async () => {
-    const seen = new Seen({ again: 5, rollbacks: 20 });
+    const seen = new Seen({ again: 1, rollbacks: 5 });
     await assertProperty(
       fc.asyncProperty(forks(), fc.nat(), fc.integer({ min: 1, max: 9 }), async (generated, choice, every) => {
         using directory = emptyDirectory();
@@ -238,7 +238,7 @@ test(
         }
         await readOn();
       }),
-      { seen, cases: 15, shrink: false },
+      { seen, cases: 4, shrink: false },
     );
   },
   timeout,

@@ -72,7 +72,7 @@ interface Notified {
 test(
   'a hook gets each joining and leaving block once while the index repeatedly starts at new heights',
   async () => {
-    const seen = new Seen({ again: 5, rollbacks: 30, held: 50 });
+    const seen = new Seen({ again: 2, rollbacks: 8, held: 12 });
     await assertProperty(
       fc.asyncProperty(forks(), fc.nat(), async (generated, choice) => {
         await using direct = directHooks();
@@ -105,7 +105,7 @@ test(
         expect(held).toEqual(canonicalHashes(direct.ingest).filter((hash) => matched.has(hash)));
         seen.add('held', held.length);
       }),
-      { seen, cases: 30, shrink: false },
+      { seen, cases: 8, shrink: false },
     );
   },
   timeout,

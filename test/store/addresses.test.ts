@@ -56,7 +56,7 @@ const someone = fc.oneof(principal, busy);
 const height = fc.oneof(fc.integer({ min: 1, max: BLOCKS }), fc.constantFrom(1, BLOCKS, LATER));
 const limit = fc.integer({ min: 1, max: 50 });
 const offset = fc.oneof(fc.nat(30), fc.nat(2000));
-const often = { cases: 150 };
+const often = { cases: 100 };
 
 const rows = <T>(text: string, ...values: (string | number | Uint8Array)[]): T[] =>
   db.query<T, (string | number | Uint8Array)[]>(text).all(...values);

@@ -94,7 +94,7 @@ const gaps = fc
   });
 
 test('filled Bitcoin blocks and the events of the node itself end in the same tables in any order', () => {
-  const seen = new Seen({ 'stale blocks': 5, 'filled blocks': 30 });
+  const seen = new Seen({ 'stale blocks': 2, 'filled blocks': 10 });
   assertProperty(
     fc.property(gaps, ({ events, whole, highest, stale }) => {
       // The node posts a block above a stale branch, or the fill replaces all of it.
@@ -104,7 +104,7 @@ test('filled Bitcoin blocks and the events of the node itself end in the same ta
       seen.add('filled blocks', count('filled_from'));
       expect(afterAll(events)).toEqual(afterAll(whole));
     }),
-    { seen },
+    { seen, cases: 20 },
   );
 });
 

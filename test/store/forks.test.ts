@@ -52,11 +52,11 @@ function grown(drawn: readonly { parent: number; takes: readonly number[] }[]): 
 
 test('forks are the branches off the chain, and each of their transactions has its outcome', async () => {
   const seen = new Seen({
-    'a fork of several blocks': 10,
-    mined: 10,
-    pending: 5,
-    'never canonical': 10,
-    'once canonical': 10,
+    'a fork of several blocks': 3,
+    mined: 3,
+    pending: 2,
+    'never canonical': 3,
+    'once canonical': 3,
     'below a tip': 1,
   });
   await assertProperty(
@@ -118,7 +118,7 @@ test('forks are the branches off the chain, and each of their transactions has i
         snapshots.close();
       }
     }),
-    { seen, cases: 25 },
+    { seen, cases: 8 },
   );
 });
 

@@ -162,7 +162,7 @@ const indexOf = ({ directory }: ReturnType<typeof openNew>): Database =>
 test(
   'a history that starts at any block accepts every event, and ends in the tables of its last start and the winning chain',
   async () => {
-    const seen = new Seen({ starts: 50, again: 20, lower: 10, higher: 1, whole: 1, gaps: 3, answers: 200 });
+    const seen = new Seen({ starts: 5, again: 3, lower: 1, higher: 1, whole: 1, gaps: 3, answers: 100 });
     await assertSeeds(
       fc.asyncProperty(forks(), fc.nat(), fc.nat(3), async (generated, choice, every) => {
         const { chain, events } = grown(generated);
@@ -224,7 +224,7 @@ test(
         const isKnown = isOneBitcoin(accepted);
         expect(chainOf(tables(open.directory), isKnown)).toEqual(chainOf(tables(straight.directory), isKnown));
       }),
-      { seen },
+      { seen, cases: 10 },
     );
   },
   timeout,

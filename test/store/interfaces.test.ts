@@ -102,7 +102,7 @@ test('for any trait, the page has all contracts that implement it, or is refused
         }
       },
     ),
-    { seen, cases: 300 },
+    { seen, cases: 100 },
   );
 });
 

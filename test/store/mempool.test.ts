@@ -763,7 +763,7 @@ test(
         const waiting = all.filter((_, one) => model.fates.get(one) === 'waits');
         for (const one of waiting) for (const done of model.mined) expect(share(one, all[done]!)).toBe(false);
       }),
-      { seen, cases: 15 },
+      { seen, cases: 5 },
     );
   },
   timeout,

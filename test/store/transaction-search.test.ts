@@ -108,7 +108,7 @@ describe.each([
 ])('lists that are %s', (_, limits) => {
   test('have the transactions that pass every filter, in order, on any page', () => {
     const search = transactionSearch(db, detailQueries(db), limits);
-    const seen = new Seen({ items: 300 });
+    const seen = new Seen({ items: 100 });
     assertProperty(
       fc.property(filters(), orders, fc.nat(30), fc.nat(60), (filter, order, limit, offset) => {
         const expected = byHand(filter, order);
@@ -117,7 +117,7 @@ describe.each([
         expect(total).toBe(expected.length);
         expect(idsOf(items)).toEqual(idsOf(expected.slice(offset, offset + limit)));
       }),
-      { seen, cases: 300 },
+      { seen, cases: 100 },
     );
   });
 
@@ -200,7 +200,7 @@ test('any request reads at most as many rows as the limits allow, and is answere
         expect({ tooMany }).toEqual({ tooMany: true });
       }
     }),
-    { seen, cases: 600 },
+    { seen, cases: 200 },
   );
 });
 

@@ -121,7 +121,7 @@ const some = fc
   .map(([drawn, names]) => ({ ...NO_CONDITIONS, ...Object.fromEntries(names.map((name) => [name, drawn[name]])) }));
 
 test('pages of any conditions have the matching transactions in chain order, in both directions', async () => {
-  const seen = new Seen({ found: 20, short: 10 });
+  const seen = new Seen({ found: 7, short: 3 });
   await assertProperty(
     fc.asyncProperty(some, fc.integer({ min: 1, max: 30 }), async (given, limit) => {
       const expected = ids(all.filter((one) => meets(one, given)).map(({ transaction }) => transaction));
@@ -131,7 +131,7 @@ test('pages of any conditions have the matching transactions in chain order, in 
       if (expected.length > 0) seen.add('found', 1);
       if (pages.slice(0, -1).some((page) => page.length < limit)) seen.add('short', 1);
     }),
-    { cases: 60, seen },
+    { cases: 20, seen },
   );
 });
 
@@ -179,7 +179,7 @@ test('pages of the mempool are in order by fee and by age', async () => {
     // The list of v3 has this order.
     age: () => 0,
   };
-  const seen = new Seen({ found: 10 });
+  const seen = new Seen({ found: 3 });
   await assertProperty(
     fc.asyncProperty(
       conditions,
@@ -202,6 +202,6 @@ test('pages of the mempool are in order by fee and by age', async () => {
         if (meeting.length > 0) seen.add('found', 1);
       },
     ),
-    { cases: 40, seen },
+    { cases: 12, seen },
   );
 });
