@@ -8,7 +8,8 @@ import { decodePostConditions } from '../../src/codec/post-conditions.ts';
 import { decodeTransaction } from '../../src/codec/transaction.ts';
 import { memoText } from '../../src/codec/utf8.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { emptyDirectory } from '../support/data/ingest.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { type Asked, type StandInNode, standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 
@@ -70,7 +71,7 @@ beforeAll(() => {
   node = standInNode();
   bitcoin = standInNode();
   bitcoin.answer('/', bitcoinNode);
-  directory = dataDirectory();
+  directory = emptyDirectory(true);
 });
 beforeEach(async () => {
   node.answer('/v2/info', () => Response.json({ ...TESTNET_INFO, network_id: CHAIN }));
@@ -81,7 +82,7 @@ beforeEach(async () => {
   sentBitcoin = [];
   await server?.[Symbol.asyncDispose]();
   directory[Symbol.dispose]();
-  directory = dataDirectory();
+  directory = emptyDirectory(true);
   server = await start();
 });
 afterAll(async () => {

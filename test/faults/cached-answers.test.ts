@@ -12,8 +12,7 @@ import { Prng } from '../../src/devnet/prng.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type GetRoute, getRoutes, randomUrl, Subjects } from '../support/api/random-urls.ts';
-import { dataDirectory } from '../support/data/data-directory.ts';
-import { openAt, received } from '../support/data/ingest.ts';
+import { emptyDirectory, openAt, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { besides, eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, casesOf, Seen, timeout } from '../support/property.ts';
@@ -123,7 +122,7 @@ const lastRange = (events: readonly NodeEvent[]): EventRange => ({
 
 /** A data directory with the apps that read it: one that keeps running, and others that are created and closed in turn. */
 class World {
-  readonly #directory = dataDirectory();
+  readonly #directory = emptyDirectory();
   #open = openAt(this.#directory.path);
   #time = 0;
   #accepted = 0;

@@ -9,7 +9,7 @@ import { list } from '../../src/commands/hooks/hooks.ts';
 import { sealingWith, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { received } from '../support/data/ingest.ts';
+import { emptyDirectory, received } from '../support/data/ingest.ts';
 import { eventsOf } from '../support/events/forked-chain.ts';
 import { assertProperty } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
@@ -65,7 +65,7 @@ async function listed({ url }: HookServer): Promise<string> {
 }
 
 test('commands, tables and files contain a secret only encrypted, with a key that the first start creates', async () => {
-  using directory = dataDirectory();
+  using directory = emptyDirectory();
   const file = secretsKeyFile(directory.path);
   let secrets: string[];
   {
@@ -115,7 +115,7 @@ const DAMAGES: Readonly<Record<string, { damage: (file: string) => void; named?:
 test.each(Object.entries(DAMAGES))(
   'with a key that %s, the server starts, and deliveries wait for a new secret',
   async (_, { damage, named, canMake }) => {
-    using directory = dataDirectory();
+    using directory = emptyDirectory();
     using files = dataDirectory();
     using target = receiver();
     const file = named === undefined ? secretsKeyFile(directory.path) : join(files.path, 'named.key');
@@ -176,7 +176,7 @@ test.each(Object.entries(DAMAGES))(
 );
 
 test('a damaged key file is not replaced by a new key', async () => {
-  using directory = dataDirectory();
+  using directory = emptyDirectory();
   mkdirSync(directory.path, { recursive: true });
   writeFileSync(secretsKeyFile(directory.path), 'short\n');
   {
@@ -186,7 +186,7 @@ test('a damaged key file is not replaced by a new key', async () => {
 });
 
 test('a replaced key takes effect at the next start, and the old key can be restored', async () => {
-  using directory = dataDirectory();
+  using directory = emptyDirectory();
   using target = receiver();
   const file = secretsKeyFile(directory.path);
   let uuid: string;
@@ -218,7 +218,7 @@ test('a replaced key takes effect at the next start, and the old key can be rest
 });
 
 test("a key that decrypts some consumers' secrets delays only the others", async () => {
-  using directory = dataDirectory();
+  using directory = emptyDirectory();
   using files = dataDirectory();
   using one = receiver();
   using two = receiver();
@@ -257,7 +257,7 @@ test("a key that decrypts some consumers' secrets delays only the others", async
 });
 
 test('a backup is restored without the key, and continues once the key is back', async () => {
-  using directory = dataDirectory();
+  using directory = emptyDirectory();
   using places = dataDirectory();
   mkdirSync(places.path, { recursive: true });
   using target = receiver();
@@ -291,7 +291,7 @@ test('a backup is restored without the key, and continues once the key is back',
 });
 
 test('the alert of a hook with an unreadable secret is unsigned', async () => {
-  using directory = dataDirectory();
+  using directory = emptyDirectory();
   const at: Headers[] = [];
   using operator = Bun.serve({
     port: 0,
@@ -318,7 +318,7 @@ test('the alert of a hook with an unreadable secret is unsigned', async () => {
 });
 
 test('a rotation while deliveries wait survives a restart, and the next one keeps the previous secret', async () => {
-  using directory = dataDirectory();
+  using directory = emptyDirectory();
   using target = receiver();
   const file = secretsKeyFile(directory.path);
   let uuid: string;
@@ -392,7 +392,7 @@ test.each(['the key that is back', 'a new secret'])(
   "a pause doesn't count for a delivery's retry budget when it ends with %s",
   async (end) => {
     const DAY = 24 * 3_600_000;
-    using directory = dataDirectory();
+    using directory = emptyDirectory();
     using target = receiver();
     target.answer = () => new Response('', { status: 500 });
     const clock = { time: 1_800_000_000_000 };

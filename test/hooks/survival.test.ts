@@ -7,7 +7,7 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { copyData } from '../support/data/copy.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { openAt, received } from '../support/data/ingest.ts';
+import { emptyDirectory, openAt, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { until } from '../support/time/until.ts';
@@ -42,7 +42,7 @@ async function undisturbed() {
 const expected = await undisturbed();
 
 test('a rebuild restores hooks, queue, deliveries and secrets, and delivers nothing again', async () => {
-  using directory = dataDirectory();
+  using directory = emptyDirectory();
   using target = receiver();
   let uuid: string;
   {
@@ -85,7 +85,7 @@ test('a rebuild restores hooks, queue, deliveries and secrets, and delivers noth
 });
 
 test('an index that lost its last commits restores them from the journal, and delivers nothing twice', async () => {
-  using directory = dataDirectory();
+  using directory = emptyDirectory();
   using target = receiver();
   let uuid: string;
   {
@@ -117,7 +117,7 @@ test('an index that lost its last commits restores them from the journal, and de
 });
 
 test('blocks that were imported without a server are delivered once when a server runs', async () => {
-  using directory = dataDirectory();
+  using directory = emptyDirectory();
   using target = receiver();
   let uuid: string;
   {
@@ -145,7 +145,7 @@ test('blocks that were imported without a server are delivered once when a serve
 });
 
 test('past blocks are not delivered to a new hook, even after a replay', async () => {
-  using directory = dataDirectory();
+  using directory = emptyDirectory();
   using target = receiver();
   {
     await using server = await hookServer({}, directory.path);
