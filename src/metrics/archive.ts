@@ -1,6 +1,6 @@
 /** Metrics of the archive of the log. */
 import type { Registry } from 'prom-client';
-import { collectedCounter, collectedGauge } from './collected.ts';
+import { collected } from './collected.ts';
 
 /** The state of the archive on the host that writes it. On other hosts, all values except the failures are 0. */
 export interface ArchiveState {
@@ -15,25 +15,14 @@ export interface ArchiveState {
 
 /** Registers the metrics. @param state reads the state */
 export function archiveMetrics(registry: Registry, state: () => ArchiveState): void {
-  collectedGauge(registry, {
-    name: 'stackside_archive_entry',
-    help: 'Last entry in the archive, on the host that writes the archive',
-    read: () => state().entry,
-  });
-  collectedGauge(registry, {
-    name: 'stackside_archive_behind_entries',
-    help: 'Entries of the log that are missing in the archive',
-    read: () => state().behind,
-  });
-  collectedGauge(registry, {
-    name: 'stackside_archive_behind_seconds',
-    help: 'Seconds since the archive last contained every entry of the log; should stay below 60',
-    read: () => state().seconds,
-  });
-  collectedCounter(registry, {
-    name: 'stackside_archive_failures_total',
-    help: 'Failed attempts to archive the log',
-    read: () => state().failures,
+  collected(registry, {
+    stackside_archive_entry: ['Last entry in the archive, on the host that writes the archive', () => state().entry],
+    stackside_archive_behind_entries: ['Entries of the log that are missing in the archive', () => state().behind],
+    stackside_archive_behind_seconds: [
+      'Seconds since the archive last contained every entry of the log; should stay below 60',
+      () => state().seconds,
+    ],
+    stackside_archive_failures_total: ['Failed attempts to archive the log', () => state().failures],
   });
 }
 
@@ -48,19 +37,12 @@ export interface BaseState {
 
 /** Registers the metrics of bases. @param state reads the state */
 export function baseMetrics(registry: Registry, state: () => BaseState): void {
-  collectedGauge(registry, {
-    name: 'stackside_archive_base_entry',
-    help: 'Entry of the newest base of the archive',
-    read: () => state().entry,
-  });
-  collectedGauge(registry, {
-    name: 'stackside_archive_base_seconds',
-    help: 'Seconds since the newest base of the archive was made',
-    read: () => state().seconds,
-  });
-  collectedGauge(registry, {
-    name: 'stackside_archive_base_overdue_seconds',
-    help: 'Seconds since the next base of the archive was due',
-    read: () => state().overdue,
+  collected(registry, {
+    stackside_archive_base_entry: ['Entry of the newest base of the archive', () => state().entry],
+    stackside_archive_base_seconds: ['Seconds since the newest base of the archive was made', () => state().seconds],
+    stackside_archive_base_overdue_seconds: [
+      'Seconds since the next base of the archive was due',
+      () => state().overdue,
+    ],
   });
 }

@@ -4,36 +4,31 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 /** A value without labels, or one value per set of labels. */
 type MetricValue = number | Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
 
-interface Collected {
-  name: string;
-  help: string;
-  labelNames?: string[];
-  /** Returns the current values. Missing label sets are not served. */
-  read: () => MetricValue;
-}
+/** The help of a metric, a function that returns its current values, and its labels. Missing label sets are not served. */
+type Collected = readonly [help: string, read: () => MetricValue, ...labelNames: string[]];
 
 const labelled = (reading: MetricValue) => (typeof reading === 'number' ? ([[{}, reading]] as const) : reading);
 
-/** Registers a gauge. */
-export function collectedGauge(registry: Registry, { read, ...metric }: Collected): void {
-  new Gauge({
-    ...metric,
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [labels, value] of labelled(read())) this.set(labels, value);
-    },
-  });
-}
-
-/** Registers a counter. @param metric reads totals, which never decrease */
-export function collectedCounter(registry: Registry, { read, ...metric }: Collected): void {
-  new Counter({
-    ...metric,
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [labels, total] of labelled(read())) this.inc(labels, total);
-    },
-  });
+/** Registers metrics by their names: counters, whose names end in `_total` and whose values never decrease, and gauges. */
+export function collected(registry: Registry, metrics: Readonly<Record<string, Collected>>): void {
+  for (const [name, [help, read, ...labelNames]] of Object.entries(metrics)) {
+    const metric = { name, help, labelNames, registers: [registry] };
+    if (name.endsWith('_total')) {
+      new Counter({
+        ...metric,
+        collect() {
+          this.reset();
+          for (const [labels, total] of labelled(read())) this.inc(labels, total);
+        },
+      });
+    } else {
+      new Gauge({
+        ...metric,
+        collect() {
+          this.reset();
+          for (const [labels, value] of labelled(read())) this.set(labels, value);
+        },
+      });
+    }
+  }
 }

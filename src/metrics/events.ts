@@ -3,7 +3,7 @@ import { Histogram, type Registry } from 'prom-client';
 import { eventPaths } from '../chain/payload-reader.ts';
 import type { EventMetrics, EventOutcome } from '../node/event-intake.ts';
 import type { SnpSubscriber } from '../node/snp/subscriber.ts';
-import { collectedCounter, collectedGauge } from './collected.ts';
+import { collected } from './collected.ts';
 
 /** Counts of the events of one path. */
 interface PathSeries {
@@ -35,26 +35,22 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventMe
     ]),
   );
   const all = [...byPath.values()];
-  collectedCounter(registry, {
-    name: 'stackside_events_total',
-    help: 'Events that the node posted, by path and outcome; `rejected` and `failed` should stay 0',
-    labelNames: ['event', 'outcome'],
-    read: () =>
-      all.flatMap(({ event, outcomes }) =>
-        [...outcomes].map(([outcome, count]) => [{ event, outcome }, count] as const),
-      ),
-  });
-  collectedGauge(registry, {
-    name: 'stacks_last_event_timestamps',
-    help: 'Time of the last event by path, in Unix milliseconds',
-    labelNames: ['event'],
-    read: () =>
-      all.filter(({ outcomes }) => outcomes.size > 0).map(({ event, newest }) => [{ event }, newest] as const),
-  });
-  collectedGauge(registry, {
-    name: 'stackside_events_in_flight',
-    help: 'Events that wait for a response',
-    read: waiting,
+  collected(registry, {
+    stackside_events_total: [
+      'Events that the node posted, by path and outcome; `rejected` and `failed` should stay 0',
+      () =>
+        all.flatMap(({ event, outcomes }) =>
+          [...outcomes].map(([outcome, count]) => [{ event, outcome }, count] as const),
+        ),
+      'event',
+      'outcome',
+    ],
+    stacks_last_event_timestamps: [
+      'Time of the last event by path, in Unix milliseconds',
+      () => all.filter(({ outcomes }) => outcomes.size > 0).map(({ event, newest }) => [{ event }, newest] as const),
+      'event',
+    ],
+    stackside_events_in_flight: ['Events that wait for a response', waiting],
   });
   return {
     answered(event, outcome, milliseconds) {
@@ -69,30 +65,27 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventMe
 
 /** Registers the metrics of the stream. */
 export function snpMetrics(registry: Registry, subscriber: Pick<SnpSubscriber, 'failing' | 'counted'>): void {
-  collectedGauge(registry, {
-    name: 'stackside_snp_connected',
-    help: '1 if Stackside can read events from stacks-node-publisher, otherwise 0',
-    read: () => (subscriber.failing() === null ? 1 : 0),
-  });
-  collectedGauge(registry, {
-    name: 'stackside_snp_sequence',
-    help: 'Number of the last message read from stacks-node-publisher',
-    read: () => subscriber.counted().sequence,
-  });
-  collectedCounter(registry, {
-    name: 'stackside_snp_handshakes_total',
-    help: 'Requests for a stream, by reason',
-    labelNames: ['reason'],
-    read: () => [...subscriber.counted().handshakes].map(([reason, count]) => [{ reason }, count] as const),
-  });
-  collectedCounter(registry, {
-    name: 'stackside_snp_gaps_total',
-    help: 'Gaps in the message numbers that remained after another request for the stream',
-    read: () => subscriber.counted().gaps,
-  });
-  collectedCounter(registry, {
-    name: 'stackside_snp_failures_total',
-    help: 'Failed attempts to read the stream or to apply a message',
-    read: () => subscriber.counted().failures,
+  collected(registry, {
+    stackside_snp_connected: [
+      '1 if Stackside can read events from stacks-node-publisher, otherwise 0',
+      () => (subscriber.failing() === null ? 1 : 0),
+    ],
+    stackside_snp_sequence: [
+      'Number of the last message read from stacks-node-publisher',
+      () => subscriber.counted().sequence,
+    ],
+    stackside_snp_handshakes_total: [
+      'Requests for a stream, by reason',
+      () => [...subscriber.counted().handshakes].map(([reason, count]) => [{ reason }, count] as const),
+      'reason',
+    ],
+    stackside_snp_gaps_total: [
+      'Gaps in the message numbers that remained after another request for the stream',
+      () => subscriber.counted().gaps,
+    ],
+    stackside_snp_failures_total: [
+      'Failed attempts to read the stream or to apply a message',
+      () => subscriber.counted().failures,
+    ],
   });
 }

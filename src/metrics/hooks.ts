@@ -2,7 +2,7 @@
 import { Histogram, type Registry } from 'prom-client';
 import type { HookCounters, HookTimers } from '../hooks/counters.ts';
 import type { HookGauges } from '../hooks/service.ts';
-import { collectedCounter, collectedGauge } from './collected.ts';
+import { collected } from './collected.ts';
 
 /** Name and help of each counter. */
 const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: string]>> = {
@@ -35,33 +35,28 @@ export function hookMetrics(
   { counters, gauges, unreadableSecrets, wrongKeys }: HookReadings,
 ): void {
   for (const [key, [name, help]] of Object.entries(counts)) {
-    collectedCounter(registry, { name, help, read: () => counters()[key as keyof HookCounters] });
+    collected(registry, { [name]: [help, () => counters()[key as keyof HookCounters]] });
   }
-  collectedGauge(registry, {
-    name: 'chainhooks_outbox_pending',
-    help: 'Deliveries in the queue',
-    read: () => gauges().pending,
-  });
-  collectedGauge(registry, {
-    name: 'chainhooks_outbox_oldest_seconds',
-    help: 'Age of the oldest delivery in the queue, in seconds',
-    read: () => gauges().oldestPendingSeconds,
-  });
-  collectedGauge(registry, {
-    name: 'chainhooks_secrets_unreadable',
-    help: "Consumers that get no deliveries because this host can't read their signing secret; should be 0",
-    read: unreadableSecrets,
-  });
-  collectedGauge(registry, {
-    name: 'chainhooks_hooks',
-    help: 'Chainhooks, by status',
-    labelNames: ['status', 'enabled'],
-    read: () => gauges().hooks.map(({ status, enabled, count }) => [{ status, enabled: String(enabled) }, count]),
-  });
-  collectedCounter(registry, {
-    name: 'chainhooks_auth_failures_total',
-    help: 'Requests with a wrong API key, including requests rejected after too many wrong keys',
-    read: wrongKeys,
+  collected(registry, {
+    chainhooks_outbox_pending: ['Deliveries in the queue', () => gauges().pending],
+    chainhooks_outbox_oldest_seconds: [
+      'Age of the oldest delivery in the queue, in seconds',
+      () => gauges().oldestPendingSeconds,
+    ],
+    chainhooks_secrets_unreadable: [
+      "Consumers that get no deliveries because this host can't read their signing secret; should be 0",
+      unreadableSecrets,
+    ],
+    chainhooks_hooks: [
+      'Chainhooks, by status',
+      () => gauges().hooks.map(({ status, enabled, count }) => [{ status, enabled: String(enabled) }, count]),
+      'status',
+      'enabled',
+    ],
+    chainhooks_auth_failures_total: [
+      'Requests with a wrong API key, including requests rejected after too many wrong keys',
+      wrongKeys,
+    ],
   });
 }
 

@@ -3,17 +3,18 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ChangeMetrics } from '../hooks/routes/changes.ts';
 import type { ConnectionMetrics, LiveMetrics, Protocol } from '../live/guard.ts';
 import type { TopicKind } from '../live/topics.ts';
-import { collectedGauge } from './collected.ts';
+import { collected } from './collected.ts';
 
 /** Registers the metrics of realtime connections, one set per protocol. */
 export const liveMetrics = (registry: Registry): LiveMetrics => ({
   connections: (protocol) => connectionMetrics(registry, protocol),
   subscriptions: (counts) =>
-    collectedGauge(registry, {
-      name: 'stackside_subscriptions',
-      help: 'Subscriptions of all connections, by topic',
-      labelNames: ['topic'],
-      read: () => Object.entries(counts()).map(([topic, count]) => [{ topic }, count]),
+    collected(registry, {
+      stackside_subscriptions: [
+        'Subscriptions of all connections, by topic',
+        () => Object.entries(counts()).map(([topic, count]) => [{ topic }, count]),
+        'topic',
+      ],
     }),
 });
 

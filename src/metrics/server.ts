@@ -7,7 +7,7 @@ import { storeFailures } from '../base/store-failure.ts';
 import { unknownKinds } from '../chain/effect.ts';
 import type { UnknownCounts } from '../store/ingest/event-router.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';
-import { collectedCounter, collectedGauge } from './collected.ts';
+import { collected } from './collected.ts';
 
 export interface ServerState {
   /** The newest block, with its time in Unix seconds; null before the first block. */
@@ -49,22 +49,18 @@ export function stateMetrics(registry: Registry, now: () => number): (state: Ser
 
 /** Registers the metrics of writes. */
 export function storeMetrics(registry: Registry, health: WriterHealth, unknown: UnknownCounts): void {
-  collectedCounter(registry, {
-    name: 'stackside_unknown_kinds_total',
-    help: "Transactions, events, statuses and event paths that this version doesn't support; should stay 0",
-    labelNames: ['what'],
-    read: () => unknownKinds.map((what) => [{ what }, unknown[what]]),
-  });
-  collectedCounter(registry, {
-    name: 'stackside_store_failures_total',
-    help: 'Failed writes by reason: a full disk, an I/O error, a lock that was held too long',
-    labelNames: ['reason'],
-    read: () => storeFailures.map((reason) => [{ reason }, health.failures().get(reason) ?? 0]),
-  });
-  collectedGauge(registry, {
-    name: 'stackside_store_writable',
-    help: '1 if the last write succeeded, otherwise 0',
-    read: () => (health.failing() === null ? 1 : 0),
+  collected(registry, {
+    stackside_unknown_kinds_total: [
+      "Transactions, events, statuses and event paths that this version doesn't support; should stay 0",
+      () => unknownKinds.map((what) => [{ what }, unknown[what]]),
+      'what',
+    ],
+    stackside_store_failures_total: [
+      'Failed writes by reason: a full disk, an I/O error, a lock that was held too long',
+      () => storeFailures.map((reason) => [{ reason }, health.failures().get(reason) ?? 0]),
+      'reason',
+    ],
+    stackside_store_writable: ['1 if the last write succeeded, otherwise 0', () => (health.failing() === null ? 1 : 0)],
   });
 }
 
@@ -73,15 +69,9 @@ export function storeMetrics(registry: Registry, health: WriterHealth, unknown: 
  * collected
  */
 export function accountMetrics(registry: Registry, counts: Readonly<{ asked: number; waiting: number }>): void {
-  collectedCounter(registry, {
-    name: 'stackside_account_lookups_total',
-    help: 'Partial history: accounts that were fetched from the node',
-    read: () => counts.asked,
-  });
-  collectedGauge(registry, {
-    name: 'stackside_account_lookups_pending',
-    help: 'Partial history: accounts that wait for the node',
-    read: () => counts.waiting,
+  collected(registry, {
+    stackside_account_lookups_total: ['Partial history: accounts that were fetched from the node', () => counts.asked],
+    stackside_account_lookups_pending: ['Partial history: accounts that wait for the node', () => counts.waiting],
   });
 }
 
@@ -89,18 +79,15 @@ const MICROSECONDS = 1e6;
 
 /** Registers the metrics of CPU, memory and, on Linux, file descriptors. */
 export function processMetrics(registry: Registry): void {
-  collectedCounter(registry, {
-    name: 'process_cpu_seconds_total',
-    help: 'CPU time used by all threads, in seconds',
-    read() {
-      const { user, system } = process.cpuUsage();
-      return (user + system) / MICROSECONDS;
-    },
-  });
-  collectedGauge(registry, {
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory, in bytes',
-    read: () => process.memoryUsage.rss(),
+  collected(registry, {
+    process_cpu_seconds_total: [
+      'CPU time used by all threads, in seconds',
+      () => {
+        const { user, system } = process.cpuUsage();
+        return (user + system) / MICROSECONDS;
+      },
+    ],
+    process_resident_memory_bytes: ['Resident memory, in bytes', () => process.memoryUsage.rss()],
   });
   new Gauge({
     name: 'process_start_time_seconds',
@@ -108,18 +95,17 @@ export function processMetrics(registry: Registry): void {
     registers: [registry],
   }).set(Date.now() / 1000 - process.uptime());
   if (process.platform !== 'linux') return;
-  collectedGauge(registry, {
-    name: 'process_open_fds',
-    help: 'Open file descriptors: connections and files',
-    read: () => readdirSync('/proc/self/fd').length,
+  collected(registry, {
+    process_open_fds: ['Open file descriptors: connections and files', () => readdirSync('/proc/self/fd').length],
   });
 }
 
 /** Registers the metric of dropped output. */
 export function outputMetrics(registry: Registry, outputs: LossyOutputs): void {
-  collectedCounter(registry, {
-    name: 'stackside_log_lines_dropped_total',
-    help: "Lines that couldn't be written: log, ready line and terminal output",
-    read: () => droppedBy(outputs),
+  collected(registry, {
+    stackside_log_lines_dropped_total: [
+      "Lines that couldn't be written: log, ready line and terminal output",
+      () => droppedBy(outputs),
+    ],
   });
 }

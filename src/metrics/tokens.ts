@@ -2,20 +2,21 @@
 import type { Registry } from 'prom-client';
 import type { TokenCounts } from '../store/model/token.ts';
 import type { TokenCounters } from '../tokens/metadata-fetcher.ts';
-import { collectedCounter, collectedGauge } from './collected.ts';
+import { collected } from './collected.ts';
 
 /** @param counters since the start @param counts reads the queue */
 export function tokenMetrics(registry: Registry, counters: TokenCounters, counts: () => TokenCounts['jobs']): void {
-  collectedGauge(registry, {
-    name: 'stackside_token_jobs',
-    help: 'Token look-ups, by kind of work and state',
-    labelNames: ['work', 'state'],
-    read: () => counts().map(({ work, state, jobs }) => [{ work, state }, jobs]),
-  });
-  collectedCounter(registry, {
-    name: 'stackside_token_answers_total',
-    help: 'Results of token look-ups: answers, failed attempts, and answers that break the standards',
-    labelNames: ['outcome'],
-    read: () => Object.entries(counters).map(([outcome, total]) => [{ outcome }, total]),
+  collected(registry, {
+    stackside_token_jobs: [
+      'Token look-ups, by kind of work and state',
+      () => counts().map(({ work, state, jobs }) => [{ work, state }, jobs]),
+      'work',
+      'state',
+    ],
+    stackside_token_answers_total: [
+      'Results of token look-ups: answers, failed attempts, and answers that break the standards',
+      () => Object.entries(counters).map(([outcome, total]) => [{ outcome }, total]),
+      'outcome',
+    ],
   });
 }
