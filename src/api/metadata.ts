@@ -6,7 +6,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { FT_TOKEN, type TokenFamily } from '../chain/token-contracts.ts';
 import { ADDRESS_PATTERN, splitPrincipal } from '../codec/address.ts';
 import { toHex } from '../codec/hex.ts';
-import { bareErrors, type ErrorShape, notFound, Problem, problems, ShapedError } from '../http/errors.ts';
+import { bareErrors, type ErrorShape, Problem, problems, requireFound, ShapedError } from '../http/errors.ts';
 import { chainTipAndTokens } from '../http/etag.ts';
 import { OffsetPage, offsetPage, offsetQuery } from '../http/pagination.ts';
 import { InvalidValue } from '../http/parameters.ts';
@@ -91,11 +91,12 @@ function found(
   { family, contractId, number, locale }: { family: TokenFamily; contractId: string; number: bigint; locale: string },
   isAsked: boolean,
 ): TokenMetadata {
-  const contract = tokenMetadata.contract(contractId);
-  if (contract === undefined) throw notFound('Contract not found');
+  const contract = requireFound(tokenMetadata.contract(contractId), 'Contract not found');
   if (contract.lastTokenId === 'invalid') throw clarityError();
-  const token = contract.family === family ? tokenMetadata.token(contractId, number) : undefined;
-  if (token === undefined) throw notFound('Token not found');
+  const token = requireFound(
+    contract.family === family ? tokenMetadata.token(contractId, number) : undefined,
+    'Token not found',
+  );
   if (locale !== '') throw unprocessable('Locale not found');
   // A refresh keeps the stored metadata until it succeeds.
   if (token.writtenAt === null) {

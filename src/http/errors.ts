@@ -118,6 +118,12 @@ const HISTORY_CODES: ReadonlySet<string | null> = new Set(['BEFORE_HISTORY', 'HI
 /** Creates a 404. @param message names the missing thing */
 export const notFound = (message: string): ApiError => new ApiError(404, message);
 
+/** Returns a value unchanged. @throws ApiError 404 with the message if it is undefined */
+export function requireFound<T>(value: T | undefined, message: string): T {
+  if (value === undefined) throw notFound(message);
+  return value;
+}
+
 /** The error for a path whose percent-encoding is malformed, or isn't UTF-8. */
 export const badPath = (url: string): ApiError =>
   new ApiError(400, `'${pathAndQuery(url)}' is not a valid url component`, 'BAD_URL');

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { NAME_CONTRACTS, type PriceFunction } from '../../chain/name-system.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import { ApiError, bareErrors, notFound } from '../../http/errors.ts';
+import { ApiError, bareErrors, notFound, requireFound } from '../../http/errors.ts';
 import { chainTipAndAttachments } from '../../http/etag.ts';
 import { type SentText, spelling } from '../../http/parameters.ts';
 import { Redirect, route } from '../../http/route.ts';
@@ -190,8 +190,7 @@ const LABELS_OF_SUBDOMAIN = 3;
 
 /** A redirect to the resolver in the name's zonefile. @throws ApiError if there is none */
 function resolverOf(subdomain: string, target: string, read: Reader): Redirect {
-  const resolver = read.names.resolver(subdomain);
-  if (resolver === undefined) throw notFound(`cannot find subdomain ${subdomain}`);
+  const resolver = requireFound(read.names.resolver(subdomain), `cannot find subdomain ${subdomain}`);
   const url = URL.parse(`${resolver}${target}`);
   // Zonefiles are hostile: anybody can write one.
   if (url === null || !/^https?:$/.test(url.protocol)) throw notFound('missing resolver from a malformed zonefile');
@@ -227,8 +226,7 @@ export const names = [
         const subdomain = read.names.findSubdomain(name);
         return subdomain === undefined ? resolverOf(name, target, read) : subdomainBody(subdomain);
       }
-      const nameInfo = read.names.find(name);
-      if (nameInfo === undefined) throw notFound(`cannot find name ${name}`);
+      const nameInfo = requireFound(read.names.find(name), `cannot find name ${name}`);
       return nameBody(nameInfo);
     },
   }),
@@ -255,8 +253,7 @@ export const names = [
     response: Zonefile,
     notFound: 'Name not found, or it is revoked',
     handle: ({ params: { name }, read }) => {
-      const zonefile = read.names.zonefile(name, null);
-      if (zonefile === undefined) throw notFound('No such name or zonefile does not exist');
+      const zonefile = requireFound(read.names.zonefile(name, null), 'No such name or zonefile does not exist');
       return { zonefile };
     },
   }),
@@ -271,8 +268,7 @@ export const names = [
     response: Zonefile,
     notFound: 'Zonefile not found: the name is unknown, revoked, or never had it',
     handle: ({ params: { name, zoneFileHash }, read }) => {
-      const zonefile = read.names.zonefile(name, zoneFileHash);
-      if (zonefile === undefined) throw notFound('No such name or zonefile');
+      const zonefile = requireFound(read.names.zonefile(name, zoneFileHash), 'No such name or zonefile');
       return { zonefile };
     },
   }),

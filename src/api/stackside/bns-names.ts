@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { BNS_CONTRACTS, bnsOperations } from '../../chain/bns-v2.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { toHex } from '../../codec/hex.ts';
-import { notFound } from '../../http/errors.ts';
+import { requireFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, listOf, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
@@ -122,11 +122,7 @@ export function bnsNames(chosen: string | null): readonly Route[] {
       notFound: NO_NAME,
       etag: chainTip,
       history: 'whole',
-      handle: ({ params, read }) => {
-        const bnsName = read.bnsNames.find(contractOf(read), params.name);
-        if (bnsName === undefined) throw notFound(NO_NAME);
-        return name(bnsName);
-      },
+      handle: ({ params, read }) => name(requireFound(read.bnsNames.find(contractOf(read), params.name), NO_NAME)),
     }),
     route({
       path: '/stackside/v1/names/bns-v2/owners/{principal}',

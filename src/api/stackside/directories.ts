@@ -3,7 +3,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { dayIn, dayText } from '../../chain/day.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
-import { notFound } from '../../http/errors.ts';
+import { requireFound } from '../../http/errors.ts';
 import { chainTip, chainTipAndAttachments, chainTipAndTokens } from '../../http/etag.ts';
 import {
   cursorPage,
@@ -250,8 +250,7 @@ export const directories: readonly Route[] = [
     etag: chainTipAndTokens,
     history: 'thing',
     handle: ({ params: { asset_identifier: asset, value }, read }) => {
-      const owner = read.tokenLists.nftOwner(asset, value);
-      if (owner === undefined) throw notFound(NEVER_MINTED);
+      const owner = requireFound(read.tokenLists.nftOwner(asset, value), NEVER_MINTED);
       const [contractId, number] = [asset.slice(0, asset.indexOf('::')), numberOf(value)];
       const token = number === null ? undefined : read.tokenMetadata.token(contractId, number);
       return { value: clarity(value), owner, token_uri: token?.uri ?? null };
@@ -290,10 +289,6 @@ export const directories: readonly Route[] = [
     notFound: NO_NAME,
     etag: chainTipAndAttachments,
     history: 'whole',
-    handle: ({ params, read }) => {
-      const listedName = read.names.listed(params.name);
-      if (listedName === undefined) throw notFound(NO_NAME);
-      return name(listedName);
-    },
+    handle: ({ params, read }) => name(requireFound(read.names.listed(params.name), NO_NAME)),
   }),
 ];

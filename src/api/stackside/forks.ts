@@ -1,7 +1,7 @@
 /** Forks: the branches of orphaned blocks, and the later state of their transactions. These routes are part of Stackside only. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { notFound } from '../../http/errors.ts';
+import { requireFound } from '../../http/errors.ts';
 import { anyFork, mempoolAndAnyFork } from '../../http/etag.ts';
 import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
@@ -117,8 +117,7 @@ export const forks = [
     etag: mempoolAndAnyFork,
     history: 'thing',
     handle: ({ params: { hash }, read }) => {
-      const found = read.forks.find(hash);
-      if (found === undefined) throw notFound(NO_FORK);
+      const found = requireFound(read.forks.find(hash), NO_FORK);
       return {
         ...forkOf(found),
         orphaned: found.orphans.map(blockOf),

@@ -7,7 +7,7 @@ import { Type } from '@sinclair/typebox';
 import { BLOCK_LIMITS, type ProjectedBlock } from '../../chain/projection.ts';
 import { TENURE_BUDGET } from '../../chain/tenure-budget.ts';
 import { toHex } from '../../codec/hex.ts';
-import { notFound } from '../../http/errors.ts';
+import { notFound, requireFound } from '../../http/errors.ts';
 import { mempool as mempoolTag, transaction as transactionTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { OfferedFee, PendingAwaits } from '../../store/model/transaction.ts';
@@ -266,8 +266,7 @@ export const rawTransactions = [
     etag: transactionTag,
     history: 'thing',
     handle: ({ params: { tx_id }, read }) => {
-      const inForks = read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
-      if (inForks === undefined) throw notFound(UNKNOWN);
+      const inForks = requireFound(read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }), UNKNOWN);
       return { tx_id: toHex(tx_id), raw_tx: toHex(inForks.transaction.raw) };
     },
   }),

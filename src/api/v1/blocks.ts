@@ -1,7 +1,7 @@
 /** Blocks of v1, their transactions, and microblocks. */
 
 import { Type } from '@sinclair/typebox';
-import { notFound } from '../../http/errors.ts';
+import { requireFound } from '../../http/errors.ts';
 import { anyFork, block as blockTag, chainTip } from '../../http/etag.ts';
 import { legacyOffsetQuery, listOf, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { ANY_TEXT, prefixed } from '../../http/request-url.ts';
@@ -17,8 +17,7 @@ import { Transaction, transactionRows } from '../shared/transaction.ts';
 const tag = 'Blocks (v1)';
 
 function one(read: Reader, search: BlockSearch, unknown: string) {
-  const wholeBlock = read.blocks.whole(search);
-  if (wholeBlock === undefined) throw notFound(unknown);
+  const wholeBlock = requireFound(read.blocks.whole(search), unknown);
   return block(wholeBlock, 'ascending');
 }
 
@@ -138,11 +137,8 @@ export const blockTransactions = [
     notFound: 'Block not found',
     etag: anyFork,
     history: 'since',
-    handle: ({ params: { block_hash }, query, read }) => {
-      const page = inBlock(read, { hash: block_hash }, 'desc', query);
-      if (page === undefined) throw notFound('no block found by hash');
-      return page;
-    },
+    handle: ({ params: { block_hash }, query, read }) =>
+      requireFound(inBlock(read, { hash: block_hash }, 'desc', query), 'no block found by hash'),
   }),
   route({
     path: '/extended/v1/tx/block_height/{height}',
@@ -158,11 +154,8 @@ export const blockTransactions = [
     notFound: 'Block not found',
     etag: anyFork,
     history: 'since',
-    handle: ({ params: { height }, query, read }) => {
-      const page = inBlock(read, { height }, 'desc', query);
-      if (page === undefined) throw notFound(`no block found at height ${height}`);
-      return page;
-    },
+    handle: ({ params: { height }, query, read }) =>
+      requireFound(inBlock(read, { height }, 'desc', query), `no block found at height ${height}`),
   }),
   route({
     path: '/extended/v2/blocks/{height_or_hash}/transactions',
@@ -179,8 +172,7 @@ export const blockTransactions = [
     history: 'since',
     handle: ({ params: { height_or_hash }, query, read }) => {
       const block = read.blocks.find(height_or_hash);
-      const page = block && inBlock(read, { height: block.height }, 'asc', query);
-      if (page === undefined) throw notFound('Block not found');
+      const page = requireFound(block && inBlock(read, { height: block.height }, 'asc', query), 'Block not found');
       return page;
     },
   }),
@@ -230,10 +222,6 @@ export const microblocks = [
     notFound: 'Microblock not found',
     etag: chainTip,
     history: 'thing',
-    handle: ({ params: { hash }, read }) => {
-      const found = read.microblocks.find(hash);
-      if (found === undefined) throw notFound(UNKNOWN_MICROBLOCK);
-      return microblock(found);
-    },
+    handle: ({ params: { hash }, read }) => microblock(requireFound(read.microblocks.find(hash), UNKNOWN_MICROBLOCK)),
   }),
 ];

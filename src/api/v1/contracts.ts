@@ -4,7 +4,7 @@ import { parsedJson } from '../../base/json.ts';
 import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/abi.ts';
 import { toHex } from '../../codec/hex.ts';
 import { payloadOf } from '../../codec/transaction.ts';
-import { notFound } from '../../http/errors.ts';
+import { notFound, requireFound } from '../../http/errors.ts';
 import { anyFork, chainTip } from '../../http/etag.ts';
 import { serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, UncountedPage } from '../../http/pagination.ts';
@@ -107,11 +107,7 @@ export const contracts = [
     notFound: 'Contract not found',
     etag: anyFork,
     history: 'thing',
-    handle: ({ params, read }) => {
-      const deployment = read.contracts.anyDeployment(params.contract_id);
-      if (deployment === undefined) throw notFound(UNKNOWN);
-      return contract(deployment);
-    },
+    handle: ({ params, read }) => contract(requireFound(read.contracts.anyDeployment(params.contract_id), UNKNOWN)),
   }),
   route({
     path: '/extended/v1/contract/{contract_id}/events',

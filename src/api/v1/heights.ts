@@ -1,7 +1,7 @@
 /** Parameters of v1 that choose a block, or the last block that an answer covers. */
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import { ApiError, notFound } from '../../http/errors.ts';
+import { ApiError, requireFound } from '../../http/errors.ts';
 import type { Heights } from '../../store/model/block.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
@@ -70,8 +70,7 @@ export function untilHeight(read: Reader, { unanchored, until_block: until = nul
     throw new ApiError(400, message, 'VALIDATION');
   }
   if ('height' in until) return until.height;
-  const block = read.blocks.find(until) ?? read.blocks.whole(until);
-  if (block === undefined) throw notFound('block not found with hash');
+  const block = requireFound(read.blocks.find(until) ?? read.blocks.whole(until), 'block not found with hash');
   return block.height;
 }
 

@@ -3,7 +3,7 @@ import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
 import { poxAddressRaw } from '../../codec/bitcoin-address.ts';
 import { toHex } from '../../codec/hex.ts';
-import { notFound, UnknownRouteError } from '../../http/errors.ts';
+import { requireFound, UnknownRouteError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { serializedLazily } from '../../http/json.ts';
 import {
@@ -208,8 +208,7 @@ export const stacking = [
     etag: chainTip,
     history: 'thing',
     handle: ({ params: { pox, tx_id }, read }) => {
-      const events = read.stacking.ofTransaction(pox, tx_id);
-      if (events === undefined) throw notFound(UNKNOWN_TRANSACTION);
+      const events = requireFound(read.stacking.ofTransaction(pox, tx_id), UNKNOWN_TRANSACTION);
       return { results: serializedLazily(events, stackingEvent) };
     },
   }),
@@ -252,8 +251,10 @@ export const stacking = [
       const tip = read.chain.tip()?.height ?? 0;
       const at = query.height ?? (query.unanchored ? tip + 1 : tip);
       const { limit, offset, after_block: afterHeight = 0 } = query;
-      const page = read.stacking.delegations(pox, pool_principal, { height: at, afterHeight }, limit, offset);
-      if (page === undefined) throw notFound(`no block at height: ${at}`);
+      const page = requireFound(
+        read.stacking.delegations(pox, pool_principal, { height: at, afterHeight }, limit, offset),
+        `no block at height: ${at}`,
+      );
       return offsetPage(query, page, delegation);
     },
   }),

@@ -1,7 +1,7 @@
 /** Transactions of v1: filtered lists, one, several, raw bytes, and events. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { ApiError, notFound } from '../../http/errors.ts';
+import { ApiError, requireFound } from '../../http/errors.ts';
 import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
 import { MaybeSerialized, serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/pagination.ts';
@@ -179,8 +179,7 @@ export const transactions = [
     history: 'since',
     handle: ({ params: { tx_id }, query, read }) => {
       const events = { limit: query.event_limit, offset: query.event_offset };
-      const inForks = read.transactions.findInForks(tx_id, events);
-      if (inForks === undefined) throw notFound(UNKNOWN);
+      const inForks = requireFound(read.transactions.findInForks(tx_id, events), UNKNOWN);
       return serialized(read, inForks, query.exclude_function_args);
     },
   }),
@@ -203,8 +202,7 @@ export const transactions = [
     etag: transactionTag,
     history: 'thing',
     handle: ({ params: { tx_id }, read }) => {
-      const inForks = read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
-      if (inForks === undefined) throw notFound(NO_RAW);
+      const inForks = requireFound(read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }), NO_RAW);
       return { raw_tx: toHex(inForks.transaction.raw) };
     },
   }),

@@ -1,7 +1,7 @@
 /** Blocks of v2, Bitcoin blocks, and the mean times between blocks. */
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import { notFound } from '../../http/errors.ts';
+import { requireFound } from '../../http/errors.ts';
 import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
 import { MaybeSerialized } from '../../http/json.ts';
 import {
@@ -127,11 +127,7 @@ export const blocks = (now: () => number): Route[] => [
     notFound: NONE_BEFORE,
     etag: blockAt,
     history: 'thing',
-    handle: ({ params: { timestamp }, read }) => {
-      const block = read.blocks.at(timestamp);
-      if (block === undefined) throw notFound(NONE_BEFORE);
-      return chainBlock(block);
-    },
+    handle: ({ params: { timestamp }, read }) => chainBlock(requireFound(read.blocks.at(timestamp), NONE_BEFORE)),
   }),
   route({
     path: '/extended/v2/blocks/{height_or_hash}',
@@ -144,11 +140,8 @@ export const blocks = (now: () => number): Route[] => [
     notFound: UNKNOWN,
     etag: blockTag,
     history: 'thing',
-    handle: ({ params: { height_or_hash }, read }) => {
-      const found = read.blocks.find(height_or_hash, chainBlockRows);
-      if (found === undefined) throw notFound(UNKNOWN);
-      return found;
-    },
+    handle: ({ params: { height_or_hash }, read }) =>
+      requireFound(read.blocks.find(height_or_hash, chainBlockRows), UNKNOWN),
   }),
   route({
     path: '/extended/v2/blocks/{height_or_hash}/signer-signatures',
@@ -163,11 +156,12 @@ export const blocks = (now: () => number): Route[] => [
     notFound: UNKNOWN,
     etag: blockTag,
     history: 'thing',
-    handle: ({ params: { height_or_hash }, query, read }) => {
-      const page = read.blocks.signatures(height_or_hash, query.limit, query.offset);
-      if (page === undefined) throw notFound(UNKNOWN);
-      return offsetPage(query, page, toHex);
-    },
+    handle: ({ params: { height_or_hash }, query, read }) =>
+      offsetPage(
+        query,
+        requireFound(read.blocks.signatures(height_or_hash, query.limit, query.offset), UNKNOWN),
+        toHex,
+      ),
   }),
   route({
     path: '/extended/v2/block-tenures/{tenure_height}/blocks',
@@ -230,11 +224,8 @@ export const burnBlocks = [
     notFound: UNKNOWN_BURN_BLOCK,
     etag: chainTip,
     history: 'thing',
-    handle: ({ params: { height_or_hash }, read }) => {
-      const anchorBurnBlock = read.burnBlocks.find(height_or_hash);
-      if (anchorBurnBlock === undefined) throw notFound(UNKNOWN_BURN_BLOCK);
-      return burnBlock(anchorBurnBlock);
-    },
+    handle: ({ params: { height_or_hash }, read }) =>
+      burnBlock(requireFound(read.burnBlocks.find(height_or_hash), UNKNOWN_BURN_BLOCK)),
   }),
   route({
     path: '/extended/v2/burn-blocks/{height_or_hash}/blocks',
@@ -248,10 +239,11 @@ export const burnBlocks = [
     notFound: UNKNOWN_BURN_BLOCK,
     etag: chainTip,
     history: 'since',
-    handle: ({ params: { height_or_hash }, query, read }) => {
-      const page = read.burnBlocks.blocks(height_or_hash, query.limit, query.offset);
-      if (page === undefined) throw notFound(UNKNOWN_BURN_BLOCK);
-      return offsetPage(query, page, chainBlock);
-    },
+    handle: ({ params: { height_or_hash }, query, read }) =>
+      offsetPage(
+        query,
+        requireFound(read.burnBlocks.blocks(height_or_hash, query.limit, query.offset), UNKNOWN_BURN_BLOCK),
+        chainBlock,
+      ),
   }),
 ];

@@ -1,7 +1,7 @@
 /** Reward cycles with their signers and stackers, and rewards paid by Bitcoin transactions. */
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import { notFound } from '../../http/errors.ts';
+import { requireFound } from '../../http/errors.ts';
 import { chainAndBurnBlock, chainTip } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage, offsetQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
@@ -108,8 +108,7 @@ const signer_key = Type.Transform(
   .Encode(toHex);
 
 function knownCycle(read: Reader, cycle: number): RewardCycle {
-  const rewardCycle = read.rewardCycles.find(cycle);
-  if (rewardCycle === undefined) throw notFound(UNKNOWN_CYCLE);
+  const rewardCycle = requireFound(read.rewardCycles.find(cycle), UNKNOWN_CYCLE);
   return rewardCycle;
 }
 
@@ -138,11 +137,8 @@ export const poxCycles = [
     notFound: 'PoX cycle not found',
     etag: chainTip,
     history: 'thing',
-    handle: ({ params: { cycle_number }, read }) => {
-      const rewardCycle = read.rewardCycles.find(cycle_number);
-      if (rewardCycle === undefined) throw notFound(UNKNOWN);
-      return poxCycle(rewardCycle);
-    },
+    handle: ({ params: { cycle_number }, read }) =>
+      poxCycle(requireFound(read.rewardCycles.find(cycle_number), UNKNOWN)),
   }),
   route({
     path: '/extended/v2/pox/cycles/{cycle_number}/signers',
@@ -175,8 +171,7 @@ export const poxCycles = [
     history: 'whole',
     handle: ({ params: { cycle_number, signer_key }, read }) => {
       const cycle = knownCycle(read, cycle_number);
-      const signer = read.rewardCycles.signer(cycle_number, signer_key);
-      if (signer === undefined) throw notFound(UNKNOWN);
+      const signer = requireFound(read.rewardCycles.signer(cycle_number, signer_key), UNKNOWN);
       return poxSigner(signer, cycle);
     },
   }),
@@ -195,8 +190,7 @@ export const poxCycles = [
     history: 'whole',
     handle: ({ params: { cycle_number, signer_key }, query, read }) => {
       knownCycle(read, cycle_number);
-      const signer = read.rewardCycles.signer(cycle_number, signer_key);
-      if (signer === undefined) throw notFound(UNKNOWN_SIGNER);
+      requireFound(read.rewardCycles.signer(cycle_number, signer_key), UNKNOWN_SIGNER);
       const page = read.rewardCycles.stackers(cycle_number, signer_key, query.limit, query.offset);
       return offsetPage(query, page, poxStacker);
     },

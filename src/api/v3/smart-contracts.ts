@@ -1,7 +1,7 @@
 /** Contracts, with their source. */
 import { Type } from '@sinclair/typebox';
 import { payloadOf } from '../../codec/transaction.ts';
-import { notFound } from '../../http/errors.ts';
+import { requireFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { SmartContract as StoredSmartContract } from '../../store/model/contract.ts';
@@ -42,10 +42,7 @@ export const smartContracts = [
     notFound: UNKNOWN,
     etag: chainTip,
     history: 'thing',
-    handle: ({ params: { contract_id }, query: { include = [] }, read }) => {
-      const found = read.contracts.find(contract_id);
-      if (found === undefined) throw notFound(UNKNOWN);
-      return smartContract(found, include);
-    },
+    handle: ({ params: { contract_id }, query: { include = [] }, read }) =>
+      smartContract(requireFound(read.contracts.find(contract_id), UNKNOWN), include),
   }),
 ];

@@ -1,7 +1,7 @@
 /** Staking by pox-5: bonds, positions in bonds, and signers. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { notFound } from '../../http/errors.ts';
+import { notFound, requireFound } from '../../http/errors.ts';
 import { chainAndBurnTip } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
@@ -422,11 +422,8 @@ export const staking = [
     notFound: UNKNOWN_BOND,
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ params: { bond_index }, read }) => {
-      const bond = read.staking.bond(bond_index);
-      if (bond === undefined) throw notFound(UNKNOWN_BOND);
-      return bondDetail(bond, burnHeight(read));
-    },
+    handle: ({ params: { bond_index }, read }) =>
+      bondDetail(requireFound(read.staking.bond(bond_index), UNKNOWN_BOND), burnHeight(read)),
   }),
   route({
     path: '/extended/v3/staking/bonds/{bond_index}/allowlist',
@@ -456,11 +453,8 @@ export const staking = [
     notFound: UNKNOWN_ALLOWANCE,
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ params: { bond_index, principal }, read }) => {
-      const allowance = read.staking.allowance(bond_index, principal);
-      if (allowance === undefined) throw notFound(UNKNOWN_ALLOWANCE);
-      return bondAllowance(allowance);
-    },
+    handle: ({ params: { bond_index, principal }, read }) =>
+      bondAllowance(requireFound(read.staking.allowance(bond_index, principal), UNKNOWN_ALLOWANCE)),
   }),
   route({
     path: '/extended/v3/staking/bonds/{bond_index}/registrations',
@@ -491,11 +485,8 @@ export const staking = [
     notFound: UNKNOWN_REGISTRATION,
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ params: { bond_index, principal }, read }) => {
-      const registration = read.staking.registration(bond_index, principal);
-      if (registration === undefined) throw notFound(UNKNOWN_REGISTRATION);
-      return bondRegistrationDetail(registration);
-    },
+    handle: ({ params: { bond_index, principal }, read }) =>
+      bondRegistrationDetail(requireFound(read.staking.registration(bond_index, principal), UNKNOWN_REGISTRATION)),
   }),
   route({
     path: '/extended/v3/staking/cycles/{cycle_number}',
@@ -563,11 +554,8 @@ export const staking = [
     notFound: UNKNOWN_SIGNER,
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ params: { principal }, read }) => {
-      const signer = read.staking.signer(principal);
-      if (signer === undefined) throw notFound(UNKNOWN_SIGNER);
-      return stakingSignerDetail(signer);
-    },
+    handle: ({ params: { principal }, read }) =>
+      stakingSignerDetail(requireFound(read.staking.signer(principal), UNKNOWN_SIGNER)),
   }),
   route({
     path: '/extended/v3/staking/signers/{principal}/stakers',

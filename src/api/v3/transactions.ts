@@ -2,7 +2,7 @@
 import { type StaticDecode, type TObject, Type } from '@sinclair/typebox';
 import { exactJson } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
-import { notFound } from '../../http/errors.ts';
+import { requireFound } from '../../http/errors.ts';
 import { block, chainTip, mempool as mempoolTag, transaction } from '../../http/etag.ts';
 import { MaybeSerialized } from '../../http/json.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
@@ -150,8 +150,7 @@ export const transactions = [
     handle: ({ params: { tx_id }, query: { include = [] }, read }) => {
       const mined = include.length === 0 ? read.transactions.findMined(tx_id, fullRows) : undefined;
       if (mined !== undefined) return mined;
-      const found = read.transactions.find(tx_id);
-      if (found === undefined) throw notFound(UNKNOWN);
+      const found = requireFound(read.transactions.find(tx_id), UNKNOWN);
       return fullTransaction(found, include);
     },
   }),
@@ -170,8 +169,7 @@ export const transactions = [
     history: 'thing',
     handle: ({ params: { tx_id }, query: { limit, cursor }, read }) => {
       const list = `transaction-events ${toHex(tx_id)}`;
-      const page = read.events.ofTransaction(tx_id, limit, pageCursor(list, cursor));
-      if (page === undefined) throw notFound(UNKNOWN);
+      const page = requireFound(read.events.ofTransaction(tx_id, limit, pageCursor(list, cursor)), UNKNOWN);
       return cursorPage(list, limit, page, transactionEvent);
     },
   }),
@@ -199,8 +197,10 @@ export const blocks = [
     history: 'thing',
     handle: ({ params: { height_or_hash }, query: { limit, cursor }, read }) => {
       const list = listOf(height_or_hash);
-      const page = read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor), summaryRows);
-      if (page === undefined) throw notFound(UNKNOWN_BLOCK);
+      const page = requireFound(
+        read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor), summaryRows),
+        UNKNOWN_BLOCK,
+      );
       return cursorPage(list, limit, page);
     },
   }),
