@@ -1,5 +1,5 @@
 /** Declares commands. Their flags, help and values derive from their settings. */
-import { Command, Help, Option } from 'commander';
+import { Command, type ErrorOptions, Help, Option } from 'commander';
 import { requireNoArchive } from '../../archive/archive-directory.ts';
 import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
@@ -118,6 +118,9 @@ export class OwnCommand extends Command {
   /** The options that only `--help-all` shows, with the settings that only variables set; null if help shows all. */
   onlyInFullHelp: ReadonlySet<Option> | null = null;
 
+  /** Reports the first argument as an unknown command, with a similar one. Commander's types lack it. */
+  declare readonly unknownCommand: () => never;
+
   override createCommand(name?: string): OwnCommand {
     return new OwnCommand(name);
   }
@@ -129,7 +132,9 @@ export class OwnCommand extends Command {
     );
   }
 
-  override error(message: string): never {
+  override error(message: string, options?: ErrorOptions): never {
+    // A command with subcommands takes a mistyped name for an argument.
+    if (options?.code === 'commander.excessArguments' && this.commands.length > 0) return this.unknownCommand();
     const [, problem = message, similar] = COMMANDER_ERROR.exec(message) ?? [];
     const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replace(/\.$/, '')}.`;
     const help = `Run ${calledBy(this)} --help to see the arguments and options.`;
