@@ -37,9 +37,11 @@ export interface AdmissionView {
   readonly network: Network;
   /** Whether an engine executes contracts, so that any contract can be deployed and called. */
   readonly executesClarity: boolean;
+  /** Maximum consecutive pending transactions of an account. Default: as on a node. */
+  readonly maxChaining?: number;
 }
 
-/** Maximum consecutive pending transactions of an account. */
+/** Maximum consecutive pending transactions of an account on a node. */
 const MAX_CHAINING = 25;
 const ADDRESS_VERSIONS = { mainnet: [22, 20], testnet: [26, 21] } as const;
 const CONTRACT_NAME = new RegExp(`^${DEPLOYED_NAME_PATTERN}$`);
@@ -67,12 +69,16 @@ function requireFee(fee: bigint, bytes: number): void {
   if (fee < BigInt(bytes)) throw new Rejection('FeeTooLow', { expected: bytes, actual: Number(fee) });
 }
 
-function requireNonce({ account, nonce }: Party, isOrigin: boolean, { world }: AdmissionView): void {
+function requireNonce(
+  { account, nonce }: Party,
+  isOrigin: boolean,
+  { world, maxChaining = MAX_CHAINING }: AdmissionView,
+): void {
   const principal = account.address;
   const next = world.nonce(principal);
   const data = { actual: Number(nonce), is_origin: isOrigin, principal };
   if (nonce < next) throw new Rejection('BadNonce', { expected: next, ...data });
-  const highest = next + 1 + MAX_CHAINING;
+  const highest = next + 1 + maxChaining;
   if (nonce > highest) {
     const message = 'Nonce would exceed chaining limit in mempool';
     throw new Rejection('TooMuchChaining', { message, expected: highest, ...data });

@@ -12,8 +12,9 @@ import type { Block } from './block.ts';
 import type { BurnBlock } from './burn-chain.ts';
 import { type ChainClock, type MineOptions, SimulatedChain } from './chain.ts';
 import { askedOf, type ClarityMiner } from './clarity/miner.ts';
+import type { SavedChain } from './clarity/state.ts';
 import { isMinable } from './execute.ts';
-import type { Network } from './network.ts';
+import { type Network, networks } from './network.ts';
 import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-event.ts';
 import { type ObserverOptions, observer } from './observer.ts';
 import { Scenario } from './scenario.ts';
@@ -43,6 +44,8 @@ interface NodeOptions {
   readonly automine?: boolean;
   /** A second observer that also receives the node's events. */
   readonly otherObserver?: ObserverOptions;
+  /** A chain to mine again in place of the blocks at the start; only with an engine. */
+  readonly saved?: SavedChain;
 }
 
 /** A contract's payload, with the account that signs it. */
@@ -74,6 +77,11 @@ interface Redeployed {
   /** Number of transactions that were mined again, and number of transactions that could not be. */
   readonly mined: number;
   readonly dropped: number;
+}
+
+/** Thrown if a saved chain can't be mined again as it was. */
+export class UnlikeSavedError extends Error {
+  override readonly name = 'UnlikeSavedError';
 }
 
 /** Thrown if the bytes aren't a transaction. */
@@ -179,6 +187,7 @@ export class SimulatedNode {
   readonly #pool = new Pool();
   readonly #clock: Clock;
   readonly #history: number;
+  readonly #saved: SavedChain | null;
   /** Whether time passes only on the chain, so that equal commands make equal bytes. */
   readonly #isSteered: boolean;
   readonly #automine: boolean;
@@ -213,6 +222,7 @@ export class SimulatedNode {
     this.seed = seed;
     this.#clock = clock;
     this.#history = history;
+    this.#saved = options.saved ?? null;
     this.#interval = interval;
     this.#isSteered = !(options.isInRealTime ?? interval !== 0);
     this.clarity = clarity;
@@ -266,12 +276,14 @@ export class SimulatedNode {
    * Posts block 0 and the history, then starts to mine at intervals.
    * @param eventsUrl URL of the observer, such as `http://127.0.0.1:3700`
    * @returns once the history is posted, or the node was stopped
+   * @throws UnlikeSavedError
    */
   async start(eventsUrl: string): Promise<void> {
     this.#eventsUrl = eventsUrl;
     await this.#untilStopped(async () => {
       await this.#mining(async () => {
         await this.#post([this.chain.genesis()]);
+        if (this.#saved !== null) await this.#restore(this.#saved);
         while (this.chain.tip.height < this.#history) {
           if (this.clarity !== undefined) await this.#mineOne(quietly);
           else for (const event of this.#scenario.next()) await this.#post([event]);
@@ -280,6 +292,60 @@ export class SimulatedNode {
       this.#isHistory = false;
       this.#running = this.#untilStopped(() => this.#mineByClock());
     });
+  }
+
+  /** Mines a saved chain again. @throws UnlikeSavedError */
+  async #restore({ blocks, snapshots, pending, skipped, names }: SavedChain): Promise<void> {
+    const shiftOf = (seconds: number): TimeShift => ({ skipped: seconds, earliest: 0 });
+    for (const name of names) this.account(name);
+    for (const { tenure, transaction } of blocks) {
+      const { tip } = this.chain;
+      const next = transaction === null ? [] : [this.#savedTransaction(transaction.raw)];
+      const block = await this.#mineOn(tip.indexBlockHash, { ...quietly, newTenure: tenure }, next);
+      const status = transactionOf(block)?.status ?? null;
+      if (status !== (transaction?.status ?? null)) {
+        const was = transaction === null ? 'was empty' : `had a transaction with the status ${transaction.status}`;
+        throw new UnlikeSavedError(`block ${block.height} ${was}, but is different now`);
+      }
+      for (const saved of snapshots.filter(({ height }) => height === block.height)) {
+        const { indexBlockHash, height } = block;
+        this.#snapshots.set(saved.name, { indexBlockHash, height, shift: shiftOf(saved.skipped) });
+      }
+    }
+    this.#shift = shiftOf(skipped);
+    for (const raw of pending) await this.#announce(this.#savedTransaction(raw));
+  }
+
+  /** Decodes a transaction of a saved chain, whose signature was checked when it arrived. @throws UnlikeSavedError */
+  #savedTransaction(hex: string): SignedTransaction {
+    const raw = fromHex(hex);
+    const decoded = decodeTransaction(raw);
+    if (!decoded.ok) throw new UnlikeSavedError(`a transaction can't be read: ${decoded.error.message}`);
+    // The deployers of requirements may have addresses of mainnet.
+    const isMainnet = decoded.value.version === networks.mainnet.transactionVersion;
+    const view = { ...this.#view(), network: isMainnet ? networks.mainnet : this.chain.network };
+    try {
+      return admitted(raw, decoded.value, view, false);
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      throw new UnlikeSavedError(`a transaction is refused: ${error.reason}`);
+    }
+  }
+
+  /** Returns the chain, to mine it again in another process; only with an engine. */
+  saved(): SavedChain {
+    const blocks = [...this.chain.ancestors(this.chain.tip)].reverse().slice(1);
+    return {
+      blocks: blocks.map((block) => ({ tenure: block.blocksInTenure === 1, transaction: transactionOf(block) })),
+      snapshots: this.snapshots.map(({ name, block }) => ({
+        name,
+        height: block.height,
+        skipped: this.#snapshots.get(name)?.shift.skipped ?? 0,
+      })),
+      pending: this.pending.map(({ raw }) => toHex(raw)),
+      skipped: this.#shift.skipped,
+      names: [...this.#derived.keys()],
+    };
   }
 
   /** Stops the node. The observer may lack the last block. */
@@ -497,7 +563,11 @@ export class SimulatedNode {
   #deploymentsOn({ world, burnView }: Block, deployments: readonly Deployment[]): SignedTransaction[] {
     const nonces = new Map<string, number>();
     return deployments.map(({ account, payload, network, isSigned }, at) => {
-      const view = { world, burnHeight: burnView.height, network, executesClarity: true };
+      const view: AdmissionView = {
+        ...{ world, burnHeight: burnView.height, network, executesClarity: true },
+        // A project may have any number of contracts.
+        maxChaining: deployments.length,
+      };
       const nonce = nonces.get(account.address) ?? world.nonce(account.address);
       nonces.set(account.address, nonce + 1);
       const raw = signTransaction({ payload, origin: { account, nonce, fee: feeOf(payload) } }, network);
@@ -919,6 +989,13 @@ export class SimulatedNode {
     const isDue = kind === 'stacks' && earliest > this.#announced.time;
     return Math.max(isDue ? least : proposed, earliest);
   }
+}
+
+/** Returns the transaction of a block that an engine executed, with its status; null if the block is empty. */
+function transactionOf({ transactions: [transaction], receipts }: Block): { raw: string; status: string } | null {
+  if (transaction === undefined) return null;
+  const { status = '' } = receipts.find(({ txId }) => txId === transaction.id) ?? {};
+  return { raw: toHex(transaction.raw), status };
 }
 
 /**

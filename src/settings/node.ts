@@ -257,6 +257,14 @@ export const simulatedNodeSettings = group('Simulated node', {
     help: 'Node or Stackside that missing requirements of the project are downloaded from',
     accepts: 'a URL, such as http://127.0.0.1:3999',
   }),
+  state: setting({
+    commands: ['devnet'],
+    flag: '--state <file>',
+    variables: ['STACKSIDE_DEVNET_STATE'],
+    type: textOrNone(),
+    help: "File to continue a project's chain from, written when the devnet stops",
+    accepts: 'a file',
+  }),
   automine: setting({
     commands: ['devnet'],
     flag: '--automine <true|false>',

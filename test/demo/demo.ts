@@ -45,7 +45,7 @@ export interface Demo extends AsyncDisposable {
 
 /** Whether only `stackside devnet` has one of the settings. */
 const isDevnet = (given: Record<string, string | undefined>): boolean =>
-  ['clarity', 'watch', 'automine', 'fork'].some((name) => name in given);
+  ['clarity', 'watch', 'automine', 'fork', 'state'].some((name) => name in given);
 
 /** @param given settings by name, as text; undefined for a default */
 export async function demo(

@@ -11,9 +11,10 @@ import { ClarityEngine } from '../../devnet/clarity/engine.ts';
 import { realNetwork } from '../../devnet/clarity/network.ts';
 import { type ClarinetProject, clarinetProject, MANIFEST } from '../../devnet/clarity/project.ts';
 import { fetchRequirement, MissingRequirementError } from '../../devnet/clarity/requirements.ts';
+import { readState, unfitState, writeState } from '../../devnet/clarity/state.ts';
 import { watching } from '../../devnet/clarity/watch.ts';
 import { SBTC_ASSET } from '../../devnet/contracts/token.ts';
-import { SimulatedNode } from '../../devnet/node.ts';
+import { SimulatedNode, UnlikeSavedError } from '../../devnet/node.ts';
 import { startRpc } from '../../devnet/rpc.ts';
 import { hostNames } from '../../http/hosts.ts';
 import type { Log } from '../../log.ts';
@@ -47,6 +48,7 @@ export const demoSettings = (settings: SettingsOf<'demo'>): DevnetSettings => ({
   clarity: null,
   watch: false,
   fork: null,
+  state: null,
   automine: false,
 });
 
@@ -187,14 +189,27 @@ async function serveDevnet(given: DevnetSettings, sources: Sources, signalled: P
   else await serveUntilSignal(presenter, running, signalled);
 }
 
+type ProjectSettings = DevnetSettings & { clarity: string };
+
+/** Reads a project, and downloads its missing requirements with `--fork`. @throws OperatorError */
+async function readWhole({ clarity, seed, fork }: ProjectSettings, files: string[]): Promise<ClarinetProject> {
+  for (;;) {
+    try {
+      return clarinetProject(clarity, seed, files);
+    } catch (error) {
+      if (!(error instanceof MissingRequirementError) || fork === null) throw error;
+      await fetchRequirement(error, fork);
+    }
+  }
+}
+
 /**
- * Reads a project, and downloads its missing requirements with `--fork`. With `--watch`, an unreadable project is read again
- * after each change of its files.
+ * Reads a project at the start. With `--watch`, an unreadable project is read again after each change of its files.
  * @param ended ends the wait
  * @throws OperatorError
  */
 async function readProject(
-  { clarity, watch, seed, fork }: DevnetSettings & { clarity: string },
+  settings: ProjectSettings,
   clock: Clock,
   log: Log,
   ended: Promise<unknown>,
@@ -202,13 +217,9 @@ async function readProject(
   for (;;) {
     const files: string[] = [];
     try {
-      return clarinetProject(clarity, seed, files);
+      return await readWhole(settings, files);
     } catch (error) {
-      if (error instanceof MissingRequirementError && fork !== null) {
-        await fetchRequirement(error, fork);
-        continue;
-      }
-      if (!watch || files.length === 0 || !(error instanceof OperatorError)) throw error;
+      if (!settings.watch || files.length === 0 || !(error instanceof OperatorError)) throw error;
       log({ event: 'contracts_refused', problem: error.message, remedy: error.remedy });
       const changed = Promise.withResolvers<void>();
       const end = watching(
@@ -223,11 +234,11 @@ async function readProject(
   }
 }
 
-/** Refuses to watch without a project. @throws OperatorError */
-function requireProjectToWatch({ watch, clarity }: DevnetSettings): void {
-  if (!watch || clarity !== null) return;
+/** Refuses settings that need a project, without one. @throws OperatorError */
+function requireProject({ watch, state, clarity }: DevnetSettings): void {
+  if (clarity !== null || (!watch && state === null)) return;
   throw new OperatorError(
-    '--watch is given without a project.',
+    `${watch ? '--watch' : '--state'} is given without a project.`,
     'Start the devnet in the directory of a Clarinet project, or name it with --clarity.',
   );
 }
@@ -254,7 +265,7 @@ export async function startDevnet(
   ended: Promise<unknown> = new Promise(() => {}),
   sources: Sources = {},
 ): Promise<ServerInfo> {
-  requireProjectToWatch(settings);
+  requireProject(settings);
   requireObserverToBeLate(settings);
   const { seed, interval, pastBlocks: history, traffic, pox5Height, allowedHosts, apiHost } = settings;
   const { clock, listen, createLog } = environment;
@@ -270,12 +281,21 @@ export async function startDevnet(
     const automine = settings.automine ?? (interval === null || (interval === 0 && engine !== null));
     // Only a chain that mines on request has another time than this machine.
     const tempo = { interval: interval ?? 0, isInRealTime: interval !== 0 };
-    const { observer: url, startLate } = settings;
+    const { observer: url, startLate, state: file } = settings;
+    const saved = file === null || project === null ? null : readState(file, seed, project);
     const observed = url === null ? {} : { otherObserver: { url, startLate, clock, log } };
     const real =
       engine === null || project === null
         ? null
-        : await realNetwork(project, { ...settings, ...tempo, automine, ...observed }, engine, clock);
+        : await realNetwork(
+            project,
+            {
+              ...{ ...settings, ...tempo, automine, ...observed, saved },
+              readAgain: (files) => readWhole({ ...settings, clarity: project.directory }, files),
+            },
+            engine,
+            clock,
+          );
     const { unsafeImpersonate: impersonates } = settings;
     const simulated = { history, traffic, pox5Height };
     const node =
@@ -304,7 +324,9 @@ export async function startDevnet(
     const running = await startServing(served, environment, { steering, sbtcAsset: SBTC_ASSET, sources });
     closing.unshift(() => node.stop(), running.stop);
     void ended.then(() => node.stop());
-    await node.start(running.events ?? '');
+    await node.start(running.events ?? '').catch((error: unknown) => {
+      throw error instanceof UnlikeSavedError && file !== null ? unfitState(file, error.message) : error;
+    });
     hasHistory = true;
     if (real === null || deployment === null) return { ...running, stop };
     const { watch } = settings;
@@ -314,6 +336,9 @@ export async function startDevnet(
       // A contract may have a mistake, which is corrected later.
       await Promise.race([deployment.done, ended]);
     }
+    // The last one, because the node must have stopped. A chain that never had its contracts isn't worth a file.
+    if (file !== null && (saved !== null || deployment.problem === null))
+      closing.push(async () => writeState(file, real));
     const contracts = real.contracts().map(({ name, deployer }) => `${deployer}.${name}`);
     return { ...running, accounts: shownAccounts(real.project), contracts, stop };
   } catch (error) {

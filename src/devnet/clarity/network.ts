@@ -9,7 +9,8 @@ import { smartContract, versionedSmartContract } from '../transaction.ts';
 import { impersonated } from '../wallet.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
 import { BITCOIN_SECONDS, BLOCK_SECONDS, ClarityMiner, EPOCH } from './miner.ts';
-import { type ClarinetProject, clarinetProject, type ProjectContract } from './project.ts';
+import type { ClarinetProject, ProjectContract } from './project.ts';
+import type { SavedNetwork } from './state.ts';
 
 interface RealNetworkOptions {
   seed: number;
@@ -19,6 +20,10 @@ interface RealNetworkOptions {
   unsafeImpersonate: boolean;
   /** A second observer of the node. */
   otherObserver?: ObserverOptions;
+  /** The network to continue; null for a new one. */
+  saved: SavedNetwork | null;
+  /** Reads the project again. @param files receives the paths of its files @throws OperatorError */
+  readAgain(files: string[]): Promise<ClarinetProject>;
 }
 
 /** A network that executes contracts. */
@@ -27,7 +32,11 @@ export interface RealNetwork {
   readonly project: ClarinetProject;
   /** Returns the contracts that were deployed last. */
   contracts(): readonly ProjectContract[];
-  /** Deploys the project's contracts, after the node has started. @returns the result @throws OperatorError */
+  /**
+   * Deploys the project's contracts, after the node has started. A continued network has them already, and deploys them
+   * again only if they changed.
+   * @throws OperatorError
+   */
   begun(): Promise<ContractsEvent>;
   /**
    * Reads the project again, and deploys its contracts again if they changed.
@@ -36,6 +45,8 @@ export interface RealNetwork {
    * @throws OperatorError if the project has an error; the chain is then unchanged
    */
   changed(files: string[]): Promise<ContractsEvent | null>;
+  /** Returns everything from which another devnet makes the same chain. */
+  saved(): Omit<SavedNetwork, 'format'>;
 }
 
 /** Log events of the watch on a project's files. */
@@ -152,45 +163,70 @@ async function deploy(
 const startTime = (clock: Clock, { contracts }: ClarinetProject): number =>
   Math.floor(clock.now() / 1000) - BITCOIN_SECONDS - BLOCK_SECONDS * (contracts.length + 1);
 
+/** Returns the micro-STX of block 0 by address: of the project's accounts, the requirements' deployers and the faucet. */
+function fundsOf({ accounts, contracts }: ClarinetProject, seed: number): Map<string, bigint> {
+  const deployers = contracts.map(({ deployer }) => [deployer, DEPLOYER_FUNDS] as const);
+  const own = accounts.map(({ address, balance }) => [address, balance] as const);
+  return new Map([...deployers, ...own, [faucetOf(seed, networks.testnet).address, FAUCET_FUNDS]]);
+}
+
+const savedFunds = ({ funds }: SavedNetwork) =>
+  Object.entries(funds).map(([address, amount]) => [address, BigInt(amount)] as const);
+
+/** Returns the contracts of a saved network, with the paths that they have in a project now. */
+const savedContracts = ({ contracts }: SavedNetwork, project: ClarinetProject): ProjectContract[] =>
+  contracts.map(({ name, deployer, clarity_version: clarityVersion, source }) => {
+    const now = project.contracts.find((one) => one.name === name && one.deployer === deployer);
+    return { name, deployer, clarityVersion, source, path: now?.path ?? name };
+  });
+
 /**
  * Makes the network of a project.
  * @throws OperatorError if the engine can't be loaded
  */
 export async function realNetwork(
   project: ClarinetProject,
-  { seed, interval, isInRealTime, automine, unsafeImpersonate: impersonates, otherObserver }: RealNetworkOptions,
+  { seed, interval, isInRealTime, automine, saved, readAgain, ...options }: RealNetworkOptions,
   engine: ClarityEngine,
   clock: Clock,
 ): Promise<RealNetwork> {
-  const own = new Set(project.accounts.map(({ address }) => address));
-  const deployers = new Set(project.contracts.map(({ deployer }) => deployer)).difference(own);
-  const funds = [
-    ...project.accounts.map(({ address, balance: amount }) => ({ address, amount })),
-    ...[...deployers].map((address) => ({ address, amount: DEPLOYER_FUNDS })),
-    { address: faucetOf(seed, networks.testnet).address, amount: FAUCET_FUNDS },
-  ];
-  const miner = await ClarityMiner.begin(engine, funds, isInRealTime ? startTime(clock, project) : DEFAULT_START);
+  const { unsafeImpersonate: impersonates, otherObserver } = options;
+  const funds = saved === null ? fundsOf(project, seed) : new Map(savedFunds(saved));
+  const start = saved?.start ?? (isInRealTime ? startTime(clock, project) : DEFAULT_START);
+  const credits = [...funds].map(([address, amount]) => ({ address, amount }));
+  const miner = await ClarityMiner.begin(engine, credits, start);
   const node = new SimulatedNode({
     ...{ seed, interval, isInRealTime, automine, impersonates, clock, clarity: miner, accounts: project.accounts },
     ...{ history: 1, traffic: 0, pox5Height: null },
     ...(otherObserver === undefined ? {} : { otherObserver }),
+    ...(saved === null ? {} : { saved: saved.chain }),
   });
-  let { contracts } = project;
-  let ids = new Set<string>();
-  return {
+  let contracts = saved === null ? project.contracts : savedContracts(saved, project);
+  let ids = new Set(saved?.deployments);
+  const network: RealNetwork = {
     node,
     project,
     contracts: () => contracts,
     async begun() {
-      for (const contract of contracts) await deploy(node, project, contract, ids);
+      if (saved !== null) {
+        const event = await network.changed([]);
+        if (event !== null) return event;
+      } else for (const contract of contracts) await deploy(node, project, contract, ids);
       return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined: 0, dropped: 0 };
     },
     async changed(files) {
-      const now = clarinetProject(project.directory, seed, files);
+      const now = await readAgain(files);
       if (!Bun.deepEquals(now.accounts, project.accounts)) {
         throw new OperatorError(
           `The accounts of ${now.directory} changed after the chain started.`,
           'Restart the devnet to use them.',
+        );
+      }
+      const poor = now.contracts.find(({ deployer }) => !funds.has(deployer));
+      if (poor !== undefined) {
+        throw new OperatorError(
+          `The project requires ${poor.deployer}.${poor.name} since the chain started, whose deployer has no STX for the fee.`,
+          'Restart the devnet without the file of --state, if you use one.',
         );
       }
       if (Bun.deepEquals(now.contracts, contracts)) return null;
@@ -214,5 +250,16 @@ export async function realNetwork(
         throw error;
       }
     },
+    saved: () => ({
+      seed,
+      start,
+      funds: Object.fromEntries([...funds].map(([address, amount]) => [address, String(amount)])),
+      contracts: contracts.map(({ name, deployer, clarityVersion, source }) => ({
+        ...{ name, deployer, clarity_version: clarityVersion, source },
+      })),
+      deployments: [...ids],
+      chain: node.saved(),
+    }),
   };
+  return network;
 }

@@ -1,0 +1,127 @@
+/** A devnet writes its chain to the file of --state, and another devnet continues it. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { describeWith } from '../support/servers/system-servers.ts';
+import { type Demo, demo, type Steered } from './demo.ts';
+
+const DEVNET = '/stackside/v1/devnet';
+const counter = (step: number): string =>
+  `(define-data-var n uint u0)
+   (define-read-only (now) (var-get n))
+   (define-public (fail) (err u1))
+   (define-public (go) (ok (var-set n (+ (var-get n) u${step}))))`;
+
+describeWith('Clarity', hasClarity, () => {
+  let project: DataDirectory;
+  let file: string;
+  beforeAll(async () => {
+    // More contracts than a node lets an account have pending transactions.
+    const others = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`other-${at}`, '(define-constant x u1)']));
+    project = await clarityProject({ counter: counter(1), ...others });
+    file = join(project.path, 'state.json');
+  });
+  afterAll(() => project?.[Symbol.dispose]());
+
+  const started = (more: Record<string, string> = {}) => demo({ clarity: project.path, state: file, ...more });
+  const call = (server: Demo, name: string, sender: string) =>
+    server.steer(`${DEVNET}/call`, { contract: 'counter', function: name, sender });
+  const count = async (server: Demo) => {
+    const { body } = await server.post<{ repr: string }>(`${DEVNET}/read`, { contract: 'counter', function: 'now' });
+    return body.repr;
+  };
+  /** Everything that must be equal after the chain was continued. */
+  async function stateOf(server: Demo) {
+    const { tip, bitcoin, pending, snapshots, faucet } = await server.json<Steered>(DEVNET);
+    const list = `/extended/v1/address/${WALLET.address}/transactions`;
+    const { results } = await server.json<{ results: { tx_id: string; tx_status: string; block_height: number }[] }>(
+      list,
+    );
+    const transactions = results.map(({ tx_id, tx_status, block_height }) => [tx_id, tx_status, block_height]);
+    return { tip, bitcoin, pending, snapshots, faucet, transactions, count: await count(server) };
+  }
+
+  test('a devnet continues the chain of the one before: blocks, snapshots, accounts and pending transactions', async () => {
+    let before: Awaited<ReturnType<typeof stateOf>>;
+    {
+      await using server = await started({ automine: 'false' });
+      await call(server, 'go', 'wallet_1');
+      await server.steer(`${DEVNET}/snapshot`, { name: 'one' });
+      await call(server, 'fail', 'wallet_1');
+      await call(server, 'go', 'wallet_1');
+      await server.steer(`${DEVNET}/fork`, { depth: 1 });
+      await server.steer(`${DEVNET}/time`, { seconds: 3_600 });
+      const { address } = (await server.steer(`${DEVNET}/account`, { name: 'alice' })) as never as { address: string };
+      await server.steer(`${DEVNET}/fund`, { address, amount: '5000000' });
+      before = await stateOf(server);
+    }
+    await using server = await started({ automine: 'false' });
+    const { tip, ...after } = await stateOf(server);
+    const { tip: tipBefore, ...rest } = before;
+    expect(after).toEqual(rest);
+    // A fork that lost isn't mined again, so the blocks above it have other hashes.
+    expect([tip.height, tip.time, tip.tenure_height]).toEqual([
+      tipBefore.height,
+      tipBefore.time,
+      tipBefore.tenure_height,
+    ]);
+    expect([after.count, after.transactions.map(([, status]) => status)]).toEqual([
+      'u2',
+      ['success', 'abort_by_response', 'success', 'success'],
+    ]);
+    await server.steer(`${DEVNET}/transfer`, { recipient: DEPLOYER.address, amount: '1', sender: 'alice' });
+    await server.steer(`${DEVNET}/revert`, { snapshot: 'one' });
+    expect(await count(server)).toBe('u1');
+  });
+
+  test('contracts that changed in the meantime are deployed again, and later transactions are mined again', async () => {
+    await Bun.write(join(project.path, 'contracts/counter.clar'), counter(10));
+    {
+      await using server = await started();
+      expect(await count(server)).toBe('u10');
+      await call(server, 'go', 'wallet_1');
+    }
+    await using server = await started();
+    expect(await count(server)).toBe('u20');
+  });
+
+  test('rejects a state of another seed, of other accounts, or that is incomplete, and keeps the file', async () => {
+    const text = readFileSync(file, 'utf8');
+    await expect(started({ seed: '2' })).rejects.toThrow('it has the seed 1, and this devnet has the seed 2');
+    for (const length of [0, 1, text.length >> 1, text.length - 3]) {
+      writeFileSync(file, text.slice(0, length));
+      await expect(started()).rejects.toThrow(
+        `The state in ${file} can't be used: no devnet of this version wrote it.`,
+      );
+      expect(readFileSync(file, 'utf8')).toHaveLength(length);
+    }
+    const changed = JSON.parse(text);
+    changed.chain.blocks.find((block: { transaction: unknown }) => block.transaction !== null).transaction.status =
+      'other';
+    writeFileSync(file, JSON.stringify(changed));
+    await expect(started()).rejects.toThrow(/block \d+ had a transaction with the status other, but is different now/);
+    writeFileSync(file, text);
+    const accounts = join(project.path, 'settings/Devnet.toml');
+    const settings = await Bun.file(accounts).text();
+    await Bun.write(accounts, settings.replace('100_000_000_000_000', '5_000_000'));
+    await expect(started()).rejects.toThrow('the account deployer was added or changed since');
+    await Bun.write(accounts, settings);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+
+  test('a devnet that fails at its start writes no file', async () => {
+    using broken = await clarityProject({ counter: '(define-constant x (+ 1 u1))' });
+    const state = join(broken.path, 'state.json');
+    await expect(demo({ clarity: broken.path, state })).rejects.toThrow("expecting expression of type 'int'");
+    expect(existsSync(state)).toBe(false);
+    await expect(demo({ clarity: broken.path, state: join(broken.path, 'none/state.json') })).rejects.toThrow(
+      `The directory ${join(broken.path, 'none')} of --state doesn't exist.`,
+    );
+  });
+});
+
+test('--state needs a project', async () => {
+  await expect(demo({ state: '/tmp/state.json' })).rejects.toThrow('--state is given without a project.');
+});
