@@ -241,12 +241,13 @@ function accountsOf(
 export async function startDevnet<C extends ContractTypes = ContractTypes>(
   options: DevnetOptions = {},
 ): Promise<Devnet<C>> {
-  const { port = 0, seed = 1, history = 1, pox5Height, clarity, limitMs = LIMIT_MS } = options;
+  const { port = 0, seed = 1, history = 1, pox5Height, clarity, fork, state, limitMs = LIMIT_MS } = options;
   const executable = options.executable ?? process.env.STACKSIDE_EXECUTABLE ?? packagedExecutable();
-  const pox = pox5Height === undefined ? {} : { 'pox-5-height': pox5Height };
-  const chosen = clarity === undefined ? { 'past-blocks': history } : { clarity };
-  const settings = { 'api-port': port, 'event-port': 0, seed, 'block-time': 0, ...pox, ...chosen };
-  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const chosen = clarity === undefined ? { 'past-blocks': history } : { clarity, fork, state };
+  const settings = { 'api-port': port, 'event-port': 0, seed, 'block-time': 0, 'pox-5-height': pox5Height, ...chosen };
+  const flags = Object.entries(settings).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, String(value)],
+  );
   const chain = await startProcess(
     executable,
     [clarity === undefined ? 'demo' : 'devnet', '--until-stdin-ends', ...flags],

@@ -23,6 +23,10 @@ export interface DevnetOptions {
    * The project must have @stacks/clarinet-sdk installed. Default: contracts are simulated.
    */
   clarity?: string;
+  /** URL of a node or a Stackside that missing requirements of the project are downloaded from. Default: none. */
+  fork?: string;
+  /** File to continue the project's chain from. The chain writes it when it stops. Default: none. */
+  state?: string;
   /** Default limit of waits, in milliseconds. Default 180,000. */
   limitMs?: number;
 }
