@@ -82,7 +82,7 @@ export function execute(transaction: SignedTransaction, world: World, { height, 
 type Result = Pick<Receipt, 'result'> & Partial<Receipt>;
 
 function outcomeOf(transaction: SignedTransaction, world: World, { height, burnHeight }: BlockHeights): Result {
-  const { origin, action, fate, id, postConditions } = transaction;
+  const { origin, action, fate, id, postConditions, mint } = transaction;
   const sender = origin.account.address;
   if (fate === 'problematic_skipped') return { status: fate, result: failed, problematic: 1 };
 
@@ -96,7 +96,8 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
     }
     case 'transfer': {
       const { recipient, amount, memo } = action;
-      return { result: done, events: [{ type: 'stx_transfer_event', sender, recipient, amount, memo }] };
+      const minted = mint === undefined ? [] : [{ type: 'ft_mint_event' as const, ...mint }];
+      return { result: done, events: [{ type: 'stx_transfer_event', sender, recipient, amount, memo }, ...minted] };
     }
     case 'deploy': {
       const { name, template, flaw, isOfUser } = action;

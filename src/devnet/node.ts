@@ -12,13 +12,13 @@ import type { Block } from './block.ts';
 import type { BurnBlock } from './burn-chain.ts';
 import { type ChainClock, type MineOptions, SimulatedChain } from './chain.ts';
 import { askedOf, type ClarityMiner } from './clarity/miner.ts';
-import type { SavedChain } from './clarity/state.ts';
 import { isMinable } from './execute.ts';
 import { type Network, networks } from './network.ts';
 import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-event.ts';
 import { type ObserverOptions, observer } from './observer.ts';
+import type { SavedChain, SavedTransaction } from './saved-chain.ts';
 import { Scenario } from './scenario.ts';
-import { type SignedTransaction, signTransaction, tokenTransfer, withFee } from './transaction.ts';
+import { type Mint, type SignedTransaction, signTransaction, tokenTransfer, withFee } from './transaction.ts';
 import { type Account, accounts, impersonated } from './wallet.ts';
 
 interface NodeOptions {
@@ -300,7 +300,7 @@ export class SimulatedNode {
     for (const name of names) this.account(name);
     for (const { tenure, transaction } of blocks) {
       const { tip } = this.chain;
-      const next = transaction === null ? [] : [this.#savedTransaction(transaction.raw)];
+      const next = transaction === null ? [] : [this.#savedTransaction(transaction)];
       const block = await this.#mineOn(tip.indexBlockHash, { ...quietly, newTenure: tenure }, next);
       const status = transactionOf(block)?.status ?? null;
       if (status !== (transaction?.status ?? null)) {
@@ -313,11 +313,11 @@ export class SimulatedNode {
       }
     }
     this.#shift = shiftOf(skipped);
-    for (const raw of pending) await this.#announce(this.#savedTransaction(raw));
+    for (const transaction of pending) await this.#announce(this.#savedTransaction(transaction));
   }
 
   /** Decodes a transaction of a saved chain, whose signature was checked when it arrived. @throws UnlikeSavedError */
-  #savedTransaction(hex: string): SignedTransaction {
+  #savedTransaction({ raw: hex, mint }: SavedTransaction): SignedTransaction {
     const raw = fromHex(hex);
     const decoded = decodeTransaction(raw);
     if (!decoded.ok) throw new UnlikeSavedError(`a transaction can't be read: ${decoded.error.message}`);
@@ -325,7 +325,8 @@ export class SimulatedNode {
     const isMainnet = decoded.value.version === networks.mainnet.transactionVersion;
     const view = { ...this.#view(), network: isMainnet ? networks.mainnet : this.chain.network };
     try {
-      return admitted(raw, decoded.value, view, false);
+      const transaction = admitted(raw, decoded.value, view, false);
+      return mint === undefined ? transaction : { ...transaction, mint: { ...mint, amount: BigInt(mint.amount) } };
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
       throw new UnlikeSavedError(`a transaction is refused: ${error.reason}`);
@@ -342,7 +343,7 @@ export class SimulatedNode {
         height: block.height,
         skipped: this.#snapshots.get(name)?.shift.skipped ?? 0,
       })),
-      pending: this.pending.map(({ raw }) => toHex(raw)),
+      pending: this.pending.map(savedOf),
       skipped: this.#shift.skipped,
       names: [...this.#derived.keys()],
     };
@@ -373,12 +374,13 @@ export class SimulatedNode {
     return id;
   }
 
-  async #submit(raw: Uint8Array, isSigned = true): Promise<string> {
+  async #submit(raw: Uint8Array, isSigned = true, mint?: Mint): Promise<string> {
     const decoded = decodeTransaction(raw);
     if (!decoded.ok) throw new UndecodableError(decoded.error.message);
     const id = toHex(decoded.value.txId);
     if (this.pending.some((waiting) => waiting.id === id)) return id;
-    await this.#announce(admitted(raw, decoded.value, this.#view(), isSigned));
+    const transaction = admitted(raw, decoded.value, this.#view(), isSigned);
+    await this.#announce(mint === undefined ? transaction : { ...transaction, mint });
     return id;
   }
 
@@ -419,9 +421,9 @@ export class SimulatedNode {
    * Adds a transaction of a request. @param path its field in the body @param isSigned false if its signature isn't
    * valid
    */
-  async #submitFrom(raw: Uint8Array, path: readonly string[], isSigned = true): Promise<string> {
+  async #submitFrom(raw: Uint8Array, path: readonly string[], isSigned = true, mint?: Mint): Promise<string> {
     try {
-      return await this.#submit(raw, isSigned);
+      return await this.#submit(raw, isSigned, mint);
     } catch (error) {
       if (!(error instanceof UndecodableError || error instanceof Rejection)) throw error;
       if (error instanceof UndecodableError) throw new RefusedTransaction(path, 'Deserialization', error.message);
@@ -837,6 +839,37 @@ export class SimulatedNode {
   }
 
   /**
+   * Mints tokens, so that a principal has an exact balance. The event belongs to a transfer of one micro-STX from the
+   * faucet to the boot address.
+   * @param asset a fungible token, such as `ST….shop::gold`
+   * @param amount base units
+   * @returns null if the principal has this balance
+   * @throws ParameterError if the token doesn't exist, the principal has more, or the interpreter refuses the amount
+   */
+  setTokens(principal: string, asset: string, amount: bigint): Promise<{ id: string; block: Block } | null> {
+    return this.#steered(async () => {
+      const { world } = this.#announced;
+      const [contract = '', token] = asset.split('::');
+      const tokens = world.contract(contract)?.template.abi.fungible_tokens ?? [];
+      if (!tokens.some(({ name }) => name === token)) {
+        const rule = 'must be a fungible token of a contract on this chain, such as CONTRACT_ID::NAME';
+        throw new ParameterError({ location: 'body', path: ['asset'] }, rule);
+      }
+      const before = world.fungibleBalance(asset, principal);
+      if (amount === before) return null;
+      if (amount < before) {
+        const rule = `must be >= ${before}, because only the contract can take tokens away`;
+        throw new ParameterError({ location: 'body', path: ['amount'] }, rule);
+      }
+      const mint = { asset, recipient: principal, amount: amount - before };
+      const mined = await this.#mineOwn(this.faucet, tokenTransfer(this.chain.network.boot, 1n, ''), true, mint);
+      const error = mined.block.receipts.find(({ txId }) => txId === mined.id)?.vmError ?? null;
+      if (error === null) return mined;
+      throw new ParameterError({ location: 'body', path: ['amount'] }, `is refused by the interpreter: ${error}`);
+    });
+  }
+
+  /**
    * Returns the account with a name: an account of the network, or one derived from the seed, which has only received
    * funds.
    */
@@ -887,9 +920,14 @@ export class SimulatedNode {
     return this.#steered(() => this.#mineOwn(account, payload, isSigned));
   }
 
-  async #mineOwn(account: Account, payload: Uint8Array, isSigned = true): Promise<{ id: string; block: Block }> {
+  async #mineOwn(
+    account: Account,
+    payload: Uint8Array,
+    isSigned = true,
+    mint?: Mint,
+  ): Promise<{ id: string; block: Block }> {
     const origin = { account, nonce: this.#nextNonce(account), fee: feeOf(payload) };
-    const id = await this.#submitFrom(signTransaction({ payload, origin }, this.chain.network), [], isSigned);
+    const id = await this.#submitFrom(signTransaction({ payload, origin }, this.chain.network), [], isSigned, mint);
     await this.#catchUp();
     let block = await this.#mineOne(quietly);
     // If each transaction gets a separate block, transactions that a fork reverted come first.
@@ -991,11 +1029,16 @@ export class SimulatedNode {
   }
 }
 
+const savedOf = ({ raw, mint }: SignedTransaction): SavedTransaction => ({
+  raw: toHex(raw),
+  ...(mint === undefined ? {} : { mint: { ...mint, amount: String(mint.amount) } }),
+});
+
 /** Returns the transaction of a block that an engine executed, with its status; null if the block is empty. */
-function transactionOf({ transactions: [transaction], receipts }: Block): { raw: string; status: string } | null {
+function transactionOf({ transactions: [transaction], receipts }: Block): SavedChain['blocks'][number]['transaction'] {
   if (transaction === undefined) return null;
   const { status = '' } = receipts.find(({ txId }) => txId === transaction.id) ?? {};
-  return { raw: toHex(transaction.raw), status };
+  return { ...savedOf(transaction), status };
 }
 
 /**

@@ -32,6 +32,15 @@ export interface Party {
   readonly fee: bigint;
 }
 
+/** Tokens that a command of the devnet adds to a principal, together with a transfer that has the event. */
+export interface Mint {
+  /** The fungible token, such as `ST….shop::gold`. */
+  readonly asset: string;
+  readonly recipient: string;
+  /** In base units. */
+  readonly amount: bigint;
+}
+
 /** An announced or mined transaction; several branches can mine it. */
 export interface SignedTransaction {
   /** The transaction id, with 0x. */
@@ -43,6 +52,7 @@ export interface SignedTransaction {
   readonly fate: Fate;
   /** Bytes of mode, count and conditions, if they must be checked. */
   readonly postConditions?: Uint8Array;
+  readonly mint?: Mint;
 }
 
 /** A transaction that the simulation made up and signed. */

@@ -125,6 +125,33 @@ describeWith('Clarity', hasClarity, () => {
     );
   });
 
+  test('sets a balance of tokens by minting, and rejects a lower one or an unknown token', async () => {
+    const asset = `${DEPLOYER.address}.token::gold`;
+    const address = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+    const set = (amount: string, token = asset) =>
+      server.post<{ tx_id: string; message: string }>('/stackside/v1/devnet/balance', {
+        address,
+        amount,
+        asset: token,
+      });
+    const { status, body } = await set('70');
+    expect([status, await readOnly('token', 'get-balance', [Cl.principal(address) as never])]).toEqual([
+      200,
+      { type: 'uint', value: '70' },
+    ]);
+    const { events } = await minedTx(body.tx_id.slice(2));
+    expect(events.map(({ event_type }) => event_type)).toEqual(['stx_asset', 'fungible_token_asset']);
+    const { results } = await server.json<{ results: { principal: string; balance: string }[] }>(
+      `/extended/v3/tokens/ft/${asset}/holders`,
+    );
+    expect(results.find(({ principal }) => principal === address)?.balance).toBe('70');
+    expect((await set('70')).body.tx_id).toBe(null as never);
+    expect((await set('69')).body.message).toContain('must be >= 70, because only the contract can take tokens away');
+    expect((await set('80', `${asset}2`)).body.message).toContain(
+      'must be a fungible token of a contract on this chain',
+    );
+  });
+
   test("the project's accounts have their names and balances", async () => {
     const { accounts } = await server.json<{ accounts: { name: string; address: string; balance: string }[] }>(
       '/stackside/v1/devnet',

@@ -8,8 +8,10 @@ import { describeWith } from '../support/servers/system-servers.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
 
 const DEVNET = '/stackside/v1/devnet';
+const GOLD = `${DEPLOYER.address}.counter::gold`;
 const counter = (step: number): string =>
-  `(define-data-var n uint u0)
+  `(define-fungible-token gold u100)
+   (define-data-var n uint u0)
    (define-read-only (now) (var-get n))
    (define-public (fail) (err u1))
    (define-public (go) (ok (var-set n (+ (var-get n) u${step}))))`;
@@ -40,7 +42,8 @@ describeWith('Clarity', hasClarity, () => {
       list,
     );
     const transactions = results.map(({ tx_id, tx_status, block_height }) => [tx_id, tx_status, block_height]);
-    return { tip, bitcoin, pending, snapshots, faucet, transactions, count: await count(server) };
+    const holders = await server.json(`/extended/v3/tokens/ft/${GOLD}/holders`);
+    return { tip, bitcoin, pending, snapshots, faucet, transactions, holders, count: await count(server) };
   }
 
   test('a devnet continues the chain of the one before: blocks, snapshots, accounts and pending transactions', async () => {
@@ -55,6 +58,7 @@ describeWith('Clarity', hasClarity, () => {
       await server.steer(`${DEVNET}/time`, { seconds: 3_600 });
       const { address } = (await server.steer(`${DEVNET}/account`, { name: 'alice' })) as never as { address: string };
       await server.steer(`${DEVNET}/fund`, { address, amount: '5000000' });
+      await server.steer(`${DEVNET}/balance`, { address, amount: '70', asset: GOLD });
       before = await stateOf(server);
     }
     await using server = await started({ automine: 'false' });
@@ -72,6 +76,9 @@ describeWith('Clarity', hasClarity, () => {
       ['success', 'abort_by_response', 'success', 'success'],
     ]);
     await server.steer(`${DEVNET}/transfer`, { recipient: DEPLOYER.address, amount: '1', sender: 'alice' });
+    const more = { address: DEPLOYER.address, amount: '31', asset: GOLD };
+    const refused = await server.post<{ message: string }>(`${DEVNET}/balance`, more);
+    expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining('SupplyOverflow')]);
     await server.steer(`${DEVNET}/revert`, { snapshot: 'one' });
     expect(await count(server)).toBe('u1');
   });

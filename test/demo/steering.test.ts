@@ -136,7 +136,7 @@ test('a balance can be set to any amount without the key of the address', async 
   for (const [amount, of, message] of [
     ['6', address, 'body/amount must be >= 7, or lower by more than 1000, the fee of the transfer'],
     ['9999999999999999999', address, 'body/amount must be <= '],
-    ['-1', address, 'body/amount must be a whole number of micro-STX of at most 19 digits, as text'],
+    ['-1', address, 'body/amount must be a whole number of at most 19 digits, as text'],
     ['1', 'nobody', 'body/address must be a principal of testnet'],
   ] as const) {
     const { status, body } = await set(amount, of);

@@ -106,10 +106,19 @@ const Fund = Type.Object(
 /** A balance, which may be nothing. */
 const Balance = Type.String({
   pattern: '^(0|[1-9]\\d{0,18})$',
-  rule: 'a whole number of micro-STX of at most 19 digits, as text',
-  description: 'Micro-STX, in decimal',
+  rule: 'a whole number of at most 19 digits, as text',
+  description: 'Micro-STX or base units of the token, in decimal',
 });
-const SetBalance = Type.Object({ address: Type.String(), amount: Balance }, closed);
+const SetBalance = Type.Object(
+  {
+    address: Type.String(),
+    amount: Balance,
+    asset: Type.Optional(
+      Type.String({ description: 'A fungible token, such as `ST….shop::gold`, or the default, STX', maxLength: 300 }),
+    ),
+  },
+  closed,
+);
 const BalanceSet = Type.Object({ tx_id: nullable(Hash), balance: Balance }, { $id: 'DevnetBalance' });
 
 /** Routes that make blocks. */
@@ -246,13 +255,17 @@ export const makers = (family: DevnetFamily): Route[] => {
       ...post,
       path: '/stackside/v1/devnet/balance',
       operationId: 'setDevnetBalance',
-      summary: 'Set the STX of an address',
+      summary: 'Set the STX or the tokens of an address',
       description:
-        "Gives an address exactly this balance, by a transfer from or to the faucet in a separate block. The key of the address isn't needed. A lower balance takes a nonce of the address, and is impossible for a contract. `tx_id` is null if the address had this balance.",
+        "Gives an address exactly this balance, by a transfer from or to the faucet in a separate block. The key of the address isn't needed. A lower balance takes a nonce of the address, and is impossible for a contract. A balance of tokens can only rise: the missing tokens are minted, with the event in a transfer of one micro-STX from the faucet. `tx_id` is null if the address had this balance.",
       body: SetBalance,
       response: BalanceSet,
-      handle: async ({ caller: node, body: { address, amount } }) => {
-        const made = await node.setBalance(requirePrincipal(address, node, 'address'), BigInt(amount));
+      handle: async ({ caller: node, body: { address, amount, asset } }) => {
+        const principal = requirePrincipal(address, node, 'address');
+        const made =
+          asset === undefined
+            ? await node.setBalance(principal, BigInt(amount))
+            : await node.setTokens(principal, asset, BigInt(amount));
         return { tx_id: made?.id ?? null, balance: amount };
       },
     }),

@@ -338,7 +338,7 @@ export async function startDevnet(
     }
     // The last one, because the node must have stopped. A chain that never had its contracts isn't worth a file.
     if (file !== null && (saved !== null || deployment.problem === null))
-      closing.push(async () => writeState(file, real));
+      closing.push(async () => writeState(file, real.saved()));
     const contracts = real.contracts().map(({ name, deployer }) => `${deployer}.${name}`);
     return { ...running, accounts: shownAccounts(real.project), contracts, stop };
   } catch (error) {

@@ -8,9 +8,18 @@ export interface Credit {
   amount: string;
 }
 
+/** Tokens to mint: the contract's identifier and the name of the token. */
+interface EngineMint {
+  contract: string;
+  token: string;
+  recipient: string;
+  amount: string;
+}
+
 /** The action of a transaction, in addition to its fee. */
 export type EngineAction =
-  | { kind: 'transfer'; sender: string; recipient: string; amount: string }
+  /** `mint`: fungible tokens that the recipient of the mint gets in addition. */
+  | { kind: 'transfer'; sender: string; recipient: string; amount: string; mint: EngineMint | null }
   | { kind: 'deploy'; sender: string; name: string; source: string; clarityVersion: number | null }
   | { kind: 'call'; sender: string; contract: string; functionName: string; args: string[] };
 

@@ -22,6 +22,7 @@ interface Session {
   initSession(directory: string, manifest: string, apiUrl: undefined): Promise<void>;
   setEpoch(epoch: string): void;
   mintSTX(recipient: string, amount: bigint): string;
+  mintFT(token: string, recipient: string, amount: bigint): string;
   mineBlock(transactions: object[]): { result: string; events: string; costs: string; performance?: string }[];
   enablePerformance(costField: string): void;
   getLastContractCallTrace(): string | undefined;
@@ -96,6 +97,15 @@ function made(session: Session, block: EngineBlock): EngineAnswer {
     return { kind: 'made', outcome: null, ...position(session) };
   }
   const { action } = block;
+  try {
+    if (action?.kind === 'transfer' && action.mint !== null) {
+      const { contract, token, recipient, amount } = action.mint;
+      session.mintFT(`${contract}.${token}`, recipient, BigInt(amount));
+    }
+  } catch (error) {
+    session.mineBlock(transactionsOf({ ...block, action: null }));
+    return { kind: 'made', outcome: { kind: 'failed', error: textOf(error) }, ...position(session) };
+  }
   try {
     const last = session.mineBlock(transactionsOf(block)).at(-1);
     if (action === null || last === undefined) return { kind: 'made', outcome: null, ...position(session) };

@@ -13,7 +13,7 @@ import { formPositions, readSource } from '../contract-source.ts';
 import { brokenPostCondition, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
-import { payerOf, type SignedTransaction } from '../transaction.ts';
+import { type Mint, payerOf, type SignedTransaction } from '../transaction.ts';
 import { type ClarityEngine, EngineEndedError, EngineRefusedError } from './engine.ts';
 import { type Attempt, EngineChain, isProbe } from './engine-chain.ts';
 import type { Credit, EngineAction, EngineBlock, EngineOutcome, EngineRead } from './engine-messages.ts';
@@ -48,11 +48,19 @@ const creditOf = ({ recipient, amount }: { recipient: string; amount: bigint }):
   amount: String(amount),
 });
 
-function actionOf({ origin, action }: SignedTransaction): EngineAction {
+function mintOf({ asset, recipient, amount }: Mint) {
+  const [contract = '', token = ''] = asset.split('::');
+  return { contract, token, recipient, amount: String(amount) };
+}
+
+function actionOf({ origin, action, mint }: SignedTransaction): EngineAction {
   const sender = origin.account.address;
   switch (action.kind) {
-    case 'transfer':
-      return { kind: 'transfer', sender, recipient: action.recipient, amount: String(action.amount) };
+    case 'transfer': {
+      const { recipient, amount } = action;
+      const minted = mint === undefined ? null : mintOf(mint);
+      return { kind: 'transfer', sender, recipient, amount: String(amount), mint: minted };
+    }
     case 'deploy': {
       const { source, clarityVersion = null } = action.template;
       return { kind: 'deploy', sender, name: action.name, source, clarityVersion };
@@ -344,7 +352,9 @@ export class ClarityMiner {
     const isDeployment = transaction.action.kind === 'deploy';
     const result = executedOf(outcome, isDeployment);
     const isTransfer = transaction.action.kind === 'transfer';
-    if (isTransfer && result.status !== 'success') throw new Error(`it refused the transfer ${transaction.id}`);
+    // A mint fails above the token's maximum supply, or if contracts were deployed again without the token.
+    if (isTransfer && result.status !== 'success' && transaction.mint === undefined)
+      throw new Error(`it refused the transfer ${transaction.id}`);
     const broken =
       result.status === 'success'
         ? brokenPostCondition(transaction.postConditions, result.events, transaction.origin.account.address)
@@ -367,7 +377,7 @@ export class ClarityMiner {
       this.#failed.set(transaction.id, { parent: parent.indexBlockHash, block, withCosts }, 1);
     }
     // Only the transaction contains the memo of a transfer.
-    this.#included = [isTransfer ? transaction : executed(transaction, reported)];
+    this.#included = [isTransfer && result.status === 'success' ? transaction : executed(transaction, reported)];
     try {
       // A failed transaction changed nothing. It isn't executed when the chain is built again, because without counting
       // costs it might succeed.

@@ -45,7 +45,7 @@ export interface RealNetwork {
    * @throws OperatorError if the project has an error; the chain is then unchanged
    */
   changed(files: string[]): Promise<ContractsEvent | null>;
-  /** Returns everything from which another devnet makes the same chain. */
+  /** Returns the state that another devnet continues. */
   saved(): Omit<SavedNetwork, 'format'>;
 }
 
@@ -225,7 +225,7 @@ export async function realNetwork(
       const poor = now.contracts.find(({ deployer }) => !funds.has(deployer));
       if (poor !== undefined) {
         throw new OperatorError(
-          `The project requires ${poor.deployer}.${poor.name} since the chain started, whose deployer has no STX for the fee.`,
+          `The project now requires ${poor.deployer}.${poor.name}, but its deployer has no STX on this chain for the fee.`,
           'Restart the devnet without the file of --state, if you use one.',
         );
       }

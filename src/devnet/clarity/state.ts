@@ -7,33 +7,8 @@ import { OperatorError } from '../../base/errors.ts';
 import { writeWhole } from '../../base/files.ts';
 import { parsedJson } from '../../base/json.ts';
 import { onFile } from '../../base/system-errors.ts';
-import type { RealNetwork } from './network.ts';
+import { Count, Hex, SavedChain, Whole } from '../saved-chain.ts';
 import type { ClarinetProject } from './project.ts';
-
-const Hex = Type.String({ pattern: '^0x([0-9a-f]{2})+$' });
-const Count = Type.Integer({ minimum: 0 });
-
-const SavedChain = Type.Object({
-  /** The canonical blocks from block 1 on. */
-  blocks: Type.Array(
-    Type.Object({
-      /** Whether the block starts a tenure, after a Bitcoin block. */
-      tenure: Type.Boolean(),
-      /** Its transaction with the status; null if it is empty. */
-      transaction: Type.Union([Type.Null(), Type.Object({ raw: Hex, status: Type.String() })]),
-    }),
-  ),
-  snapshots: Type.Array(Type.Object({ name: Type.String(), height: Count, skipped: Count })),
-  /** Pending transactions. */
-  pending: Type.Array(Hex),
-  /** Seconds that commands added to the machine's time. */
-  skipped: Count,
-  /** Names of the accounts that commands have named. */
-  names: Type.Array(Type.String()),
-});
-
-/** The canonical chain of a node above block 0, and the state of its commands. */
-export type SavedChain = Static<typeof SavedChain>;
 
 const FORMAT = 'stackside devnet 1';
 
@@ -43,7 +18,7 @@ const SavedNetwork = Type.Object({
   /** Unix seconds of block 0. */
   start: Count,
   /** Micro-STX of block 0, by address. */
-  funds: Type.Record(Type.String(), Type.String({ pattern: '^[0-9]{1,39}$' })),
+  funds: Type.Record(Type.String(), Whole),
   /** The contracts that were deployed last, in their order, with the ids of their deployments. */
   contracts: Type.Array(
     Type.Object({
@@ -57,7 +32,7 @@ const SavedNetwork = Type.Object({
   chain: SavedChain,
 });
 
-/** A network of a project: everything from which another devnet makes the same chain. */
+/** The state of a project's network, which another devnet continues. */
 export type SavedNetwork = Static<typeof SavedNetwork>;
 
 /** Returns the error for a file that doesn't fit this devnet. */
@@ -88,6 +63,6 @@ export function readState(path: string, seed: number, { accounts }: ClarinetProj
   return state;
 }
 
-/** Writes the state of a network. @throws OperatorError if it can't be written; then the file is unchanged */
-export const writeState = (path: string, network: RealNetwork): void =>
-  writeWhole(path, `${JSON.stringify({ format: FORMAT, ...network.saved() } satisfies SavedNetwork)}\n`);
+/** Writes a state. @throws OperatorError if it can't be written; then the file is unchanged */
+export const writeState = (path: string, network: Omit<SavedNetwork, 'format'>): void =>
+  writeWhole(path, `${JSON.stringify({ format: FORMAT, ...network } satisfies SavedNetwork)}\n`);
