@@ -190,7 +190,7 @@ function emptyTables(): Database {
 
 const ATTACKER = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 const OWNER = 'SP2J6ZZ8GGZ3XD2VNXQSG0Y1YKXEKBPDAC1WH9V2S';
-const HOSTILE = 20_000;
+const HOSTILE = 2_000;
 
 test('reads a bounded number of rows for any number of matches, and shows every kind', async () => {
   using db = emptyTables();

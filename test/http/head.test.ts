@@ -119,7 +119,7 @@ test('HEAD equals GET for cached answers, the console, the docs and unknown rout
 test("HEAD of a streamed answer doesn't read the data", async () => {
   const reads = [spyOn(snapshots, 'read'), spyOn(snapshots, 'readLong')];
   const count = () => reads.reduce((sum, { mock }) => sum + mock.calls.length, 0);
-  for (const principal of subjects.principals) {
+  for (const principal of [...subjects.principals].slice(0, 3)) {
     for (const format of ['json', 'csv']) {
       const path = `/stackside/v1/principals/${principal}/history?format=${format}`;
       expect(await asGet(path)).toEqual({ status: 200, inParts: true });

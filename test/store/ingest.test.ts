@@ -477,9 +477,11 @@ test('an event that was rolled back leaves nothing, and the next event is accept
   expect(everything(open.directory)).toEqual(everything(whole.path));
 });
 
-/** Returns a block whose parent isn't in any log. */
-const orphanBlock = (): ReceivedEvent =>
-  block({ hash: hashOf('nowhere'), height: 9, event: { path: '', text: '', receivedAt: 0 } }, 'lost').event;
+/** A block whose parent isn't in any log. */
+const orphanBlock = block(
+  { hash: hashOf('nowhere'), height: 9, event: { path: '', text: '', receivedAt: 0 } },
+  'lost',
+).event;
 
 test('a bad event in a batch rolls back nothing else of the batch', () => {
   const events = devnet(12, 10);
@@ -487,7 +489,7 @@ test('a bad event in a batch rolls back nothing else of the batch', () => {
   using open = openNew();
   for (const event of events) {
     open.ingest.apply(event);
-    expect(() => open.ingest.apply(orphanBlock())).toThrow(UnknownParentError);
+    expect(() => open.ingest.apply(orphanBlock)).toThrow(UnknownParentError);
   }
   open.ingest.commit();
   expect(everything(open.directory)).toEqual(everything(whole.path));
@@ -501,7 +503,7 @@ test('a change that fails leaves the uncommitted entries as they are, with the i
   const before = entries.uncommitted();
   expect(before).toHaveLength(entryOf(1));
   expect(() => entries.apply({ event: { ...first!, text: '{' } }, 'end')).toThrow(PayloadError);
-  expect(() => entries.apply({ event: orphanBlock() }, 'end')).toThrow(UnknownParentError);
+  expect(() => entries.apply({ event: orphanBlock }, 'end')).toThrow(UnknownParentError);
   expect(entries.uncommitted()).toEqual(before);
   entries.commit();
   expect([...entries.after(0)]).toEqual(before);
