@@ -123,7 +123,7 @@ test('a backup that stops at any request leaves a valid archive, and the next ba
   const whole = fresh();
   await backupOf(source.path, whole);
   const { base } = await backupOf(source.path, whole);
-  for (const requests of [1, 3, 5, 8, 13, 21, 34]) {
+  for (const requests of [1, 5, 13, 34]) {
     for (const isDone of [true, false]) {
       const at = fresh();
       const dying = mortal(directoryFiles(at), { requests, isDone });

@@ -269,7 +269,7 @@ describe('a mirror that is older:', () => {
 
   test('objects of any two moments make an earlier state, and missing ones are named', async () => {
     const moments = [];
-    for (const share of [0.3, 0.5, 0.55, 0.8, 1]) {
+    for (const share of [0.3, 0.5, 0.55, 1]) {
       const at = folder();
       await archive(await kept(share), directoryFiles(at), 'one', { signer });
       moments.push(at);

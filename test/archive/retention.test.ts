@@ -1,6 +1,6 @@
 /** Objects that retention deletes from an archive, and restores after that. */
 import { afterAll, expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifiedArchive } from '../../src/archive/archive.ts';
 import { basesOf, PARTS, packedManifest, partName } from '../../src/archive/base.ts';
@@ -48,6 +48,19 @@ async function baseAgo(directory: string, store: ObjectStore, days: number): Pro
 const signal = new AbortController().signal;
 const kept30 = (store: ObjectStore): Promise<RetentionResult | null> =>
   retain({ store, keepDays: 30, now: NOW, signal });
+
+/** An archive after a retention: with the base of 60 days ago, and the parts of the base of 90 days ago. */
+const aged = folder();
+await baseAgo(third, directoryFiles(aged), 90);
+await baseAgo(half, directoryFiles(aged), 60);
+await kept30(directoryFiles(aged));
+/** Copies an archive. @returns the path of the copy */
+function copyOf(archived: string): string {
+  const path = folder();
+  cpSync(archived, path, { recursive: true });
+  return path;
+}
+
 const names = async (store: ObjectStore): Promise<string[]> => (await basesOf(store)).map(({ name }) => name);
 
 async function faults(store: ObjectStore): Promise<(string | null)[]> {
@@ -91,10 +104,7 @@ test('old bases are deleted except the newest, and parts are deleted after two r
 });
 
 test('an unneeded part is sent again by a base that needs it, and stays', async () => {
-  const store = directoryFiles(folder());
-  await baseAgo(third, store, 90);
-  await baseAgo(half, store, 60);
-  await kept30(store);
+  const store = directoryFiles(copyOf(aged));
   const created: string[] = [];
   const noting: ObjectStore = {
     ...store,
@@ -116,10 +126,7 @@ test('an unneeded part is sent again by a base that needs it, and stays', async 
 });
 
 test('parts that another host sends stay, and a base with deleted parts is not written', async () => {
-  const store = directoryFiles(folder());
-  await baseAgo(third, store, 90);
-  await baseAgo(half, store, 60);
-  await kept30(store);
+  const store = directoryFiles(copyOf(aged));
   await archive(whole, store);
   // While a host without a lease makes a snapshot, another host deletes parts that the snapshot refers to.
   let isRemoved = false;
@@ -140,10 +147,7 @@ test('parts that another host sends stay, and a base with deleted parts is not w
   expect(newest).toBe(sent!.name);
   await requireRestorable(store);
   // A snapshot that appears during a retention run makes it keep everything.
-  const late = directoryFiles(folder());
-  await baseAgo(third, late, 90);
-  await baseAgo(half, late, 60);
-  await kept30(late);
+  const late = directoryFiles(copyOf(aged));
   const before = await late.list(PARTS);
   let looks = 0;
   const appearing: ObjectStore = {
@@ -173,12 +177,10 @@ test("nothing is deleted while a base can't be read, or without the setting", as
 });
 
 test('a retention that is killed between any two requests leaves an archive that can be restored', async () => {
-  for (let most = 1; ; most += 3) {
-    const store = directoryFiles(folder());
-    await baseAgo(third, store, 90);
-    await baseAgo(half, store, 60);
-    await kept30(store);
-    await baseAgo(whole, store, 0);
+  const prepared = copyOf(aged);
+  await baseAgo(whole, directoryFiles(prepared), 0);
+  for (let most = 1; ; most += 7) {
+    const store = directoryFiles(copyOf(prepared));
     let changes = 0;
     const dying: ObjectStore = { ...store };
     for (const change of ['remove', 'write'] as const) {

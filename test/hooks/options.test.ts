@@ -15,7 +15,7 @@ import { typeErrors } from '../client/type-check.ts';
 import { payloadMistake } from './schemas.ts';
 
 const network = networkOf(0x8000_0000);
-const blocks: Block[] = [...devnetEvents({ seed: 4, blocks: 40, accounts: 12, transactionsPerBlock: 12, forkEvery: 0 })]
+const blocks: Block[] = [...devnetEvents({ seed: 4, blocks: 24, accounts: 12, transactionsPerBlock: 12, forkEvery: 0 })]
   .filter(({ path }) => path === '/new_block')
   .map(({ path, body }) => readPayload(path, body))
   .map((payload) => (payload.kind === 'block' ? blockOf(payload.block, network) : null))

@@ -5,7 +5,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 
-const events = [...devnetEvents({ seed: 11, blocks: 60, transactionsPerBlock: 6, forkEvery: 7, forkDepth: 3 })];
+const events = [...devnetEvents({ seed: 11, blocks: 30, transactionsPerBlock: 6, forkEvery: 7, forkDepth: 3 })];
 
 describe('changes', () => {
   test('can be read together with their event', async () => {

@@ -11,7 +11,7 @@ import { ingestOf, received } from '../support/data/ingest.ts';
 
 let whole: DataDirectory;
 beforeAll(() => {
-  const options = { seed: 3, blocks: 40, accounts: 12, transactionsPerBlock: 8, forkEvery: 0 };
+  const options = { seed: 3, blocks: 20, accounts: 12, transactionsPerBlock: 8, forkEvery: 0 };
   whole = ingestOf([...devnetEvents(options)].map(received));
 });
 afterAll(() => whole[Symbol.dispose]());

@@ -91,7 +91,7 @@ test('after any forks and attachments, names equal those on the winning chain', 
     }),
     { seen, cases: 1 },
   );
-  const long = [...devnetEvents({ seed: 11, blocks: 70, accounts: 20, transactionsPerBlock: 10, forkEvery: 6 })];
+  const long = [...devnetEvents({ seed: 11, blocks: 45, accounts: 20, transactionsPerBlock: 10, forkEvery: 6 })];
   expect((await holdsTheLaw(long)).subdomains).toBeGreaterThan(2);
 });
 
@@ -305,7 +305,7 @@ test('names are listed a hundred a page', async () => {
 describe('check finds', () => {
   let whole: DataDirectory;
   beforeAll(() => {
-    const events = [...devnetEvents({ seed: 1, blocks: 60, accounts: 20, transactionsPerBlock: 10, forkEvery: 0 })];
+    const events = [...devnetEvents({ seed: 1, blocks: 30, accounts: 20, transactionsPerBlock: 10, forkEvery: 0 })];
     whole = ingestOf(events.map(received));
     expect(checkAndRecount(whole.path).flatMap(({ problems }) => problems)).toEqual([]);
   });
