@@ -9,11 +9,11 @@ const named = process.env.STACKSIDE_BINARY;
 export const executable: string | null = named === undefined ? null : resolve(named);
 
 /**
- * Command line of the program. It disables the compiler for frequently run code, which uses a sixth of the processor
- * time in processes as short as these.
+ * Command line of the program. It disables the compilers for frequently run code, of JavaScript and of WebAssembly. They
+ * use a sixth of the processor time in processes as short as these.
  */
 export const command: readonly string[] = [
-  ...['/usr/bin/env', 'BUN_JSC_useDFGJIT=0'],
+  ...['/usr/bin/env', 'BUN_JSC_useDFGJIT=0', 'BUN_JSC_useOMGJIT=0'],
   ...(executable === null ? [process.execPath, join(import.meta.dir, '../../src/main.ts')] : [executable]),
 ];
 

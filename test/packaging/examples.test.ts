@@ -6,111 +6,126 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
-import { startDevnet } from '../../src/testing/index.ts';
+import { projectInterfaces, typesFile } from '../../src/commands/serve/contract-types.ts';
+import { type Devnet, startDevnet } from '../../src/testing/index.ts';
 import { hasClarity, linkClarity } from '../support/clarity.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { installPackage } from './installed-package.ts';
 
-const ROOT = join(import.meta.dir, '../..');
+const EXAMPLES = join(import.meta.dir, '../../examples');
+const MODULES = join(import.meta.dir, '../../node_modules');
 
-/** An example in its own directory, with the packages that it names. */
-interface Example extends Disposable {
-  path: string;
-  executable: string;
-  /** Runs a program in the example. Its PATH contains a shell and nothing else. @returns the output */
-  run(program: string, args: string[], more?: Record<string, string>): Promise<string>;
-  /** Returns the messages of the compiler. */
-  typeErrors(): unknown[];
+/** Each example in its own directory, and next to them the packages that they name. */
+let folder: DataDirectory;
+let executable: string;
+/** A chain with the contracts of all examples. */
+let chain: Devnet;
+const at = (name: string): string => join(folder.path, name);
+
+/** Copies an example into a directory. It replaces files with the same names. */
+function copy(name: string, directory: string): void {
+  const isOwn = (from: string) => !from.includes('node_modules');
+  cpSync(join(EXAMPLES, name), directory, { recursive: true, filter: isOwn });
 }
 
-/** Copies an example, and installs its packages. */
-async function installed(name: string): Promise<Example> {
-  const directory: DataDirectory = dataDirectory();
-  const { path } = directory;
-  const isOwn = (from: string) => !from.includes('node_modules');
-  cpSync(join(ROOT, 'examples', name), path, { recursive: true, filter: isOwn });
-  const executable = await installPackage(path);
-  linkClarity(path);
-  const packages = [['@stacks/transactions'], ['@types/node'], ['@types/bun', 'bun-types']] as const;
-  for (const [as, from = as] of packages) {
-    mkdirSync(dirname(join(path, 'node_modules', as)), { recursive: true });
-    symlinkSync(join(ROOT, 'node_modules', from), join(path, 'node_modules', as));
-  }
-  return {
-    path,
-    executable,
-    async run(program, args, more = {}) {
-      const child = Bun.spawn([program, ...args], {
-        cwd: path,
-        env: { PATH: '/usr/bin:/bin', TMPDIR: process.env.TMPDIR ?? '/tmp', ...more },
-        stdin: 'ignore',
-        stdout: 'pipe',
-        stderr: 'pipe',
-      });
-      const [printed, errors, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
-      expect([code, code === 0 ? '' : `${printed}${errors}`]).toEqual([0, '']);
-      return printed + errors;
-    },
-    typeErrors() {
-      const file = join(path, 'tsconfig.json');
-      const { config } = ts.readConfigFile(file, ts.sys.readFile);
-      const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, path, {}, file);
-      expect(fileNames.length).toBeGreaterThan(1);
-      return ts
-        .getPreEmitDiagnostics(ts.createProgram(fileNames, options))
-        .map((found) => [found.file?.fileName, found.messageText]);
-    },
-    [Symbol.dispose]: () => directory[Symbol.dispose](),
-  };
+/** Runs a program in an example. Its PATH contains a shell and nothing else. @returns the output */
+async function run(name: string, program: string, args: string[], more: Record<string, string> = {}): Promise<string> {
+  const child = Bun.spawn([program, ...args], {
+    cwd: at(name),
+    env: { PATH: '/usr/bin:/bin', TMPDIR: process.env.TMPDIR ?? '/tmp', ...more },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [printed, errors, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  expect([code, code === 0 ? '' : `${printed}${errors}`]).toEqual([0, '']);
+  return printed + errors;
+}
+
+/** Returns the messages of the compiler for examples with the same options. */
+function typeErrors(...names: string[]): unknown[] {
+  const projects = names.map((name) => {
+    const file = join(at(name), 'tsconfig.json');
+    const { config } = ts.readConfigFile(file, ts.sys.readFile);
+    const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, at(name), {}, file);
+    expect(fileNames.length).toBeGreaterThan(1);
+    return { options: { ...options, configFilePath: at('tsconfig.json') }, fileNames };
+  });
+  const options = projects[0]!.options;
+  for (const project of projects) expect(project.options).toEqual(options);
+  const program = ts.createProgram(
+    projects.flatMap(({ fileNames }) => fileNames),
+    options,
+  );
+  return ts.getPreEmitDiagnostics(program).map((found) => [found.file?.fileName, found.messageText]);
 }
 
 /** The command line of a test run that no busy machine is too slow for. */
 const TESTS = ['test', '--timeout', '3600000'];
 
-describeWith('Clarity', hasClarity, () => {
-  describe('tickets', () => {
-    let example: Example;
-    beforeAll(async () => {
-      example = await installed('tickets');
-      compile(example.path);
-    });
-    afterAll(() => example?.[Symbol.dispose]());
+/** The examples. The first manifest requires a contract, and the last settings have one more account. */
+const ALL = ['token', 'tickets', 'vault', 'game'];
 
+describeWith('Clarity', hasClarity, () => {
+  beforeAll(async () => {
+    folder = dataDirectory();
+    executable = await installPackage(folder.path);
+    linkClarity(folder.path);
+    for (const [as, from = as] of [['@stacks/transactions'], ['@types/node'], ['@types/bun', 'bun-types']] as const) {
+      mkdirSync(dirname(at(`node_modules/${as}`)), { recursive: true });
+      symlinkSync(join(MODULES, from), at(`node_modules/${as}`));
+    }
+    for (const name of ALL) for (const directory of [name, 'all']) copy(name, at(directory));
+    const [first, ...others] = ALL.map((name) => readFileSync(join(at(name), 'Clarinet.toml'), 'utf8'));
+    const contracts = others.map((manifest) => manifest.slice(manifest.indexOf('[contracts.')));
+    writeFileSync(join(at('all'), 'Clarinet.toml'), [first, ...contracts].join('\n'));
+    chain = await startDevnet({ executable, clarity: at('all'), limitMs: 3_600_000 });
+  });
+  afterAll(async () => {
+    await chain?.stop();
+    folder?.[Symbol.dispose]();
+  });
+
+  describe('tickets', () => {
     test('passes the type check', () => {
-      expect(example.typeErrors()).toEqual([]);
+      expect(typeErrors('tickets')).toEqual([]);
     });
 
     test('passes its tests in Bun', async () => {
-      expect(await example.run(process.execPath, [...TESTS, './test/tickets.test.ts'])).toContain('4 pass');
+      expect(await run('tickets', process.execPath, [...TESTS, './test/tickets.test.ts'])).toContain('4 pass');
     });
 
     const node = Bun.which('node');
     test.skipIf(node === null)('passes its tests in Node', async () => {
-      expect(await example.run(node!, ['--test', 'compiled/test/tickets.test.js'])).toContain('# pass 4');
+      compile(at('tickets'));
+      expect(await run('tickets', node!, ['--test', 'compiled/test/tickets.test.js'])).toContain('# pass 4');
     });
 
     test('buys a ticket and receives the webhook for the ticket', async () => {
-      const { executable, path } = example;
-      await using chain = await startDevnet({ executable, clarity: path, limitMs: 3_600_000 });
-      const printed = await example.run(process.execPath, ['app/main.ts'], { STACKSIDE_URL: chain.url });
+      const printed = await run('tickets', process.execPath, ['app/main.ts'], { STACKSIDE_URL: chain.url });
       expect(printed).toContain('Bought ticket 1; 2 are left.');
       expect(printed).toContain('Ticket 1 belongs to ST1SJ3DTE5DN7X54YDH5D64R3BCB6A2AG2ZQ8YPD5.');
     });
+  });
+
+  test('token, vault and game pass the type check', () => {
+    expect(typeErrors('token', 'vault', 'game')).toEqual([]);
   });
 
   test.each([
     ['token', 4],
     ['vault', 3],
     ['game', 4],
-  ])('%s passes the type check and its %d tests, and has the types of its contracts', async (name, count) => {
-    using example = await installed(name);
-    expect(example.typeErrors()).toEqual([]);
-    expect(await example.run(process.execPath, TESTS)).toContain(`${count} pass`);
-    const { executable, path } = example;
-    await using chain = await startDevnet({ executable, clarity: path, limitMs: 3_600_000 });
-    const types = await example.run(executable, ['devnet', 'types', '--url', chain.url]);
-    expect(types).toBe(await Bun.file(join(path, 'test/contracts.ts')).text());
+  ])('%s passes its %d tests, and has the types of its contracts', async (name, count) => {
+    expect(await run(name, process.execPath, TESTS)).toContain(`${count} pass`);
+    const functions = (await projectInterfaces(chain.url)).get(name)!;
+    expect(await Bun.file(join(at(name), 'test/contracts.ts')).text()).toBe(typesFile(new Map([[name, functions]])));
+  });
+
+  test('the installed executable prints the types of the contracts', async () => {
+    const printed = await run('all', executable, ['devnet', 'types', '--url', chain.url]);
+    expect(printed).toBe(typesFile(await projectInterfaces(chain.url)));
   });
 });
 
