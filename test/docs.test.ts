@@ -74,7 +74,6 @@ test('every script that a page runs is in package.json', () => {
 /** Pages without an example that runs here, or whose first example doesn't, each with the reason. */
 const notRun: Record<string, string> = {
   'docs/architecture.md': 'has no example: it explains the source',
-  'docs/sizing.md': 'has no example: it has figures',
   'README.md': 'npx downloads Bun; test/demo and test/e2e start the same demo',
   'docs/cluster.md': 'needs PostgreSQL; test/e2e/cluster-tests.ts makes a log and starts hosts with it',
   'docs/upgrade.md': 'needs a node; test/commands/doctor.test.ts tests each check',
