@@ -35,24 +35,25 @@ const allowed: Readonly<Record<string, { use: readonly string[]; because: string
     use: ['sleep'],
     because: 'a moment passes between two looks at a condition; looks are counted',
   },
-  'support/time/moment.ts': { use: ['sleep'], because: 'nothing depends on how far another process comes meanwhile' },
+  'support/time/moment.ts': { use: ['sleep'], because: 'nothing depends on the progress of another process' },
   'support/time/held-clock.ts': {
     use: ['systemClock.after(', 'systemClock.every('],
-    because: 'what it does not hold is handed on',
+    because: "a timer that the clock doesn't hold is passed on",
   },
   'base/clock.test.ts': {
     use: ['systemClock.every('],
-    because: 'it is what the test tests',
+    because: 'the test is about this clock',
   },
   'hooks/delivery-rules.test.ts': {
     use: ['systemClock.after('],
-    because: 'what it does not hold is handed on',
+    because: "a timer that the clock doesn't hold is passed on",
   },
   'support/property.ts': { use: ['timeout = 2'], because: 'an end for runs of any number of cases' },
   'faults/hook-changes.test.ts': { use: ['scheduler'], because: 'promises are put in order by it, and by no clock' },
   'faults/hostile/witness.ts': {
     use: ['AbortSignal.timeout', 'performance'],
-    because: 'what a busy machine took is taken off the time of an answer, and a server that hangs must be noticed',
+    because:
+      'the time of a busy machine is subtracted from a response time, and the test must notice a server that hangs',
   },
   'e2e/cluster-hosts.ts': {
     use: ['performance'],
@@ -64,7 +65,7 @@ const allowed: Readonly<Record<string, { use: readonly string[]; because: string
   },
   'mutants/run.ts': {
     use: ['performance', 'setInterval'],
-    because: 'a changed program may hang, which nothing else tells',
+    because: 'a changed program may hang, and only a time limit finds that',
   },
   'operations/operations.test.ts': {
     use: ['systemClock.monotonic('],

@@ -151,7 +151,7 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
       },
       {
         title: 'Attempts to archive that failed',
-        about: 'Each is repeated; the log event service_failing says why.',
+        about: 'Stackside retries each; the log event service_failing has the reason.',
         unit: 'none',
         queries: [each(`increase(${of('stackside_archive_failures_total')}[$__rate_interval])`)],
       },
@@ -221,7 +221,7 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
       },
       {
         title: 'Oldest delivery',
-        about: 'Where the age grows, a receiver fails.',
+        about: 'If the age grows, a receiver fails.',
         unit: 's',
         queries: [each(of('chainhooks_outbox_oldest_seconds'))],
       },
@@ -315,7 +315,7 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
       },
       {
         title: 'Conflicts and healed entries',
-        about: 'Conflicts are usual where several nodes post; healed entries had been lost by the log.',
+        about: 'Conflicts are usual if several nodes post; restored entries were missing in the log.',
         unit: 'none',
         queries: [
           line(`increase(${of('stackside_log_conflicts_total')}[$__rate_interval])`, 'conflicts {{instance}}'),

@@ -144,7 +144,10 @@ const tokenParameter = Type.Transform(
   .Encode(String);
 
 const localeQuery = {
-  locale: Type.String({ default: '', description: 'Any locale is 422: this server reads no documents' }),
+  locale: Type.String({
+    default: '',
+    description: "Any locale returns 422, because this server doesn't fetch documents",
+  }),
 };
 
 const filters = {
@@ -160,7 +163,7 @@ const filters = {
   ),
   valid_metadata_only: Type.Boolean({
     default: false,
-    description: 'If true, the list is empty: this server reads no documents',
+    description: "If true, the list is empty, because this server doesn't fetch documents",
   }),
   order_by: Type.Unsafe<'name' | 'symbol'>({
     ...words('name', 'symbol'),

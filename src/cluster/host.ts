@@ -309,7 +309,7 @@ export class ClusterHost {
     this.#following = startLoop({ clock, everyMs: RETRY_MS, firstMs: 0, turn: () => this.#noted(this.#follow()) });
   }
 
-  /** Ends the work under way, and closes the log. */
+  /** Ends the running work, and closes the log. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#options.log.close();

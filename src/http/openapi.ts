@@ -202,7 +202,7 @@ export interface ApiDescription {
 }
 
 /** A relative URL, so that the server is the one the document was loaded from, also behind a reverse proxy. */
-const SERVERS = [{ url: '/', description: 'The server that serves this document' }];
+const SERVERS = [{ url: '/', description: 'This server' }];
 
 /** The document without the routes, for `@elysiajs/swagger`. @param version of the API */
 export const documentationOf = (version: string, { title, description, tags }: ApiDescription) => ({

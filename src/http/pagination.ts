@@ -87,7 +87,7 @@ export const cursorQuery = {
       pattern: `^${CURSOR_TEXT}$`,
       rule: 'a cursor from an earlier response, unchanged',
       maxLength: MAX_CURSOR,
-      description: 'Names the page: a cursor from an earlier response, unchanged. Omit it for the first page.',
+      description: 'Cursor from an earlier response, unchanged. Omit it for the first page.',
     }),
   ),
 };
@@ -254,8 +254,8 @@ export const flatCursor = ({ pattern, description }: ItemName<unknown>) =>
       rule: `a cursor from an earlier response, unchanged, or ${description}`,
       maxLength: MAX_CURSOR,
       description:
-        'Names the page: a cursor from an earlier response, unchanged. Omit it for the newest page. ' +
-        `The name of the item that the page starts with is accepted as well: ${description}.`,
+        'Cursor from an earlier response, unchanged. Omit it for the newest page. ' +
+        `The position of the first item is accepted as well: ${description}.`,
     }),
   );
 

@@ -260,7 +260,7 @@ export function route<
   const { method = 'GET', path, errors, deprecated = null, hidden = false } = declaration;
   const { mainThread = false, snapshot = true, history, countedAs = null } = declaration;
   if (declaration.access !== undefined && declaration.etag !== null) {
-    throw new Error(`${path} has access and a tag, but a cached answer would be sent to whoever asks for the URL`);
+    throw new Error(`${path} has access and a tag, but a cached response would reach every client`);
   }
   if (declaration.snapshot === false && declaration.etag !== null) {
     throw new Error(`${path} has a tag and no snapshot, but a tag names a state of the index`);

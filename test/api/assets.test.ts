@@ -221,7 +221,7 @@ describe('the value of an instance', () => {
 
   test.each([
     ['an instance that there is not', '4'],
-    ['unprefixed hex of digits alone', hex],
+    ['unprefixed hex that has only digits', hex],
     ['unprefixed hex', `0c${hex}`],
     ['the greatest number', String(2n ** 128n - 1n)],
     ['a number too great', String(2n ** 128n)],

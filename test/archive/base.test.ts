@@ -416,8 +416,8 @@ describe('refused by name:', () => {
     const no = 'PART is a damaged part of a base: ';
     expect(await withRows('assets', ['[1,"a"]', 'x'])).toContain(`${no}its rows don't match the base`);
     expect(await withRows('assets', ['[1,"a"],[2,"b"]', '[3,"c"]'])).toContain(`${no}its rows don't match`);
-    expect(await withRows('assets', ['{"id":1}'])).toContain(`${no}row 1 is no list of the 2 values of assets`);
-    expect(await withRows('assets', ['[1]'])).toContain(`${no}row 1 is no list of the 2 values of assets`);
+    expect(await withRows('assets', ['{"id":1}'])).toContain(`${no}row 1 isn't a list of the 2 values of assets`);
+    expect(await withRows('assets', ['[1]'])).toContain(`${no}row 1 isn't a list of the 2 values of assets`);
     expect(await withRows('assets', ['[1.5,"a"]'])).toContain(`${no}row 1 has no value for assets.id`);
     expect(await withRows('assets', ['["9223372036854775808","a"]'])).toContain(
       `${no}row 1 has no value for assets.id`,

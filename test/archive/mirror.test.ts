@@ -361,7 +361,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
       /segment-\S+\.zst is a damaged segment: it contains entries \d+ to \d+, which doesn't match its name/,
     ],
     [
-      'a segment is forged, with a checksum of its own',
+      'a segment is forged, with a valid checksum',
       async ({ path, segments }) => {
         const file = join(path, segments[1]!);
         const { before, entries: found } = await readSegment(readFileSync(file), rangeOfName(segments[1]!));

@@ -15,7 +15,7 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 
 let directory: DataDirectory;
 const at = (...names: string[]): string => join(directory.path, ...names);
-const TEXT = 'Some text, which is no database however long it is. '.repeat(100);
+const TEXT = "Some text, which isn't a database however long it is. ".repeat(100);
 
 beforeAll(() => {
   directory = dataDirectory();

@@ -104,10 +104,10 @@ describe('a print', () => {
     ['of another contract', log(print(HASH), `${ALICE}.bns`)],
     ['of another topic', log(print(HASH), NAME_CONTRACTS[0], 'note')],
     ['of another operation', log(print(HASH, { op: clarity.ascii('name-sale') }))],
-    ['of a name that is no text', log(print(HASH, { name: clarity.buffer(Uint8Array.of(0xff)) }))],
+    ["a name that isn't text", log(print(HASH, { name: clarity.buffer(Uint8Array.of(0xff)) }))],
     ['of no tuple', log(clarity.uint(1))],
-    ['of nothing that can be read', log(Uint8Array.of(0xff))],
-    ['of a namespace without prices', log(ready(1n, { 'price-function': clarity.none() }))],
+    ['unreadable bytes', log(Uint8Array.of(0xff))],
+    ['a namespace without prices', log(ready(1n, { 'price-function': clarity.none() }))],
     ['of another kind', { kind: 'stx', action: 'burn', sender: ALICE, recipient: null, amount: '1', memo: null }],
   ])('%s is ignored', (_, event) => {
     expect(nameChangeOf(event)).toBeNull();

@@ -121,7 +121,7 @@ test('an error and a revocation without a delegation are ignored', () => {
 });
 
 test.each([
-  ['a topic that is not known', printed('to-come'), 'to-come', 'The topic is not known'],
+  ['an unknown topic', printed('to-come'), 'to-come', 'The topic is not known'],
   [
     'a name of another contract',
     stacked('pox-4', 'handle-unlock', stacker, {}),

@@ -106,7 +106,7 @@ class Host {
       this.sent.push(epoch);
       // By the engine's clock nobody else has the lease, so nobody else sends.
       if (this.leases.holder(NAME) !== this.holder) {
-        this.world.wrong(`${this.name} sends, and the lease is that of ${this.leases.holder(NAME)}`);
+        this.world.wrong(`${this.name} sends, but ${this.leases.holder(NAME)} has the lease`);
       }
     }
     this.#after(37, () => this.#send(epoch));

@@ -355,7 +355,7 @@ test("a host without the key follows like the others, and keeps back deliveries 
   const statusAt = async (server: Serving) => (await json(server, `/chainhooks/me/${uuid}`)).status;
   const isDone = (server: Serving) => async () => (await statusAt(server)).pending_deliveries === 0;
   await two.post(events.slice(0, third));
-  await until(isDone(two), 'what the host with the key sends');
+  await until(isDone(two), 'deliveries of the host with the key');
   expect(await statusAt(two)).toMatchObject({ paused_reason: null, enabled: true });
   expect(await series(two, 'chainhooks_secrets_unreadable')).toBe('1');
   expect(await series(one, 'chainhooks_secrets_unreadable')).toBe('0');

@@ -30,7 +30,7 @@ function appendNext(log: MemoryLog, index: number): void {
   log.add({ ...entry, id: id + 1, chain: nextChain(chain, { ...entry, id: id + 1 }) }, { id, chain });
 }
 
-test('every host keeps the numbers of entries that only the next version knows, and a recording omits them', async () => {
+test('every host keeps the numbers of entries that only the next version supports, and a recording omits them', async () => {
   const log = new MemoryLog();
   using here = dataDirectory();
   using there = dataDirectory();

@@ -38,7 +38,7 @@ test('an address without a counterpart converts to null', () => {
   expect(bitcoinToStacks('LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9')).toBeNull();
 });
 
-test('a Stacks version that no network uses converts as it is', () => {
+test('a Stacks version that no network uses stays unchanged', () => {
   expect(stacksToBitcoin('SO2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKPVKG2CE')).toBe('1FzTxL9Mxnm2fdmnQEArfhzJHevwbvcH6d');
 });
 

@@ -150,7 +150,7 @@ const table: [what: string, hex: string, repr: string, type: string][] = [
   ],
   ['a key given twice', '0c00000002016103016104', '(tuple (a false))', '(tuple (a bool))'],
   [
-    'keys whose order by UTF-16 is another',
+    'keys that sort differently by UTF-16',
     '0c0000000204f09f98800303efbdb004',
     '(tuple (\uff70 false) (\u{1f600} true))',
     '(tuple (\uff70 bool) (\u{1f600} bool))',

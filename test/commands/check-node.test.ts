@@ -26,7 +26,7 @@ async function checked(rpc: NodeRpc): Promise<{ agrees: boolean; found: CheckRes
 async function refusal(rpc: NodeRpc): Promise<OperatorError> {
   const error = await checked(rpc).catch((thrown: unknown) => thrown);
   if (error instanceof OperatorError) return error;
-  throw new Error('it is no error for the operator', { cause: error });
+  throw new Error("it isn't an OperatorError", { cause: error });
 }
 
 test('if index and node agree, each kind of data has a line without a problem, and the last line names the block', async () => {

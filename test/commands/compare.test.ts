@@ -88,7 +88,7 @@ const found = ({ routes }: Tally, isKnown = false): string[] =>
 async function refusal(comparing: Promise<unknown>): Promise<OperatorError> {
   const error = await comparing.catch((thrown: unknown) => thrown);
   if (error instanceof OperatorError) return error;
-  throw new Error('it is no error for the operator', { cause: error });
+  throw new Error("it isn't an OperatorError", { cause: error });
 }
 
 /**

@@ -975,7 +975,7 @@ browserTest("a form for a contract's interface reads values through the node", a
   await page.getByRole('button', { name: 'Read' }).click();
   await page.getByText('Sender must be an address').waitFor();
   await follow(page, `/contracts/${BNS}?tab=read&read=name-register`);
-  await page.getByText('has no name-register that can be read').waitFor();
+  await page.getByText('has no readable name-register').waitFor();
 
   // A hostile contract, on the smallest screen.
   await page.route('**/v2/contracts/interface/**', (route) => route.fulfill({ json: ODD }));

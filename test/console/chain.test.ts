@@ -710,7 +710,7 @@ describe('the steps to the first block', () => {
     expect(steps({ observer: null })[3]).toBe('Observer done');
   });
 
-  test('go on with the observer, and then wait for events', () => {
+  test('continue with the observer, then wait for events', () => {
     const state = 'waiting_for_the_first_event';
     expect(steps({ state, node })).toEqual([
       ...['Node done', 'Chain done', 'Height done', 'Observer now', 'Events later'],

@@ -280,7 +280,7 @@ test('a name is priced, preordered, registered, updated, renewed, handed on and 
   expect((await server.get(`/v1/names/${fullyQualifiedName}`)).status).toBe(404);
 });
 
-test('the faucets pay STX and sBTC, and sBTC knows its signers; there is no Bitcoin node', async () => {
+test('the faucets pay STX and sBTC, and sBTC has its signers, without a Bitcoin node', async () => {
   const newcomer = addressOf(key(6));
   const given = async (currency: string) => {
     const { status, body } = await server.post<{ txId: string }>(

@@ -55,7 +55,7 @@ describe('a downloaded requirement', () => {
     return [result instanceof OperatorError ? result.message : String(result), existsSync(cache)];
   }
 
-  test('is refused, and nothing is written, if the answer is no contract, is too long or redirects', async () => {
+  test("is refused, and nothing is written, if the answer isn't a contract, is too long or redirects", async () => {
     expect(await downloaded(() => new Response('<html>'))).toEqual([
       expect.stringContaining("isn't a contract"),
       false,
@@ -121,7 +121,7 @@ describeWith('Clarity', hasClarity, () => {
     expect(existsSync(cacheOf(other, ''))).toBe(false);
   });
 
-  test('a mistake beside requirements has its place, and a wrong identifier is named', async () => {
+  test('an error next to requirements shows its position, and names a wrong identifier', async () => {
     using wrong = await clarityProject({ hall: `${HALL}\n(define-constant x (+ 1 u1))` }, MANIFEST);
     await fill(wrong);
     await expect(demo({ clarity: wrong.path })).rejects.toThrow("hall.clar:5:20: expecting expression of type 'int'");

@@ -99,7 +99,7 @@ async function killAfter(rows: number, directory: string, holds = () => true): P
   });
   child.stdin.write(lines.slice(0, rows).join(''));
   await child.stdin.flush();
-  await until(holds, 'what the import is killed after');
+  await until(holds, 'the step after which the import is killed');
   child.kill('SIGKILL');
   await child.exited;
   expect(child.signalCode).toBe('SIGKILL');

@@ -54,7 +54,7 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
 
   test.each([
     ['without any room', 0, 1_000],
-    ['with room for one file beside the database', 40_960, 1_000],
+    ['with room for one more file than the database', 40_960, 1_000],
     ['that can hold no more files', 10 * MEGABYTE, 3],
   ])('%s, commands report a full disk, and a server ends with the exit code for a restart', async (_, room, files) => {
     using source = ingestOf(events.map(received));

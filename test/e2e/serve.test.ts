@@ -30,7 +30,7 @@ test('both ports listen on the loopback by default', () => {
 });
 
 describe('the event receiver', () => {
-  test('answers 200 with a length, JSON and no header twice', async () => {
+  test('answers 200 with Content-Length and a JSON type, and repeats no header', async () => {
     const { hostname, port } = new URL(server.events);
     const last = blocks.at(-1)?.body ?? '';
     const head = [

@@ -114,7 +114,7 @@ const commands: readonly Command[] = [
     result: whole,
   },
   {
-    name: 'rebuild beside a server that has stopped meanwhile',
+    name: 'rebuild beside a server that stopped during the rebuild',
     makesSecondaryIndexes: true,
     act: (folder) => rebuildIndex({ ...rebuilt(folder), beside: true, free: () => null }),
     result: whole,

@@ -116,7 +116,7 @@ test('a thread waits for a lock once, and not again while the lock is held', () 
 const failures: [how: string, fault: Fault][] = [
   ['fails', busy],
   ['fails and is rolled back', full],
-  ['is done and said to have failed', saidToFail],
+  ['succeeds but reports a failure', saidToFail],
 ];
 
 test.each(failures)(
@@ -138,20 +138,17 @@ test.each(failures)(
 
 test.each(
   [indexPath, journalPath].flatMap((path) => failures.map(([how, fault]) => ({ name: path.name, path, how, fault }))),
-)(
-  'where a commit ($name) $how, what only the journal holds is there once, for a process that began anew, too',
-  ({ path, fault }) => {
-    using open = opened();
-    open.failNext(path, 'COMMIT', fault);
-    expect(() => open.ingest.receive(chunks)).toThrow(StoreUnavailableError);
-    open.ingest.receive(chunks);
-    expect(open.ingest.receive(chunks)).toBe('repeated');
-    open.ingest.close();
-    using again = openWithHooks(open.directory);
-    expect(again.ingest.receive(chunks)).toBe('repeated');
-    expect(journalRows(open.directory).filter((row) => row.path === chunks.path)).toHaveLength(1);
-  },
-);
+)('if a commit ($name) $how, a new process applies each entry of the journal exactly once', ({ path, fault }) => {
+  using open = opened();
+  open.failNext(path, 'COMMIT', fault);
+  expect(() => open.ingest.receive(chunks)).toThrow(StoreUnavailableError);
+  open.ingest.receive(chunks);
+  expect(open.ingest.receive(chunks)).toBe('repeated');
+  open.ingest.close();
+  using again = openWithHooks(open.directory);
+  expect(again.ingest.receive(chunks)).toBe('repeated');
+  expect(journalRows(open.directory).filter((row) => row.path === chunks.path)).toHaveLength(1);
+});
 
 test('a hook that expired with an undone event is active again, and the event is evaluated again', () => {
   using open = opened();

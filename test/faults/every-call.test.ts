@@ -106,7 +106,7 @@ function tryFailures(section: Section, wanted: number, prng: Prng): number {
     const { differs, missed } = outcomeOf(section, failures);
     const guilty = (differs ? failures : missed).filter((failure) => !survivesAlone(section, failure));
     if (!differs && guilty.length === 0) continue;
-    throw new Error(`what is left is another: ${JSON.stringify({ alone: guilty, together: failures }, null, 1)}`);
+    throw new Error(`the remaining changes differ: ${JSON.stringify({ alone: guilty, together: failures }, null, 1)}`);
   }
   return tried;
 }

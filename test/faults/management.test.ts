@@ -68,7 +68,7 @@ const requests: Readonly<Record<string, (scene: Scene) => Request>> = {
   'the deliveries': ({ hook }) => ['GET', `${hook}/deliveries`],
   'a delivery': ({ hook, delivery }) => ['GET', `${hook}/deliveries/${delivery}`],
   'a delivery once more': ({ hook, delivery }) => ['POST', `${hook}/deliveries/${delivery}/redeliver`],
-  'many deliveries once more': ({ hook }) => ['POST', `${hook}/deliveries/redeliver`, { state: ['delivered'] }],
+  'many deliveries again': ({ hook }) => ['POST', `${hook}/deliveries/redeliver`, { state: ['delivered'] }],
 };
 
 /** A hook with a backfill that is done and a delivery. */

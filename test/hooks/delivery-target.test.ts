@@ -252,7 +252,7 @@ test('connecting has a shorter timeout than the answer', async () => {
   );
   expect(unconnected).toMatchObject({ statusCode: null, error: 'no connection within 0.2 s' });
   target.answer = () => {
-    // Connected, it has the time of the attempt.
+    // A connected receiver has the whole time of the attempt.
     expect(clock.waiting(connectTimeoutMs)).toBe(0);
     return new Response('');
   };

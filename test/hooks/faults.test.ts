@@ -178,5 +178,5 @@ test.each([
   using db = new Database(indexPath(direct.directory), { readwrite: true });
   db.run(`UPDATE ${table} SET ${column} = 9 WHERE id = 1`);
   const attempt = () => read(direct, uuid);
-  expect(attempt).toThrow(`Row 1 of ${table} has ${column} 9, which this program doesn't know`);
+  expect(attempt).toThrow(`Row 1 of ${table} has ${column} 9, which this version doesn't support`);
 });

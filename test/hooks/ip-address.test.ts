@@ -128,7 +128,7 @@ describe('special addresses', () => {
         fc.pre(!text.startsWith('64:ff9b:0:0:0:0:') && !text.startsWith('0:0:0:0:0:ffff:'));
         expect(isSpecial(text)).toBe(true);
       }),
-      { always: 'what does not belong here is drawn again' },
+      { always: 'other addresses are drawn again' },
     );
     for (const text of ['2606:2800:220:1::1', '2a00:1450:4001::8a', '2400:cb00::1'])
       expect(isSpecial(text)).toBe(false);

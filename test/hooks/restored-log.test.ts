@@ -90,7 +90,7 @@ test('hooks pause with their queues and backfills, and continue where they stopp
   for (const block of blocks.slice(3)) ingest.receive(block);
   const ofFresh = () => sent.filter(({ hook }) => hook === fresh);
   await until(() => ofFresh().length === blocks.length - 3);
-  await until(() => direct.hooks.store.backfills.next().length === 0, 'the backfill queues what it finds');
+  await until(() => direct.hooks.store.backfills.next().length === 0, 'the backfill queues its matches');
   expect(sent).toEqual(ofFresh());
 
   expect(await managed.setManyEnabled(CONSUMER, true, { paused: true })).toEqual([live, idle]);

@@ -216,7 +216,7 @@ describe.each(['0', '2'])('a server with %s threads', (threads) => {
     expect((await ask('GET', path)).status).toBe(302);
     expect(await browser(server).ask('GET', path)).toMatchObject({
       status: 401,
-      body: { details: 'The link was used already or is too old; `stackside console` prints another' },
+      body: { details: 'The link was already used or has expired; `stackside console` prints a new one' },
     });
     // A session makes no links: it would outlive itself.
     expect((await ask('POST', `${PATH}/links`)).status).toBe(401);

@@ -86,7 +86,7 @@ test.each<[title: string, filter: object, warning: string]>([
     'topic: contracts log with the topic print only; the filter never matches',
   ],
   [
-    'hex that is no Clarity value',
+    "hex that isn't a Clarity value",
     { type: 'nft_event', value: '0xff' },
     'value: this is not a Clarity value; the filter never matches',
   ],

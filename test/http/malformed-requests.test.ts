@@ -100,7 +100,7 @@ const requests: [name: string, request: (path: string) => string][] = [
     (path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n`,
   ],
   [
-    'Content-Length beside chunks',
+    'Content-Length with chunks',
     (path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
   ],
   [

@@ -17,12 +17,12 @@ const include = Type.Optional(Type.Array(words('a', 'b', 'c'), { maxItems: 3 }))
 
 describe('a query gives', () => {
   test.each<[string, TProperties, string, unknown]>([
-    ['the default where nothing is sent', { limit }, '', { limit: 20 }],
-    ['the default where only unknown keys are sent', { limit }, '?page=x&limit[]=7', { limit: 20 }],
+    ['the default if nothing is sent', { limit }, '', { limit: 20 }],
+    ['the default if only unknown keys are sent', { limit }, '?page=x&limit[]=7', { limit: 20 }],
     ['the number sent', { limit }, '?limit=7', { limit: 7 }],
     ['a number with leading zeros', { limit }, '?limit=007', { limit: 7 }],
     ['a negative number', { offset }, '?offset=-30', { offset: -30 }],
-    ['nothing where an optional value is not sent', { offset }, '?', {}],
+    ['nothing if an optional value is not sent', { offset }, '?', {}],
     ['a truth', { unanchored }, '?unanchored=true', { unanchored: true }],
     ['a falsehood', { unanchored }, '?unanchored=false', { unanchored: false }],
     ['a blank sent as +', { name }, '?name=a+b', { name: 'a b' }],

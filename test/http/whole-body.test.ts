@@ -33,7 +33,7 @@ describe('a delayed answer', () => {
     ['a short one', 'x'],
     ['one just below the size that matters', 'x'.repeat(15_359)],
     ['one of that size', 'x'.repeat(15_360)],
-    ['one of that size in bytes alone', 'ä'.repeat(7_680)],
+    ['one of that size only in bytes', 'ä'.repeat(7_680)],
     ['one with characters of all lengths', 'xä漢😀'.repeat(5_000)],
     ['one that fills the buffers of a connection', 'x'.repeat(20_000_000)],
   ])('has its length and its bytes: %s', async (_, text) => {

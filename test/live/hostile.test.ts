@@ -83,7 +83,7 @@ describe('JSON-RPC', () => {
       `{"jsonrpc":"2.0","id":1,"method":"subscribe","params":${nested(40_000)}}`,
     ],
     ['brackets in a text', JSON.stringify('[{'.repeat(10_000))],
-    ['an object that is no text', '{"jsonrpc":"2.0","id":1,"method":{"toString":0},"params":{"event":{"valueOf":0}}}'],
+    ['an object instead of text', '{"jsonrpc":"2.0","id":1,"method":{"toString":0},"params":{"event":{"valueOf":0}}}'],
     ['names of prototypes', '{"__proto__":{"jsonrpc":"2.0"},"constructor":1}'],
     ['a text as long as allowed', JSON.stringify('a'.repeat(MAX_TEXT - 2))],
     ['a frame as long as allowed', JSON.stringify('a'.repeat(MAX_MESSAGE - 2))],
@@ -111,7 +111,7 @@ describe('JSON-RPC', () => {
 describe('Socket.IO', () => {
   const event = (argument: string) => `42["subscribe",${argument}]`;
   const harmless: [name: string, ...frames: Frame[]][] = [
-    ['an object that is no text', '40', event('{"toString":0,"valueOf":0}')],
+    ['an object instead of text', '40', event('{"toString":0,"valueOf":0}')],
     ['lists in a list', '40', event('[["block"],1,null]')],
     ['a name of a topic as long as a message', '40', event(JSON.stringify('x'.repeat(MAX_TEXT - 20)))],
     ['events of no meaning', '40', '42["error","x"]', '42["__proto__"]', '42["constructor"]', '42["unsubscribe",{},7]'],
@@ -135,7 +135,7 @@ describe('Socket.IO', () => {
     ['a packet that is empty', '40', '4'],
     ['a number of too many digits', '40', `42${'9'.repeat(20)}["subscribe","block"]`],
     ['a second handshake', '40', '40'],
-    ['credentials that are no object', '40[]'],
+    ["credentials that aren't an object", '40[]'],
   ];
   test.each(refused)('%s closes the connection and is counted', async (_, ...frames) => {
     const before = await metric('socket_io_refused_total');

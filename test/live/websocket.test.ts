@@ -143,7 +143,7 @@ describe('a request is rejected', () => {
   });
 });
 
-test('a notification gets no answer and does nothing', () => {
+test("a notification does nothing and isn't answered", () => {
   const { answer, done } = ask({ jsonrpc: '2.0', method: 'subscribe', params: { event: 'block' } });
   expect([answer, done]).toEqual([null, []]);
 });

@@ -162,7 +162,7 @@ describe('a wrong answer is reported with its subject and first block', () => {
         heightOf(url) < 40 ? answer : changed(answer, (body) => Object.assign(body, { balance: more(body.balance) })),
       ),
     },
-    "a balance whose past the node doesn't return": {
+    'a balance without a past value from the node': {
       kind: 'accounts',
       name: 'balance',
       first: 40,

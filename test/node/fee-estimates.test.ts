@@ -32,8 +32,8 @@ describe('blocks have room', () => {
   const cases: [what: string, loads: TenureLoad[], quiet: boolean][] = [
     ['before the first tenure', [], true],
     ['with fewer tenures than are examined', [full, full, full, full, full], true],
-    ['while the present tenure is half empty, whatever was before', [load(5, 49), ...past], true],
-    ['but the present tenure is too short to tell', [load(4, 10), ...past], false],
+    ['while the present tenure is half empty, even after full tenures', [load(5, 49), ...past], true],
+    ['but the present tenure is too short', [load(4, 10), ...past], false],
     ['but one dimension of the present is half full', [load(9, 10, { size: 50 }), ...past], false],
     ['but all is full', [full, ...past], false],
     [

@@ -224,7 +224,7 @@ test('finds the first entry to read by block height, from few segments', async (
   expect(reads / 5).toBeLessThan(2 * Math.log2(segments) + 2);
 });
 
-test('follows with all data except data restored to an earlier point', async () => {
+test('follows the archive with any data, unless it was restored to an earlier point', async () => {
   const [whole, earlier] = [folder(), folder()];
   await restoredFrom(directoryFiles(original), whole);
   await restoredFrom(directoryFiles(original), earlier, { until: { height: 12 } });

@@ -130,7 +130,7 @@ describe.each([
   test.each([
     ['PINGs over JSON-RPC', WEBSOCKET, 7, rawFrame('PING')],
     ['PINGs over Socket.IO', IO, 8, rawFrame('PING')],
-    ['PONGs that nobody asked for', WEBSOCKET, 9, rawFrame('PONG')],
+    ['unsolicited PONGs', WEBSOCKET, 9, rawFrame('PONG')],
     ['messages over Socket.IO', IO, 10, rawFrame('TEXT', '42["subscribe","block"]')],
   ])('%s count, and close the connection of a client beyond its limit', async (_, path, host, frame) => {
     expect(await closeCodeBeyondLimit(path, server, from(`192.0.2.${host}`), frame)).toBe(1008);

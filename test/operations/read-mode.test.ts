@@ -33,7 +33,7 @@ async function readyWhen(server: Serving, is: (readiness: Readiness) => boolean)
     const response = await server.get('/ready');
     [status, readiness] = [response.status, (await response.json()) as Readiness];
     return is(readiness);
-  }, 'what the server says of itself');
+  }, "the server's own state");
   return [status, readiness];
 }
 

@@ -109,7 +109,7 @@ test.each([
     'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from).',
   ],
   [
-    'a partial history where the whole chain is needed',
+    'a partial history if the whole chain is needed',
     PartialHistoryError.ofBlock(160),
     'The first block of the node is block 160, and --history full and --cluster need the whole chain.',
     'Restore an archive or import a recording into the data directory; for a cluster, on one host, which runs stackside cluster init then.',

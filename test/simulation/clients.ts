@@ -162,7 +162,7 @@ class Client implements LineClient {
         if (status !== 200) this.#world.wrong(`${path} was pushed, and is answered with ${status}`);
       },
       (error) => {
-        if (!(error instanceof NoAnswer)) this.#world.wrong(`${path} could not be asked for`, error);
+        if (!(error instanceof NoAnswer)) this.#world.wrong(`${path} could not be requested`, error);
       },
     );
   }

@@ -53,7 +53,7 @@ const socketIo: Protocol = {
     if (text.startsWith('40')) return { heard: 'asked', answer: `420${JSON.stringify(['subscribe', topics])}` };
     if (text === '430[null]') return { heard: 'subscribed' };
     if (text === '2') return { heard: 'asked', answer: '3' };
-    if (!text.startsWith('42')) throw new Error(`a packet that nobody asked for: ${text}`);
+    if (!text.startsWith('42')) throw new Error(`an unsolicited packet: ${text}`);
     const [topic, ...said] = JSON.parse(text.slice(2));
     return { heard: 'push', topic, body: said.at(-1) };
   },

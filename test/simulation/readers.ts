@@ -107,14 +107,14 @@ export class Readers {
 
   /** Checks that a chain never gets shorter for a reader, even if the process or the power fails. */
   #isTip(height: number, seen: number): void {
-    require(height >= seen, `the chain ends at ${height}, and went on to ${seen} before`);
+    require(height >= seen, `the chain ends at ${height}, but reached ${seen} before`);
     this.#highest = Math.max(this.#highest, height);
   }
 
   #isKnownTip(tip: Body, seen: number): void {
     if (tip === undefined && seen === 0) return;
     const known = this.#blocks.blocks.get(tip.index_block_hash);
-    require(known?.head.block_height === tip.block_height, 'the tip is no block of the node');
+    require(known?.head.block_height === tip.block_height, "the node doesn't have the tip");
     this.#isTip(tip.block_height, seen);
   }
 
@@ -139,7 +139,7 @@ export class Readers {
     require(results.length === Math.min(total, LIMIT), 'the page is not whole');
     for (const [place, { index_block_hash, parent_index_block_hash, tx_count }] of results.entries()) {
       const head = this.#blocks.blocks.get(index_block_hash)?.head;
-      require(head !== undefined, `${index_block_hash} is no block of the node`);
+      require(head !== undefined, `the node doesn't have block ${index_block_hash}`);
       const below = results[place + 1];
       require(below === undefined || below.index_block_hash === parent_index_block_hash, 'a block is missing');
       // The first block also contains the transactions of block 0.
@@ -151,7 +151,7 @@ export class Readers {
   #isWholeBlock({ total, results }: Body): void {
     const [first] = results;
     this.#isCounted({ total, results });
-    require(results.every((one: Body) => one.block_hash === first.block_hash), 'they are of several blocks');
+    require(results.every((one: Body) => one.block_hash === first.block_hash), 'they belong to several blocks');
   }
 
   #isHistory({ total, results }: Body): void {
@@ -174,6 +174,6 @@ export class Readers {
       account.total_fees_sent,
       account.total_miner_rewards_received,
     ].map(BigInt) as [bigint, bigint, bigint, bigint, bigint];
-    require(balance === received - sent - fees + rewards, 'the balance is not the sum of what moved');
+    require(balance === received - sent - fees + rewards, 'the balance is not the sum of the transfers');
   }
 }

@@ -111,7 +111,7 @@ class Run {
       PATIENCE,
       'rest',
     );
-    await this.world.until(() => this.#readers.isDone && this.#held === 0, PATIENCE, 'the end of those who read');
+    await this.world.until(() => this.#readers.isDone && this.#held === 0, PATIENCE, 'the end of the readers');
     // Requests that take longer hold no snapshot by then.
     const longest = this.#long > 0 ? SNAPSHOT_LIMIT_MS : 0;
     await this.world.outcome(this.world.pause(longest + UPKEEP), PATIENCE, 'the upkeep');
@@ -125,7 +125,7 @@ class Run {
   async stop(): Promise<void> {
     await this.world.until(() => this.server.isUp, PATIENCE, 'its start');
     await this.world.outcome(this.server.stop(), PATIENCE, 'the end');
-    await this.world.until(() => this.server.isCleanedUp, PATIENCE, 'the end of those that crashed');
+    await this.world.until(() => this.server.isCleanedUp, PATIENCE, 'the end of the crashed processes');
   }
 
   holdLaws(logs: Map<Hook, Log>): void {
@@ -171,7 +171,7 @@ class Run {
   async #askForBase(): Promise<void> {
     try {
       const { status } = await this.server.request('The API', '/stackside/v1/archive/base', { method: 'POST' });
-      this.world.note(`a base is asked for: ${status}`);
+      this.world.note(`a base is requested: ${status}`);
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
     }

@@ -321,7 +321,7 @@ export class Server {
       upgraded.push(new Line({ world: this.#world, prng, client, handlers, data })) > 0;
     await routes[new URL(request.url).pathname]?.(request, { upgrade } as Bun.Server<unknown>);
     const [line] = upgraded;
-    if (line === undefined) throw new Error(`${path} is no address of a WebSocket`);
+    if (line === undefined) throw new Error(`${path} isn't the address of a WebSocket`);
     if (life.ended) line.abandon();
     life.lines.add(line);
     return line;
@@ -451,7 +451,7 @@ export class Server {
         if (event.event === 'new_index' && event.outcome === 'ready') this.startedAnew = true;
         if (!unexpected.has(event.event)) return;
         const cause = 'cause' in event ? event.cause : event;
-        if (unavailable(cause) === null) this.#world.wrong(`the server said ${event.event}`, cause);
+        if (unavailable(cause) === null) this.#world.wrong(`the server logged ${event.event}`, cause);
       },
     };
   }

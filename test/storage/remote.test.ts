@@ -60,7 +60,7 @@ async function refusal(work: Promise<unknown>): Promise<OperatorError> {
     (thrown: unknown) => thrown,
   );
   if (error instanceof OperatorError) return error;
-  throw new Error('it is no error for the operator', { cause: error });
+  throw new Error("it isn't an OperatorError", { cause: error });
 }
 
 const BODY = Buffer.from('the content of an object '.repeat(400));

@@ -20,7 +20,7 @@ test('Bitcoin blocks that are each other’s parents make no branch', () => {
   expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
-test("a Bitcoin block gets no branch if its parent isn't at the height below", () => {
+test("a Bitcoin block doesn't get a branch if its parent isn't at the height below", () => {
   using open = openNew();
   const events = [
     burnBlock(10, 'orphan', 'root', []),

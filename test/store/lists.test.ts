@@ -140,7 +140,7 @@ test('a bounded list has the rows between its bounds, in either order', () => {
   );
 });
 
-test('a list with a condition reads no more rows than its bound, and has all rows that meet it', () => {
+test('a list with a condition reads at most its limit of rows, and returns all matching rows', () => {
   const list: ListedRows<Row> = lister<Row>(db, lists['columns of each form down']!)([]);
   const seen = new Seen({ rows: 50, short: 20 });
   assertProperty(

@@ -349,7 +349,7 @@ test('a deployer may have any number of contracts', async () => {
   }
 });
 
-test("the beginning of a deployer's address finds none of its contracts", async () => {
+test("a prefix of a deployer's address finds no contracts", async () => {
   using open = chainOf([{ logs: [['pool', clarity.none()]] }]);
   using db = new Database(indexPath(open.directory), { readonly: true });
   for (const limits of [{}, { merged: 0 }]) {

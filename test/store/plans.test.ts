@@ -26,7 +26,7 @@ const sortedShort = Object.fromEntries(
       .flatMap((by) => [`${by}.fee`, `${by}.burn_block_time`])
       .map((list) => [
         `transaction-search.index.${list}.${direction}`,
-        [{ step: /^USE TEMP B-TREE FOR ORDER BY$/, reason: 'sorts a list that is known to be short' }],
+        [{ step: /^USE TEMP B-TREE FOR ORDER BY$/, reason: 'sorts a list that is always short' }],
       ]),
   ),
 );
@@ -40,7 +40,7 @@ const pendingSearch = Object.fromEntries(
           [
             {
               step: new RegExp(`^SCAN m USING (COVERING )?INDEX ${index}$`),
-              reason: 'walks what waits in the order of the list until the page is full',
+              reason: 'walks pending rows in the order of the list until the page is full',
             },
           ],
         ],
@@ -77,7 +77,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'pending-search.feesAndSizes': [
     {
       step: /^SCAN mempool_transactions USING COVERING INDEX mempool_pending_fees$/,
-      reason: 'statistics are of all that waits; the index holds nothing else',
+      reason: 'statistics cover all pending transactions; the index contains only those',
     },
   ],
   'pending-rank.ahead': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
@@ -126,7 +126,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'starting-accounts.count': [
     {
       step: /^SCAN starting_accounts USING (COVERING )?INDEX starting_accounts_unasked$/,
-      reason: 'what waits for the node; the server counts it, and no request does',
+      reason: 'rows that wait for the node; only the server counts them',
     },
   ],
   'chain.chainId': [{ step: /^SCAN progress$/, reason: 'one row' }],
@@ -154,7 +154,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'mempool.fees': [
     {
       step: /^SCAN mempool_transactions USING COVERING INDEX mempool_pending_fees$/,
-      reason: 'percentiles are of all that waits; the index holds nothing else',
+      reason: 'percentiles cover all pending transactions; the index contains only those',
     },
   ],
   'mempool.total': [{ step: /^SCAN progress$/, reason: 'one row' }],
@@ -212,7 +212,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'hooks/records.deletedBefore': [{ step: /^SCAN hooks$/, reason: 'upkeep once a minute, of rows that are few' }],
   'hooks/records.withLongLog': [{ step: /^SCAN hooks$/, reason: 'upkeep once a minute, of rows that are few' }],
   'hooks/records.consumers': [
-    { step: /^SCAN h USING INDEX hooks_by_consumer$/, reason: 'the operator alone asks, of rows that are few' },
+    { step: /^SCAN h USING INDEX hooks_by_consumer$/, reason: 'only for the operator, with few rows' },
   ],
   'hooks/records.counts': [
     { step: /^SCAN h( USING INDEX hooks_by_consumer)?$/, reason: 'a gauge of all hooks' },
@@ -229,7 +229,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   ],
   'hooks/backfills.next': [
     { step: /^SCAN hook_backfills USING INDEX hook_backfills_open$/, reason: 'the index holds nothing else' },
-    { step: /^USE TEMP B-TREE FOR/, reason: 'of what is not done yet, which has a bound for each hook' },
+    { step: /^USE TEMP B-TREE FOR/, reason: 'unfinished work, which is limited for each hook' },
   ],
   'hooks/candidates.tipBurnHeight': [
     { step: /^SCAN blocks$/, reason: 'walks the heights from their end and stops at the first' },
@@ -314,7 +314,7 @@ for (const name of statements.keys()) {
 
 /** Statements that pass over some rows with a comparison of several columns, each with the reason. */
 const mayPassOver: Readonly<Record<string, string>> = {
-  'stacking.delegations': 'the later rows of one stacker, of which one ends the look',
+  'stacking.delegations': 'the later rows of one stacker, until the first match',
   'stacking.delegationCount': 'as delegations',
   'hooks/outbox.aged': 'upkeep, which passes over what was made in one millisecond',
 };

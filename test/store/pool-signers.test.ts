@@ -106,7 +106,7 @@ test('a commitment in a later block, under either name, leaves the members with 
   }
 });
 
-test("a member gets no signer if the pool hasn't committed the member's Bitcoin address", () => {
+test("a member doesn't get a signer if the pool hasn't committed the member's Bitcoin address", () => {
   expect(after([join(POOL, A, 1, 600), join(POOL, B, 2, 3_000), commit(POOL, 2, 6, 3)])).toEqual({
     '6 3': [[B, 3_000]],
   });

@@ -163,9 +163,9 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
     'UPDATE burn_slot_holders SET address_ordinal = -address_ordinal WHERE ordinal = 2',
   ),
   'numbers of outputs to each address': longer('pox_transactions', 'recipient'),
-  'sums of what Bitcoin paid to each address': longer('burn_rewards', 'recipient_total'),
+  'sums of the Bitcoin payments to each address': longer('burn_rewards', 'recipient_total'),
   'bonds and rewards against the prints of pox-5': other('bonds', 'allowed'),
-  'accounts that the node was asked about': run('INSERT INTO starting_accounts (principal_id) VALUES (1)'),
+  'accounts that were fetched from the node': run('INSERT INTO starting_accounts (principal_id) VALUES (1)'),
   'locked STX against balances': run("UPDATE stx_locks SET amount = amount || '1'"),
   'STX locked by pox-5 against stakes and bonds': longer('stakes', 'amount'),
   'the current position of each staker in a bond': run('UPDATE bond_positions SET current = 0'),
@@ -192,8 +192,8 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'contracts of tokens against their interfaces': longer('token_contracts', 'address'),
   'contracts and tokens of each family': run('UPDATE counters SET count = count + 1 WHERE kind = 5'),
   'work for tokens by kind and state': run('UPDATE counters SET count = count + 1 WHERE kind = 3'),
-  'tokens of mints, and what is asked of each token': gone('tokens'),
-  'parts of names by which contracts and tokens are found': gone('name_parts'),
+  'tokens of mints, and the lookups of each token': gone('tokens'),
+  'parts of names that find contracts and tokens': gone('name_parts'),
   'decoded values of logs and calls': run(`INSERT INTO value_indexes SELECT 1, 1, p.address, '', 1, 0, 0
     FROM counters l JOIN principals p ON p.address = l.key WHERE l.kind = 6 LIMIT 1`),
 };

@@ -183,7 +183,7 @@ describe('a reward cycle', () => {
     expect((await read([setup, staked, calculated, ...rivals], 8))?.rewards.bonds).toBe(0n);
   });
 
-  test('is unknown while no bond tells the heights of cycles', async () => {
+  test('is unknown until a bond shows the heights of cycles', async () => {
     expect(await read([poxBlock(null, 'nothing', [])], 'current')).toBeUndefined();
   });
 });

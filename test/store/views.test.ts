@@ -53,7 +53,7 @@ test('docs/sql.md has the tables of the views; test/support/generate/view-tables
   expect(await Bun.file(sqlPage).text()).toBe(await pageWithViews());
 });
 
-test('a balance that sorts as text is shown as a decimal, also a negative one', () => {
+test('a balance that sorts as text is shown as a decimal, even if it is negative', () => {
   const stored = ['0', '7', '-1', '-90', '1234567890123456789012', '-9876543210'].map(sortable);
   for (const one of stored) {
     expect(db.query<[string], [string]>(`SELECT ${decimal('?1')}`).values(one)).toEqual([[decimalOf(one)]]);

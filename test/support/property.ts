@@ -67,7 +67,7 @@ export class Seen {
   /** Counts something that a case shows. */
   add(what: string, count = 1): void {
     const before = this.#counts.get(what);
-    if (before === undefined) throw new Error(`nobody asked for ${what}`);
+    if (before === undefined) throw new Error(`undeclared situation: ${what}`);
     this.#counts.set(what, before + count);
   }
 
@@ -85,7 +85,7 @@ export class Seen {
     const missing = [...this.#counts].filter(([what, count]) => count < this.#least[what]!);
     if (missing.length === 0) return;
     const said = missing.map(([what, count]) => `${what}: ${count} of ${this.#least[what]}`);
-    throw new Error(`The cases don't show what the property speaks of. ${said.join(', ')}`);
+    throw new Error(`The cases lack situations that the property needs. ${said.join(', ')}`);
   }
 }
 

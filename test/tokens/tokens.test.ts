@@ -478,8 +478,8 @@ test('a dynamic token is read again after its interval, once there is a new bloc
 });
 
 const wrong: [string, Record<string, Said>, string][] = [
-  ['a number where a text belongs', { 'get-name': okay(clarity.uint(1)) }, 'invalid'],
-  ['a text where a number belongs', { 'get-decimals': okay(clarity.ascii('6')) }, 'invalid'],
+  ['a number instead of text', { 'get-name': okay(clarity.uint(1)) }, 'invalid'],
+  ['text instead of a number', { 'get-decimals': okay(clarity.ascii('6')) }, 'invalid'],
   ['none for decimals', { 'get-decimals': okay(none) }, 'invalid'],
   ['an error', { 'get-symbol': clarity.err(clarity.uint(1)) }, 'invalid'],
   ['a name of a megabyte', { 'get-name': okay(clarity.ascii('n'.repeat(1_000_000))) }, 'invalid'],

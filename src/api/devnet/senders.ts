@@ -245,7 +245,7 @@ function requireMemo(text: string): string {
 }
 
 const FROM_SENDER = 'from the account that `sender` names, by default the faucet';
-const REFUSED = 'If the node refuses the transaction, nothing is mined, and `reason` has its word.';
+const REFUSED = "If the node refuses the transaction, nothing is mined, and `reason` contains the node's error.";
 
 /** Routes that sign and mine. @param family the declarations that all routes of the simulated node share */
 export const senders = (family: DevnetFamily): Route[] => {
@@ -304,7 +304,7 @@ export const senders = (family: DevnetFamily): Route[] => {
       path: '/stackside/v1/devnet/deploy',
       operationId: 'deployDevnetContract',
       summary: 'Deploy a contract, in a separate block',
-      description: `Signs and mines the deployment of a contract ${FROM_SENDER}. ${REFUSED} If its analysis fails, \`error\` says why, and \`error_line\` where.`,
+      description: `Signs and mines the deployment of a contract ${FROM_SENDER}. ${REFUSED} If the analysis fails, \`error\` has the reason, and \`error_line\` the line.`,
       refusals: sendingRefusals,
       body: Deploy,
       response: DeploymentSent,

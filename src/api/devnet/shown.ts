@@ -15,7 +15,7 @@ export const ShownBlock = Type.Object(
     tenure_height: Height,
     bitcoin_height: Type.Integer({ minimum: 0, description: 'Height of the Bitcoin block that elected the tenure' }),
     bitcoin_hash: Hash,
-    transactions: Type.Array(Hash, { description: 'Ids, the bookkeeping of the block included' }),
+    transactions: Type.Array(Hash, { description: 'Ids, including the transactions that the miner creates' }),
   },
   { $id: 'DevnetBlock' },
 );

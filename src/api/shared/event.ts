@@ -53,7 +53,7 @@ export const eventTypes = {
 /** An event of a kind that this version can't read, from a newer node. */
 export const unknownEvent = object<EventOf<'unknown'>>()(
   {
-    type: [Type.String({ description: "The node's word for it" }), ({ type }) => type],
+    type: [Type.String({ description: "The node's name for it" }), ({ type }) => type],
     json: [Type.String({ description: 'The event as the node sent it' }), ({ json }) => json],
   },
   { $id: 'UnreadEvent', description: 'An event of a kind that this version does not support' },

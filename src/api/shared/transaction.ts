@@ -68,7 +68,7 @@ const common = fields<TransactionDetail | PendingTransactionDetail, [Parsed]>()(
   tx_id: [Hash, ({ txId }) => toHex(txId)],
   nonce: [Uint64, ({ sender }) => exactNumber(sender.nonce)],
   fee_rate: [
-    Type.String({ pattern: '^[0-9]+$', description: 'Total fee in micro-STX; despite its name not a rate' }),
+    Type.String({ pattern: '^[0-9]+$', description: 'Total fee in micro-STX, not a rate despite the name' }),
     ({ fee }) => fee,
   ],
   sender_address: [Principal, ({ sender }) => sender.address],

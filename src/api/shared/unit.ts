@@ -5,7 +5,7 @@ import { exactNumber } from './values.ts';
 
 export const TokenSymbol = Type.String({
   $id: 'TokenSymbol',
-  description: "As the token's contract has it: any contract may have any symbol",
+  description: "Symbol from the token's contract; any contract may use any symbol",
 });
 export const Decimals = Type.Integer({
   $id: 'TokenDecimals',

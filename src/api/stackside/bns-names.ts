@@ -90,11 +90,11 @@ export function bnsNames(chosen: string | null): readonly Route[] {
       operationId: 'getBnsNames',
       summary: 'Directory of BNS-V2 names',
       description:
-        'Returns the names of BNS-V2 that are not burnt, in their order: all, those of a namespace, or those with a beginning.',
+        'Returns the names of BNS-V2 that are not burnt, sorted by name: all names, those of a namespace, or those with a prefix.',
       tag,
       query: {
         namespace: Type.Optional(Lower('Namespace, such as `btc`', 20, ['btc'])),
-        prefix: Type.Optional(Lower('Beginning of the names, in lower case', 69, ['ali'])),
+        prefix: Type.Optional(Lower('Prefix of the names, in lower case', 69, ['ali'])),
         ...cursorQuery,
       },
       response: UncountedCursorPage(Name),

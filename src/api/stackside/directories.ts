@@ -180,7 +180,7 @@ export const directories: readonly Route[] = [
     query: {
       order: orderOf('Newest deployment first, or most calls of the day', 'newest', 'calls'),
       trait: Type.Optional(
-        Type.Unsafe<keyof typeof TRAITS>({ ...trait, description: 'Standard that the contract has the functions of' }),
+        Type.Unsafe<keyof typeof TRAITS>({ ...trait, description: 'Standard whose functions the contract has' }),
       ),
       day: Type.Optional(Day),
       ...cursorQuery,
@@ -261,7 +261,7 @@ export const directories: readonly Route[] = [
     operationId: 'getListedNames',
     summary: 'Directory of names',
     description:
-      'Returns names (BNS) that are not revoked, in their order, with their owners and the end of their leases.',
+      'Returns names (BNS) that are not revoked, sorted by name, with their owners and the end of their leases.',
     tag,
     query: {
       namespace: Type.Optional(

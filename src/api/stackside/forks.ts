@@ -82,7 +82,7 @@ export const forks = [
     operationId: 'getForks',
     summary: 'Forks',
     description:
-      'Returns the branches of orphaned blocks that this server saw, the highest first. A page may have fewer results than `limit`, or none, and a cursor of the next page all the same.',
+      'Returns the branches of orphaned blocks that this server saw, the highest first. A page may have fewer results than `limit`, or none, even if there is a next page.',
     tag: 'Stackside',
     query: {
       ...cursorQuery,

@@ -120,7 +120,7 @@ const [Movement, movement] = object<Measured>()(
     asset: [Asset, ({ asset }) => asset],
     value: [nullable(ClarityPair), ({ value }) => (value === null ? null : clarity(value))],
     counterparty: [
-      nullable(Type.String({ description: 'Who sent or received the asset' })),
+      nullable(Type.String({ description: 'Sender or recipient of the asset' })),
       ({ counterparty }) => counterparty,
     ],
     amount: [SignedAmount, ({ amount }) => String(amount)],
@@ -139,7 +139,7 @@ export const History = Type.Object(
     to_height: nullable(Height),
     index_block_hash: nullable(Hash),
     movements: Type.Array(Movement),
-    complete: Type.Boolean({ description: 'Whether all movements of the period are there' }),
+    complete: Type.Boolean({ description: 'Whether the response contains all movements of the period' }),
     error: Type.Optional(Problem),
   },
   { $id: 'PrincipalHistory' },
@@ -336,7 +336,7 @@ const activity = [
     query: { asset_identifier: Type.Optional(AssetParameter) },
     response: Type.Object(
       {
-        complete: Type.Boolean({ description: 'Whether each block that changed the balance is there' }),
+        complete: Type.Boolean({ description: 'Whether the response contains each block that changed the balance' }),
         points: Type.Array(
           Type.Object({ block_height: Height, time: UnixTime, balance: SignedAmount }, { $id: 'BalancePoint' }),
         ),
@@ -364,14 +364,14 @@ export const principalHistory = [
     operationId: 'getPrincipalHistory',
     summary: 'Account history of a principal',
     description:
-      'Returns every movement of STX, fungible and non-fungible tokens, every fee and every mining reward of a principal, oldest first, with the balance of the asset after it. The answer is unlimited and is sent while it is read. It covers one chain: if a fork or a rebuild replaces a block that it covers, it ends early, with `complete: false` and the reason in JSON, and with a last record that begins with `INCOMPLETE` in CSV. Locked STX are part of the balance. Rewards that Bitcoin pays to stackers are not part of an account.',
+      'Returns every movement of STX, fungible and non-fungible tokens, every fee and every mining reward of a principal, oldest first, with the balance of the asset after it. The response has no length limit and is streamed. It covers one chain: if a fork or a rebuild replaces a block that it covers, it ends early, with `complete: false` and the reason in JSON, and with a last record that begins with `INCOMPLETE` in CSV. Locked STX are part of the balance. Rewards that Bitcoin pays to stackers are not part of an account.',
     tag: 'Stackside',
     params: { principal: PrincipalParameter },
     query: {
       ...periodQuery,
       format: Type.Union([Type.Literal('json'), Type.Literal('csv')], {
         default: 'json',
-        description: 'Form of the answer',
+        description: 'Format of the response',
       }),
     },
     response: History,

@@ -16,7 +16,7 @@ const Item = Type.Object(
       description:
         'Identifier for other routes: an index block hash, the hash of a Bitcoin block, a transaction id, an address, an asset identifier, a contract identifier, or a name',
     }),
-    label: Type.String({ description: 'What it is called' }),
+    label: Type.String({ description: 'Name of the result' }),
     detail: Type.Union([Type.String(), Type.Null()], {
       description: 'Text that distinguishes it from others with this label',
     }),
@@ -84,7 +84,7 @@ export const searches = (namesContract: string | null): readonly Route[] => [
     operationId: 'search',
     summary: 'Search by a part of a name or id',
     description:
-      'Returns possible meanings of a text while the user types: contracts and tokens by any part of their names, symbols and asset names, names of both name systems by their beginning, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, with the Stacks address of the same key. Case does not matter. Exact matches come first, then matches at the beginning, then other matches. Orphaned blocks and transactions are found only by their whole id. Each search reads a bounded number of rows: if very many things match, a longer text finds the others.',
+      'Returns matches for a text while the user types: contracts and tokens by any part of their names, symbols and asset names, names of both name systems by prefix, transactions and blocks by six or more hex digits, addresses and contract identifiers by six or more characters, heights, and Bitcoin addresses, with the Stacks address of the same key. Case does not matter. Exact matches come first, then matches at the beginning, then other matches. Orphaned blocks and transactions are found only by their whole id. Each search reads a bounded number of rows: if very many things match, a longer text finds the others.',
     tag: 'Stackside',
     query: {
       q: Type.String({ maxLength: MAX_ASSET_LENGTH, description: 'Text to search for', examples: ['token'] }),

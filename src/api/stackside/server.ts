@@ -35,10 +35,10 @@ const HostState = Type.Object(
     }),
     reachable: Type.Boolean({ description: 'Whether the log answered the last request' }),
     conflicts: Type.Integer({
-      description: 'Events of this host, since its start, that met an entry of another host in the log',
+      description: "Events of this host that collided with another host's entry in the log, since its start",
     }),
     healed: Type.Integer({
-      description: 'Entries, since its start, that the log had lost and got back from this host',
+      description: 'Entries that the log lost and this host restored, since its start',
     }),
     deliveries: Type.Union(
       [
@@ -46,12 +46,12 @@ const HostState = Type.Object(
           held: Type.Boolean({ description: 'Whether this host delivers chainhooks' }),
           holder: text('Name of the host that delivers, when this host last checked; null before the first check'),
           epoch: Type.Union([Type.Integer(), Type.Null()], {
-            description: 'Grows each time that a host starts to deliver; null before the first check',
+            description: 'Increases each time a host starts to deliver; null before the first check',
           }),
         }),
         Type.Null(),
       ],
-      { description: 'Who delivers chainhooks; null on a host that only reads' },
+      { description: 'The host that delivers chainhooks; null on a host that only reads' },
     ),
   },
   { $id: 'HostState' },
@@ -60,7 +60,7 @@ const HostState = Type.Object(
 /** Schema of a shared log with its hosts, which `stackside cluster status` prints. */
 export const ClusterLog = Type.Object(
   {
-    chain_id: Type.Union([Type.Integer(), Type.Null()], { description: 'Null until a host named it' }),
+    chain_id: Type.Union([Type.Integer(), Type.Null()], { description: 'Null until a host reports it' }),
     head: Type.Object({ entry: Type.Integer(), chain: Hash }),
     log_bytes: Type.Integer({ description: 'Size of the log on the disk of PostgreSQL' }),
     hosts: Type.Array(
@@ -83,12 +83,12 @@ export const ClusterLog = Type.Object(
       Type.Object({
         name: Type.String({ description: 'What the lease is for' }),
         holder: Type.String({ description: 'Name of the host that has it, or had it last' }),
-        epoch: Type.Integer({ description: 'Grows with each holder' }),
+        epoch: Type.Integer({ description: 'Increases with each holder' }),
         seconds_left: Type.Number({ description: '0 once it has ended' }),
       }),
     ),
     engine: Type.Object({
-      server: Type.String({ description: 'Address of the server that takes writes' }),
+      server: Type.String({ description: 'Address of the server that accepts writes' }),
       version: Type.String(),
       synchronous_standby_names: text('The setting of this name; null if there is none'),
       standbys: Type.Array(
@@ -160,7 +160,7 @@ export const ServerStatus = Type.Object(
     server_version: Type.String(),
     mode: Type.String({ description: 'Mode of this process: `full`, `read` or `write`' }),
     uptime_seconds: Type.Integer(),
-    ready: Type.Boolean({ description: 'Whether answers are up to date, as in `/ready`' }),
+    ready: Type.Boolean({ description: 'Whether the data is up to date, as in `/ready`' }),
     state: words(...serverStates),
     reason: orNull('String', 'The state in sentences; null if the server is live'),
     next: Type.String({ description: "The operator's next step, in sentences" }),
@@ -189,9 +189,9 @@ export const ServerStatus = Type.Object(
           latency: nullable(
             Type.Object(
               {
-                events: Type.Integer({ description: 'Number of the last events that were timed, 1,000 at most' }),
+                events: Type.Integer({ description: 'Number of timed events: the newest ones, at most 1,000' }),
                 median_ms: Type.Number(),
-                p99_ms: Type.Number({ description: '99 of 100 events took no longer' }),
+                p99_ms: Type.Number({ description: "Time that 99 % of the events didn't exceed" }),
               },
               { description: 'Time until an event was on the disk' },
             ),
@@ -200,7 +200,7 @@ export const ServerStatus = Type.Object(
         }),
         Type.Null(),
       ],
-      { description: 'Events from the node; null in a process that takes none' },
+      { description: "Events from the node; null if this process doesn't receive events" },
     ),
     cluster: Type.Union([HostState, Type.Null()], {
       description: 'State of this host in its cluster; null in a server that shares no log',
@@ -210,7 +210,9 @@ export const ServerStatus = Type.Object(
         {
           entry: Type.Integer({ description: 'Last entry of the log that the archive has' }),
           behind_entries: Type.Integer({ description: 'Entries of the log that it lacks' }),
-          behind_seconds: Type.Number({ description: 'Seconds since it last had every entry; 0 while it has' }),
+          behind_seconds: Type.Number({
+            description: 'Seconds since the archive last had every entry; 0 if it has all of them',
+          }),
           failing: Type.Boolean({
             description: 'Whether the last attempt to write it failed; the server log has the reason',
           }),
@@ -250,7 +252,7 @@ export const serverStatus = (status: (() => Promise<ServerStatus>) | null) => [
     operationId: 'getServerStatus',
     summary: 'State of this server',
     description:
-      'Returns how this server does: heights of its index and of the node, events from the node, memory and disk.',
+      'Returns the state of this server: heights of its index and of the node, events from the node, memory and disk.',
     tag: 'Stackside',
     notFound: 'Status not found',
     response: ServerStatus,

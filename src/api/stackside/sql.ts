@@ -63,12 +63,12 @@ const SqlViews = Type.Object(
     views: Type.Array(
       Type.Object({
         name: Type.String(),
-        help: Type.String({ description: 'What a row is' }),
-        query: Type.String({ description: 'A query of some rows' }),
+        help: Type.String({ description: 'Meaning of a row' }),
+        query: Type.String({ description: 'Example of a query' }),
         columns: Type.Array(
           Type.Object({
             name: Type.String(),
-            type: Type.String({ description: 'How the values are written' }),
+            type: Type.String({ description: 'Format of the values' }),
             help: Type.String(),
             indexed: Type.Boolean({ description: 'Whether an index finds rows by the value' }),
           }),
@@ -141,7 +141,7 @@ export function sqlRoutes(family: OperatorFamily, queries: () => Queries) {
       ...family,
       refusals: {
         ...family.refusals,
-        429: 'Too many requests with wrong keys came, or too many queries are under way',
+        429: 'Too many requests with wrong keys came, or too many queries are running',
       },
       method: 'POST',
       path,

@@ -16,7 +16,7 @@ const common = {
   progress: nullable(
     Type.Object(
       {
-        number: Type.Integer({ description: 'Number of the step that is under way, from 1 on' }),
+        number: Type.Integer({ description: 'Number of the current step, from 1 on' }),
         of: Type.Integer({ description: 'Number of steps' }),
         name: Type.String({ description: 'What the step reads' }),
         detail: Type.String({ description: 'Progress in words; empty if it is unknown' }),
@@ -32,7 +32,7 @@ const common = {
 export const CheckFinding = Type.Object(
   {
     name: Type.String({ description: 'Name of the check' }),
-    problems: Type.Array(Type.String(), { description: 'Problems that were found; empty if everything is right' }),
+    problems: Type.Array(Type.String(), { description: 'Problems; empty if there are none' }),
   },
   { $id: 'CheckFinding' },
 );
@@ -81,7 +81,7 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
     }),
     route({
       ...family,
-      refusals: { ...family.refusals, 409: 'An inspection is under way' },
+      refusals: { ...family.refusals, 409: 'An inspection is running' },
       method: 'POST',
       path,
       operationId: 'startInspection',
@@ -103,7 +103,7 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
       path,
       operationId: 'cancelInspection',
       summary: 'Cancel the inspection of the index',
-      description: 'Cancels the inspection that is under way. Requires the admin key.',
+      description: 'Cancels the running inspection. Requires the admin key.',
       response: InspectionsState,
       handle() {
         if (!inspections().cancel()) throw new ApiError(409, 'No inspection is running');
@@ -186,7 +186,7 @@ export const AlertsState = Type.Object(
         severity: words('critical', 'warning'),
         state: words('firing', 'pending', 'quiet', 'elsewhere'),
         since: nullable(UnixTime),
-        summaries: Type.Array(Type.String(), { description: 'Problems that were found; empty if everything is right' }),
+        summaries: Type.Array(Type.String(), { description: 'Problems; empty if there are none' }),
         description: Type.String({ description: 'Remedy' }),
         meaning: Type.String({ description: 'The problem that the alert reports, without its values' }),
         measure: nullable(Type.String({ description: 'Measure of the condition in PromQL' })),
@@ -215,7 +215,7 @@ export const SystemLog = Type.Object(
         }),
         last_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last one' }),
       }),
-      { description: 'Every log event that there is' },
+      { description: 'All kinds of log events' },
     ),
     recent: Type.Array(
       Type.Object({

@@ -37,7 +37,7 @@ const [Mint, mint] = object<StoredMint>()(
   {
     value: [ClarityPair, ({ event }) => clarity(event.value)],
     recipient: [
-      Type.Union([Type.String(), Type.Null()], { description: 'Who got the token when it was minted' }),
+      Type.Union([Type.String(), Type.Null()], { description: 'Recipient of the mint' }),
       ({ event }) => event.recipient,
     ],
     owner: [

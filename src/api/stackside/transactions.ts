@@ -27,7 +27,7 @@ const Spread = Type.Object(
         type: Type.String(),
         ranges: Type.Array(
           Type.Object({
-            from: Type.Integer({ description: 'Least fee of the range, in micro-STX' }),
+            from: Type.Integer({ description: 'Minimum fee of the range, in micro-STX' }),
             to: Type.Union([Type.Integer(), Type.Null()], {
               description: 'Minimum fee of the next range; null for the last range',
             }),
@@ -258,7 +258,7 @@ export const rawTransactions = [
     operationId: 'getTransactionBytes',
     summary: 'Serialized transaction',
     description:
-      'Returns the bytes of a transaction in hex, whether it is mined, pending or dropped. Transactions made on Bitcoin have none and return `0x00`.',
+      'Returns the bytes of a transaction in hex, whether it is mined, pending or dropped. Transactions made on Bitcoin have no bytes and return `0x00`.',
     tag: 'Stackside',
     params: { tx_id: TxId },
     response: Type.Object({ tx_id: Hash, raw_tx: Hex }, { $id: 'TransactionBytes' }),

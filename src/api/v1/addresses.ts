@@ -174,7 +174,7 @@ export const addressTransfers = [
     operationId: 'getAccountInbound',
     summary: 'STX received by an address',
     description:
-      'Returns the STX transfers to an address with their memos, newest first. The list holds transfer transactions, failed ones included, and transfers with a memo made by contracts.',
+      'Returns the STX transfers to an address with their memos, newest first. The list contains transfer transactions, failed ones included, and transfers with a memo made by contracts.',
     tag,
     params,
     query: { ...legacyOffsetQuery({ maximum: 50, default: 20 }), ...heightQuery },

@@ -83,7 +83,7 @@ export const contracts = [
     deprecated: { replacement: null },
     query: { trait_abi: Trait, ...listQuery },
     response: UncountedPage(Contract),
-    notFound: 'Contract not found: none implements this trait',
+    notFound: 'Contract not found: no contract implements this trait',
     etag: chainTip,
     history: 'since',
     handle: ({ query: { trait_abi: functions, limit, offset }, read }) => {

@@ -198,7 +198,7 @@ export const search = [
     operationId: 'searchById',
     summary: 'Search by id',
     description:
-      'Returns the thing that an id identifies: a transaction, a block, a contract or an address. Canonical transactions are preferred to pending ones, and pending ones to orphaned ones.',
+      'Returns the object with an id: a transaction, a block, a contract or an address. Canonical transactions are preferred to pending ones, and pending ones to orphaned ones.',
     tag: 'Search',
     params: {
       id: Type.String({

@@ -493,7 +493,7 @@ export const staking = [
     operationId: 'getStakingCycle',
     summary: 'Reward cycle of pox-5',
     description:
-      'Returns what was staked in a reward cycle that has begun, and its rewards in sBTC. Stakes and changes made during a cycle count from the next one.',
+      'Returns the stakes in a reward cycle that has begun, and its rewards in sBTC. Stakes and changes made during a cycle count from the next one.',
     tag,
     params: { cycle_number: staking_cycle },
     response: StakingCycleSchema,

@@ -234,8 +234,8 @@ const commonConditions = {
   function_name: Type.Optional(
     Type.String({ minLength: 1, maxLength: 128, description: 'Name of the called function', examples: ['transfer'] }),
   ),
-  min_amount: microStx('Least amount of a token transfer, in micro-STX'),
-  max_amount: microStx('Greatest amount of a token transfer, in micro-STX'),
+  min_amount: microStx('Minimum amount of a token transfer, in micro-STX'),
+  max_amount: microStx('Maximum amount of a token transfer, in micro-STX'),
 };
 
 type GivenConditions = StaticDecode<TObject<typeof commonConditions>>;
@@ -257,7 +257,7 @@ export const search = [
     operationId: 'searchTransactions',
     summary: 'Transactions that meet conditions',
     description:
-      'Returns the transactions of the canonical chain that meet all given conditions. The items are as in `/extended/v3/transactions`. An answer reads a bounded part of the chain: it may have fewer results than `limit`, or none, and still a cursor of the next page.',
+      'Returns the transactions of the canonical chain that meet all given conditions. The items are as in `/extended/v3/transactions`. An answer reads a bounded part of the chain: it may have fewer results than `limit`, or none, even if there is a next page.',
     tag: 'Stackside',
     query: {
       ...cursorQuery,
@@ -314,7 +314,7 @@ export const mempool = [
     operationId: 'searchMempoolTransactions',
     summary: 'Pending transactions that meet conditions',
     description:
-      'Returns the transactions in the mempool that meet all given conditions, by fee or by time of receipt, as `/extended/v3/mempool/transactions` shows them. A page may have fewer results than `limit`, or none, and a next cursor.',
+      'Returns the transactions in the mempool that meet all given conditions, by fee or by time of receipt, as `/extended/v3/mempool/transactions` shows them. A page may have fewer results than `limit`, or none, even if there is a next page.',
     tag: 'Stackside',
     query: {
       ...cursorQuery,

@@ -204,7 +204,7 @@ export const resources = (
   metadataRoutes(version, asksAboutTokens),
 ];
 
-/** Maximum long reads (of several turns) under way in a thread. */
+/** Maximum number of running long reads (of several turns) in a thread. */
 const MAX_LONG_READS = 16;
 
 /** The API as one Elysia application, with every route. @throws OperatorError for a prefix that would hide a route */

@@ -16,7 +16,7 @@ export interface CopiedLog extends CopyLog {
 /** @param crashed called with the cause if the thread ends by itself */
 export function checkpointClient(crashed: (cause: unknown) => void) {
   let thread: Thread<CopyLog> | null = null;
-  /** The copies under way, by path. */
+  /** Running copies, by path. */
   const copying = new Map<string, PromiseWithResolvers<boolean>>();
 
   function copied({ path, isCopied }: CopiedLog): void {
@@ -35,7 +35,7 @@ export function checkpointClient(crashed: (cause: unknown) => void) {
       thread.say({ path });
       return copy.promise;
     },
-    /** Ends the thread after the copies under way. */
+    /** Ends the thread after the running copies. */
     async stop(): Promise<void> {
       await Promise.all([...copying.values()].map(({ promise }) => promise));
       await thread?.stop();

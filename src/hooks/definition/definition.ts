@@ -9,7 +9,7 @@ import { HookProblem, invalidField } from '../problem.ts';
 import { type Filter, filterSchemas, formerFilters, isFilterType } from './filter-schemas.ts';
 
 const flag = Type.Optional(
-  Type.Union([Type.Boolean(), Type.Null()], { $id: 'Flag', description: 'Off if it is false, null or not given' }),
+  Type.Union([Type.Boolean(), Type.Null()], { $id: 'Flag', description: 'Off if false, null or missing' }),
 );
 const limit = (counted: string) =>
   Type.Optional(

@@ -185,7 +185,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     operationId: 'getChainhookConsumers',
     summary: 'Consumers',
     description:
-      'Returns the consumers that have chainhooks, each with the number of all and of failing chainhooks. Requires the admin key; the admin acts for a consumer with the header `X-Chainhook-Consumer`.',
+      'Returns the consumers that have chainhooks, each with the number of its chainhooks and of those that fail. Requires the admin key; the admin acts for a consumer with the header `X-Chainhook-Consumer`.',
     response: Consumers,
     handle: ({ read }) => ({ results: read.hooks.records.consumers() }),
   }),

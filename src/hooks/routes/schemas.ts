@@ -87,14 +87,14 @@ const hookStatus = object<ShownHook>()(
     failing_delivery: [
       Type.Union([Type.String(), Type.Null()], {
         description:
-          'Id of the failed delivery that holds up later ones, or of the last one that was given up; null if the last attempt succeeded',
+          'Id of the failed delivery that holds up later ones, or of the last delivery that was given up; null if the last attempt succeeded',
       }),
       ({ failing }) => failing?.delivery.webhookId ?? null,
     ],
     last_error: [
       Type.Union([Type.String(), Type.Null()], {
         description:
-          "Why that delivery's last attempt failed: the receiver's status with the beginning of its answer, or why it was not reached",
+          "Why the last attempt of that delivery failed: the receiver's status with the start of its response, or why it couldn't be reached",
       }),
       ({ failing }) => (failing?.attempt === undefined ? null : errorOf(failing.attempt)),
     ],
@@ -282,7 +282,7 @@ export const SecretResponse = Type.Object(
   {
     secret: nullable(Type.String()),
     signing_secret: nullable(
-      Type.String({ description: 'The secret in the form that Standard Webhooks libraries take' }),
+      Type.String({ description: 'The secret in the format that Standard Webhooks libraries expect' }),
     ),
   },
   { $id: 'ConsumerSecret' },

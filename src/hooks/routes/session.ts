@@ -89,7 +89,7 @@ function signIn(access: Access, request: Request, token: string): Response | Red
   const caller = access.sessions.redeem(token);
   if (caller !== null) return redirectToConsole(begin(access, caller, request).cookie);
   if (access.sessionOf(request) !== null) return new Redirect(CONSOLE);
-  throw new HookProblem(401, 'The link was used already or is too old; `stackside console` prints another');
+  throw new HookProblem(401, 'The link was already used or has expired; `stackside console` prints a new one');
 }
 
 function signOut(access: Access, request: Request): Response {

@@ -41,7 +41,7 @@ function storedValue({ type, isNullable }: BaseColumn, value: unknown): Value | 
 /** The values of a row. @throws BaseRowError */
 function valuesOf({ name, columns }: BaseTable, row: unknown, number: number): Value[] {
   if (!Array.isArray(row) || row.length !== columns.length) {
-    throw new BaseRowError(`row ${number} is no list of the ${columns.length} values of ${name}`);
+    throw new BaseRowError(`row ${number} isn't a list of the ${columns.length} values of ${name}`);
   }
   return columns.map((column, at) => {
     const value = storedValue(column, row[at]);

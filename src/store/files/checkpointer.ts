@@ -163,7 +163,7 @@ function logCheckpointer(path: string, options: CheckpointerOptions, signal: Abo
 
 /**
  * Starts to check the logs of index and journal, in the process that writes them.
- * @returns a function that stops it; a copy under way ends, and no other one starts
+ * @returns a function that stops it; a running copy finishes, and no new one starts
  */
 export function startCheckpointer(options: CheckpointerOptions): () => void {
   const { directory, every = systemClock.every } = options;

@@ -10,7 +10,7 @@ const QUIET_MS = 20;
 const AWAITED_MS = 100;
 /** Maximum milliseconds from a group's first event to its commit. */
 const WINDOW_MS = 1_000;
-/** Rest before the next commit within the window, as a multiple of the last commit's duration. */
+/** Pause before the next commit within the window, as a multiple of the last commit's duration. */
 const REST = 10;
 
 export interface GroupTimerOptions {

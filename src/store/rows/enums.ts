@@ -16,7 +16,7 @@ import type { TransactionType } from '../../codec/transaction.ts';
  */
 function unknownNumber(table: string, column: string, number: number, row?: number): Error {
   const where = row === undefined ? 'A row' : `Row ${row}`;
-  return new Error(`${where} of ${table} has ${column} ${number}, which this program doesn't know`);
+  return new Error(`${where} of ${table} has ${column} ${number}, which this version doesn't support`);
 }
 
 export interface EnumNames<W extends string> {

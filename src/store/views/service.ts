@@ -59,7 +59,7 @@ const hooks = view({
       'Height of the block that was evaluated last',
     ),
     last_occurrence_at: at('h.last_occurrence_at', 'Time of the last match'),
-    last_occurrence_block_height: integer('h.last_occurrence_height', 'Height of the block that matched last'),
+    last_occurrence_block_height: integer('h.last_occurrence_height', 'Height of the last matching block'),
     consecutive_failures: integer('h.consecutive_failures', 'Attempts that failed since one succeeded'),
     last_delivery_at: at('h.last_delivery_at', 'Time of the last attempt'),
     last_delivery_status_code: integer('h.last_delivery_status', 'Status code of the last attempt'),

@@ -76,7 +76,7 @@ export async function refusal(work: Promise<unknown>): Promise<string> {
     (thrown: unknown) => thrown,
   );
   if (error instanceof OperatorError) return error.message;
-  throw new Error('it is no error for the operator', { cause: error });
+  throw new Error("it isn't an OperatorError", { cause: error });
 }
 
 /** Small parts, so that a short chain has several. */

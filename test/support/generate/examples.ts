@@ -317,5 +317,5 @@ if (import.meta.main) {
   await Bun.write(VALUES, `${JSON.stringify(values, null, 2)}\n`);
   await Bun.write(ANSWERS, `{\n${lines.join(',\n')}\n}\n`);
   // Parameters are recorded if they differ from the values, which were read before this run.
-  if (!Bun.deepEquals(before, values)) process.stdout.write('The values have changed: run this once more.\n');
+  if (!Bun.deepEquals(before, values)) process.stdout.write('The values have changed: run this again.\n');
 }

@@ -125,7 +125,7 @@ export const bnsCheck: Recount = {
   *find(db) {
     const expected = expectedRows(db);
     for (const { row } of db.query<{ row: string }, []>(stored).iterate()) {
-      if (!expected.delete(row)) yield `stored, and nothing on the chain says it: ${row}`;
+      if (!expected.delete(row)) yield `stored, but not on the chain: ${row}`;
     }
     for (const row of expected) yield `missing: ${row}`;
   },

@@ -310,7 +310,7 @@ const supplyOfBlocks: Recount = {
 
 /** Accounts of an index that starts at a block: each account that a block touched has been looked up, or waits for its lookup. */
 const asked: Recount = {
-  name: 'accounts that the node was asked about',
+  name: 'accounts that were fetched from the node',
   *find(db) {
     const isBegun = historyStartQuery(db)() !== null;
     const touched = isBegun
@@ -321,7 +321,7 @@ const asked: Recount = {
         UNION ALL SELECT principal_id FROM (SELECT principal_id FROM starting_accounts WHERE balance IS NULL
                                             EXCEPT SELECT id FROM (${touched}))`,
     );
-    for (const { id } of wrong.iterate()) yield `principal ${id} is marked as the blocks don't say`;
+    for (const { id } of wrong.iterate()) yield `principal ${id} has a mark that differs from the blocks`;
   },
 };
 

@@ -51,6 +51,6 @@ function* partProblems(db: Database): Generator<string> {
 }
 
 export const namePartCheck: Recount = {
-  name: 'parts of names by which contracts and tokens are found',
+  name: 'parts of names that find contracts and tokens',
   find: partProblems,
 };

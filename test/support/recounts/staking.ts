@@ -74,7 +74,7 @@ const numbered = (name: string, table: string, number: string, group: string): R
 
 /** The running sum of rewards in each row of an address. */
 const rewardTotals: Recount = {
-  name: 'sums of what Bitcoin paid to each address',
+  name: 'sums of the Bitcoin payments to each address',
   *find(db) {
     const sums = new Map<string, bigint>();
     const rows = db.query<Stored<'burn_rewards', 'recipient' | 'amount' | 'ordinal'> & { total: string }, []>(
@@ -358,7 +358,7 @@ const current = (name: string, states: string, owner: readonly string[]): Recoun
        (SELECT address, current, row_number() OVER (PARTITION BY ${owner.join(', ')}
                                                     ORDER BY position DESC, event_index DESC) AS number FROM ${states})
       WHERE current <> (number = 1)`,
-    ({ address }) => `of ${address} another one is marked than the last`,
+    ({ address }) => `${address}: the marked row isn't the last one`,
   );
 
 export const stakingChecks: readonly Recount[] = [

@@ -64,13 +64,13 @@ export const tokenMetadataChecks: readonly Recount[] = [
     "SELECT work || '/' || state, count(*) FROM token_jobs GROUP BY work, state",
   ),
   none<{ address: string; token_id: string }>(
-    'tokens of mints, and what is asked of each token',
+    'tokens of mints, and the lookups of each token',
     `SELECT p.address, e.token_id FROM token_events e JOIN principals p ON p.id = e.contract_id
       WHERE e.kind = ${TOKEN_EVENT.mint} AND NOT EXISTS
             (SELECT 1 FROM tokens t WHERE t.contract_id = e.contract_id AND t.token_id = e.token_id)
       UNION SELECT p.address, t.token_id FROM tokens t JOIN principals p ON p.id = t.contract_id
        WHERE NOT EXISTS (SELECT 1 FROM token_jobs j
                           WHERE j.contract_id = t.contract_id AND j.token_id = t.token_id AND j.work = 1)`,
-    ({ address, token_id }) => `${address}: token ${token_id.slice(1)} is not stored, or nothing asks for it`,
+    ({ address, token_id }) => `${address}: token ${token_id.slice(1)} is not stored, or has no lookup`,
   ),
 ];

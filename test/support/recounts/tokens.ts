@@ -137,7 +137,7 @@ export const tokenChecks: readonly Recount[] = [
          OR i.owner_id IS NOT (SELECT e.recipient_id FROM events e
                                 WHERE e.asset_id = i.asset_id AND e.value = i.value AND e.kind >= ${EVENT_KIND.nft_transfer}
                                 ORDER BY e.position DESC, e.event_index DESC LIMIT 1)`,
-    ({ identifier, value }) => `${identifier} 0x${value.toHex()}: the last event says another owner, or there are more`,
+    ({ identifier, value }) => `${identifier} 0x${value.toHex()}: the last event has another owner, or there are more`,
   ),
   none<{ identifier: string; address: string }>(
     'holdings of each owner',

@@ -279,7 +279,7 @@ function typedValue(type: AbiType, text: string): Uint8Array | string {
       clarity.utf8(text)
     );
   }
-  throw new TypeError('a nested type is no field');
+  throw new TypeError("a nested type can't be a field");
 }
 
 const tooLong = (length: number, greatest: number, unit: string): string | null =>
