@@ -9,7 +9,7 @@ type Collected = readonly [help: string, read: () => MetricValue, ...labelNames:
 
 const labelled = (reading: MetricValue) => (typeof reading === 'number' ? ([[{}, reading]] as const) : reading);
 
-/** Registers metrics by their names: counters, whose names end in `_total` and whose values never decrease, and gauges. */
+/** Registers metrics by their names. A name with the suffix `_total` makes a counter, another name makes a gauge. */
 export function collected(registry: Registry, metrics: Readonly<Record<string, Collected>>): void {
   for (const [name, [help, read, ...labelNames]] of Object.entries(metrics)) {
     const metric = { name, help, labelNames, registers: [registry] };

@@ -172,8 +172,7 @@ export const blockTransactions = [
     history: 'since',
     handle: ({ params: { height_or_hash }, query, read }) => {
       const block = read.blocks.find(height_or_hash);
-      const page = requireFound(block && inBlock(read, { height: block.height }, 'asc', query), 'Block not found');
-      return page;
+      return requireFound(block && inBlock(read, { height: block.height }, 'asc', query), 'Block not found');
     },
   }),
 ];
