@@ -99,6 +99,25 @@ test('a receiver that claims enables an interrupted chainhook', async () => {
   await drained(server, uuid);
 });
 
+test('a receiver that claims continues if a chainhook was deleted meanwhile', async () => {
+  using target = receiver();
+  target.answer = MUCH_LATER;
+  const { server, uuid } = await failing(target, 'streaming');
+  await using _ = server;
+  // Lists the chainhook, but has deleted it at the next request.
+  await using late = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ method, url }) =>
+      method === 'GET'
+        ? fetch(new URL(new URL(url).pathname + new URL(url).search, server.url))
+        : Response.json({ error: 'Chainhook not found', details: uuid }, { status: 404 }),
+  });
+  expect(
+    await outputOf(() => printWaiting({ url: `http://127.0.0.1:${late.port}`, key: null }, portOf(target), true)),
+  ).toEndWith(`The deliveries of ${uuid} aren't claimed: Chainhook not found: ${uuid}.\n`);
+});
+
 test('a receiver starts without a server, but claims nothing from it', async () => {
   const nowhere = { url: 'http://127.0.0.1:9', key: null };
   expect(await outputOf(() => printWaiting(nowhere, 8080, false))).toBe(

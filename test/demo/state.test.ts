@@ -129,6 +129,9 @@ describeWith('Clarity', hasClarity, () => {
   });
 });
 
-test('--state needs a project', async () => {
-  await expect(demo({ state: '/tmp/state.json' })).rejects.toThrow('--state is given without a project.');
+test.each([
+  ['--state', { state: 'state.json' }],
+  ['--fork', { fork: 'http://127.0.0.1:9' }],
+])('%s needs a project', async (flag, given) => {
+  await expect(demo(given)).rejects.toThrow(`${flag} is given without a project.`);
 });

@@ -61,11 +61,16 @@ export interface Answer {
 }
 
 /**
- * Sends a request and reads its response with any status.
+ * Sends a request and reads its response with any status. `command` starts the server, for the error if there is none.
  * @throws OperatorError if the server can't be reached
  */
-async function askServer(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
-  const { url, key, consumer } = connection;
+async function askServer(
+  connection: Connection & { command?: 'serve' | 'devnet' },
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Answer> {
+  const { url, key, consumer, command = 'serve' } = connection;
   const request: BunFetchRequestInit = {
     method,
     headers: {
@@ -80,7 +85,7 @@ async function askServer(connection: Connection, method: string, path: string, b
     const isJson = status !== NO_CONTENT && (headers.get('content-type') ?? '').startsWith('application/json');
     return { status, body: isJson ? (parsedJson(response.text) ?? null) : null };
   } catch (cause) {
-    const remedy = 'Start stackside serve, or give the URL of its API with --url.';
+    const remedy = `Start stackside ${command}, or give the URL of its API with --url.`;
     throw new OperatorError(`No Stackside answers at ${url}.`, remedy, { cause });
   }
 }
@@ -143,13 +148,15 @@ export const call = (connection: Connection, method: string, path: string, paylo
 
 const Refused = Type.Object({ message: Type.String() });
 
+const devnetAt = (url: string) => ({ url, key: null, command: 'devnet' as const });
+
 /**
  * `stackside devnet …`: steers the simulated node of a devnet.
  * @returns its answer
  * @throws OperatorError if it refuses, or the server isn't a devnet on this machine
  */
 export async function steerNode(url: string, action: string, given: object): Promise<object> {
-  const { status, body } = await askServer({ url, key: null }, 'POST', `/stackside/v1/devnet/${action}`, given);
+  const { status, body } = await askServer(devnetAt(url), 'POST', `/stackside/v1/devnet/${action}`, given);
   if (status === OK) return Object(body);
   const said = Value.Check(Refused, body) ? body.message : `${url} answers ${status}`;
   const remedy =
@@ -166,7 +173,7 @@ export async function devnetJson<Schema extends TSchema>(
   url: string,
   path: string,
 ): Promise<Static<Schema>> {
-  const connection = { url, key: null };
+  const connection = devnetAt(url);
   const { status, body } = await askServer(connection, 'GET', path);
   if (status === OK) return answerOf(schema, connection, body);
   const said = Value.Check(Refused, body) ? body.message : `${url} answers ${status} to ${path}`;

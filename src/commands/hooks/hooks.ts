@@ -352,7 +352,7 @@ async function waitingFor(connection: Connection, port: number) {
 /**
  * Prints the chainhooks with deliveries that wait for a port on this machine, or why they aren't known.
  * @param claims whether to request these deliveries at once, and to enable interrupted chainhooks
- * @throws OperatorError if deliveries can't be claimed
+ * @throws OperatorError if they aren't known but should be claimed
  */
 export async function printWaiting(connection: Connection, port: number, claims: boolean): Promise<void> {
   const found = await waitingFor(connection, port).catch((error: unknown) => {
@@ -367,8 +367,14 @@ export async function printWaiting(connection: Connection, port: number, claims:
     const count = `${status.pending_deliveries} ${status.pending_deliveries === 1 ? 'delivery' : 'deliveries'}`;
     print(`Waiting: ${count} of ${uuid} (${name}; ${stateOf(hook)}${next})`);
     if (!claims) continue;
-    if (status.status === 'interrupted') await setEnabled(owner, uuid, true);
-    else await call(owner, 'POST', `${pathOf(uuid)}/deliveries/redeliver`, { state: ['failed'] });
+    try {
+      if (status.status === 'interrupted') await setEnabled(owner, uuid, true);
+      else await call(owner, 'POST', `${pathOf(uuid)}/deliveries/redeliver`, { state: ['failed'] });
+    } catch (error) {
+      // Somebody may have deleted the chainhook since it was listed.
+      if (!(error instanceof OperatorError)) throw error;
+      print(`The deliveries of ${uuid} aren't claimed: ${error.message}`);
+    }
   }
   if (found.length > 0 && !claims) print('Start with --claim to receive waiting deliveries at once.');
 }

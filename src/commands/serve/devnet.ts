@@ -235,10 +235,12 @@ async function readProject(
 }
 
 /** Refuses settings that need a project, without one. @throws OperatorError */
-function requireProject({ watch, state, clarity }: DevnetSettings): void {
-  if (clarity !== null || (!watch && state === null)) return;
+function requireProject({ watch, state, fork, clarity }: DevnetSettings): void {
+  const flags = { '--watch': watch, '--state': state !== null, '--fork': fork !== null };
+  const [flag] = Object.entries(flags).find(([, isGiven]) => isGiven) ?? [];
+  if (clarity !== null || flag === undefined) return;
   throw new OperatorError(
-    `${watch ? '--watch' : '--state'} is given without a project.`,
+    `${flag} is given without a project.`,
     'Start the devnet in the directory of a Clarinet project, or name it with --clarity.',
   );
 }
