@@ -177,7 +177,7 @@ const filters = {
   }),
 };
 
-const emptyAsNull = (given: string): string | null => (given === '' ? null : given);
+const emptyAsNull = (text: string): string | null => (text === '' ? null : text);
 
 export const SIPS = { ft: 'sip-010', nft: 'sip-009', sft: 'sip-013' } as const;
 

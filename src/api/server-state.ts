@@ -301,8 +301,8 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     if (!isBehind && refusal === null) return null;
     const gap = refusal === null ? '' : `. ${sentence(refusal.problem)} Stackside fills them`;
     const secondsLeft = leftOf(readings);
-    const left = secondsLeft === null ? '' : `, ${spanText(secondsLeft)} left`;
-    return standing('catching_up', `${positions(readings)}${left}${gap}`, WAIT, { secondsLeft });
+    const remaining = secondsLeft === null ? '' : `, ${spanText(secondsLeft)} left`;
+    return standing('catching_up', `${positions(readings)}${remaining}${gap}`, WAIT, { secondsLeft });
   },
 
   stale(readings) {

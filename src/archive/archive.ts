@@ -327,9 +327,9 @@ async function chainIn(store: ObjectStoreReads, entry: number): Promise<Uint8Arr
 
 /** Returns whether an archive has an entry: this one, another one in its place, or none yet. @throws ArchiveDamagedError */
 export async function holds(store: ObjectStoreReads, { id, chain }: Head): Promise<'this' | 'other' | 'none'> {
-  const found = await chainIn(store, id);
-  if (found === null) return 'none';
-  return sameChain(found, chain) ? 'this' : 'other';
+  const chainValue = await chainIn(store, id);
+  if (chainValue === null) return 'none';
+  return sameChain(chainValue, chain) ? 'this' : 'other';
 }
 
 /** The segments and open parts of an archive, and its end. */

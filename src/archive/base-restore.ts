@@ -180,8 +180,8 @@ export async function loadBase({ staging, store, base, report, making, turn }: L
   if (loader === null) return;
   try {
     const parts = partsOf(store, base, loader.tables);
-    const left = parts.slice(loader.loaded());
-    const read = mapAhead(left, async (one) => ({ ...one, rows: await rowsOfPart(store, one.part) }));
+    const remaining = parts.slice(loader.loaded());
+    const read = mapAhead(remaining, async (one) => ({ ...one, rows: await rowsOfPart(store, one.part) }));
     for await (const { rows, ...one } of read) {
       load(store, loader, one, rows);
       report(loader.loaded(), parts.length);

@@ -139,10 +139,10 @@ export function* partsOfRows(rows: Iterable<RowLine>, before = 0, size: PartSize
 
   function part(): PartContent {
     const content = Buffer.from(`${lines.join('\n')}\n`);
-    const made = { sha256: hashOfPart(content), bytes: content.length, rows: lines.length, content };
+    const part = { sha256: hashOfPart(content), bytes: content.length, rows: lines.length, content };
     [lines, bytes, isEnding] = [[], 0, false];
     bytesOfParts += content.length;
-    return last === null ? made : { ...made, to: last };
+    return last === null ? part : { ...part, to: last };
   }
 
   for (const { at, line } of rows) {
@@ -174,8 +174,8 @@ async function decompressed(store: ObjectStoreReads, name: string, object: Uint8
 /** Returns the content of a part. @throws ArchiveDamagedError that names it */
 async function contentOf(store: ObjectStoreReads, name: string, { sha256, bytes }: BasePart): Promise<Buffer> {
   const content = await readVerified(store, name, longestCompressed(bytes), async (object) => {
-    const found = await decompressed(store, name, object, bytes);
-    if (found.length === bytes && hashOfPart(found) === sha256) return found;
+    const content = await decompressed(store, name, object, bytes);
+    if (content.length === bytes && hashOfPart(content) === sha256) return content;
     throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: its hash is wrong`);
   });
   if (content === null) throw new ArchiveDamagedError(store, `${name}, a part of a base, is missing`);

@@ -53,8 +53,8 @@ function webFiles(location: string, clock: Clock): BackupSource {
 export const archiveLocation = (location: string): string => withoutName(withoutName(location, IDENTITY), HEAD);
 
 /** Returns the source of objects at a location, without reading any. @throws OperatorError for an unreadable location */
-export const filesAt = (given: string, directory: string | null, clock: Clock): BackupSource => {
-  const location = archiveLocation(given);
+export const filesAt = (locationText: string, directory: string | null, clock: Clock): BackupSource => {
+  const location = archiveLocation(locationText);
   return isWeb(location) ? webFiles(location, clock) : objectStoreAt(location, directory);
 };
 

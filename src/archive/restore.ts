@@ -233,11 +233,12 @@ function interrupted(directory: string): { base: string | null; identity: string
 /** Returns the base to start from. An interrupted restore keeps its base, even if a newer one was made since. */
 async function baseOf(
   options: ArchiveRestoreOptions,
-  begun: ReturnType<typeof interrupted>,
+  interruptedRestore: ReturnType<typeof interrupted>,
   chainId: number,
 ): Promise<ChosenBase | null> {
   const { store, until, base: choice = null, skipped = () => {} } = options;
-  if (begun !== null) return begun.base === null ? null : startedBase(store, begun.base);
+  if (interruptedRestore !== null)
+    return interruptedRestore.base === null ? null : startedBase(store, interruptedRestore.base);
   return chosenBase({
     ...{ store, chainId, choice, skipped },
     isAfter: (base) => isBaseBeyond(base, until),
@@ -254,8 +255,8 @@ async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promis
       'Use an archive of that chain, or correct --network.',
     );
   }
-  const begun = interrupted(directory);
-  const base = await baseOf(options, begun, archive.chain_id);
+  const interruptedRestore = interrupted(directory);
+  const base = await baseOf(options, interruptedRestore, archive.chain_id);
   const { segments, open } = await contentsOf(store);
   if (segments.length === 0 && open.length === 0) {
     throw new OperatorError(
@@ -264,7 +265,7 @@ async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promis
     );
   }
   const last = await lastEntry(options);
-  const identity = until === null ? null : (begun?.identity ?? newIdentity());
+  const identity = until === null ? null : (interruptedRestore?.identity ?? newIdentity());
   const marker = { archive, until, identity, base: base?.name ?? null };
   beginMaking(directory, Buffer.from(JSON.stringify(marker)));
   // If a restore was killed while it moved the files, the files are complete.

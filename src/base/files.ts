@@ -22,8 +22,10 @@ import { onFile, operatorErrorOf } from './system-errors.ts';
 
 /** Resolves symbolic links; parts of the path that don't exist are unchanged. */
 function withoutLinks(path: string): string {
-  const whole = resolve(path);
-  return existsSync(whole) ? realpathSync(whole) : join(withoutLinks(dirname(whole)), basename(whole));
+  const absolutePath = resolve(path);
+  return existsSync(absolutePath)
+    ? realpathSync(absolutePath)
+    : join(withoutLinks(dirname(absolutePath)), basename(absolutePath));
 }
 
 /** Reports whether two paths lead to the same file or directory. */

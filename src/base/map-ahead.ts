@@ -5,14 +5,14 @@ const AHEAD = 3;
 
 /** Maps items in order, a few ahead of the reader. @throws the error of an item when the reader reaches the item */
 export async function* mapAhead<T, R>(items: readonly T[], map: (item: T) => Promise<R>): AsyncGenerator<R> {
-  const begun: Promise<R>[] = [];
-  for (let next = 0; next < items.length || begun.length > 0; ) {
-    for (; next < items.length && begun.length <= AHEAD; next++) {
+  const results: Promise<R>[] = [];
+  for (let next = 0; next < items.length || results.length > 0; ) {
+    for (; next < items.length && results.length <= AHEAD; next++) {
       const mapped = map(items[next]!);
       // The reader may stop before it reaches this item.
       mapped.catch(() => {});
-      begun.push(mapped);
+      results.push(mapped);
     }
-    yield await begun.shift()!;
+    yield await results.shift()!;
   }
 }

@@ -8,10 +8,10 @@ export function spanText(seconds: number): string {
   ];
   const first = units.findIndex(({ of }) => seconds >= of);
   if (first < 0) return '0 seconds';
-  let left = seconds;
+  let remaining = seconds;
   const words = units.slice(first, first + 2).flatMap(({ name, of }) => {
-    const count = Math.floor(left / of);
-    left -= count * of;
+    const count = Math.floor(remaining / of);
+    remaining -= count * of;
     return count === 0 ? [] : [`${count} ${name}${count === 1 ? '' : 's'}`];
   });
   return words.join(' ');

@@ -32,11 +32,11 @@ const isWhole = ({ block_height, events }: ReadBlock): boolean => block_height >
 /**
  * Makes a function that prepares events. It returns null for an event that the writer must handle: a cheap kind, or an
  * unreadable event, for which the writer throws the error.
- * @param known the chain id of the data; null if it is unknown: then the chain id of the first signed transaction is
+ * @param knownChainId the chain id of the data; null if it is unknown: then the chain id of the first signed transaction is
  * used
  */
-export function preparer(known: number | null): Prepare {
-  let chainId = known;
+export function preparer(knownChainId: number | null): Prepare {
+  let chainId = knownChainId;
 
   function prepared(path: string, text: string): PreparedPayload | null {
     const payload = readPayload(path, text);

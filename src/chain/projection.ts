@@ -205,7 +205,7 @@ export function feeForFirstBlock(
       .map(({ account, nonce }) => `${account} ${nonce - 1}`),
   );
   /** Accounts whose later transactions follow this transaction. */
-  const held = new Set<number>();
+  const heldBack = new Set<number>();
   let uses: readonly number[] | null = null;
   let beaten = Number.POSITIVE_INFINITY;
   const feeAbove = (rate: number): number => {
@@ -216,8 +216,8 @@ export function feeForFirstBlock(
   for (const { transactions } of blocks) {
     for (const other of transactions) {
       const isOwn = Buffer.compare(other.txId, own.txId) === 0;
-      if (isOwn || other.spends.some(({ account }) => held.has(account))) {
-        for (const { account } of other.spends) held.add(account);
+      if (isOwn || other.spends.some(({ account }) => heldBack.has(account))) {
+        for (const { account } of other.spends) heldBack.add(account);
         continue;
       }
       if (awaited.size === 0) {

@@ -43,11 +43,11 @@ const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (cha
 
 /**
  * The error for a log that has the events of another chain than this host's data directory or settings.
- * @param ofLog the chain of the log @param own the other chain @param who subject of the sentence that names the other chain
+ * @param ofLog the chain of the log @param own the other chain @param holder subject of the sentence that names the other chain
  */
-export const otherChain = (ofLog: number, own: number, who: string): OperatorError =>
+export const otherChain = (ofLog: number, own: number, holder: string): OperatorError =>
   new OperatorError(
-    `The cluster's log belongs to ${chainWords(ofLog)}, but ${who} to ${chainWords(own)}.`,
+    `The cluster's log belongs to ${chainWords(ofLog)}, but ${holder} to ${chainWords(own)}.`,
     `Check --network and the node. A host of the log has --network ${chainIdText(ofLog)} and a data directory that ` +
       'no other chain used. Use another --cluster-prefix for the log of another chain.',
   );

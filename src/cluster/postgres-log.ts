@@ -173,8 +173,8 @@ export class PostgresLog implements SharedLog {
     interface Row {
       chain_id: string | null;
     }
-    const [known] = await engine.read((run) => run<Row>(`SELECT chain_id FROM ${tables.meta}`));
-    if (known?.chain_id != null) return Number(known.chain_id);
+    const [meta] = await engine.read((run) => run<Row>(`SELECT chain_id FROM ${tables.meta}`));
+    if (meta?.chain_id != null) return Number(meta.chain_id);
     if (named === null) return null;
     const claim = `UPDATE ${tables.meta} SET chain_id = coalesce(chain_id, $1::bigint) RETURNING chain_id`;
     try {

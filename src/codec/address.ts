@@ -12,8 +12,8 @@ const VALUES = (() => {
     values[ALPHABET.charCodeAt(value)] = value;
     values[ALPHABET.toLowerCase().charCodeAt(value)] = value;
   }
-  for (const [spelling, meant] of ['O0', 'o0', 'L1', 'l1', 'I1', 'i1']) {
-    values[spelling!.charCodeAt(0)] = ALPHABET.indexOf(meant!);
+  for (const [spelling, digit] of ['O0', 'o0', 'L1', 'l1', 'I1', 'i1']) {
+    values[spelling!.charCodeAt(0)] = ALPHABET.indexOf(digit!);
   }
   return values;
 })();

@@ -140,8 +140,8 @@ export class BytesReader {
   }
 
   private truncated(length: number, expected: string): DecodeError {
-    const found = this.left === 0 ? 'the end' : `${this.left} bytes`;
-    return new DecodeError(`${expected} (${length} bytes)`, found, this.offset);
+    const rest = this.left === 0 ? 'the end' : `${this.left} bytes`;
+    return new DecodeError(`${expected} (${length} bytes)`, rest, this.offset);
   }
 }
 

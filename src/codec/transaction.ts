@@ -210,9 +210,9 @@ function readPostConditions(reader: BytesReader): Uint8Array {
 
 function readKnownBody(reader: BytesReader): Body {
   const start = reader.offset;
-  const whole = unlessUnknown(() => readBody(reader));
-  if (!(whole instanceof DecodeError)) return whole;
-  const payload: Payload = { type: 'unknown', typeId: UNKNOWN_PAYLOAD, reason: whole.message };
+  const body = unlessUnknown(() => readBody(reader));
+  if (!(body instanceof DecodeError)) return body;
+  const payload: Payload = { type: 'unknown', typeId: UNKNOWN_PAYLOAD, reason: body.message };
   reader.offset = start;
   const conditions = unlessUnknown(() => readPostConditions(reader));
   // After a condition of an unknown kind, its end can't be found.

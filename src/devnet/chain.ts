@@ -517,8 +517,8 @@ export class SimulatedChain {
     if (!this.#elected.has(block.burn)) this.#elected.set(block.burn, block.tenure);
     this.#byHeight.set(block.height, [...(this.#byHeight.get(block.height) ?? []), block]);
     if (block.height > this.#tip.height) this.#tip = block;
-    const kept = Math.min(this.#tip.height - this.#retained + 1, this.#keptFrom());
-    for (; this.#lowest < kept; this.#lowest += 1) {
+    const lowestHeight = Math.min(this.#tip.height - this.#retained + 1, this.#keptFrom());
+    for (; this.#lowest < lowestHeight; this.#lowest += 1) {
       for (const old of this.#byHeight.get(this.#lowest) ?? []) this.#blocks.delete(old.indexBlockHash);
       this.#byHeight.delete(this.#lowest);
     }

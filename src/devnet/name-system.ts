@@ -217,11 +217,11 @@ export function revealPaid(
 }
 
 export function launch({ world, contract, sender }: CallContext, namespace: string): Outcome {
-  const known = namespaceOf(world, contract, namespace);
+  const namespaceRow = namespaceOf(world, contract, namespace);
   const terms = termsOf(world, contract, namespace);
-  if (known === undefined || terms === undefined) return refused(errors.namespaceUnknown);
-  if (known.importer !== sender) return refused(errors.notImporter);
-  if (known.state === 'ready') return refused(errors.launched);
+  if (namespaceRow === undefined || terms === undefined) return refused(errors.namespaceUnknown);
+  if (namespaceRow.importer !== sender) return refused(errors.notImporter);
+  if (namespaceRow.state === 'ready') return refused(errors.launched);
   const print = clarity.tuple({
     namespace: buffer(namespace),
     properties: clarity.tuple({
@@ -244,7 +244,7 @@ export function launch({ world, contract, sender }: CallContext, namespace: stri
     ok: true,
     result: clarity.ok(clarity.bool(true)),
     events: [{ type: 'contract_event', contract, value: print }],
-    writes: [storedNamespace(namespace, { ...known, state: 'ready' })],
+    writes: [storedNamespace(namespace, { ...namespaceRow, state: 'ready' })],
   };
 }
 
@@ -254,10 +254,10 @@ export function setPrices(
   namespace: string,
   prices: Omit<NamespaceTerms, 'lifetime'>,
 ): Outcome {
-  const known = namespaceOf(world, contract, namespace);
+  const namespaceRow = namespaceOf(world, contract, namespace);
   const terms = termsOf(world, contract, namespace);
-  if (known === undefined || terms === undefined) return refused(errors.namespaceUnknown);
-  if (known.importer !== sender) return refused(errors.notImporter);
+  if (namespaceRow === undefined || terms === undefined) return refused(errors.namespaceUnknown);
+  if (namespaceRow.importer !== sender) return refused(errors.notImporter);
   const writes = [storedTerms(namespace, { ...terms, ...prices })];
   return { ok: true, result: clarity.ok(clarity.bool(true)), events: [], writes };
 }
@@ -423,6 +423,6 @@ export function renew(context: CallContext, name: FullName, cost: bigint, zonefi
 /** Revokes a name. Its token stays with the owner. */
 export function revoke(context: CallContext, name: FullName): Outcome {
   if (ownerOf(context, name) !== context.sender) return refused(errors.notOwner);
-  const gone = { events: [], writes: [[key.revoked(name), 'yes'] as const], attachments: [] };
-  return done(gone, attached(context, 'name-revoke', name, undefined));
+  const revocation = { events: [], writes: [[key.revoked(name), 'yes'] as const], attachments: [] };
+  return done(revocation, attached(context, 'name-revoke', name, undefined));
 }

@@ -497,8 +497,8 @@ export class SimulatedNode {
     for (const [name, at] of this.#snapshots) {
       if (replaced.has(at.indexBlockHash)) this.#snapshots.delete(name);
     }
-    const lost = new Set(orphaned.flatMap(({ transactions }) => transactions.map(({ id }) => id)));
-    return { blocks, orphaned, pending: this.pending.map(({ id }) => id).filter((id) => lost.has(id)) };
+    const orphanedIds = new Set(orphaned.flatMap(({ transactions }) => transactions.map(({ id }) => id)));
+    return { blocks, orphaned, pending: this.pending.map(({ id }) => id).filter((id) => orphanedIds.has(id)) };
   }
 
   /**
@@ -528,7 +528,7 @@ export class SimulatedNode {
         const receipt = parent.receipts.find(({ txId }) => txId === deployment.id);
         if (receipt?.status !== 'success') throw new RefusedDeployment(at, receipt?.vmError ?? 'it was not mined');
       }
-      const lost = new Set<string>();
+      const orphanedIds = new Set<string>();
       let mined = 0;
       for (const { blocksInTenure, transactions } of old.slice(2)) {
         const again = transactions.filter(({ id }) => !former.has(id)).map(askedOf);
@@ -537,14 +537,14 @@ export class SimulatedNode {
         const ids = new Set(parent.transactions.map(({ id }) => id));
         for (const { id } of again) {
           if (ids.has(id)) mined += 1;
-          else lost.add(id);
+          else orphanedIds.add(id);
         }
       }
       while (parent !== this.chain.tip) await mine({}, []);
       for (const { id } of this.pending) {
-        if (lost.has(id)) await this.#drop(id);
+        if (orphanedIds.has(id)) await this.#drop(id);
       }
-      return { ids: signedTransactions.map(({ id }) => id), mined, dropped: lost.size };
+      return { ids: signedTransactions.map(({ id }) => id), mined, dropped: orphanedIds.size };
     });
   }
 
@@ -555,9 +555,9 @@ export class SimulatedNode {
     return this.#steered(async () => {
       await this.#catchUp();
       const { tip } = this.chain;
-      const [made] = this.#deploymentsOn(tip, [deployment]);
-      const block = await this.#mineOn(tip.indexBlockHash, quietly, [made!]);
-      return { id: made!.id, block };
+      const [deployed] = this.#deploymentsOn(tip, [deployment]);
+      const block = await this.#mineOn(tip.indexBlockHash, quietly, [deployed!]);
+      return { id: deployed!.id, block };
     });
   }
 

@@ -198,19 +198,19 @@ interface Slot {
 }
 
 const bytesOf = (hex: string): Uint8Array => Uint8Array.fromHex(hex);
-const optionalPrincipal = (who: string | null) =>
-  who === null ? clarity.none() : clarity.some(clarity.principal(who));
+const optionalPrincipal = (principal: string | null) =>
+  principal === null ? clarity.none() : clarity.some(clarity.principal(principal));
 const parsed = <T>(text: string | undefined): T | undefined =>
   text === undefined || text === '' ? undefined : (JSON.parse(text) as T);
 
-function stackerOf(state: Draft, who: string, burnHeight: number): Stacker | undefined {
-  const stacker = parsed<Stacker>(state.get(key.stacker(who)));
+function stackerOf(state: Draft, principal: string, burnHeight: number): Stacker | undefined {
+  const stacker = parsed<Stacker>(state.get(key.stacker(principal)));
   return stacker === undefined || stacker.firstCycle + stacker.period <= cycles.of(burnHeight) ? undefined : stacker;
 }
 
 /** Returns the optional of `get-stacker-info`: `none` after the lock. */
-export function stackerInfo(at: ReadContext, who: string): Uint8Array {
-  const stacker = stackerOf(new Draft(at), who, at.burnHeight);
+export function stackerInfo(at: ReadContext, principal: string): Uint8Array {
+  const stacker = stackerOf(new Draft(at), principal, at.burnHeight);
   if (stacker === undefined) return clarity.none();
   return clarity.some(
     clarity.tuple({
@@ -423,15 +423,15 @@ export const extend = (
   called(at, (state) => {
     const { world, contract, burnHeight } = at;
     const cycle = cycles.of(burnHeight);
-    const known = stackerOf(state, stacker, burnHeight);
+    const stackerState = stackerOf(state, stacker, burnHeight);
     const lock = world.locked(stacker, burnHeight);
-    require(known !== undefined, errors.extendNotLocked);
+    require(stackerState !== undefined, errors.extendNotLocked);
     require(more >= 1n, errors.invalidLockPeriod);
-    require(known.slots.length > 0 && known.pool === null, errors.isDelegated);
+    require(stackerState.slots.length > 0 && stackerState.pool === null, errors.isDelegated);
     const consent = { topic: 'stack-extend', address, cycle: BigInt(cycle), period: more, amount: 0n };
     const used = requireConsent(state, consent, by);
     require(lock !== undefined, errors.extendNotLocked);
-    const firstCycle = Math.max(cycle, known.firstCycle);
+    const firstCycle = Math.max(cycle, stackerState.firstCycle);
     const extendedFrom = cycles.of(lock.unlockHeight);
     const period = BigInt(extendedFrom - firstCycle) + more;
     require(extendedFrom > cycle, errors.invalidLockPeriod);
@@ -440,7 +440,7 @@ export const extend = (
     const unlockHeight = cycles.startOf(extendedFrom + Number(more));
     const slot = { address: address.toHex(), amount: String(lock.amount), stacker, signer: by.signerKey.toHex() };
     const added = addSlots(state, slot, extendedFrom, Number(more));
-    const slots = [...known.slots.slice(firstCycle - known.firstCycle), ...added];
+    const slots = [...stackerState.slots.slice(firstCycle - stackerState.firstCycle), ...added];
     const after: Stacker = { address: slot.address, firstCycle, period: Number(period), slots, pool: null };
     state.set(key.stacker(stacker), JSON.stringify(after));
     state.set(used, 'yes');
@@ -471,20 +471,20 @@ export const increase = (stacker: string, more: bigint, by: Authorization, at: R
   called(at, (state) => {
     const { world, contract, burnHeight } = at;
     const cycle = cycles.of(burnHeight);
-    const known = stackerOf(state, stacker, burnHeight);
+    const stackerState = stackerOf(state, stacker, burnHeight);
     const lock = world.locked(stacker, burnHeight);
-    require(known !== undefined && lock !== undefined, errors.increaseNotLocked);
+    require(stackerState !== undefined && lock !== undefined, errors.increaseNotLocked);
     require(more >= 1n, errors.invalidAmount);
     require(world.spendable(stacker, burnHeight) >= more, errors.insufficientFunds);
-    require(known.slots.length > 0 && known.pool === null, errors.isDelegated);
+    require(stackerState.slots.length > 0 && stackerState.pool === null, errors.isDelegated);
     const amount = lock.amount + more;
     require(by.maximum >= amount, errors.aboveMaximum);
-    const address = bytesOf(known.address);
-    const period = BigInt(known.period);
+    const address = bytesOf(stackerState.address);
+    const period = BigInt(stackerState.period);
     const consent = { topic: 'stack-increase', address, cycle: BigInt(cycle), period, amount: more };
     const used = requireConsent(state, consent, by);
-    for (const [at, index] of known.slots.entries()) {
-      const slotCycle = known.firstCycle + at;
+    for (const [at, index] of stackerState.slots.entries()) {
+      const slotCycle = stackerState.firstCycle + at;
       const slot = parsed<Slot>(state.get(key.slot(slotCycle, index)));
       if (slotCycle <= cycle || slot === undefined) continue;
       const raised = { ...slot, amount: String(BigInt(slot.amount) + more), signer: by.signerKey.toHex() };

@@ -381,8 +381,8 @@ function tenure({ node, block }: RpcRequest) {
   };
 }
 
-function transaction({ node, params: [wanted = ''] }: RpcRequest) {
-  const id = `0x${bare(wanted).toLowerCase()}`;
+function transaction({ node, params: [requestedId = ''] }: RpcRequest) {
+  const id = `0x${bare(requestedId).toLowerCase()}`;
   for (const { receipts, indexBlockHash } of node.chain.ancestors(node.tip)) {
     const receipt = receipts.find(({ txId }) => txId === id);
     if (receipt === undefined) continue;
@@ -758,9 +758,9 @@ async function constant(request: RpcRequest) {
   const { clarity: real } = request.node;
   if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
   const names = template.abi.variables.filter(({ access }) => access === 'constant').map((one) => one.name);
-  const made = await fromEngine(() => real.constant(request.block, context.contract, name, names));
-  if (made === null) throw new RpcError(501, `The engine doesn't return the value of ${name}`);
-  return { data: made };
+  const constant = await fromEngine(() => real.constant(request.block, context.contract, name, names));
+  if (constant === null) throw new RpcError(501, `The engine doesn't return the value of ${name}`);
+  return { data: constant };
 }
 
 const CLARITY_NAME = /^[a-zA-Z][a-zA-Z0-9\-_!?+<>=/*]*$/;

@@ -126,8 +126,8 @@ function checkCondition(hash: Uint8Array, flag: number, condition: SpendingCondi
     signed = { signer: hashMode === HASH_MODE.p2pkh ? keyHash : hash160(concat(u8(0x00), u8(0x14), keyHash)), next };
   }
   if (Buffer.compare(signed.signer, signer) === 0) return signed.next;
-  const [found, stated] = [signed.signer.toHex(), signer.toHex()];
-  throw new SignatureError(`Signer hash does not equal hash of public key(s): ${found} != ${stated}`);
+  const [recovered, stated] = [signed.signer.toHex(), signer.toHex()];
+  throw new SignatureError(`Signer hash does not equal hash of public key(s): ${recovered} != ${stated}`);
 }
 
 /**

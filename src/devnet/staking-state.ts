@@ -116,15 +116,15 @@ export class StakingState {
 
   /** Sats owed, by {@link owedTo}. */
   get owed(): [owedTo: string, sats: bigint][] {
-    return [...this.#owed.entries().keys()].flatMap((whom): [string, bigint][] => {
-      const sats = this.owedOf(whom).reduce((sum, share) => sum + share.sats, 0n);
-      return sats > 0n ? [[whom, sats]] : [];
+    return [...this.#owed.entries().keys()].flatMap((recipient): [string, bigint][] => {
+      const sats = this.owedOf(recipient).reduce((sum, share) => sum + share.sats, 0n);
+      return sats > 0n ? [[recipient, sats]] : [];
     });
   }
 
   /** Returns the owed shares, at most one per cycle and signer. */
-  owedOf(whom: string): readonly OwedShare[] {
-    return this.#owed.get(whom) ?? [];
+  owedOf(recipient: string): readonly OwedShare[] {
+    return this.#owed.get(recipient) ?? [];
   }
 
   isCalculated(half: number): boolean {
@@ -147,7 +147,7 @@ export class StakingState {
         return;
       case 'calculation':
         this.#halves.set(String(move.half), true);
-        for (const [whom, share] of move.owed) this.#owed.set(whom, withShare(this.owedOf(whom), share));
+        for (const [recipient, share] of move.owed) this.#owed.set(recipient, withShare(this.owedOf(recipient), share));
         return;
       case 'claim':
         this.#owed.set(move.owedTo, []);

@@ -105,10 +105,10 @@ export class Traffic {
     const { prng } = this;
     const free = this.users.filter((user) => this.#isFree(user, world, burnHeight, busy));
     if (free.length === 0) return undefined;
-    const whole = free.filter(({ address }) => world.locked(address, burnHeight) === undefined);
+    const unlocked = free.filter(({ address }) => world.locked(address, burnHeight) === undefined);
     // Most users must keep enough funds to continue.
-    if (whole.length > 0 && free.length > this.users.length / 2 && prng.chance(0.2)) {
-      const account = prng.pick(whole);
+    if (unlocked.length > 0 && free.length > this.users.length / 2 && prng.chance(0.2)) {
+      const account = prng.pick(unlocked);
       const { address } = account;
       const signer = { account, nonce: world.nonce(address), fee: this.#fee() };
       const amount = world.balance(address) - signer.fee;

@@ -120,14 +120,14 @@ export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
   async function enough(sats: bigint): Promise<Unspent[]> {
     const { unspents } = await scan(own.address);
     const chosen: Unspent[] = [];
-    let left = sats + FEE_RATE * (BYTES.base + 2n * BYTES.output);
+    let missingSats = sats + FEE_RATE * (BYTES.base + 2n * BYTES.output);
     for (const { txid, vout } of unspents.toSorted((a, b) => b.amount - a.amount)) {
       const output = await rpc('gettxout', [txid, vout, true], Output);
       if (output === null || output.confirmations <= (output.coinbase ? 100 : 1)) continue;
       const worth = satsOf(output.value);
       chosen.push({ txid, vout, sats: worth });
-      left -= worth - FEE_RATE * BYTES.input;
-      if (left <= 0n) return chosen;
+      missingSats -= worth - FEE_RATE * BYTES.input;
+      if (missingSats <= 0n) return chosen;
     }
     throw outOfFunds();
   }

@@ -157,8 +157,8 @@ export class HookEngine implements ChainFollower, EngineTransaction {
 
   /** Hooks that are notified when a block leaves the chain: live hooks, and expired ones that were notified of the block. */
   #audience(hookId: number): ActiveHook | undefined {
-    const known = this.#live.get(hookId);
-    if (known !== undefined) return known;
+    const liveHook = this.#live.get(hookId);
+    if (liveHook !== undefined) return liveHook;
     const record = this.store.records.get(hookId);
     return record?.status === 'expired' && !isEnabled(record) ? activeHook(record) : undefined;
   }
@@ -240,8 +240,8 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   #isCatchingUp = (id: number): boolean => this.store.records.get(id)?.stage === 'catching_up';
 
   #join(record: HookRecord, hook: ActiveHook): void {
-    const left = evaluationsLeft(record, hook.options);
-    this.store.records.goLive(record.id, left === null ? null : this.#live.progress().evaluated + left);
+    const remaining = evaluationsLeft(record, hook.options);
+    this.store.records.goLive(record.id, remaining === null ? null : this.#live.progress().evaluated + remaining);
     this.#live.include(hook);
   }
 
@@ -301,8 +301,8 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   /** Returns the value of `progress.hooks_evaluated` that makes a live hook expire; null if it never expires. */
   expiresAt(record: HookRecord, hook: ActiveHook): number | null {
     this.#live.load();
-    const left = evaluationsLeft(record, hook.options);
-    return record.stage !== 'live' || left === null ? null : this.#live.progress().evaluated + left;
+    const remaining = evaluationsLeft(record, hook.options);
+    return record.stage !== 'live' || remaining === null ? null : this.#live.progress().evaluated + remaining;
   }
 
   /** The hook has reached the limits in its options. */

@@ -34,8 +34,8 @@ export function cors(
   return new Elysia({ name: 'cors' }).options(
     '/*',
     ({ request }) => {
-      const asked = request.headers;
-      if (!asked.has('origin') || !asked.has('access-control-request-method')) {
+      const requestHeaders = request.headers;
+      if (!requestHeaders.has('origin') || !requestHeaders.has('access-control-request-method')) {
         return respond.json(400, problem(400, 'Invalid Preflight Request'));
       }
       const path = pathOf(request.url);
@@ -46,7 +46,7 @@ export function cors(
       headers.set('access-control-max-age', MAX_AGE_SECONDS);
       headers.set('access-control-allow-methods', HOOKS.test(path) ? hookMethods : otherMethods);
       headers.set('vary', 'Access-Control-Request-Headers');
-      const requestedHeaders = asked.get('access-control-request-headers');
+      const requestedHeaders = requestHeaders.get('access-control-request-headers');
       if (requestedHeaders !== null) headers.set('access-control-allow-headers', requestedHeaders);
       return new Response(null, { status: 204, headers });
     },

@@ -101,8 +101,8 @@ export const block = (read: Reader, params: { height_or_hash: BlockId }): string
 
 /** The tag of an answer about the newest block at or before a time, in Unix seconds. */
 export const blockAt = (read: Reader, { timestamp }: { timestamp: number }): string | null => {
-  const found = read.blocks.at(timestamp);
-  return found === undefined ? null : `${found.indexHash.toHex()}-canonical${completed(read)}`;
+  const block = read.blocks.at(timestamp);
+  return block === undefined ? null : `${block.indexHash.toHex()}-canonical${completed(read)}`;
 };
 
 /**

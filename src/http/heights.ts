@@ -132,9 +132,9 @@ export type WaitingRoom = ReturnType<typeof waitingRoom>;
 
 /**
  * Requests that wait for a height. One poll of the tip serves all of them, and it runs only while there are any.
- * @param most maximum number of waiting requests
+ * @param maxWaiting maximum number of waiting requests
  */
-export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['clock'], most = MAX_WAITING) {
+export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['clock'], maxWaiting = MAX_WAITING) {
   const waiters = new Set<Waiter>();
   /** Cancels the next poll; null while no request waits. */
   let cancel: (() => void) | null = null;
@@ -178,21 +178,21 @@ export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['cloc
      * @param signal aborts when the client disconnects, which ends the wait
      */
     wait(minimum: number, deadline: number, signal: AbortSignal): Promise<WaitOutcome> {
-      if (waiters.size >= most) return Promise.resolve('full');
+      if (waiters.size >= maxWaiting) return Promise.resolve('full');
       const { promise, resolve } = Promise.withResolvers<WaitOutcome>();
-      const left = () => waiter.end('late');
+      const onTimeout = () => waiter.end('late');
       const waiter: Waiter = {
         minimum,
         deadline,
         end(how) {
           leave(waiter);
-          signal.removeEventListener('abort', left);
+          signal.removeEventListener('abort', onTimeout);
           resolve(how);
         },
       };
       waiters.add(waiter);
-      signal.addEventListener('abort', left, { once: true });
-      if (signal.aborted) left();
+      signal.addEventListener('abort', onTimeout, { once: true });
+      if (signal.aborted) onTimeout();
       lookLater();
       return promise;
     },

@@ -59,18 +59,18 @@ export function parseNetwork(text: string): Network | null {
   const [address = '', length, ...more] = text.split('/');
   const bytes = parseAddress(address);
   if (bytes === null || more.length > 0) return null;
-  const most = bytes.length * 8;
-  if (length === undefined) return { bytes, bits: most };
-  return /^\d{1,3}$/.test(length) && Number(length) <= most ? { bytes, bits: Number(length) } : null;
+  const bitCount = bytes.length * 8;
+  if (length === undefined) return { bytes, bits: bitCount };
+  return /^\d{1,3}$/.test(length) && Number(length) <= bitCount ? { bytes, bits: Number(length) } : null;
 }
 
 /** Whether a network contains an address; an IPv4 network contains no IPv6 address, and vice versa. */
 export function contains({ bytes, bits }: Network, address: AddressBytes): boolean {
   if (bytes.length !== address.length) return false;
-  const whole = bits >> 3;
-  for (let at = 0; at < whole; at++) if (bytes[at] !== address[at]) return false;
+  const fullBytes = bits >> 3;
+  for (let at = 0; at < fullBytes; at++) if (bytes[at] !== address[at]) return false;
   const rest = bits & 7;
-  return rest === 0 || ((bytes[whole] ?? 0) ^ (address[whole] ?? 0)) >> (8 - rest) === 0;
+  return rest === 0 || ((bytes[fullBytes] ?? 0) ^ (address[fullBytes] ?? 0)) >> (8 - rest) === 0;
 }
 
 /** Parses a network that is a constant of the code. @throws Error if it is invalid */

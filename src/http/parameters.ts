@@ -250,11 +250,11 @@ export function refuseUnknown(documented: readonly string[]): Others {
   return (name) => {
     const [first = ''] = name.split('.', 1);
     if (families.includes(first)) return;
-    const meant = nearestName(name, [...names, ...families.map((family) => family + name.slice(first.length))]);
+    const suggestion = nearestName(name, [...names, ...families.map((family) => family + name.slice(first.length))]);
     const shown = name.slice(0, MAX_SHOWN_LENGTH);
     throw new ParameterError(
       { location: 'querystring', path: [shown] },
-      `is not a parameter of this route: ${meant === null ? has : `did you mean ${meant}?`}`,
+      `is not a parameter of this route: ${suggestion === null ? has : `did you mean ${suggestion}?`}`,
     );
   };
 }
@@ -302,9 +302,9 @@ function textsOf(
     }
     const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
     if (value === null) throw new ParameterError(fields[index]!.at, 'must have valid percent-encoding');
-    const given = texts[index];
-    if (given === undefined) texts[index] = [value];
-    else given.push(value);
+    const text = texts[index];
+    if (text === undefined) texts[index] = [value];
+    else text.push(value);
   }
   return texts;
 }

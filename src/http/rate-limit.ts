@@ -206,8 +206,9 @@ export class RateLimiter {
   clientOf(headers: Headers, address: string): Client {
     const { perMinute } = this.#options;
     if (this.#keys.size > 0) {
-      const given = headers.get('x-api-key') || BEARER.exec(headers.get('authorization') ?? '')?.[1];
-      const key = given === undefined || given === '' ? undefined : this.#keys.get(digestOfKey(given).toHex());
+      const clientKey = headers.get('x-api-key') || BEARER.exec(headers.get('authorization') ?? '')?.[1];
+      const key =
+        clientKey === undefined || clientKey === '' ? undefined : this.#keys.get(digestOfKey(clientKey).toHex());
       if (key !== undefined) {
         const limit = key.perMinute ?? (perMinute === 0 ? null : perMinute);
         const id = `key ${key.name}`;

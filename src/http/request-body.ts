@@ -41,8 +41,8 @@ export async function bodyBytes(request: Request, limit: number): Promise<Uint8A
   declaresLength(request, limit);
   const bytes = await readUpTo(request.body, limit).catch((cause: unknown) => {
     // While the client is connected, Bun ends a body for one reason only: it is longer than the listener's limit.
-    const left = cause instanceof DOMException && cause.name === 'AbortError';
-    throw new BodyError(left ? 'incomplete' : 'too_large', limit, { cause });
+    const isAborted = cause instanceof DOMException && cause.name === 'AbortError';
+    throw new BodyError(isAborted ? 'incomplete' : 'too_large', limit, { cause });
   });
   if (bytes === null) throw new BodyError('too_large', limit);
   return bytes;

@@ -41,8 +41,8 @@ export function responseCache() {
     packed(url: string, tag: string, text: string, coding: Coding): Uint8Array<ArrayBuffer> {
       const answer = answers.get(url);
       if (answer?.tag !== tag || answer.text !== text) return packed(text, coding);
-      const known = answer.packed?.get(coding);
-      if (known !== undefined) return known;
+      const cached = answer.packed?.get(coding);
+      if (cached !== undefined) return cached;
       const bytes = packed(text, coding);
       answer.packed = (answer.packed ?? new Map()).set(coding, bytes);
       answers.set(url, answer, sizeOf(url, answer));

@@ -290,8 +290,8 @@ export function route<
         limiter?.charge(limiter.clientOf(request.headers, clientAddress(request)), cost) ?? null;
       const marks = deprecated === null ? null : deprecatedRoute(declaration, deprecated, deprecation, context);
       return (request) => {
-        const gone = marks?.gone(request);
-        if (gone !== undefined) return gone;
+        const retired = marks?.gone(request);
+        if (retired !== undefined) return retired;
         const noted = new NotedSnapshot();
         let quota: Record<string, string> | null = null;
         const named = (response: Response): Response => {

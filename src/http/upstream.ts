@@ -54,12 +54,12 @@ interface UpstreamOptions {
 
 /** Removes headers by name, and those that `Connection` declares as hop-by-hop. */
 export function headersWithout(headers: Headers, names: readonly string[]): Headers {
-  const left = new Headers(headers);
+  const remaining = new Headers(headers);
   for (const name of [...names, ...(headers.get('connection')?.split(',') ?? [])]) {
     // `Connection` may contain texts that aren't header names.
-    if (/^[\w-]+$/.test(name.trim())) left.delete(name.trim());
+    if (/^[\w-]+$/.test(name.trim())) remaining.delete(name.trim());
   }
-  return left;
+  return remaining;
 }
 
 /**

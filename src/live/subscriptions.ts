@@ -73,9 +73,9 @@ export function subscriptions(): Subscriptions {
   function subscribedTo(topic: Topic): Subscribed {
     const known = byKey.get(topic.key);
     if (known !== undefined) return known;
-    const made: Subscribed = { topic, spellings: new Map() };
-    byKey.set(topic.key, made);
-    return made;
+    const subscribed: Subscribed = { topic, spellings: new Map() };
+    byKey.set(topic.key, subscribed);
+    return subscribed;
   }
 
   /** @returns the removed topic; undefined if the subscriber didn't have it */

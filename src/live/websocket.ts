@@ -173,7 +173,7 @@ const invalidParams = (id: Id, data: string) => failure(id, { message: 'Invalid 
 
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const longerThan = (name: string, most: number): string => `${name} must NOT have more than ${most} characters`;
+const longerThan = (name: string, limit: number): string => `${name} must NOT have more than ${limit} characters`;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The subscription in the parameters, or the error text. */

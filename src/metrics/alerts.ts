@@ -61,10 +61,10 @@ interface Selector {
 
 function selector(metric: string, [label, pattern]: readonly [string, string] | [] = []): Selector {
   if (label === undefined) return { promql: metric, in: ({ series }) => series.filter(({ name }) => name === metric) };
-  const whole = new RegExp(`^(?:${pattern})$`);
+  const exact = new RegExp(`^(?:${pattern})$`);
   return {
     promql: `${metric}{${label}=~"${pattern}"}`,
-    in: ({ series }) => series.filter(({ name, labels }) => name === metric && whole.test(labels[label] ?? '')),
+    in: ({ series }) => series.filter(({ name, labels }) => name === metric && exact.test(labels[label] ?? '')),
   };
 }
 

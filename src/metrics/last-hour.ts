@@ -181,9 +181,9 @@ export class RequestCounts {
         return (status, milliseconds) => {
           counted(status, milliseconds);
           Atomics.add(this.#counts, REQUESTS, 1);
-          const whole = Math.floor(milliseconds);
-          Atomics.add(this.#counts, MILLISECONDS, whole);
-          Atomics.add(this.#counts, MICROSECONDS, Math.round((milliseconds - whole) * 1_000));
+          const rounded = Math.floor(milliseconds);
+          Atomics.add(this.#counts, MILLISECONDS, rounded);
+          Atomics.add(this.#counts, MICROSECONDS, Math.round((milliseconds - rounded) * 1_000));
         };
       },
     };

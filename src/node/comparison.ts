@@ -180,17 +180,17 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /** Generates the facts of blocks from one downwards, each once, until each kind has enough. @throws ChainReplacedError */
-  function* facts(at: BlockAt, most: number, lowest: number): Generator<Fact> {
+  function* facts(at: BlockAt, limit: number, lowest: number): Generator<Fact> {
     const counts = new Map(factKinds.map((kind) => [kind, 0]));
     const lowestKnown = firstHeight() - 1;
     for (let height = at.height; height >= Math.max(lowest, lowestKnown); height--) {
       for (const fact of readAt(at, (reader) => factsOf(reader, height, at.height))) {
         const count = counts.get(fact.kind)!;
-        if (count >= most) continue;
+        if (count >= limit) continue;
         counts.set(fact.kind, count + 1);
         yield fact;
       }
-      if ([...counts.values()].every((count) => count >= most)) return;
+      if ([...counts.values()].every((count) => count >= limit)) return;
     }
   }
 

@@ -228,9 +228,9 @@ const contractFact = (contract: string): Fact => ({
   subject: contract,
   changes: false,
   index(reader) {
-    const found = reader.facts.contract(contract);
-    if (found === undefined) return null;
-    const { raw, interface: text } = found;
+    const contractFacts = reader.facts.contract(contract);
+    if (contractFacts === undefined) return null;
+    const { raw, interface: text } = contractFacts;
     return {
       source: sourceOf(raw),
       ...(text === null ? {} : { interface: JSON.stringify(ordered(parsedJson(text))) }),

@@ -57,15 +57,15 @@ function limitsIn(answer: unknown): TenureLimits | null {
  * limits are used.
  */
 export function tenureLimits(node: NodeRpc): () => Promise<TenureLimits> {
-  let known: TenureLimits | null = null;
+  let cachedLimits: TenureLimits | null = null;
   return async () => {
-    if (known !== null) return known;
+    if (cachedLimits !== null) return cachedLimits;
     try {
-      known = limitsIn(await node.json('/v2/pox'));
+      cachedLimits = limitsIn(await node.json('/v2/pox'));
     } catch (error) {
       if (!(error instanceof NodeUnreachableError)) throw error;
     }
-    return known ?? DEFAULT_LIMITS;
+    return cachedLimits ?? DEFAULT_LIMITS;
   };
 }
 

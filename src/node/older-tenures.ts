@@ -108,11 +108,11 @@ export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
     async heightOf(indexBlockHash: Uint8Array): Promise<number | null> {
       const block = await blockBy(node, indexBlockHash.toHex());
       if (block === null) return null;
-      const wanted = block.header.consensusHash.toHex();
+      const consensusHash = block.header.consensusHash.toHex();
       for (let height = top; height > top - MAX_TENURES; height--) {
         const hash = await hashOf(height);
         if (hash === null) return null;
-        if (hash === wanted) return height;
+        if (hash === consensusHash) return height;
       }
       return null;
     },

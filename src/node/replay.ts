@@ -427,13 +427,13 @@ export class BlockMaker {
     if (!(unrewarded instanceof IncompleteBlockError)) return unrewarded;
     const candidates = this.below.isFromGenesis ? [[tenureHeight - 1]] : [[PUBLIC_MATURITY], OTHER_MATURITIES];
     for (const maturities of candidates) {
-      const found: [number, FilledBlock][] = [];
+      const blocks: [number, FilledBlock][] = [];
       for (const maturity of maturities) {
         const filled = await unlessIncomplete(after(maturity));
-        if (!(filled instanceof IncompleteBlockError)) found.push([maturity, filled]);
+        if (!(filled instanceof IncompleteBlockError)) blocks.push([maturity, filled]);
       }
-      if (found.length > 1) throw making.lacks('the tenure of its reward is unknown');
-      for (const [maturity, filled] of found) {
+      if (blocks.length > 1) throw making.lacks('the tenure of its reward is unknown');
+      for (const [maturity, filled] of blocks) {
         this.#maturity = maturity;
         return filled;
       }
@@ -518,11 +518,11 @@ export class BlockMaker {
     const { parent, sortition, before, after } = making;
     const pox = await after.pox();
     if (pox instanceof NoAnswer) return [];
-    const begun = pox.epochs.filter(
+    const startedEpochs = pox.epochs.filter(
       ({ start_height: start }) => parent.burnBlockHeight < start && start <= sortition.burn_block_height,
     );
     const postedTransactions: PostedTransaction[] = [];
-    for (const { name, clarityVersion } of begun.flatMap(({ epoch_id: id }) => EPOCH_CONTRACTS[id] ?? [])) {
+    for (const { name, clarityVersion } of startedEpochs.flatMap(({ epoch_id: id }) => EPOCH_CONTRACTS[id] ?? [])) {
       const contract = `${this.#boot}.${name}`;
       const { source } = await this.#ofContract(making, 'source', contract, Source);
       const contractInterface = await this.#ofContract(making, 'interface', contract, Type.Object({}));
@@ -543,9 +543,9 @@ export class BlockMaker {
       body: JSON.stringify(toHex(clarity.uint(height))),
       headers: { 'content-type': 'application/json' },
     };
-    const found = await exact(this.node, path, MapEntry, init);
-    if (found instanceof NoAnswer) return found;
-    const entry = decodeClarity(fromHex(found.data));
+    const mapEntry = await exact(this.node, path, MapEntry, init);
+    if (mapEntry instanceof NoAnswer) return mapEntry;
+    const entry = decodeClarity(fromHex(mapEntry.data));
     if (!entry.ok || entry.value.type !== 'some' || entry.value.value.type !== 'list') return [];
     const events = entry.value.value.value.flatMap((schedule) => {
       if (schedule.type !== 'tuple') return [];

@@ -54,7 +54,7 @@ const INFO_FRESH_MS = 200;
  * @param clock its monotonic time decides how long an answer counts as new, because the wall clock may be set back
  */
 export function nodeRpc(url: string, clock: Pick<Clock, 'monotonic'> = systemClock): NodeRpc {
-  let known: { at: number; info: Promise<NodeInfo> } | null = null;
+  let cachedInfo: { at: number; info: Promise<NodeInfo> } | null = null;
 
   async function request(path: string, init: RequestInit = {}): Promise<Response> {
     try {
@@ -86,8 +86,8 @@ export function nodeRpc(url: string, clock: Pick<Clock, 'monotonic'> = systemClo
     json: async (path) => (await answered(path)).body,
     info() {
       const at = clock.monotonic();
-      if (known === null || at - known.at > INFO_FRESH_MS) known = { at, info: ask() };
-      return known.info;
+      if (cachedInfo === null || at - cachedInfo.at > INFO_FRESH_MS) cachedInfo = { at, info: ask() };
+      return cachedInfo.info;
     },
   };
 }

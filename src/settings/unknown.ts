@@ -65,8 +65,8 @@ export function ignoredVariables(environment: NodeJS.ProcessEnv): IgnoredVariabl
     .filter((name) => name.startsWith(PREFIX) && !variables.has(name))
     .toSorted()
     .map((variable) => {
-      const meant = nearest(variable, own);
-      return { variable, reason: `It is not a setting.${meant === null ? '' : ` Did you mean ${meant}?`}` };
+      const suggestion = nearest(variable, own);
+      return { variable, reason: `It is not a setting.${suggestion === null ? '' : ` Did you mean ${suggestion}?`}` };
     });
   const unsupported = Object.entries(unsupportedVariables)
     .filter(([variable]) => (environment[variable] ?? '') !== '')

@@ -19,16 +19,16 @@ async function whileOnFile<T>(path: string, work: () => Promise<T>): Promise<T> 
 }
 
 /** Reads a regular file. Rejects pipes and devices, which a link may lead to, because reading them may never end. */
-async function bytesOf(path: string, most: number): Promise<Uint8Array> {
+async function bytesOf(path: string, maxBytes: number): Promise<Uint8Array> {
   if (!(await stat(path)).isFile()) {
     throw new OperatorError(`${path} isn't a file.`, 'Put the object back from a copy of the archive.');
   }
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
-    if (size > most) {
+    if (size > maxBytes) {
       throw new OperatorError(
-        `${path} has ${size} bytes, more than the ${most} that it may have.`,
+        `${path} has ${size} bytes, more than the ${maxBytes} that it may have.`,
         'Put the object back from a copy of the archive.',
       );
     }

@@ -225,7 +225,7 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number 
           throw listError('the server announces another page, and sends an empty one');
         }
         // A server may encode a space in the key as a plus, so only the key's length counts.
-        for (const name of listed.keys.map((found) => found.slice(key.length + 1))) {
+        for (const name of listed.keys.map((listedKey) => listedKey.slice(key.length + 1))) {
           if (!comesAfter(name, last))
             throw listError(`the server sends ${name} after ${last}, so the list doesn't advance`);
           names.push(name);

@@ -165,9 +165,9 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
     let emptyUntil = Number.NEGATIVE_INFINITY;
 
     async function look(): Promise<void> {
-      const most = TAKEN + names.size;
+      const maxQueued = TAKEN + names.size;
       const queue = await unlessAway(async () =>
-        snapshots.read((reader) => reader.tokenMetadata.queue(clock.now(), most)),
+        snapshots.read((reader) => reader.tokenMetadata.queue(clock.now(), maxQueued)),
       );
       if (queue === undefined) return;
       tip = queue.tip;
@@ -201,8 +201,8 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
       while (canWork()) {
         if (ready.length === 0 && clock.monotonic() >= emptyUntil) await look();
         // One request shows whether the node is back.
-        const most = pauseReason === null ? AT_ONCE : 1;
-        const item = working.size < most ? ready.shift() : undefined;
+        const concurrency = pauseReason === null ? AT_ONCE : 1;
+        const item = working.size < concurrency ? ready.shift() : undefined;
         if (item === undefined || tip === null) break;
         const done = work(item, tip).finally(() => {
           working.delete(done);

@@ -178,8 +178,8 @@ export async function requestTokenFacts(
   const number = BigInt(token ?? 0);
   const id = clarity.uint(number);
   const none = { name: null, symbol: null, decimals: null, supply: null };
-  const said = textOf(await called(calls, contract, 'get-token-uri', ...(family === 'ft' ? [] : [id])), MAX_URI);
-  const uri = said === null || said === '' ? null : filledUri(said, number);
+  const tokenUri = textOf(await called(calls, contract, 'get-token-uri', ...(family === 'ft' ? [] : [id])), MAX_URI);
+  const uri = tokenUri === null || tokenUri === '' ? null : filledUri(tokenUri, number);
   switch (family) {
     case 'nft':
       return { ...none, uri };

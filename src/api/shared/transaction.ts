@@ -250,15 +250,15 @@ export const FoundTransaction = Type.Union([Transaction, MempoolTransaction], { 
  * Reads the declared functions of all contracts that the transactions call. The map has no entry for unknown contracts.
  */
 export function declarationsFor(read: Reader, transactions: readonly { payload: SummaryPayload }[]): Declarations {
-  const found = new Map<string, DeclaredFunctions>();
+  const functionsOfContract = new Map<string, DeclaredFunctions>();
   const contracts = new Set<string>();
   for (const { payload } of transactions) {
     if (payload.type !== 'contract_call' || contracts.has(payload.contractId)) continue;
     contracts.add(payload.contractId);
     const functions = read.contracts.functions(payload.contractId);
-    if (functions !== undefined) found.set(payload.contractId, functions);
+    if (functions !== undefined) functionsOfContract.set(payload.contractId, functions);
   }
-  return found;
+  return functionsOfContract;
 }
 
 /** Declared functions of called contracts, by contract identifier. */

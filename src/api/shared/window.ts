@@ -47,9 +47,9 @@ function requireOrder(window: GivenWindow, from: 'from_height' | 'from_time', to
 }
 
 /** The heights of a query. @throws ParameterError if the last is less than the first */
-function heightsOf(given: Pick<GivenWindow, 'from_height' | 'to_height'>): HeightSpan {
-  requireOrder(given, 'from_height', 'to_height');
-  return { from: given.from_height ?? null, to: given.to_height ?? null };
+function heightsOf(query: Pick<GivenWindow, 'from_height' | 'to_height'>): HeightSpan {
+  requireOrder(query, 'from_height', 'to_height');
+  return { from: query.from_height ?? null, to: query.to_height ?? null };
 }
 
 /** The window of a query. @throws ParameterError if it ends before it begins */

@@ -32,35 +32,35 @@ const Results = Type.Object({ results: Type.Array(Item) }, { $id: 'FoundItems' }
 const shown = (...texts: (string | null)[]): string => texts.filter((text) => text !== null).join(', ');
 
 /** @param ownerOf returns the owner of a BNS-V2 name */
-function item(found: SearchResult, ownerOf: (name: string) => string | null): Static<typeof Item> {
-  const { kind, match } = found;
+function item(result: SearchResult, ownerOf: (name: string) => string | null): Static<typeof Item> {
+  const { kind, match } = result;
   const at = { kind, match, block_height: null };
-  switch (found.kind) {
+  switch (result.kind) {
     case 'block': {
-      const { indexHash, hash, height, canonical } = found;
+      const { indexHash, hash, height, canonical } = result;
       const label = canonical ? `Block ${height}` : `Orphaned block ${height}`;
       return { ...at, id: toHex(indexHash), label, detail: toHex(hash), block_height: height };
     }
     case 'burn_block':
       return {
         ...at,
-        id: toHex(found.hash),
-        label: `Bitcoin block ${found.height}`,
-        detail: toHex(found.hash),
-        block_height: found.height,
+        id: toHex(result.hash),
+        label: `Bitcoin block ${result.height}`,
+        detail: toHex(result.hash),
+        block_height: result.height,
       };
     case 'transaction': {
-      const { type, status, height } = found;
+      const { type, status, height } = result;
       const detail =
         type === null ? 'in orphaned blocks' : shown(type, status, height === null ? null : `block ${height}`);
-      return { ...at, id: toHex(found.txId), label: toHex(found.txId), detail, block_height: height };
+      return { ...at, id: toHex(result.txId), label: toHex(result.txId), detail, block_height: height };
     }
     case 'bitcoin_address':
-      return { ...at, id: found.bitcoinAddress, label: found.bitcoinAddress, detail: null };
+      return { ...at, id: result.bitcoinAddress, label: result.bitcoinAddress, detail: null };
     case 'address':
-      return { ...at, id: found.address, label: found.address, detail: found.bitcoinAddress };
+      return { ...at, id: result.address, label: result.address, detail: result.bitcoinAddress };
     case 'token': {
-      const { asset, name, symbol } = found;
+      const { asset, name, symbol } = result;
       return {
         ...at,
         id: asset,
@@ -69,11 +69,11 @@ function item(found: SearchResult, ownerOf: (name: string) => string | null): St
       };
     }
     case 'contract':
-      return { ...at, id: found.contractId, label: contractNameOf(found.contractId), detail: found.contractId };
+      return { ...at, id: result.contractId, label: contractNameOf(result.contractId), detail: result.contractId };
     case 'bns_name':
-      return { ...at, id: found.name, label: found.name, detail: ownerOf(found.name) };
+      return { ...at, id: result.name, label: result.name, detail: ownerOf(result.name) };
     case 'name':
-      return { ...at, id: found.name, label: found.name, detail: null };
+      return { ...at, id: result.name, label: result.name, detail: null };
   }
 }
 
@@ -96,7 +96,7 @@ export const searches = (namesContract: string | null): readonly Route[] => [
     handle: ({ query: { q, limit }, read }) => {
       const contract = bnsContractOf(namesContract, read);
       const ownerOf = (name: string) => read.bnsNames.find(contract, name)?.owner ?? null;
-      return { results: read.search(q, limit, contract).map((found) => item(found, ownerOf)) };
+      return { results: read.search(q, limit, contract).map((result) => item(result, ownerOf)) };
     },
   }),
 ];

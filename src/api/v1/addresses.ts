@@ -234,12 +234,12 @@ export const addressTransactions = [
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
       const heights = heightsOf(read, query);
-      const found = read.addresses.transactionsWithTransfers(principal, heights, query.limit, query.offset);
+      const page = read.addresses.transactionsWithTransfers(principal, heights, query.limit, query.offset);
       const declarations = declarationsFor(
         read,
-        found.items.map((item) => item.transaction),
+        page.items.map((item) => item.transaction),
       );
-      return offsetPage(query, found, (of) => withTransfers(of, declarations));
+      return offsetPage(query, page, (of) => withTransfers(of, declarations));
     },
   }),
   route({
@@ -274,12 +274,12 @@ export const addressTransactions = [
     etag: principalAndMempool,
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
-      const found = read.addresses.mempool(principal, query.limit, query.offset);
+      const page = read.addresses.mempool(principal, query.limit, query.offset);
       const context = {
-        declarations: declarationsFor(read, found.items),
+        declarations: declarationsFor(read, page.items),
         withoutArguments: query.exclude_function_args,
       };
-      return offsetPage(query, found, (of) => mempoolTransaction(of, context));
+      return offsetPage(query, page, (of) => mempoolTransaction(of, context));
     },
   }),
 ];

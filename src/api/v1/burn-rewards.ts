@@ -50,8 +50,8 @@ const LIMITS = { maximum: 250, default: 96 };
 const query = legacyOffsetQuery(LIMITS);
 
 /** The Bitcoin address of a parameter; a Stacks address means the Bitcoin address of the same hash. */
-function bitcoinAddress(given: string): string {
-  const text = given.trim();
+function bitcoinAddress(address: string): string {
+  const text = address.trim();
   if (isBitcoinAddress(text)) return text;
   const converted = stacksToBitcoin(text);
   if (converted !== null) return converted;

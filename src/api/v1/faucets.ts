@@ -81,8 +81,8 @@ function isOn(query: URLSearchParams, name: string): boolean {
 }
 
 function addressInQuery({ url, query, body }: FaucetRequest): string {
-  const given = query.get('address') ?? '';
-  if (given !== '') return given;
+  const address = query.get('address') ?? '';
+  if (address !== '') return address;
   if ((body.get('address') ?? '') === '') throw new FaucetError(400, 'address required');
   const right = `${url.split('?')[0]}?address=<address>`;
   const message = `POST body is no longer supported, parameters must be passed as query parameters, e.g. ${right}`;
@@ -160,8 +160,12 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     history: 'none',
     handle: async (request) => {
       const faucet = faucets.stx();
-      const said = await asked(request);
-      const sent = await faucet.send(addressInQuery(said), isOn(said.query, 'stacking'), said.ip);
+      const faucetRequest = await asked(request);
+      const sent = await faucet.send(
+        addressInQuery(faucetRequest),
+        isOn(faucetRequest.query, 'stacking'),
+        faucetRequest.ip,
+      );
       return { success: true as const, ...sent };
     },
   }),
@@ -179,9 +183,9 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     handle: async (request) => {
       const faucet = faucets.btc();
       const { query, body, ip } = await asked(request);
-      const given = query.get('address') || body.get('address') || '';
-      if (given === '') throw new FaucetError(400, 'address required');
-      return { success: true as const, ...(await faucet.send(given, bitcoinSize(query), ip)) };
+      const address = query.get('address') || body.get('address') || '';
+      if (address === '') throw new FaucetError(400, 'address required');
+      return { success: true as const, ...(await faucet.send(address, bitcoinSize(query), ip)) };
     },
   }),
   route({
@@ -197,8 +201,8 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     history: 'none',
     handle: async (request) => {
       const faucet = faucets.sbtc();
-      const said = await asked(request);
-      return { success: true as const, ...(await faucet.send(addressInQuery(said), said.ip)) };
+      const faucetRequest = await asked(request);
+      return { success: true as const, ...(await faucet.send(addressInQuery(faucetRequest), faucetRequest.ip)) };
     },
   }),
   route({

@@ -169,8 +169,8 @@ export const addressTransactionsV2 = [
     etag: transactionTag,
     history: 'thing',
     handle: ({ params: { principal, tx_id }, query, read }) => {
-      const found = read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);
-      if (found !== undefined) return offsetPage(query, found, addressTransactionEvent);
+      const page = read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);
+      if (page !== undefined) return offsetPage(query, page, addressTransactionEvent);
       // A transaction of an orphaned block moved nothing.
       const orphan = read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
       if (orphan?.mined !== true) throw notFound(UNKNOWN);

@@ -75,19 +75,19 @@ class CommandHelp extends Help {
     super();
   }
 
-  override visibleOptions(made: Command): Option[] {
-    const hidden = (made as OwnCommand).onlyInFullHelp;
-    return super.visibleOptions(made).filter((option) => hidden?.has(option) !== true);
+  override visibleOptions(command: Command): Option[] {
+    const hidden = (command as OwnCommand).onlyInFullHelp;
+    return super.visibleOptions(command).filter((option) => hidden?.has(option) !== true);
   }
 
-  override padWidth(made: Command, helper: Help): number {
-    return Math.max(super.padWidth(made, helper), ...this.variables.map(({ variable }) => variable.length));
+  override padWidth(command: Command, helper: Help): number {
+    return Math.max(super.padWidth(command, helper), ...this.variables.map(({ variable }) => variable.length));
   }
 
-  override formatHelp(made: Command, helper: Help): string {
-    const help = super.formatHelp(made, helper);
+  override formatHelp(command: Command, helper: Help): string {
+    const help = super.formatHelp(command, helper);
     if (this.variables.length === 0) return help;
-    const width = helper.padWidth(made, helper);
+    const width = helper.padWidth(command, helper);
     const items = this.variables.map((one) => helper.formatItem(one.variable, width, one.description, helper));
     return `${help}\n${helper.formatItemList('Set by variables only:', items, helper).join('\n')}`;
   }
@@ -102,8 +102,8 @@ class CommandHelp extends Help {
 }
 
 /** The command as the user typed it, such as `stackside hooks add`. */
-const calledBy = (made: Command): string =>
-  made.parent === null ? made.name() : `${calledBy(made.parent)} ${made.name()}`;
+const calledBy = (command: Command): string =>
+  command.parent === null ? command.name() : `${calledBy(command.parent)} ${command.name()}`;
 
 /** Commander's error texts: the problem, and sometimes a similar name in brackets on the next line. */
 const COMMANDER_ERROR = /^error: (.*?)(?:\n\((.*)\))?$/s;
@@ -164,12 +164,12 @@ interface SettingFlag {
 /**
  * The settings given on the command line, without the values that Commander sets for other flags (true for each `--no-x`).
  */
-const givenBy = (made: Command, flags: readonly SettingFlag[]): Record<string, unknown> =>
+const givenBy = (command: Command, flags: readonly SettingFlag[]): Record<string, unknown> =>
   Object.fromEntries(
     flags
       .map(({ setting, option }) => [setting, option.attributeName()] as const)
-      .filter(([, attribute]) => made.getOptionValueSource(attribute) === 'cli')
-      .map(([setting, attribute]) => [setting, made.getOptionValue(attribute)]),
+      .filter(([, attribute]) => command.getOptionValueSource(attribute) === 'cli')
+      .map(([setting, attribute]) => [setting, command.getOptionValue(attribute)]),
   );
 
 /** Declares a command, and infers the types of its settings, options and arguments. */
@@ -194,23 +194,23 @@ const hasJsonFormat = (options: readonly Option[]): boolean =>
   options.some((option) => option.attributeName() === 'format' && option.argChoices?.includes('json'));
 
 /** @throws OperatorError if `--json` and another format are given */
-function requireOneFormat(made: OwnCommand): void {
-  const { json, format } = made.opts<{ json?: boolean; format?: string }>();
-  if (json !== true || made.getOptionValueSource('format') !== 'cli' || format === 'json') return;
+function requireOneFormat(command: OwnCommand): void {
+  const { json, format } = command.opts<{ json?: boolean; format?: string }>();
+  if (json !== true || command.getOptionValueSource('format') !== 'cli' || format === 'json') return;
   throw new OperatorError(`Both --json and --format ${format} are given.`, 'Omit one.');
 }
 
 /** Shortens the help of a command to its main settings, and adds an option that shows all. */
-function withHelpAll(made: OwnCommand, flags: readonly SettingFlag[], main: readonly SettingName[]): void {
+function withHelpAll(command: OwnCommand, flags: readonly SettingFlag[], main: readonly SettingName[]): void {
   const others = flags.filter(({ setting }) => !main.includes(setting));
-  made.onlyInFullHelp = new Set(others.map(({ option }) => option));
-  made.addHelpText('after', () =>
-    made.onlyInFullHelp === null ? '' : `\n${calledBy(made)} --help-all shows ${others.length} more settings.`,
+  command.onlyInFullHelp = new Set(others.map(({ option }) => option));
+  command.addHelpText('after', () =>
+    command.onlyInFullHelp === null ? '' : `\n${calledBy(command)} --help-all shows ${others.length} more settings.`,
   );
-  made.addOption(new Option('--help-all', 'Show all settings'));
-  made.on('option:help-all', () => {
-    made.onlyInFullHelp = null;
-    made.help();
+  command.addOption(new Option('--help-all', 'Show all settings'));
+  command.on('option:help-all', () => {
+    command.onlyInFullHelp = null;
+    command.help();
   });
 }
 
@@ -221,31 +221,31 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
 ): OwnCommand {
   const { name, summary, example, settingsOf, arguments: expected = [], options = [], logs = false, run } = declared;
   const { mainSettings } = declared;
-  const made = parent.command(name).summary(summary).description(summary);
+  const command = parent.command(name).summary(summary).description(summary);
   if (example !== undefined) {
-    made.addHelpText('after', `\nExample:\n  ${example}`);
-    made.example = example;
+    command.addHelpText('after', `\nExample:\n  ${example}`);
+    command.example = example;
   }
-  for (const [syntax, help] of expected) made.argument(syntax, help);
-  for (const option of options) made.addOption(option);
-  if (hasJsonFormat(options)) made.addOption(jsonOption());
+  for (const [syntax, help] of expected) command.argument(syntax, help);
+  for (const option of options) command.addOption(option);
+  if (hasJsonFormat(options)) command.addOption(jsonOption());
   const flags = settingsOfCommand(settingsOf).flatMap(([setting, one]): SettingFlag[] =>
     one.flag === null ? [] : spellingsOf(setting, optionOf(one.flag, one, settingsOf), one.alias),
   );
-  for (const { option } of flags) made.addOption(option);
-  made.settingsOf = settingsOf;
-  if (mainSettings !== undefined) withHelpAll(made, flags, mainSettings);
+  for (const { option } of flags) command.addOption(option);
+  command.settingsOf = settingsOf;
+  if (mainSettings !== undefined) withHelpAll(command, flags, mainSettings);
 
-  made.action(async (...received: unknown[]) => {
+  command.action(async (...received: unknown[]) => {
     // Commander passes the arguments, the options and the command.
     const args = received.slice(0, -2) as unknown as Arguments;
-    const reading = readSettingsOf(settingsOf, givenBy(made, flags), process.env);
-    requireOneFormat(made);
+    const reading = readSettingsOf(settingsOf, givenBy(command, flags), process.env);
+    requireOneFormat(command);
     if (!logs) warnOfIgnoredVariables();
     const { data = null } = reading.settings as { data?: string };
-    await onData(data, () => run(reading, made.opts() as Options, ...args));
+    await onData(data, () => run(reading, command.opts() as Options, ...args));
   });
-  return made;
+  return command;
 }
 
 /**

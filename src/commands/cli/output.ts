@@ -83,12 +83,12 @@ async function writeTo(target: Writable, file: string, content: Content): Promis
 
 /** Writes a temporary file and renames it. A failure or a signal removes the temporary file. */
 async function writeWhole(file: string, open: () => Content): Promise<void> {
-  const whole = wholeFile(file);
+  const outputFile = wholeFile(file);
   try {
-    await interruptible(whole.discard, () => writeTo(createWriteStream(whole.partial), file, open()));
-    whole.commit();
+    await interruptible(outputFile.discard, () => writeTo(createWriteStream(outputFile.partial), file, open()));
+    outputFile.commit();
   } catch (error) {
-    whole.discard();
+    outputFile.discard();
     throw error;
   }
 }

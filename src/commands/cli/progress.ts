@@ -22,8 +22,8 @@ const LINE_INTERVAL_MS = 5_000;
 
 /** A span of time as `hh:mm:ss`. */
 export function duration(seconds: number): string {
-  const whole = Math.round(seconds);
-  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const rounded = Math.round(seconds);
+  const parts = [Math.floor(rounded / 3600), Math.floor(rounded / 60) % 60, rounded % 60];
   return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }
 
@@ -77,9 +77,9 @@ export function progressReport(file: string, output: Output, now: () => number =
     update({ rows, height, read, size }: Progress): void {
       lines.draw((seconds) => {
         const share = size === null || size === 0 ? null : read / size;
-        const left = share === null || share === 0 ? '' : `, ETA ${duration((seconds / share) * (1 - share))}`;
+        const eta = share === null || share === 0 ? '' : `, ETA ${duration((seconds / share) * (1 - share))}`;
         const part = share === null ? '' : `, ${(share * 100).toFixed(1)}%`;
-        return `${file}: ${rows} rows, ${Math.round(rows / seconds)} rows/s, height ${height}${part}${left}`;
+        return `${file}: ${rows} rows, ${Math.round(rows / seconds)} rows/s, height ${height}${part}${eta}`;
       });
     },
     done: lines.done,

@@ -167,10 +167,10 @@ function sharedKey(place: KeyLocation): string {
   const file = clusterKey ?? secretsKeyFile(data);
   if (!existsSync(indexPath(data))) return file;
   using db = openReader(data);
-  const lost = openedSecrets(hookSecrets(db), sealing, () => {}).unreadable();
-  if (lost.length > 0) {
+  const unreadableSecrets = openedSecrets(hookSecrets(db), sealing, () => {}).unreadable();
+  if (unreadableSecrets.length > 0) {
     process.stderr.write(
-      `Warning: the key in ${file} does not open the signing secrets of ${lost.length} consumers. Add the line with their key to the file, or have the consumers create new secrets.\n`,
+      `Warning: the key in ${file} does not open the signing secrets of ${unreadableSecrets.length} consumers. Add the line with their key to the file, or have the consumers create new secrets.\n`,
     );
   }
   return file;
@@ -185,8 +185,8 @@ function filling(last: number, what = 'entries'): (id: number) => void {
     const done = id - first;
     lines.draw((seconds) => {
       const rate = done / seconds;
-      const left = rate === 0 ? '' : `, ETA ${duration((last - id) / rate)}`;
-      return `${id} of ${last} ${what}, ${Math.round(rate)} entries/s${left}`;
+      const eta = rate === 0 ? '' : `, ETA ${duration((last - id) / rate)}`;
+      return `${id} of ${last} ${what}, ${Math.round(rate)} entries/s${eta}`;
     });
     if (id === last) lines.done();
   };

@@ -124,20 +124,20 @@ const MAX_CLOCK_DIFFERENCE = 10;
 /** Reports this host at intervals. */
 function reporting({ report }: OpenedLog, clock: Clock, current: () => HostReport, say: Log): Service {
   let isFirst = true;
-  const said = { name: false, clock: false };
+  const isLogged = { name: false, clock: false };
 
   function judge({ isNameShared, now }: HostAnswer, { name }: HostReport, requestedAt: number): void {
-    if (isNameShared && !said.name) {
-      said.name = true;
+    if (isNameShared && !isLogged.name) {
+      isLogged.name = true;
       const problem = `Another running host of the cluster has the name ${name}.`;
       say({ event: 'setup_warning', problem, remedy: 'Give each host a different --host-name.' });
     }
     // PostgreSQL read its clock between the request and now.
     const seconds = now < requestedAt ? (now - requestedAt) / 1_000 : Math.max(0, (now - clock.now()) / 1_000);
     if (Math.abs(seconds) <= MAX_CLOCK_DIFFERENCE) {
-      said.clock = false;
-    } else if (!said.clock) {
-      said.clock = true;
+      isLogged.clock = false;
+    } else if (!isLogged.clock) {
+      isLogged.clock = true;
       const remedy = 'Synchronize the clocks of this host and of the PostgreSQL server (NTP).';
       const difference = `${Math.round(Math.abs(seconds))} seconds ${seconds < 0 ? 'ahead of' : 'behind'}`;
       const problem = `This host's clock is ${difference} PostgreSQL's, and receivers refuse webhooks with a wrong time.`;

@@ -40,9 +40,9 @@ async function statusOf(server: Server): Promise<Status> {
   const { server_version: version, chain_tip: tip, history_from: from = 1 } = Object(body);
   const { block_height: height, index_block_hash: hash, burn_block_height: burnHeight = 0 } = Object(tip);
   if (typeof version !== 'string') {
-    const said = answer instanceof NoAnswer ? answer.reason : `it returned ${answer.status}`;
+    const reason = answer instanceof NoAnswer ? answer.reason : `it returned ${answer.status}`;
     throw new OperatorError(
-      `${server.url}${STATUS_PATH} isn't the status of a Stacks API: ${said}.`,
+      `${server.url}${STATUS_PATH} isn't the status of a Stacks API: ${reason}.`,
       'Give the URL without /extended, such as https://api.example.org.',
     );
   }

@@ -250,14 +250,16 @@ const sizes = ({ minimum = 0, maximum = 50 }: Schema): string[][] =>
   alone([1, 3, 10, 20, 50].filter((size) => size >= minimum && size <= maximum));
 
 /** Whether a source is for a route: it gives parameters that are left. */
-const fits = (source: Source, path: string, left: ReadonlySet<string>): boolean =>
-  (source.routes?.test(path) ?? true) && source.names.every((name) => left.has(name));
+const fits = (source: Source, path: string, missingParameters: ReadonlySet<string>): boolean =>
+  (source.routes?.test(path) ?? true) && source.names.every((name) => missingParameters.has(name));
 
 /** @throws Error for a parameter without a source, which a new route may have */
-function sourceFor(path: string, left: ReadonlySet<string>): Source {
-  const found = SOURCES.find((source) => fits(source, path, left));
-  if (found !== undefined) return found;
-  throw new Error(`${path}: no values for ${[...left].join(', ')}; a new parameter needs a source in questions.ts`);
+function sourceFor(path: string, missingParameters: ReadonlySet<string>): Source {
+  const fitting = SOURCES.find((source) => fits(source, path, missingParameters));
+  if (fitting !== undefined) return fitting;
+  throw new Error(
+    `${path}: no values for ${[...missingParameters].join(', ')}; a new parameter needs a source in questions.ts`,
+  );
 }
 
 /** The parts of a route's questions. */
@@ -277,12 +279,12 @@ export interface Plan {
 function planOf({ path, detail }: Route): Plan {
   const parameters = detail.parameters as readonly Parameter[];
   const isRequired = (one: Parameter): boolean => one.in === 'path' || one.required || REQUIRED[path] === one.name;
-  const left = new Set(parameters.filter(isRequired).map(({ name }) => name));
+  const missingParameters = new Set(parameters.filter(isRequired).map(({ name }) => name));
   const required: Source[] = [];
-  while (left.size > 0) {
-    const source = sourceFor(path, left);
+  while (missingParameters.size > 0) {
+    const source = sourceFor(path, missingParameters);
     required.push(source);
-    for (const name of source.names) left.delete(name);
+    for (const name of source.names) missingParameters.delete(name);
   }
   const others = parameters.filter((one) => one.in === 'query' && !isRequired(one) && one.name !== CURSOR);
   const among = (names: ReadonlySet<string>, values: (schema: Schema) => string[][]): Source | null => {

@@ -163,8 +163,8 @@ export async function drawSamples(
   });
   for (const account of some(accounts, HOLDERS)) {
     const of = `/extended/v3/principals/${account}/balances`;
-    const held = listOf(fieldOf(await get(`${of}/ft?limit=5`), 'results'));
-    ftHoldings.push(...pairsOf(account, columnOf(held, 'asset_identifier')));
+    const tokens = listOf(fieldOf(await get(`${of}/ft?limit=5`), 'results'));
+    ftHoldings.push(...pairsOf(account, columnOf(tokens, 'asset_identifier')));
     for (const one of listOf(fieldOf(await get(`${of}/nft?limit=5`), 'results'))) {
       const [asset, value] = [textOf(fieldOf(one, 'asset_identifier')), textOf(fieldOf(one, 'value', 'hex'))];
       if (asset !== null && value !== null) nfts.push([asset, value]);

@@ -37,9 +37,9 @@ export const lacksOpenPart = (name: string, entry: number): void =>
  */
 async function archiveAt(
   { archivePublicKey, archiveUnsigned }: Trust,
-  given: string,
+  locationText: string,
 ): Promise<{ store: ObjectStoreReads; identity: Identity }> {
-  const location = archiveLocation(given);
+  const location = archiveLocation(locationText);
   const isSigned = archivePublicKey !== null || isWeb(location);
   const trust = { archivePublicKey, archiveUnsigned };
   const store = isSigned

@@ -20,9 +20,13 @@ const backupText = (location: string, { entry, base, sent }: Backup): string =>
   `${location}: entry ${entry}; base of height ${base.height}, entry ${base.entry}; ${sizeText(sent)} sent\n`;
 
 /** Brings an archive up to date with a data directory. @param isPublic whether to omit chainhooks and faucet requests */
-export async function runBackup(settings: SettingsOf<'backup'>, given: string, isPublic: boolean): Promise<void> {
+export async function runBackup(
+  settings: SettingsOf<'backup'>,
+  locationText: string,
+  isPublic: boolean,
+): Promise<void> {
   const { data: directory, archiveKeep: keepDays } = settings;
-  const location = archiveLocation(given);
+  const location = archiveLocation(locationText);
   const store = objectStoreAt(location, directory);
   const signer = isPublic ? loadOrCreateSigner(directory) : null;
   const progress = progressLines(process.stderr);

@@ -67,14 +67,14 @@ export async function checkAgainstNode(
   requireIndex(directory);
   const snapshots = openSnapshots(directory);
   try {
-    const found = await untilStill(() => compared(snapshots, node, options, watch.reading));
-    if (found === null) {
+    const comparison = await untilStill(() => compared(snapshots, node, options, watch.reading));
+    if (comparison === null) {
       throw new PassingError(
         "The index doesn't contain a block yet.",
         'Run the command again once the node has sent one.',
       );
     }
-    const { at, reports } = found;
+    const { at, reports } = comparison;
     for (const report of reports) watch.found({ name: nameOf(report), problems: problemsOf(report) });
     watch.found({ name: placeText(at), problems: [] });
     if (reports.some(({ differing }) => differing > 0)) return false;

@@ -162,9 +162,11 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (freeBytes === null) return skipped("The free space can't be determined.");
     const free = `${sizeText(freeBytes)} are free`;
     const full = server?.disk.growth?.full_in_seconds ?? null;
-    const left = full === null ? '' : `, and the disk is full in ${spanText(full)}`;
+    const fullText = full === null ? '' : `, and the disk is full in ${spanText(full)}`;
     const isShort = freeBytes < MIN_FREE_BYTES || (full !== null && full < MIN_SECONDS_LEFT);
-    return isShort ? problem(`${free}${left}.`, 'Free space, or move the data directory.') : ok(`${free}${left}.`);
+    return isShort
+      ? problem(`${free}${fullText}.`, 'Free space, or move the data directory.')
+      : ok(`${free}${fullText}.`);
   },
 
   archive({ server, settings: { archive } }) {

@@ -132,7 +132,7 @@ async function askServer(url: string, clock: Clock): Promise<Pick<Facts, 'server
 export async function gatherFacts(settings: DoctorSettings, node: NodeRpc, clock: Clock): Promise<Facts> {
   const { data, apiHost, apiPort, nodeConfig } = settings;
   const url = browserUrl(new URL(`http://${apiHost}:${apiPort}`).origin);
-  const asked = await askServer(url, clock);
+  const answer = await askServer(url, clock);
   const token = known(() => nodeToken(settings));
   const directory = () => {
     const { chain_id: chainId, tip } = directoryStatus(data);
@@ -141,7 +141,7 @@ export async function gatherFacts(settings: DoctorSettings, node: NodeRpc, clock
   const newer = () => ({ chainId: null, height: null, files: fileFates(data) });
   const status = existsSync(indexPath(data)) ? known(directory) : null;
   return {
-    ...asked,
+    ...answer,
     settings,
     url,
     node: await nodeFacts(node, clock),
@@ -150,7 +150,7 @@ export async function gatherFacts(settings: DoctorSettings, node: NodeRpc, clock
     nodeConfig: nodeConfig === null ? null : known(() => readNodeConfig(nodeConfig)),
     token: token.error === null && token.value === null ? null : (token as Known<string>),
     tokenStatus: token.value === null ? null : await tokenStatus(node, token.value),
-    takenPorts: asked.server === null ? takenPorts(settings) : [],
+    takenPorts: answer.server === null ? takenPorts(settings) : [],
     freeBytes: freeSpace(data),
   };
 }

@@ -435,6 +435,9 @@ export async function sendTest(connection: Connection, uuid: string, { json }: {
     if (excerpt !== null && excerpt !== '') print(`Its answer: ${excerpt}`);
   }
   if (result.ok) return;
-  const said = result.status_code === null ? (result.error ?? 'no answer') : `status ${result.status_code}`;
-  throw new OperatorError(`The receiver failed: ${said}.`, 'Repair the receiver, or change the URL of the chainhook.');
+  const reason = result.status_code === null ? (result.error ?? 'no answer') : `status ${result.status_code}`;
+  throw new OperatorError(
+    `The receiver failed: ${reason}.`,
+    'Repair the receiver, or change the URL of the chainhook.',
+  );
 }

@@ -23,13 +23,13 @@ export function archiveClient(start: ArchiveThreadStart) {
   return {
     /**
      * Sends work to the thread, and waits until it is done.
-     * @param told receives each message of the thread
+     * @param onMessage receives each message of the thread
      * @param signal ends the work early
      * @throws OperatorError
      */
-    async run(work: ArchiveWork, told: (message: FromArchiveThread) => void, signal: AbortSignal): Promise<void> {
+    async run(work: ArchiveWork, onMessage: (message: FromArchiveThread) => void, signal: AbortSignal): Promise<void> {
       thread ??= startThread<FromArchiveThread, ToArchiveThread>({ module: archiveThreadUrl, start, heard, ended });
-      current = { heard: told, done: Promise.withResolvers() };
+      current = { heard: onMessage, done: Promise.withResolvers() };
       const end = () => thread?.say({ kind: 'end' });
       signal.addEventListener('abort', end, { once: true });
       thread.say(work);

@@ -33,7 +33,7 @@ export function archiveThread(start: ArchiveThreadStart): ArchiveRounds {
   const { run, stop } = archiveClient(start);
   return {
     run: (round, archived, signal) =>
-      run({ kind: 'round', round }, (told) => told.kind === 'archived' && archived(told.entry), signal),
+      run({ kind: 'round', round }, (message) => message.kind === 'archived' && archived(message.entry), signal),
     stop,
   };
 }
@@ -98,15 +98,15 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   });
 
   async function archive(signal: AbortSignal): Promise<void> {
-    const held = lease();
+    const leaseHolder = lease();
     const chainId = ingest.chainId();
     const identity = ingest.identity();
     const began = clock.monotonic();
-    if (held !== null && !isHeld) levelAt = began;
-    isHeld = held !== null;
+    if (leaseHolder !== null && !isHeld) levelAt = began;
+    isHeld = leaseHolder !== null;
     // An archive names its log and its chain. The first blocks show the chain.
-    if (held === null || chainId === null || identity === null) return;
-    const { epoch } = held;
+    if (leaseHolder === null || chainId === null || identity === null) return;
+    const { epoch } = leaseHolder;
     const ending = new AbortController();
     const archived = (last: number): void => {
       entry = last;

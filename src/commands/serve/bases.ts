@@ -36,7 +36,7 @@ export function baseThread(start: ArchiveThreadStart, keepDays: number | null): 
   return {
     async run(make, tell, signal) {
       try {
-        await run({ kind: 'base', make, keepDays }, (told) => told.kind === 'base' && tell(told.news), signal);
+        await run({ kind: 'base', make, keepDays }, (message) => message.kind === 'base' && tell(message.news), signal);
       } finally {
         await stop();
       }

@@ -282,10 +282,10 @@ const types = command({
 /** Adds `devnet` and its subcommands, which steer the simulated node of a running devnet or demo. */
 export function addDevnetCommands(program: OwnCommand): void {
   // Flags after the name of a subcommand are those of the subcommand.
-  const made = addCommand(program, devnet).enablePositionalOptions();
+  const devnetCommand = addCommand(program, devnet).enablePositionalOptions();
   for (const { body, until, ...named } of steering) {
     addCommand(
-      made,
+      devnetCommand,
       command({
         ...named,
         options: [...(until === undefined ? [] : [until]), onlyJsonOption()],
@@ -298,5 +298,5 @@ export function addDevnetCommands(program: OwnCommand): void {
       }),
     );
   }
-  addCommand(made, types);
+  addCommand(devnetCommand, types);
 }

@@ -165,11 +165,11 @@ export function withFreePorts(settings: DevnetSettings, sources: Sources, log: L
     { name: 'apiPort', flag: '--api-port', host: settings.apiHost },
     { name: 'eventPort', flag: '--event-port', host: settings.eventHost },
   ] as const;
-  const taken = ports.filter(
+  const portsInUse = ports.filter(
     ({ name, host }) => sources[name] == null && settings[name] !== 0 && isPortTaken(host, settings[name]),
   );
-  for (const { name, flag } of taken) log({ event: 'port_in_use', port: settings[name], flag });
-  return { ...settings, ...Object.fromEntries(taken.map(({ name }) => [name, 0])) };
+  for (const { name, flag } of portsInUse) log({ event: 'port_in_use', port: settings[name], flag });
+  return { ...settings, ...Object.fromEntries(portsInUse.map(({ name }) => [name, 0])) };
 }
 
 async function serveDevnet(given: DevnetSettings, sources: Sources, signalled: Promise<NodeJS.Signals>): Promise<void> {

@@ -151,8 +151,8 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, rando
       counts.waiting = waiting;
       for (let at = 0; at < accounts.length; at += AT_ONCE) {
         const together = accounts.slice(at, at + AT_ONCE);
-        const said = await Promise.all(together.map(({ principal }) => ask(node, principal, start.indexBlockHash)));
-        if (said.includes(false)) pauseMs = AWAY_MS;
+        const answers = await Promise.all(together.map(({ principal }) => ask(node, principal, start.indexBlockHash)));
+        if (answers.includes(false)) pauseMs = AWAY_MS;
       }
       const last = accounts.at(-1);
       if (last === undefined) break;

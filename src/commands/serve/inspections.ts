@@ -61,15 +61,15 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
 
   /** Parses a line. @returns whether it has the command's format */
   function read(inspection: Check | Tables, line: string): boolean {
-    const said = parsedJson(line);
+    const message = parsedJson(line);
     if ('findings' in inspection) {
-      if (!Value.Check(CheckLine, said)) return false;
-      if ('at' in said) inspection.progress = said.at;
-      else inspection.findings.push(said.found);
+      if (!Value.Check(CheckLine, message)) return false;
+      if ('at' in message) inspection.progress = message.at;
+      else inspection.findings.push(message.found);
     } else {
-      if (!Value.Check(TableLine, said)) return false;
-      if ('at' in said) inspection.progress = said.at;
-      else inspection.sizes.push(said.found);
+      if (!Value.Check(TableLine, message)) return false;
+      if ('at' in message) inspection.progress = message.at;
+      else inspection.sizes.push(message.found);
     }
     return true;
   }

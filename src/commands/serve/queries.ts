@@ -30,11 +30,11 @@ async function outputOf({ lines, ended }: OwnProcess): Promise<{ parts: Buffer[]
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const line of lines) {
-    const said = parsedJson(line);
-    if (!Value.Check(SqlLine, said)) break;
-    if ('end' in said) return { parts, cut: said.end.cut };
-    if ('refused' in said) throw refusal(said.refused);
-    const part = Buffer.from(said.part, 'base64');
+    const message = parsedJson(line);
+    if (!Value.Check(SqlLine, message)) break;
+    if ('end' in message) return { parts, cut: message.end.cut };
+    if ('refused' in message) throw refusal(message.refused);
+    const part = Buffer.from(message.part, 'base64');
     parts.push(part);
     bytes += part.length;
     if (bytes > mostBytes) throw tooLarge(`${mostBytes / 1e6} MB`);

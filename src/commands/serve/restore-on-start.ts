@@ -75,12 +75,12 @@ async function restore(given: From): Promise<void> {
   const archive = await requireIdentity(store);
   log({ event: 'restore_begun', place: location, chain: chainIdText(archive.chain_id) });
   const began = clock.monotonic();
-  let said = began;
+  let lastLogged = began;
   /** Whether it is time to log the progress. */
   const isDue = (): boolean => {
     const now = clock.monotonic();
-    if (now - said < SAY_MS) return false;
-    said = now;
+    if (now - lastLogged < SAY_MS) return false;
+    lastLogged = now;
     return true;
   };
   const { position, tip } = await restoreArchive({
@@ -89,7 +89,7 @@ async function restore(given: From): Promise<void> {
     log: (event) => isLogged(event.event, 'error') && log(event),
     report({ entry, from, last, height }) {
       if (!isDue()) return;
-      const rate = ((entry - from) * 1_000) / (said - began);
+      const rate = ((entry - from) * 1_000) / (lastLogged - began);
       log({ event: 'restore_progress', entry, of: last, height, left: duration((last - entry) / rate) });
     },
     loading({ entry, position, part, parts }) {

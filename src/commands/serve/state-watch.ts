@@ -152,7 +152,7 @@ export function watchState(
   const seconds = () => clock.monotonic() / 1_000;
   const movement = new Movement(seconds());
   let logged = '';
-  let begun = 0;
+  let startedAt = 0;
   let recorded = 0;
 
   const readIndex = () =>
@@ -173,8 +173,8 @@ export function watchState(
   }
 
   async function readiness(): Promise<Readiness> {
-    begun += 1;
-    const order = begun;
+    startedAt += 1;
+    const order = startedAt;
     const { read: index, reason: readFailure } = readOrReason(readIndex);
     const info = await infoOrNull(node);
     const tip = index?.tip ?? null;

@@ -126,8 +126,8 @@ async function mistakeOf(
   parent: string | null,
 ): Promise<OperatorError> {
   const upTo = project.contracts.slice(0, project.contracts.indexOf(contract) + 1);
-  const found = await clarity.mistakeIn(filesWith(project, upTo), VIRTUAL_MANIFEST, virtualPath(upTo.length - 1));
-  if (found !== null) return refusedContract(contract, found.error, `:${found.line}:${found.column}`);
+  const mistake = await clarity.mistakeIn(filesWith(project, upTo), VIRTUAL_MANIFEST, virtualPath(upTo.length - 1));
+  if (mistake !== null) return refusedContract(contract, mistake.error, `:${mistake.line}:${mistake.column}`);
   const deployment = { ...contract, kind: 'deploy', sender: contract.deployer } as const;
   const form = parent === null ? null : await clarity.failingForm(parent, deployment, why);
   return refusedContract(contract, why, form === null ? '' : `:${form.line}:${form.column}`);

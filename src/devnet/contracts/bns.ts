@@ -256,13 +256,13 @@ function ownName({ world, contract, sender }: Scene): FullName | undefined {
 
 /** Returns the caller's next call to launch a namespace. */
 function openingCall({ prng, world, contract, sender, recipient }: Scene, namespace: string): ContractCall | undefined {
-  const known = namespaceOf(world, contract, namespace);
-  if (known === undefined) {
+  const namespaceRow = namespaceOf(world, contract, namespace);
+  if (namespaceRow === undefined) {
     return isPreordered(world, contract, sender, namespace)
       ? revealNamespace(sender, namespace)
       : preorderNamespace(sender, namespace, prng);
   }
-  if (known.importer !== sender) return undefined;
+  if (namespaceRow.importer !== sender) return undefined;
   if (prng.chance(0.3)) return launchNamespace(namespace);
   const name = `imported${namesOf(world, contract)}.${namespace}`;
   const [beneficiary, zonefile] = [recipient(), plainZonefile(name, prng)];

@@ -120,8 +120,9 @@ function someToken(
   const tries = Math.min(minted, 24);
   for (let i = 0; i < tries; i++) {
     const id = clarity.uint(owner === undefined ? minted - prng.below(tries) : minted - i);
-    const found = world.ownerOf(asset, id);
-    if (found !== undefined && (owner === undefined || found === owner)) return { id, owner: found };
+    const ownerOfToken = world.ownerOf(asset, id);
+    if (ownerOfToken !== undefined && (owner === undefined || ownerOfToken === owner))
+      return { id, owner: ownerOfToken };
   }
   return undefined;
 }

@@ -24,8 +24,8 @@ const moved = { 'token-id': 'uint128', amount: 'uint128', sender: 'principal', r
 
 const numberIn = (world: WorldView, contract: string, key: string): bigint =>
   BigInt(world.stored(contract, key) ?? '0');
-const balanceOf = (world: WorldView, contract: string, id: bigint, who: string): bigint =>
-  numberIn(world, contract, `balance:${id}:${who}`);
+const balanceOf = (world: WorldView, contract: string, id: bigint, owner: string): bigint =>
+  numberIn(world, contract, `balance:${id}:${owner}`);
 const supplyOf = (world: WorldView, contract: string, id: bigint): bigint => numberIn(world, contract, `supply:${id}`);
 
 /** Sums a value over all kinds. */
@@ -113,9 +113,9 @@ export const gems: ContractTemplate = {
   },
   propose({ prng, world, contract, sender, recipient }) {
     const id = BigInt(prng.between(1, KINDS));
-    const held = balanceOf(world, contract, id, sender);
-    if (held === 0n || prng.chance(0.6)) return mint(id, BigInt(prng.between(1, 10_000)), sender);
-    return transfer(id, BigInt(prng.between(1, Number(held))), sender, recipient());
+    const balance = balanceOf(world, contract, id, sender);
+    if (balance === 0n || prng.chance(0.6)) return mint(id, BigInt(prng.between(1, 10_000)), sender);
+    return transfer(id, BigInt(prng.between(1, Number(balance))), sender, recipient());
   },
   calls: {
     mint: ([id, amount, recipient]) => mint(uintOf(id), uintOf(amount), principalOf(recipient)),
@@ -170,9 +170,9 @@ const transfer = (id: bigint, amount: bigint, from: string, recipient: string): 
 const moving =
   (id: bigint, amount: bigint, from: string, recipient: string, memo?: Uint8Array): ContractCall['run'] =>
   ({ world, contract, sender }) => {
-    const held = balanceOf(world, contract, id, from);
+    const balance = balanceOf(world, contract, id, from);
     if (sender !== from) return err(notTokenOwner);
-    if (held < amount) return err(insufficientBalance);
+    if (balance < amount) return err(insufficientBalance);
     const print = {
       type: clarity.ascii('sft_transfer'),
       'token-id': clarity.uint(id),
@@ -183,11 +183,11 @@ const moving =
     const events = [clarity.tuple(print), ...(memo === undefined ? [] : [memo])].map(
       (value) => ({ type: 'contract_event', contract, value }) as const,
     );
-    const received = (from === recipient ? held - amount : balanceOf(world, contract, id, recipient)) + amount;
+    const received = (from === recipient ? balance - amount : balanceOf(world, contract, id, recipient)) + amount;
     return {
       ...ok(clarity.bool(true), ...events),
       writes: [
-        [`balance:${id}:${from}`, String(held - amount)],
+        [`balance:${id}:${from}`, String(balance - amount)],
         [`balance:${id}:${recipient}`, String(received)],
       ],
     };

@@ -321,10 +321,10 @@ const outFrom = (position: SimulatedPosition, burnHeight: number): number =>
   Math.max(cycles.of(burnHeight), position.units[0]?.from ?? 0);
 
 /** Withdraws sBTC from a position, or announces the release of its Bitcoin. */
-function leaveBond(index: number, left: bigint, { world, contract, sender, burnHeight }: CallContext): Outcome {
+function leaveBond(index: number, amount: bigint, { world, contract, sender, burnHeight }: CallContext): Outcome {
   const position = world.staking.position(index, sender);
-  if (position === undefined || position.sats === 0n || left >= position.sats) return refused;
-  const rest = position.onBitcoin ? 0n : left;
+  if (position === undefined || position.sats === 0n || amount >= position.sats) return refused;
+  const rest = position.onBitcoin ? 0n : amount;
   const moved: SimulatedPosition = {
     ...position,
     sats: rest,
@@ -337,8 +337,8 @@ function leaveBond(index: number, left: bigint, { world, contract, sender, burnH
     return ok(done, print(contract, 'announce-l1-early-exit', { ...fields, ...released }, move));
   }
   const amounts = {
-    'amount-withdrawn-sats': clarity.uint(position.sats - left),
-    'new-amount-sats': clarity.uint(left),
+    'amount-withdrawn-sats': clarity.uint(position.sats - amount),
+    'new-amount-sats': clarity.uint(amount),
   };
   return ok(done, print(contract, 'unstake-sbtc', { ...fields, ...amounts }, move));
 }
@@ -528,8 +528,8 @@ function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome
 
 /** Pays a staker's share of a bond's or a stake's rewards: one print per reward cycle and signer. */
 function claim(staker: string, bond: number | null, { world, contract }: CallContext): Outcome {
-  const whom = owedTo(staker, bond);
-  const shares = world.staking.owedOf(whom);
+  const recipient = owedTo(staker, bond);
+  const shares = world.staking.owedOf(recipient);
   if (shares.length === 0) return refused;
   const prints = shares.map(({ cycle, signer, sats }) => {
     const fields = {
@@ -539,7 +539,7 @@ function claim(staker: string, bond: number | null, { world, contract }: CallCon
       'bond-index': bond === null ? clarity.none() : clarity.some(clarity.uint(bond)),
       'rewards-claimed': clarity.uint(sats),
     };
-    return print(contract, 'claim-staker-rewards-for-signer', fields, { kind: 'claim', owedTo: whom });
+    return print(contract, 'claim-staker-rewards-for-signer', fields, { kind: 'claim', owedTo: recipient });
   });
   return ok(done, ...prints);
 }

@@ -91,12 +91,12 @@ export const token: ContractTemplate = {
     ],
   }),
   propose({ prng, world, contract, sender, recipient }) {
-    const held = world.fungibleBalance(`${contract}::${tokenName}`, sender);
-    if (held === 0n || prng.chance(0.3)) return mint(BigInt(prng.between(1, 5_000_000)), sender);
-    const amount = BigInt(prng.between(1, Math.min(Number(held), 1_000_000)));
+    const balance = world.fungibleBalance(`${contract}::${tokenName}`, sender);
+    if (balance === 0n || prng.chance(0.3)) return mint(BigInt(prng.between(1, 5_000_000)), sender);
+    const amount = BigInt(prng.between(1, Math.min(Number(balance), 1_000_000)));
     if (prng.chance(0.15)) return burn(amount);
     // One call in twelve transfers more than the balance.
-    const requested = prng.chance(1 / 12) ? held + amount : amount;
+    const requested = prng.chance(1 / 12) ? balance + amount : amount;
     return transfer(
       contract,
       requested,
@@ -106,9 +106,9 @@ export const token: ContractTemplate = {
     );
   },
   empty({ prng, world, contract, sender, recipient }) {
-    const held = world.fungibleBalance(`${contract}::${tokenName}`, sender);
-    if (held === 0n) return undefined;
-    return prng.chance(0.3) ? burn(held) : transfer(contract, held, sender, recipient(), undefined);
+    const balance = world.fungibleBalance(`${contract}::${tokenName}`, sender);
+    if (balance === 0n) return undefined;
+    return prng.chance(0.3) ? burn(balance) : transfer(contract, balance, sender, recipient(), undefined);
   },
   calls: {
     mint: ([amount, recipient]) => mint(uintOf(amount), principalOf(recipient)),

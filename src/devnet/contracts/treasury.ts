@@ -97,8 +97,8 @@ export const treasury: ContractTemplate = {
     }
   },
   empty({ prng, world, contract }) {
-    const held = world.balance(contract);
-    return held === 0n ? undefined : withdraw(held, `all ${prng.below(1000)}`);
+    const balance = world.balance(contract);
+    return balance === 0n ? undefined : withdraw(balance, `all ${prng.below(1000)}`);
   },
   calls: {
     burn: ([amount]) => burn(uintOf(amount)),
@@ -169,12 +169,12 @@ function share(payments: readonly Payment[]): ContractCall {
 const shared =
   (payments: readonly Payment[]): ContractCall['run'] =>
   ({ world, sender, burnHeight }) => {
-    let left = world.spendable(sender, burnHeight);
+    let remaining = world.spendable(sender, burnHeight);
     for (const { to, amount } of payments) {
       if (amount === 0n) return err(nothing);
       if (to === sender) return err(toItself);
-      if (left < amount) return err(insufficientFunds);
-      left -= amount;
+      if (remaining < amount) return err(insufficientFunds);
+      remaining -= amount;
     }
     const paid = payments.map(
       ({ to, amount }): ChainEvent => ({ type: 'stx_transfer_event', sender, recipient: to, amount }),

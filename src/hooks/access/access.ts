@@ -65,9 +65,9 @@ function credentialOf({ headers }: Request): string | null {
 }
 
 const consumerOf: Access['consumerOf'] = ({ headers }, { consumer, isOperator }, owner) => {
-  const wanted = headers.get(CONSUMER_HEADER)?.trim() || undefined;
-  if (isOperator) return wanted ?? owner ?? consumer;
-  if (wanted !== undefined && wanted !== consumer) {
+  const headerConsumer = headers.get(CONSUMER_HEADER)?.trim() || undefined;
+  if (isOperator) return headerConsumer ?? owner ?? consumer;
+  if (headerConsumer !== undefined && headerConsumer !== consumer) {
     throw new HookProblem(
       403,
       `${CONSUMER_HEADER} names another consumer; only the admin key can act for other consumers`,

@@ -52,13 +52,13 @@ export function backfillCommands(engine: HookEngine) {
   function advanceBackfill(job: Backfill, record: HookRecord, most: number, at: number): boolean {
     if (!job.dryRun && deliveries.openOfBackfill(job.id) >= most) return true;
     const hook = activeHook(record);
-    const found = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
-    if (found === null) {
+    const match = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
+    if (match === null) {
       backfills.advance(job.id, job.toHeight + 1, 0, 0, 0);
       backfills.finish(job.id, 'completed', at);
       return true;
     }
-    const { height, matched } = found;
+    const { height, matched } = match;
     if (matched === null) {
       backfills.advance(job.id, height + 1, 0, 0, 0);
       return false;

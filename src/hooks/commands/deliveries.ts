@@ -149,10 +149,10 @@ export function deliveryCommands(engine: HookEngine) {
       last: number | null;
     } {
       const record = ownHook(store, hook);
-      const found = deliveries.inOrder(record.id, filter, after, limit);
-      const chosen = found.filter(({ id }) => !underWay.includes(id) && deliveries.hasBody(id));
+      const page = deliveries.inOrder(record.id, filter, after, limit);
+      const chosen = page.filter(({ id }) => !underWay.includes(id) && deliveries.hasBody(id));
       for (const one of chosen) requeue(record, one);
-      return { queued: chosen.length, last: found.at(-1)?.id ?? null };
+      return { queued: chosen.length, last: page.at(-1)?.id ?? null };
     },
 
     /**

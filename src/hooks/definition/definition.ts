@@ -298,8 +298,8 @@ export function evaluationsLeft(record: HookRecord, options: Options): number | 
 
 /** Whether a hook has reached the limit of evaluations or occurrences in its options. */
 export function isUsedUp(record: HookRecord, options: Options): boolean {
-  const left = evaluationsLeft(record, options);
+  const remaining = evaluationsLeft(record, options);
   const occurrences = occurrenceLimit(options);
-  if (left !== null && left <= 0) return true;
+  if (remaining !== null && remaining <= 0) return true;
   return occurrences !== null && record.occurrences - record.windowOccurrences >= occurrences;
 }

@@ -132,8 +132,8 @@ function blockTexts() {
 
   function transactionText({ block, findFunction }: MatchedBlock, txIndex: number, view: View): string {
     const key = `${view.key}/${view.canonical}/${numberOf(block)}/${txIndex}`;
-    const known = transactions.get(key);
-    if (known !== undefined) return known;
+    const cached = transactions.get(key);
+    if (cached !== undefined) return cached;
     const transaction = ownTransactions(block)[txIndex];
     if (transaction === undefined) throw new Error(`block ${block.height} has no transaction at ${txIndex}`);
     const text = JSON.stringify(transactionOf(transaction, view.options, { canonical: view.canonical, findFunction }));

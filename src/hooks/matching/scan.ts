@@ -132,9 +132,9 @@ export function search(clock: Clock = systemClock, most = MAX_TRANSACTIONS) {
     try {
       return await done;
     } finally {
-      const left = (searchesOf.get(consumer) ?? 1) - 1;
-      if (left === 0) searchesOf.delete(consumer);
-      else searchesOf.set(consumer, left);
+      const remaining = (searchesOf.get(consumer) ?? 1) - 1;
+      if (remaining === 0) searchesOf.delete(consumer);
+      else searchesOf.set(consumer, remaining);
     }
   }
 
@@ -205,10 +205,10 @@ export function chosenBlock(
     return atHeight;
   }
   const bytes = fromHex(hash);
-  const found = canonicalHeight(history, bytes);
-  if (found === undefined) throw unknownBlock();
-  if (height !== undefined && height !== found) {
-    throw invalidField('block_height', `doesn't match index_block_hash, whose height is ${found}`);
+  const canonical = canonicalHeight(history, bytes);
+  if (canonical === undefined) throw unknownBlock();
+  if (height !== undefined && height !== canonical) {
+    throw invalidField('block_height', `doesn't match index_block_hash, whose height is ${canonical}`);
   }
   return bytes;
 }

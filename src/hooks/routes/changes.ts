@@ -303,18 +303,18 @@ async function waitedPage(
 ): Promise<Page> {
   const { clock, room, metrics } = serving;
   const deadline = clock.monotonic() + seconds * 1_000;
-  let made = await page(from);
-  if (seconds === 0 || made.texts.length > 0) return made;
+  let changePage = await page(from);
+  if (seconds === 0 || changePage.texts.length > 0) return changePage;
   metrics.opened('wait');
   try {
-    while (made.texts.length === 0 && !signal.aborted) {
-      const { place, hasMore } = made;
+    while (changePage.texts.length === 0 && !signal.aborted) {
+      const { place, hasMore } = changePage;
       const how = hasMore ? 'reached' : await room.wait(place.step + 1, deadline, signal);
       if (how === 'full') throw tooManyReaders();
       if (how === 'late' || clock.monotonic() >= deadline) break;
-      made = await page(place);
+      changePage = await page(place);
     }
-    return made;
+    return changePage;
   } finally {
     metrics.closed('wait');
   }
@@ -414,12 +414,12 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
     signal: AbortSignal,
   ): Promise<Static<typeof ChangePage>> {
     const make = (from: ChangePosition): Promise<Page> => alone(() => pageOf(serving, from, filter, limit));
-    const made = await waitedPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
-    metrics.sent('page', made.texts.length);
+    const changePage = await waitedPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
+    metrics.sent('page', changePage.texts.length);
     return {
-      results: made.texts.map((text) => jsonText<Static<typeof BlockChange>>(text)),
-      next: cursorOf(made.place),
-      has_more: made.hasMore,
+      results: changePage.texts.map((text) => jsonText<Static<typeof BlockChange>>(text)),
+      next: cursorOf(changePage.place),
+      has_more: changePage.hasMore,
     };
   }
 
@@ -447,15 +447,15 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
       snapshot: false,
       // A page reads and decodes the events of many blocks.
       cost: 10,
-      async handle({ query: asked, request }) {
-        const filter = wantedOf(asked);
+      async handle({ query: parameters, request }) {
+        const filter = wantedOf(parameters);
         const isStream = acceptsEvents(request);
         const resumed = isStream ? request.headers.get('last-event-id') : null;
         try {
-          const place = resumed === null ? placeIn(asked, changes) : here(resumed, changes);
+          const place = resumed === null ? placeIn(parameters, changes) : here(resumed, changes);
           return isStream
             ? stream(place, filter, request.signal)
-            : await page(place, filter, asked.limit, asked.wait, request.signal);
+            : await page(place, filter, parameters.limit, parameters.wait, request.signal);
         } catch (error) {
           throw unknownPlace(error);
         }

@@ -49,8 +49,8 @@ interface Failing {
 /** Why an attempt failed, with the first line of the receiver's answer: `status 503: database is locked`. */
 function errorOf({ statusCode, error, excerpt }: Attempt): string {
   if (statusCode === null) return error ?? 'no answer';
-  const [said = ''] = (excerpt ?? '').trim().split('\n');
-  return said === '' ? `status ${statusCode}` : `status ${statusCode}: ${said}`;
+  const [firstLine = ''] = (excerpt ?? '').trim().split('\n');
+  return firstLine === '' ? `status ${statusCode}` : `status ${statusCode}: ${firstLine}`;
 }
 
 /** A chainhook with all that its status is computed from. */

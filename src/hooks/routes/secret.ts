@@ -15,10 +15,10 @@ export function consumerSecrets(
 ) {
   /** @throws HookProblem */
   function get({ hooks }: HookReader, consumer: string) {
-    const found = secrets.find(consumer, hooks.secrets);
+    const secret = secrets.find(consumer, hooks.secrets);
     return {
-      secret: found === undefined ? null : found.secret.toHex(),
-      signing_secret: found === undefined ? null : signingSecret(found.secret),
+      secret: secret === undefined ? null : secret.secret.toHex(),
+      signing_secret: secret === undefined ? null : signingSecret(secret.secret),
     };
   }
 

@@ -362,8 +362,8 @@ function cycleRewardsWriter(db: Database) {
   return {
     /** Adds sats to the sums of a cycle, or subtracts them. @param by in the order of {@link CYCLE_SUMS} */
     move(cycle: number, sign: Sign, by: readonly [bigint, bigint, bigint, bigint]): void {
-      const known = find.get(cycle);
-      const sums = CYCLE_SUMS.map((column, at) => BigInt(known?.[column] ?? 0) + BigInt(sign) * by[at]!);
+      const cycleRow = find.get(cycle);
+      const sums = CYCLE_SUMS.map((column, at) => BigInt(cycleRow?.[column] ?? 0) + BigInt(sign) * by[at]!);
       if (sums.every((sum) => sum === 0n)) {
         remove.run(cycle);
         return;
@@ -454,9 +454,9 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
   /** Adds to a share and to the sums of its staker. @param by earned sats times {@link PRECISION}, and claimed sats */
   function addTo({ staker, address, signer, bond, cycle }: Share, by: { earned: bigint; claimed: bigint }): void {
     if (by.earned === 0n && by.claimed === 0n) return;
-    const known = share.get(staker, bond, signer, cycle);
-    const before = BigInt(known?.earned ?? 0);
-    const [earned, claimed] = [before + by.earned, BigInt(known?.claimed ?? 0) + by.claimed];
+    const shareRow = share.get(staker, bond, signer, cycle);
+    const before = BigInt(shareRow?.earned ?? 0);
+    const [earned, claimed] = [before + by.earned, BigInt(shareRow?.claimed ?? 0) + by.claimed];
     const amounts = { address, earned: earned.toString(), claimed: claimed.toString() };
     if (earned === 0n && claimed === 0n) removeShare.run(staker, bond, signer, cycle);
     else setShare({ staker_id: staker, bond_index: bond, signer_id: signer, cycle, ...amounts });

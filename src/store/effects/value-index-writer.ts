@@ -58,10 +58,10 @@ export function valueIndexWriter(db: Database) {
   return {
     /** Reads the list of indexes. Called before the effects of each block, since batches between blocks change it. */
     begin(): void {
-      const wanted = all().filter((index) => index.wanted);
+      const wantedIndexes = all().filter((index) => index.wanted);
       const of = (subject: ValueSubject) =>
         Map.groupBy(
-          wanted.filter((index) => index.subject === subject),
+          wantedIndexes.filter((index) => index.subject === subject),
           ({ contract }) => contract,
         );
       bySubject = { logs: of('logs'), calls: of('calls') };

@@ -142,7 +142,7 @@ function logCheckpointer(path: string, options: CheckpointerOptions, signal: Abo
   const copy = logCopier(path, options, signal);
   /** When the log was first too large; null if it isn't. */
   let since: number | null = null;
-  let said = false;
+  let isLogged = false;
   return (): void => {
     const { size: bytes = 0, mtimeMs = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {};
     const isTooLarge = bytes > limitBytes;
@@ -151,12 +151,12 @@ function logCheckpointer(path: string, options: CheckpointerOptions, signal: Abo
     const reason = isTooLarge ? truncateWal(path) : null;
     if (reason === null) {
       since = null;
-      said = false;
+      isLogged = false;
       return;
     }
     since ??= now();
-    if (said || now() - since < TOLERATED_MS) return;
-    said = true;
+    if (isLogged || now() - since < TOLERATED_MS) return;
+    isLogged = true;
     log({ event: 'wal_not_truncated', file: `${basename(path)}-wal`, bytes, reason });
   };
 }

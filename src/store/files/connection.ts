@@ -299,8 +299,8 @@ interface Checkpoint {
 export function checkpoint(path: string): boolean {
   const db = openToWrite(path, 'FULL');
   try {
-    const made = db.query<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)').get();
-    return made !== null && made.log >= 0 && made.log === made.checkpointed;
+    const checkpoint = db.query<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)').get();
+    return checkpoint !== null && checkpoint.log >= 0 && checkpoint.log === checkpoint.checkpointed;
   } finally {
     db.close();
   }

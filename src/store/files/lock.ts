@@ -52,12 +52,12 @@ function lock(directory: string, file: string, problem: string, remedy: string):
  * @throws LockHeldError while another process holds it, OperatorError if a restore or a fill into the directory is not finished
  */
 export function lockWriter(directory: string): Lock {
-  const held = lockUnfinished(directory);
+  const lock = lockUnfinished(directory);
   try {
     requireFinished(directory);
-    return held;
+    return lock;
   } catch (error) {
-    held[Symbol.dispose]();
+    lock[Symbol.dispose]();
     throw error;
   }
 }

@@ -19,16 +19,16 @@ export function chainIdentity(db: Database) {
   const find = db.prepare<Stored<'progress', 'chain_id'>, []>('SELECT chain_id FROM progress');
   const set = db.prepare<null, [number]>('UPDATE progress SET chain_id = ?1');
   /** The chain id in the index; undefined if it must be read. */
-  let known: number | null | undefined;
+  let cachedChainId: number | null | undefined;
 
   function chainId(): number | null {
-    known ??= find.get()?.chain_id ?? null;
-    return known;
+    cachedChainId ??= find.get()?.chain_id ?? null;
+    return cachedChainId;
   }
 
   function store(id: number): void {
     set.run(id);
-    known = id;
+    cachedChainId = id;
   }
 
   return {
@@ -80,7 +80,7 @@ export function chainIdentity(db: Database) {
 
     listener: {
       undone() {
-        known = undefined;
+        cachedChainId = undefined;
       },
     } satisfies TransactionListener,
   };

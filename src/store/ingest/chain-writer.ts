@@ -120,9 +120,9 @@ function storedBlocks(db: Database, payloads: BlockPayloads) {
       if (block.height !== 1) return block;
       const row = genesisBefore.get(block.indexBlockHash);
       if (row === null) return block;
-      const whole = withGenesis(block, stored(row.index_block_hash, network));
-      collectFor(whole);
-      return whole;
+      const withTransactions = withGenesis(block, stored(row.index_block_hash, network));
+      collectFor(withTransactions);
+      return withTransactions;
     },
   };
 }
@@ -254,11 +254,11 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
   }
 
   /** Replaces a stored block with another version. Blocks above a canonical one are reverted and applied again. */
-  function replace(known: Block, block: Block, journalId: number, network: Network, now: number): ChainChange {
+  function replace(storedBlock: Block, block: Block, journalId: number, network: Network, now: number): ChainChange {
     const before = tip();
     const isCanonical = minerOf.get(block.indexBlockHash) !== null;
     const reverted = isCanonical ? mover.revertTo(block.height - 1, network) : [];
-    orphans.remove(known);
+    orphans.remove(storedBlock);
     payloads.replace(block.indexBlockHash, journalId);
     if (!isCanonical) {
       orphans.add(block);
@@ -360,9 +360,9 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
         orphans.add(complete(block, network));
         return { reverted: [], applied: [] };
       }
-      const whole = complete(block, network);
-      const own = whole === block && ready !== undefined ? ready : effectsOf(whole);
-      const change = growTo(whole, parentStatus === 'orphan' ? parent : null, network, own);
+      const completeBlock = complete(block, network);
+      const own = completeBlock === block && ready !== undefined ? ready : effectsOf(completeBlock);
+      const change = growTo(completeBlock, parentStatus === 'orphan' ? parent : null, network, own);
       updateMempool(change, before, now);
       setBurnHeight.run(block.burnBlockHeight);
       return change;

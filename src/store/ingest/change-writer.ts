@@ -64,16 +64,16 @@ export function changeWriter(db: Database) {
     moved(txId: Uint8Array, from: number | null, to: number): void {
       if (!isLive) return;
       const key = txId.toHex();
-      const known = transactions.get(key);
-      if (known === undefined) transactions.set(key, { txId, from, to, announced: false });
-      else known.to = to;
+      const transaction = transactions.get(key);
+      if (transaction === undefined) transactions.set(key, { txId, from, to, announced: false });
+      else transaction.to = to;
     },
 
     /** The node announced a transaction that was moved to `pending`. */
     announced(txId: Uint8Array): void {
       if (!isLive) return;
-      const known = transactions.get(txId.toHex());
-      if (known !== undefined) known.announced = true;
+      const transaction = transactions.get(txId.toHex());
+      if (transaction !== undefined) transaction.announced = true;
     },
 
     /** Ends an event: writes the changes of the chain, then the changes of the mempool. */

@@ -74,10 +74,10 @@ function unknownKindLog(log: IngestLog) {
     counts: counts as UnknownCounts,
     note(what: UnknownKind, kind: string): void {
       uncommitted[what] += 1;
-      const said = saidOf.get(what)!;
+      const logged = saidOf.get(what)!;
       const reason = kind.slice(0, MAX_REASON);
-      if (said.size >= MAX_LOGGED || said.has(reason)) return;
-      said.add(reason);
+      if (logged.size >= MAX_LOGGED || logged.has(reason)) return;
+      logged.add(reason);
       log({ event: 'unknown_kind', what, reason });
     },
     committed(): void {
@@ -92,11 +92,11 @@ function unknownKindLog(log: IngestLog) {
 
 /** Logs prints that could not be read, once for each topic: a new topic is likely to come in every block. */
 function unreadPrintLog(log: IngestLog): (print: UnreadPrint) => void {
-  const said = new Set<string>();
+  const logged = new Set<string>();
   return ({ contract, topic, reason }) => {
     const key = `${contract} ${topic}`;
-    if (said.has(key)) return;
-    said.add(key);
+    if (logged.has(key)) return;
+    logged.add(key);
     log({ event: 'node_data_unread', what: 'stacking_print', contract, topic, reason });
   };
 }

@@ -66,12 +66,12 @@ export class GroupTimer {
   /** Runs a commit, and measures how long the writer rests after it. @throws errors of `commit` */
   measured(commit: () => void): void {
     const { clock } = this.#options;
-    const begun = clock.monotonic();
+    const startedAt = clock.monotonic();
     try {
       commit();
     } finally {
       const ended = clock.monotonic();
-      this.#rested = ended + REST * (ended - begun);
+      this.#rested = ended + REST * (ended - startedAt);
     }
   }
 }

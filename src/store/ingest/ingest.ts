@@ -343,9 +343,9 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
   const home = staging ?? directory;
   let lock: Lock | null = null;
   if (staging === undefined) {
-    const held = lockWriter(directory);
-    opened.unshift(() => held[Symbol.dispose]());
-    lock = held;
+    const writerLock = lockWriter(directory);
+    opened.unshift(() => writerLock[Symbol.dispose]());
+    lock = writerLock;
     deleteAbandonedStaging(directory);
     installNewIndex(directory, log);
     deleteFinishedStaging(directory);
@@ -363,7 +363,7 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
  * Makes the check before each commit. It reports a lost lock once.
  * @param lock null if the caller locked the directory
  */
-function lockCheck(lock: Lock | null, lost: (error: OperatorError) => void): () => void {
+function lockCheck(lock: Lock | null, onLost: (error: OperatorError) => void): () => void {
   let loss: OperatorError | null = null;
   return () => {
     try {
@@ -371,7 +371,7 @@ function lockCheck(lock: Lock | null, lost: (error: OperatorError) => void): () 
       lock?.requireHeld();
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
-      if (loss === null) lost(error);
+      if (loss === null) onLost(error);
       loss = error;
       throw new StoreUnavailableError('busy', error);
     }

@@ -66,8 +66,8 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
 
   /** Rows that spend one of these nonces. */
   function users(spends: Spends): MempoolRow[] {
-    const found = rows.using(spends);
-    return found.length < 2 ? found : [...new Map(found.map((row) => [keyOf(row), row])).values()];
+    const rivals = rows.using(spends);
+    return rivals.length < 2 ? rivals : [...new Map(rivals.map((row) => [keyOf(row), row])).values()];
   }
 
   /** Replaces a row. A row that the node dropped stays dropped, whichever transaction replaces it. */
@@ -89,8 +89,8 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
    * account may replace a transaction thousands of times, and a fork restores all of them.
    * @returns the pending rows, and all rows in any state, by the nonce of their origin
    */
-  function connected(begun: MempoolRow): { waiting: MempoolRow[]; byOrigin: Map<string, MempoolRow[]> } {
-    const found = new Map([[keyOf(begun), begun]]);
+  function connected(first: MempoolRow): { waiting: MempoolRow[]; byOrigin: Map<string, MempoolRow[]> } {
+    const found = new Map([[keyOf(first), first]]);
     const byOrigin = new Map<string, MempoolRow[]>();
     const payers = new Set<string>();
     const join = (rivals: readonly MempoolRow[]) => {
@@ -130,8 +130,8 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
    * order.
    * @returns the keys of all rows that were pending
    */
-  function resolveRow(begun: MempoolRow): string[] {
-    const { waiting, byOrigin } = connected(begun);
+  function resolveRow(pending: MempoolRow): string[] {
+    const { waiting, byOrigin } = connected(pending);
     const beaten = new Map<string, { row: MempoolRow; winner: Uint8Array }>();
     const beat = (row: MempoolRow, winner: Uint8Array) => beaten.set(keyOf(row), { row, winner });
     // Only one transaction for each nonce of an origin or payer can be valid.

@@ -89,8 +89,8 @@ export function oldNameCommands(db: Database) {
   return {
     /** Adds the missing rows. @returns their number */
     'names.add': ({ rows }: { rows: readonly JsonRow[] }): number => {
-      const whole = JSON.parse(JSON.stringify(rows), fromJson) as OldNameRow[];
-      return whole.filter((row) => add(row)).length;
+      const nameRows = JSON.parse(JSON.stringify(rows), fromJson) as OldNameRow[];
+      return nameRows.filter((row) => add(row)).length;
     },
   };
 }

@@ -108,17 +108,17 @@ export function beginRebuild(options: RebuildOptions): Rebuild {
       'Import a recording of the chain, or let a node that starts from an empty chainstate send its events.',
     );
   }
-  using begun = new DisposableStack();
-  const writing = beside ? null : begun.use(lockWriter(directory));
-  const lock = begun.use(lockRebuild(directory));
-  begun.defer(() => clearStaging(directory));
+  using resources = new DisposableStack();
+  const writing = beside ? null : resources.use(lockWriter(directory));
+  const lock = resources.use(lockRebuild(directory));
+  resources.defer(() => clearStaging(directory));
   if (!force) requireNothingLost(directory);
   const limit = beside ? { mostBytes: requireServable(options) } : {};
   const staging = openStaging(directory, force);
-  const opened = begun.use(new DisposableStack());
+  const opened = resources.use(new DisposableStack());
   const ingest = openIngest({ ...options, ...limit, load: 'bulk', staging, replayTo: 0 });
   opened.defer(() => ingest.close());
-  const stack = begun.move();
+  const stack = resources.move();
 
   function finish(): Rebuilt {
     ingest.catchUp();

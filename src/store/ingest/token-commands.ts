@@ -97,9 +97,9 @@ export function tokenCommands(db: Database) {
 
   /** Returns when to read a token that changes by itself again, in Unix milliseconds; null for other tokens. */
   function readAgainAt(token: Stored<'tokens', 'contract_id' | 'token_id' | 'position'>, at: number): number | null {
-    const held = rows.notification(token.contract_id, token.token_id, token.position);
-    if (held?.kind !== TOKEN_EVENT.dynamic) return null;
-    return at + Math.max(held.ttl ?? DYNAMIC_SECONDS, MIN_SECONDS) * 1_000;
+    const notification = rows.notification(token.contract_id, token.token_id, token.position);
+    if (notification?.kind !== TOKEN_EVENT.dynamic) return null;
+    return at + Math.max(notification.ttl ?? DYNAMIC_SECONDS, MIN_SECONDS) * 1_000;
   }
 
   function failed(job: JobRow, { state, wait }: FailedTry, at: number, asked_height: number) {
@@ -119,18 +119,25 @@ export function tokenCommands(db: Database) {
     rows.putJob({ ...job, state: JOB_STATE.done, tries: 0, not_before, asked_height }, job);
 
   /** Returns the current supply: the supply that the node returned at a height, with the mints and burns since. */
-  function supplyNow(said: string, asset: number, height: number): string {
-    let supply = BigInt(said);
+  function supplyNow(statedSupply: string, asset: number, height: number): string {
+    let supply = BigInt(statedSupply);
     for (const { kind, amount } of moves.all(positionsOf(height).last, asset)) {
       supply += kind === EVENT_KIND.ft_mint ? BigInt(amount ?? 0) : -BigInt(amount ?? 0);
     }
     return supply.toString();
   }
 
-  function writeFacts(contract: TokenContractRow, tokenId: string, said: TokenFacts, height: number, at: number): void {
+  function writeFacts(
+    contract: TokenContractRow,
+    tokenId: string,
+    facts: TokenFacts,
+    height: number,
+    at: number,
+  ): void {
     const { contract_id, asset_id } = contract;
-    const { name, symbol, decimals, uri } = said;
-    const supply = said.supply !== null && asset_id !== null ? supplyNow(said.supply, asset_id, height) : said.supply;
+    const { name, symbol, decimals, uri } = facts;
+    const supply =
+      facts.supply !== null && asset_id !== null ? supplyNow(facts.supply, asset_id, height) : facts.supply;
     setFacts.run(contract_id, tokenId, at, name, symbol, decimals, supply, uri);
     if (contract.family === TOKEN_FAMILY.ft) {
       const [nameKey, symbolKey] = [name, symbol].map((text) => (text === null ? null : folded(text)));
@@ -194,9 +201,10 @@ export function tokenCommands(db: Database) {
     const tokens = tokensAfter.all(contract_id, place);
     for (const token of tokens) {
       const askedHeight = rows.job(contract_id, token.token_id, 'facts')?.asked_height ?? null;
-      const held = rows.notification(contract_id, token.token_id, token.position);
-      const isNews = held !== null && (askedHeight === null || askedHeight < heightOf(held.position));
-      if (is_forced === 1 || isNews) rows.queue(contract_id, token.token_id, 'facts', held?.position ?? token.position);
+      const notification = rows.notification(contract_id, token.token_id, token.position);
+      const isNews = notification !== null && (askedHeight === null || askedHeight < heightOf(notification.position));
+      if (is_forced === 1 || isNews)
+        rows.queue(contract_id, token.token_id, 'facts', notification?.position ?? token.position);
     }
     const isLast = tokens.length < BATCH;
     rows.setQueueing(contract_id, isLast ? null : tokens.at(-1)!.token_id, !isLast && is_forced === 1);

@@ -34,14 +34,14 @@ export function chooseValueIndexes(
   write: (change: () => void) => void,
 ): void {
   const present = valueIndexes(db)().filter(({ wanted }) => wanted);
-  const left = present.filter((index) => !choices.some((choice) => isSame(choice, index)));
+  const unused = present.filter((index) => !choices.some((choice) => isSame(choice, index)));
   const added = choices.filter((choice) => !present.some((index) => isSame(choice, index)));
-  if (left.length === 0 && added.length === 0) return;
+  if (unused.length === 0 && added.length === 0) return;
   const leave = db.prepare<null, [number]>('UPDATE value_indexes SET wanted = 0 WHERE id = ?1');
   const add = numberedInserter(db, valueIndexesTable);
   write(() => {
     const tip = db.query<{ tip: number | null }, []>('SELECT max(height) AS tip FROM blocks').get()?.tip ?? 0;
-    for (const { id } of left) leave.run(id);
+    for (const { id } of unused) leave.run(id);
     for (const { subject, contract, scope } of added) {
       const from_position = positionsOf(tip + 1).first;
       const row = { contract, scope, wanted: 1, from_position, from_event: 0 };
@@ -73,7 +73,7 @@ type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
 type CallRow = CallColumns & Stored<'transactions', 'position' | 'function_name'>;
 
 /** Reads the logs or calls below the position down to which an index is filled, newest first. */
-function olderOnes(db: Database, most: number) {
+function olderOnes(db: Database, limit: number) {
   const contractId = db.prepare<Stored<'principals', 'id'>, [string]>('SELECT id FROM principals WHERE address = ?1');
   const logs = db.prepare<LogRow, [number, number, number, number]>(
     `SELECT position, event_index, value FROM events
@@ -91,13 +91,13 @@ function olderOnes(db: Database, most: number) {
     const id = contractId.get(contract)?.id;
     if (id === undefined) return;
     if (subject === 'logs') {
-      for (const { position, event_index, value } of logs.iterate(id, from.position, from.eventIndex, most)) {
+      for (const { position, event_index, value } of logs.iterate(id, from.position, from.eventIndex, limit)) {
         const bytes = value ?? new Uint8Array(0);
         yield { position: { position, eventIndex: event_index }, bytes: bytes.length, fields: () => fieldsOf(bytes) };
       }
       return;
     }
-    for (const row of calls.iterate(id, from.position, most)) {
+    for (const row of calls.iterate(id, from.position, limit)) {
       const fields = () => fieldsOfCall(row.function_name ?? '', callArguments(row));
       yield { position: { position: row.position, eventIndex: 0 }, bytes: row.raw.length, fields };
     }
@@ -106,12 +106,12 @@ function olderOnes(db: Database, most: number) {
 
 /**
  * Does the work on the indexes, one small batch for each call, in the open transaction.
- * @param most maximum logs, calls or entries of a batch
+ * @param batchRows maximum logs, calls or entries of a batch
  * @returns a function that returns null if no work is left
  */
-export function valueIndexBatches(db: Database, most = BATCH_ROWS): () => ValueIndexBatch | null {
+export function valueIndexBatches(db: Database, batchRows = BATCH_ROWS): () => ValueIndexBatch | null {
   const all = valueIndexes(db);
-  const older = olderOnes(db, most);
+  const older = olderOnes(db, batchRows);
   const write = entryWriter(db);
   const moveTo = db.prepare<null, [number, number, number]>(
     'UPDATE value_indexes SET from_position = ?2, from_event = ?3 WHERE id = ?1',
@@ -124,7 +124,7 @@ export function valueIndexBatches(db: Database, most = BATCH_ROWS): () => ValueI
 
   /** @returns whether the index is removed */
   function shrink({ id }: ValueIndex): boolean {
-    if (removeEntries.run(id, most).changes === most) return false;
+    if (removeEntries.run(id, batchRows).changes === batchRows) return false;
     remove.run(id);
     return true;
   }
@@ -141,7 +141,7 @@ export function valueIndexBatches(db: Database, most = BATCH_ROWS): () => ValueI
     }
     for (const { position, fields } of ones) write(1, index, position, fields());
     const last = ones.at(-1);
-    const isEnd = last === undefined || (ones.length < most && bytes < BATCH_BYTES);
+    const isEnd = last === undefined || (ones.length < batchRows && bytes < BATCH_BYTES);
     const from = isEnd ? { position: 0, eventIndex: 0 } : last.position;
     moveTo.run(index.id, from.position, from.eventIndex);
     return isEnd;

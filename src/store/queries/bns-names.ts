@@ -98,18 +98,18 @@ export function bnsNameQueries(db: Database) {
   const tip = prepared<TipRow, []>(db, sql.tip);
 
   function renewalOf({ id, tip: now }: Contract, row: NameRow): BnsRenewal | null {
-    const found = namespaces.get(id, row.namespace);
+    const namespaceRow = namespaces.get(id, row.namespace);
     const namespace: BnsNamespace | null =
-      found === null ? null : { lifetime: found.lifetime, launchedAt: found.launched_at };
+      namespaceRow === null ? null : { lifetime: namespaceRow.lifetime, launchedAt: namespaceRow.launched_at };
     const operation = storedBnsOperation.nameOf(row.operation);
     const change = { operation, renewalHeight: row.renewal_height };
     const height = bnsRenewalHeight(change, row.burn_block_height, namespace);
     if (height === null) return null;
-    const left = height - now.burn_block_height;
+    const blocksLeft = height - now.burn_block_height;
     return {
       burnBlockHeight: height,
-      hasEnded: left <= 0,
-      expectedTime: now.block_time + left * SECONDS_OF_A_BURN_BLOCK,
+      hasEnded: blocksLeft <= 0,
+      expectedTime: now.block_time + blocksLeft * SECONDS_OF_A_BURN_BLOCK,
     };
   }
 

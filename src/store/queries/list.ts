@@ -197,13 +197,13 @@ const BATCH = 256;
 export const walked = <Row>({ rows, keyOf }: ListedRows<Row>): RowSource<Row> => ({
   *rows(key, isBackward, count) {
     let from = key;
-    for (let most = Math.min(count, BATCH); ; most = Math.min(2 * most, BATCH)) {
+    for (let batchSize = Math.min(count, BATCH); ; batchSize = Math.min(2 * batchSize, BATCH)) {
       // A later batch begins with the last row of the one before.
       const known = from === key ? 0 : 1;
-      const batch = rows(from, isBackward, most + known);
+      const batch = rows(from, isBackward, batchSize + known);
       yield* batch.slice(known);
       const last = batch.at(-1);
-      if (last === undefined || batch.length < most + known) return;
+      if (last === undefined || batch.length < batchSize + known) return;
       from = keyOf(last);
     }
   },

@@ -232,13 +232,13 @@ export const pendingRankSql = {
   aheadOfType: `SELECT count(*) AS n FROM (${higher} AND type = ?3 AND fee > ?1 LIMIT ?2)`,
 };
 
-/** @param most maximum of counted transactions; tests use another than the default */
-export function pendingRank(db: Database, most = MAX_COUNTED) {
+/** @param maxCounted maximum of counted transactions; tests use another than the default */
+export function pendingRank(db: Database, maxCounted = MAX_COUNTED) {
   const pending = prepared<Stored<'mempool_transactions', 'type' | 'fee'>, [Uint8Array]>(db, pendingRankSql.pending);
   const ahead = prepared<{ n: number }, [string, number]>(db, pendingRankSql.ahead);
   const aheadOfType = prepared<{ n: number }, [string, number, number]>(db, pendingRankSql.aheadOfType);
 
-  const rankAfter = (higherFees: number): number | null => (higherFees > most ? null : higherFees + 1);
+  const rankAfter = (higherFees: number): number | null => (higherFees > maxCounted ? null : higherFees + 1);
 
   return {
     /** Rank of a pending transaction by fee; null if the transaction isn't pending. */
@@ -246,10 +246,10 @@ export function pendingRank(db: Database, most = MAX_COUNTED) {
       const row = pending.get(txId);
       if (row === null) return null;
       const ofType = typeNumbers(typeName(row.type)).map(
-        (number) => aheadOfType.get(row.fee, most + 1, number)?.n ?? 0,
+        (number) => aheadOfType.get(row.fee, maxCounted + 1, number)?.n ?? 0,
       );
       return {
-        ofAll: rankAfter(ahead.get(row.fee, most + 1)?.n ?? 0),
+        ofAll: rankAfter(ahead.get(row.fee, maxCounted + 1)?.n ?? 0),
         ofType: rankAfter(ofType.reduce((sum, n) => sum + n, 0)),
       };
     },
@@ -472,9 +472,9 @@ export function mempoolProjection(
       return { nextNonce, available: owned - (lock?.amount ?? 0n) };
     };
     return (account) => {
-      const found = accounts.get(account) ?? read(account);
-      accounts.set(account, found);
-      return found;
+      const state = accounts.get(account) ?? read(account);
+      accounts.set(account, state);
+      return state;
     };
   }
 
@@ -588,17 +588,17 @@ export function mempoolProjection(
         spent.add(`${account} ${nonce}`);
       }
     }
-    let left = mostRows;
+    let remaining = mostRows;
     for (const [account, last] of highest) {
       let nonce = accounts(account).nextNonce ?? last;
       while (nonce < last && spent.has(`${account} ${nonce}`)) nonce += 1;
       if (nonce >= last) continue;
       for (const statement of followed) {
-        const rows = statement.all(account, nonce, last, Math.min(MAX_CHAINED, left));
-        left -= rows.length;
+        const rows = statement.all(account, nonce, last, Math.min(MAX_CHAINED, remaining));
+        remaining -= rows.length;
         for (const row of rows) if (!found.has(row.tx_id.toHex())) take(row);
       }
-      if (left <= 0) return;
+      if (remaining <= 0) return;
       await pause();
     }
   }

@@ -314,8 +314,12 @@ function namespaceQueries(db: Database) {
       const now = tip.get();
       if (lifetime === 0 || start === null || now === null) return null;
       const tenureHeight = Math.min((tenure.get(start)?.tenure ?? start) + lifetime, MAX_LIFETIME);
-      const left = tenureHeight - now.tenure;
-      return { tenureHeight, hasEnded: left < 0, expectedTime: now.block_time + left * SECONDS_OF_A_TENURE };
+      const tenuresLeft = tenureHeight - now.tenure;
+      return {
+        tenureHeight,
+        hasEnded: tenuresLeft < 0,
+        expectedTime: now.block_time + tenuresLeft * SECONDS_OF_A_TENURE,
+      };
     },
 
     /**
@@ -479,8 +483,8 @@ function zonefileQueries(db: Database) {
 
   /** The text of a zonefile that an operation named; empty if it was never received. */
   function textOf(row: HashRow): string {
-    const found = attachment.get(row.position, row.zonefile_hash);
-    return found === null ? oldText(row.zonefile_hash) : lossyText(found.content);
+    const attachmentRow = attachment.get(row.position, row.zonefile_hash);
+    return attachmentRow === null ? oldText(row.zonefile_hash) : lossyText(attachmentRow.content);
   }
 
   return {

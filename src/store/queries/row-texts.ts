@@ -62,8 +62,8 @@ export type RowTexts = ReturnType<typeof rowTexts>;
 export function rowTexts({ tagAt }: Pick<ChainQueries, 'tagAt'>, cache = sharedTexts()) {
   function add(id: RowId, tag: string, shape: string, text: string): void {
     if (text.length > MAX_TEXT) return;
-    const known = cache.get(id);
-    const { texts, size } = known?.tag === tag ? known : { texts: {}, size: OVERHEAD };
+    const cachedText = cache.get(id);
+    const { texts, size } = cachedText?.tag === tag ? cachedText : { texts: {}, size: OVERHEAD };
     const row = { tag, texts: { ...texts, [shape]: text }, size: size + text.length };
     cache.set(id, row, row.size);
   }
@@ -79,8 +79,8 @@ export function rowTexts({ tagAt }: Pick<ChainQueries, 'tagAt'>, cache = sharedT
           height = ofKey;
           tag = tagAt(height);
         }
-        const known = cache.get(id);
-        const text = known?.tag === tag ? known.texts[shape] : undefined;
+        const cachedText = cache.get(id);
+        const text = cachedText?.tag === tag ? cachedText.texts[shape] : undefined;
         if (text !== undefined) return text;
         missing.push({ key, index, id, tag });
         return '';

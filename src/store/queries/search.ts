@@ -240,9 +240,9 @@ export function searchQueries(
       const ofSameKey = stacksOfBitcoin(text);
       if (ofSameKey !== null) yield { kind: 'address', match: 'exact', address: ofSameKey, bitcoinAddress };
     }
-    const whole = canonicalPrincipal(text);
-    if (whole !== null && (splitPrincipal(whole).contractName === null || isAccountAlone(whole))) {
-      yield { kind: 'address', match: 'exact', address: whole, bitcoinAddress: null };
+    const principal = canonicalPrincipal(text);
+    if (principal !== null && (splitPrincipal(principal).contractName === null || isAccountAlone(principal))) {
+      yield { kind: 'address', match: 'exact', address: principal, bitcoinAddress: null };
     }
     const start = text.toUpperCase();
     if (!ADDRESS.test(start) || start.includes('.')) return;

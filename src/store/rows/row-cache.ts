@@ -26,8 +26,8 @@ function statements<S extends TableShape>(db: Database, { name, key, columns }: 
   };
 }
 
-/** Makes a cache of a table with integers below 2^53, texts and bytes. @param most maximum number of rows */
-export function rowCache<S extends TableShape>(db: Database, shape: S, most = MAX_CACHED) {
+/** Makes a cache of a table with integers below 2^53, texts and bytes. @param maxRows maximum number of rows */
+export function rowCache<S extends TableShape>(db: Database, shape: S, maxRows = MAX_CACHED) {
   const { find, set, remove } = statements(db, shape, shape);
   const names = shape.key as readonly (keyof KeyOf<S>)[];
   const rows = new Map<SQLQueryBindings, CachedRow<StoredRow<S>>>();
@@ -57,7 +57,7 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, most = MA
   }
 
   function cache(name: SQLQueryBindings, row: StoredRow<S> | null): CachedRow<StoredRow<S>> {
-    if (rows.size >= most) {
+    if (rows.size >= maxRows) {
       store();
       forget();
     }

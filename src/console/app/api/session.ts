@@ -28,9 +28,9 @@ async function request(init: RequestInit): Promise<Response> {
 
 /** Reads the session. @throws RequestError */
 export async function readSession(signal?: AbortSignal): Promise<Session> {
-  const found = (await (await request(signal === undefined ? {} : { signal })).json()) as Session;
-  session.value = found;
-  return found;
+  const answer = (await (await request(signal === undefined ? {} : { signal })).json()) as Session;
+  session.value = answer;
+  return answer;
 }
 
 /** Signs in with a key of the API. @throws RequestError if the key is wrong */

@@ -34,16 +34,16 @@ const MAX_HIGHLIGHTED = 200_000;
 
 /** Splits a text into tokens. Together, they are the text. */
 export function tokens(text: string): Token[] {
-  const found: Token[] = [];
+  const tokens: Token[] = [];
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < Math.min(text.length, MAX_HIGHLIGHTED)) {
     const groups = TOKEN.exec(text)?.groups;
     if (groups === undefined) break;
     const [kind, token] = Object.entries(groups).find(([, part]) => part !== undefined) as [TokenKind, string];
-    found.push({ kind: kind === 'name' ? kindOfName(token) : kind, text: token });
+    tokens.push({ kind: kind === 'name' ? kindOfName(token) : kind, text: token });
   }
-  if (text.length > MAX_HIGHLIGHTED) found.push({ kind: 'name', text: text.slice(MAX_HIGHLIGHTED) });
-  return found;
+  if (text.length > MAX_HIGHLIGHTED) tokens.push({ kind: 'name', text: text.slice(MAX_HIGHLIGHTED) });
+  return tokens;
 }
 
 function kindOfName(name: string): TokenKind {
@@ -88,17 +88,17 @@ const DEFINE = /^define-(public|private|read-only|constant|data-var|map|fungible
 /** Returns the definitions of a source, in order. */
 export function definitions(source: string): Definition[] {
   const all = tokens(source);
-  const found: Definition[] = [];
+  const definitions: Definition[] = [];
   let line = 1;
   for (const [at, { kind, text }] of all.entries()) {
     const defined = kind === 'keyword' || kind === 'name' ? DEFINE.exec(text)?.[1] : undefined;
     if (defined !== undefined) {
       const definition = definitionAt(all, at + 1, defined as DefinitionKind, line);
-      if (definition !== null) found.push(definition);
+      if (definition !== null) definitions.push(definition);
     }
     line += text.split('\n').length - 1;
   }
-  return found;
+  return definitions;
 }
 
 const isBlank = ({ kind }: Token): boolean => kind === 'space' || kind === 'comment';

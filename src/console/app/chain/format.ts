@@ -94,9 +94,9 @@ export function bytes(value: number): string {
 }
 
 /** Formats a share in per cent with at most two decimals. A share that would round to zero is `<0.01 %`. */
-export function percent(part: number, whole: number): string {
-  if (whole === 0) return '–';
-  const value = (100 * part) / whole;
+export function percent(part: number, total: number): string {
+  if (total === 0) return '–';
+  const value = (100 * part) / total;
   if (value > 0 && value < 0.01) return '<0.01 %';
   return `${Number(value.toFixed(value >= 10 ? 1 : 2))} %`;
 }
@@ -110,12 +110,12 @@ const DAY = 86_400;
  * `2 h 5 min`, `12 d`.
  */
 export function duration(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  if (whole < MINUTE) return `${whole} s`;
-  if (whole < HOUR) return two(whole, MINUTE, 'min', 1, 's');
-  if (whole < DAY) return two(whole, HOUR, 'h', MINUTE, 'min');
-  if (whole < 10 * DAY) return two(whole, DAY, 'd', HOUR, 'h');
-  return `${count(Math.floor(whole / DAY))} d`;
+  const rounded = Math.max(0, Math.round(seconds));
+  if (rounded < MINUTE) return `${rounded} s`;
+  if (rounded < HOUR) return two(rounded, MINUTE, 'min', 1, 's');
+  if (rounded < DAY) return two(rounded, HOUR, 'h', MINUTE, 'min');
+  if (rounded < 10 * DAY) return two(rounded, DAY, 'd', HOUR, 'h');
+  return `${count(Math.floor(rounded / DAY))} d`;
 }
 
 function two(seconds: number, large: number, largeUnit: string, small: number, smallUnit: string): string {

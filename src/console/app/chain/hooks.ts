@@ -59,8 +59,8 @@ export function failureLine(hook: Hook, now: number): string | null {
 
 /** Returns the chainhooks of a page after the failing chainhooks of all pages. */
 export const failingFirst = (failing: readonly Hook[], page: readonly Hook[]): Hook[] => {
-  const known = new Set(failing.map(({ uuid }) => uuid));
-  return [...failing, ...page.filter(({ uuid }) => !known.has(uuid))];
+  const failingIds = new Set(failing.map(({ uuid }) => uuid));
+  return [...failing, ...page.filter(({ uuid }) => !failingIds.has(uuid))];
 };
 
 /**

@@ -83,10 +83,10 @@ function pageOfText(text: string): PageOf | null {
  */
 export function pageOfSearch(text: string, results: readonly FoundItem[]): PageOf | null {
   const [best] = results;
-  const meant = pageOfText(text);
+  const page = pageOfText(text);
   // The path of a block that the user searched by height contains the height.
-  if (best?.match === 'exact' && !(best.kind === 'block' && meant?.page === 'block')) return pageOfFound(best);
-  if (meant !== null) return meant;
+  if (best?.match === 'exact' && !(best.kind === 'block' && page?.page === 'block')) return pageOfFound(best);
+  if (page !== null) return page;
   if (best !== undefined) return pageOfFound(best);
   return NAME.test(text) ? { page: 'name', params: { name: text } } : null;
 }

@@ -50,8 +50,8 @@ function namedLine(all: readonly Placed[], message: string): number | null {
   for (const name of names) {
     // Many tokens of a source name a type.
     if (TYPES.test(name)) continue;
-    const found = all.find((token) => isNamed(token, name));
-    if (found !== undefined) return found.line;
+    const nameToken = all.find((token) => isNamed(token, name));
+    if (nameToken !== undefined) return nameToken.line;
   }
   return null;
 }

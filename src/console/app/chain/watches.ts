@@ -44,11 +44,11 @@ export function readWatch(watch: Watch, newest: string | null, now: number): { w
 
 function storedWatch(stored: unknown): Watch[] {
   const { kind, id, seen, changed_at } = Object(stored) as Record<string, unknown>;
-  const known = KINDS.find((one) => one === kind);
-  if (known === undefined || typeof id !== 'string') return [];
+  const watchKind = KINDS.find((one) => one === kind);
+  if (watchKind === undefined || typeof id !== 'string') return [];
   return [
     {
-      kind: known,
+      kind: watchKind,
       id,
       seen: typeof seen === 'string' ? seen : null,
       changed_at: typeof changed_at === 'number' ? changed_at : null,

@@ -22,11 +22,11 @@ interface PageProps {
 
 /** Renders a page with its title, which is announced to screen readers. */
 export function Page({ title, kind, lead, beside, heading, children }: PageProps) {
-  const whole = kind === undefined ? title : `${kind} ${title}`;
+  const fullTitle = kind === undefined ? title : `${kind} ${title}`;
   useEffect(() => {
-    document.title = `${whole} · Stackside`;
-    announce(whole);
-  }, [whole]);
+    document.title = `${fullTitle} · Stackside`;
+    announce(fullTitle);
+  }, [fullTitle]);
   return (
     <div class="page">
       <header class="page-head">

@@ -8,7 +8,7 @@ const MAX_ASKED = 50;
 
 /** Names by address; null for an address without one. */
 const names = signal<ReadonlyMap<string, string | null>>(new Map());
-const asked = new Set<string>();
+const requested = new Set<string>();
 let waiting: string[] = [];
 
 async function ask(principals: string[]): Promise<void> {
@@ -36,8 +36,8 @@ const hasNames = (): boolean => {
 /** Returns the primary name of an address; null until the response arrives, and if the address has none. */
 export function primaryNameOf(principal: string): string | null {
   const name = names.value.get(principal) ?? null;
-  if (asked.has(principal) || principal.includes('.') || !hasNames()) return name;
-  asked.add(principal);
+  if (requested.has(principal) || principal.includes('.') || !hasNames()) return name;
+  requested.add(principal);
   if (waiting.length === 0) setTimeout(askAll);
   waiting.push(principal);
   return name;

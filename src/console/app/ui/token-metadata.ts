@@ -35,10 +35,10 @@ async function ask(contract: string, token: Signal<Token | null>): Promise<void>
   const params = { query: { address: contract, limit: MAX_ALIKE } };
   try {
     const { results } = await bodyOf(api.GET('/metadata/v1/ft', { params }));
-    const found = results.find(({ contract_principal }) => contract_principal === contract);
-    if (found === undefined) return;
-    token.value = found;
-    if (found.decimals !== undefined) tokens.set(contract, { token, askAgainAt: Number.POSITIVE_INFINITY });
+    const metadata = results.find(({ contract_principal }) => contract_principal === contract);
+    if (metadata === undefined) return;
+    token.value = metadata;
+    if (metadata.decimals !== undefined) tokens.set(contract, { token, askAgainAt: Number.POSITIVE_INFINITY });
   } catch (error) {
     // The page shows elsewhere that the server is away. Amounts stay in the smallest unit.
     if (!(error instanceof RequestError)) throw error;
@@ -59,8 +59,8 @@ export function tokenOf(asset: string): Token | null {
     waiting.push(() => ask(contract, token));
     askNext();
   }
-  const found = cached.token.value;
-  return found?.asset_identifier === asset ? found : null;
+  const metadata = cached.token.value;
+  return metadata?.asset_identifier === asset ? metadata : null;
 }
 
 /** Returns symbol and decimals of a fungible token; null if they are unknown. */

@@ -93,13 +93,13 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
 
   /** The newest transfers of a principal in one direction. */
   async function newestOf(direction: typeof sent, principal: number, pause: Pause): Promise<TransferRow[]> {
-    const found: TransferRow[] = [];
+    const transfers: TransferRow[] = [];
     for (;;) {
-      const { position, event_index } = found.at(-1) ?? { position: Number.MAX_SAFE_INTEGER, event_index: 0 };
-      const count = Math.min(BATCH, mostTransfers - found.length);
+      const { position, event_index } = transfers.at(-1) ?? { position: Number.MAX_SAFE_INTEGER, event_index: 0 };
+      const count = Math.min(BATCH, mostTransfers - transfers.length);
       const rows = direction.all(principal, position, event_index, count);
-      found.push(...rows);
-      if (rows.length < BATCH) return found;
+      transfers.push(...rows);
+      if (rows.length < BATCH) return transfers;
       await pause();
     }
   }
@@ -128,8 +128,8 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
     const inTransactions = transactions.all(principal, mostPoints + 1).map(({ position }) => heightOf(position));
     const rewarded = rewards.all(principal, mostPoints + 1).map(({ height }) => height);
     const heights = [...new Set([...inTransactions, ...rewarded])].sort((a, b) => a - b);
-    const most = Math.max(inTransactions.length, rewarded.length, heights.length);
-    return { heights, complete: most <= mostPoints };
+    const rowCount = Math.max(inTransactions.length, rewarded.length, heights.length);
+    return { heights, complete: rowCount <= mostPoints };
   }
 
   return {

@@ -118,10 +118,10 @@ function tokenStates(db: Database, tailOf: TailOf) {
     const sums = new Map<string, NumberedTokenSums>();
     for (const { token, asset_id: assetId, sent, received } of tokenChanges.iterate(principal, first, end)) {
       const key = `${token} ${assetId}`;
-      const known = sums.get(key) ?? { token, assetId, sent: 0n, received: 0n };
-      sums.set(key, known);
-      known.sent += BigInt(sent);
-      known.received += BigInt(received);
+      const sum = sums.get(key) ?? { token, assetId, sent: 0n, received: 0n };
+      sums.set(key, sum);
+      sum.sent += BigInt(sent);
+      sum.received += BigInt(received);
     }
     return sums;
   }
@@ -260,18 +260,18 @@ export function accountStates(db: Database) {
    */
   function startOf(principal: number, height: number, list: Counted, total: number, offset: number): ListStart {
     const countOf = counted[list];
-    let found: CheckpointRow | null = null;
+    let nearest: CheckpointRow | null = null;
     let [low, high] = [0, height];
     while (offset > CHECKPOINT_EVERY && low < high) {
       const middle = Math.floor((low + high) / 2);
       const row = checkpoint.get(principal, middle);
       if (row !== null && countOf(row) >= total - offset) {
-        found = row;
+        nearest = row;
         high = row.height;
       } else low = middle + 1;
     }
-    if (found === null) return { last: positionsOf(height).last, offset };
-    return { last: positionsOf(found.height).last, offset: offset - (total - countOf(found)) };
+    if (nearest === null) return { last: positionsOf(height).last, offset };
+    return { last: positionsOf(nearest.height).last, offset: offset - (total - countOf(nearest)) };
   }
 
   return {

@@ -243,9 +243,9 @@ export type AddressEventQueries = ReturnType<typeof addressEventQueries>;
 
 /**
  * @param turns yields to other work between batches
- * @param most maximum of transactions that are read; tests use another than the default
+ * @param maxLookedAt maximum of transactions that are read; tests use another than the default
  */
-export function addressEventQueries(db: Database, turns: Turns, most = MAX_LOOKED_AT) {
+export function addressEventQueries(db: Database, turns: Turns, maxLookedAt = MAX_LOOKED_AT) {
   const transactions = prepared<{ position: number }, [number, number, number, number]>(
     db,
     addressEventsSql.transactions,
@@ -281,7 +281,7 @@ export function addressEventQueries(db: Database, turns: Turns, most = MAX_LOOKE
         const positions = transactions.all(principal, end, mask, batch);
         for (const { position } of positions) {
           if (events.length >= limit) return events.slice(0, limit);
-          if (looked === most) throw tooManyBefore(most);
+          if (looked === maxLookedAt) throw tooManyBefore(maxLookedAt);
           looked += 1;
           await pause();
           if (left > 0) {
@@ -303,7 +303,7 @@ export function addressEventQueries(db: Database, turns: Turns, most = MAX_LOOKE
   };
 }
 
-const tooManyBefore = (most: number): TooMuchWorkError =>
+const tooManyBefore = (limit: number): TooMuchWorkError =>
   new TooMuchWorkError(
-    `querystring/offset must be lower: the page is not among the events of the newest ${most} transactions`,
+    `querystring/offset must be lower: the page is not among the events of the newest ${limit} transactions`,
   );

@@ -73,9 +73,9 @@ export function startingAccountQueries(db: Database) {
     },
 
     /** Accounts without their starting state, by number, and the total. @param after the number of the last one before */
-    unasked(after: number, most: number): { accounts: { id: number; principal: string }[]; waiting: number } {
+    unasked(after: number, limit: number): { accounts: { id: number; principal: string }[]; waiting: number } {
       const accounts = next
-        .all(after, most)
+        .all(after, limit)
         .map(({ principal_id, address }) => ({ id: principal_id, principal: address }));
       return { accounts, waiting: count.get()?.waiting ?? 0 };
     },

@@ -181,12 +181,12 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
             wasCanonical: true,
           });
       }
-      const held: ForkDetail['transactions'] = [];
+      const listed: ForkDetail['transactions'] = [];
       for (const { height, index_block_hash: indexHash } of orphans) {
-        const left = MAX_TRANSACTIONS + 1 - held.length;
-        if (left <= 0) break;
-        for (const { tx_id, type } of transactions.all(indexHash, left)) {
-          held.push({ txId: tx_id, type: typeName(type), orphan: { height, indexHash }, ...fateOf(tx_id) });
+        const remaining = MAX_TRANSACTIONS + 1 - listed.length;
+        if (remaining <= 0) break;
+        for (const { tx_id, type } of transactions.all(indexHash, remaining)) {
+          listed.push({ txId: tx_id, type: typeName(type), orphan: { height, indexHash }, ...fateOf(tx_id) });
         }
       }
       return {
@@ -199,8 +199,8 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
           wasCanonical: were.get(one.index_block_hash.toHex()) ?? null,
         })),
         canonical: beside,
-        transactions: held.slice(0, MAX_TRANSACTIONS),
-        isWhole: orphans.length < MAX_BLOCKS && held.length <= MAX_TRANSACTIONS,
+        transactions: listed.slice(0, MAX_TRANSACTIONS),
+        isWhole: orphans.length < MAX_BLOCKS && listed.length <= MAX_TRANSACTIONS,
       };
     },
   };

@@ -78,8 +78,8 @@ const MAX_LOOKED_AT = 4_000;
 const VERSIONED = 6;
 const UNVERSIONED = 1;
 
-/** @param most maximum number of deployments that are read; tests use another than the default */
-export function deploymentQueries(db: Database, orphans: OrphanQueries, most = MAX_LOOKED_AT) {
+/** @param maxLookedAt maximum number of deployments that are read; tests use another than the default */
+export function deploymentQueries(db: Database, orphans: OrphanQueries, maxLookedAt = MAX_LOOKED_AT) {
   const newest = prepared<Row, [string]>(db, sql.newest);
   const newestWhole = prepared<Row, [string]>(db, sql.newestWhole);
   const interfaceAt = prepared<Stored<'transaction_bodies', 'contract_interface'>, [number]>(db, sql.interface);
@@ -102,14 +102,14 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
   /** Positions of deployments that may declare all of the functions, newest first; one more than may be read. */
   function candidates(names: readonly string[]): number[] {
     const rarest = rarestOf(names);
-    if (rarest !== undefined) return declaring.all(rarest, most + 1).map(({ position }) => position);
+    if (rarest !== undefined) return declaring.all(rarest, maxLookedAt + 1).map(({ position }) => position);
     // Both payload types, merged by position.
-    const kinds = [VERSIONED, UNVERSIONED].map((type) => deployments.all(type, most + 1));
+    const kinds = [VERSIONED, UNVERSIONED].map((type) => deployments.all(type, maxLookedAt + 1));
     return kinds
       .flat()
       .map(({ position }) => position)
       .sort((a, b) => b - a)
-      .slice(0, most + 1);
+      .slice(0, maxLookedAt + 1);
   }
 
   return {
@@ -138,29 +138,29 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
       limit: number,
       offset: number,
     ): ContractDeployment[] {
-      const found: ContractDeployment[] = [];
-      let left = offset;
+      const deployments: ContractDeployment[] = [];
+      let toSkip = offset;
       for (const [looked, position] of candidates(names).entries()) {
-        if (found.length >= limit) break;
-        if (looked === most) throw tooManyDeclare(most);
+        if (deployments.length >= limit) break;
+        if (looked === maxLookedAt) throw tooManyDeclare(maxLookedAt);
         if (!names.every((name) => declares.get(name, position) !== null)) continue;
         const text = interfaceAt.get(position)?.contract_interface ?? null;
         if (text === null || !passes(JSON.parse(text))) continue;
-        if (left > 0) {
-          left -= 1;
+        if (toSkip > 0) {
+          toSkip -= 1;
           continue;
         }
         const row = at.get(position);
-        if (row !== null) found.push(canonicalOf(row));
+        if (row !== null) deployments.push(canonicalOf(row));
       }
-      return found;
+      return deployments;
     },
   };
 }
 
-const tooManyDeclare = (most: number): TooMuchWorkError =>
+const tooManyDeclare = (limit: number): TooMuchWorkError =>
   new TooMuchWorkError(
-    `The page is not among the ${most} newest contracts that declare the rarest of these functions; give a lower ` +
+    `The page is not among the ${limit} newest contracts that declare the rarest of these functions; give a lower ` +
       'offset, or a trait with a function that fewer contracts declare',
   );
 
@@ -230,14 +230,14 @@ export function contractFunctionQueries(db: Database, cache: FileCache) {
     contractFunctionsSql.interface,
   );
   /** Functions by the deployment's transaction id: a deployment declares the same functions in every fork. */
-  const known = lruCache<string, ContractFunctions>(CACHED);
+  const functionsCache = lruCache<string, ContractFunctions>(CACHED);
 
   function functionsAt({ tx_id: txId, position }: DeploymentRow): ContractFunctions {
     const key = txId.toHex();
-    const cached = known.get(key);
+    const cached = functionsCache.get(key);
     if (cached !== undefined) return cached;
     const functions = contractFunctions(interfaceAt.get(position)?.contract_interface ?? '{}');
-    known.set(key, functions, 1);
+    functionsCache.set(key, functions, 1);
     return functions;
   }
 

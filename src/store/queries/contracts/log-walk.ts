@@ -269,9 +269,9 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     fields: readonly FieldFilter[],
     span: Span,
   ): ListedRows<PlaceRow>[] {
-    const most = contracts === null ? Number.POSITIVE_INFINITY : logsIn(contracts);
+    const logCount = contracts === null ? Number.POSITIVE_INFINITY : logsIn(contracts);
     const [fewest] = transactions.toSorted((a, b) => a.count - b.count);
-    if (fewest !== undefined && fewest.count < most) return [inTransactions(fewest.rows(span))];
+    if (fewest !== undefined && fewest.count < logCount) return [inTransactions(fewest.rows(span))];
     return contracts === null ? [ofChain([], span)] : logsOf(contracts, fields, span);
   }
 

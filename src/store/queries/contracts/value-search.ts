@@ -112,11 +112,11 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
   function* upTo(
     { id, path, low, high }: KeyedField,
     { first, last }: Span,
-    most: number,
+    limit: number,
   ): InTurns<PlaceRow[][] | null> {
     const parts: PlaceRow[][] = [];
     let from: CursorKey = [low, 0, 0];
-    for (let left = most + 1; left > 0; ) {
+    for (let left = limit + 1; left > 0; ) {
       const count = Math.min(left, BATCH);
       const rows = range([id, path, high]).rows(from, false, count);
       const inSpan = rows.filter(({ position }) => position >= first && position <= last);
@@ -200,9 +200,9 @@ function settingFor(subject: ValueSubject, contract: string, { path }: FieldFilt
     : `--call-index ${contract}:${path.split('.')[0]}`;
 }
 
-function unindexed({ subject, contract }: Searched<unknown>, filter: FieldFilter, most: number): TooMuchWorkError {
+function unindexed({ subject, contract }: Searched<unknown>, filter: FieldFilter, limit: number): TooMuchWorkError {
   return new TooMuchWorkError(
-    `${filter.named} is not indexed, and there are more than ${most} ${subject} of ${contract} between these heights; ` +
+    `${filter.named} is not indexed, and there are more than ${limit} ${subject} of ${contract} between these heights; ` +
       `give a narrower range by from_height and to_height, or have the operator start the server with ${settingFor(subject, contract, filter)}`,
   );
 }

@@ -30,10 +30,10 @@ export function cycleTimesQuery(db: Database): (chainId: number) => CycleTimes |
   );
   return (chainId) => {
     if (networkOf(chainId).kind === 'mainnet') return mainnetCycles;
-    const found = bond.get();
-    if (found === null) return null;
-    const length = (found.unlock_height - found.start_height) / (found.unlock_cycle - found.first_cycle);
+    const bondRow = bond.get();
+    if (bondRow === null) return null;
+    const length = (bondRow.unlock_height - bondRow.start_height) / (bondRow.unlock_cycle - bondRow.first_cycle);
     if (!Number.isInteger(length) || length <= 0) return null;
-    return { length, first: found.start_height - found.first_cycle * length, prepare: null };
+    return { length, first: bondRow.start_height - bondRow.first_cycle * length, prepare: null };
   };
 }

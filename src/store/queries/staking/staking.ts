@@ -177,8 +177,8 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
      * stays in its first cycle.
      */
     cycleSigners(asked: number | 'current', limit: number, at: Cursor | null): Page<ManagedSigner> | undefined {
-      const begun = asked === 'current' && at !== null && at.key.length > 0;
-      const cycle = cycles.find(begun ? numberAt(at.key, CYCLE_PART) : asked);
+      const isContinued = asked === 'current' && at !== null && at.key.length > 0;
+      const cycle = cycles.find(isContinued ? numberAt(at.key, CYCLE_PART) : asked);
       if (cycle === undefined) return undefined;
       const { cycle: number } = cycle;
       const anchor = positionOf(cycle.blockHeight, 0);

@@ -45,18 +45,18 @@ export function tokenQueueQueries(db: Database) {
      * Returns pending lookups of each kind in three orders, so that first tries don't wait long behind
      * lookups that keep failing.
      * @param now Unix milliseconds
-     * @param most items of each kind and order
+     * @param limit items of each kind and order
      */
-    queue(now: number, most: number): TokenQueue {
+    queue(now: number, limit: number): TokenQueue {
       const at = tip.get();
       if (at === null) return { tip: null, oldest: [], newest: [], again: [] };
       const each = (read: (work: number) => Row[]) =>
         Object.values(TOKEN_WORK).flatMap((work) => read(work).map(itemOf));
       return {
         tip: { height: at.height, indexBlockHash: at.index_block_hash },
-        oldest: each((work) => oldest.all(work, most)),
-        newest: each((work) => newest.all(work, most)),
-        again: each((work) => again.all(work, now, at.height, most)),
+        oldest: each((work) => oldest.all(work, limit)),
+        newest: each((work) => newest.all(work, limit)),
+        again: each((work) => again.all(work, now, at.height, limit)),
       };
     },
 

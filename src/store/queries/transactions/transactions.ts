@@ -134,8 +134,8 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
       at: Cursor | null,
       items: ItemsOf<TransactionSummary, Item> = models as never,
     ): Page<Item> | undefined {
-      const begun = id === 'latest' && at !== null && at.key.length > 0;
-      const block = chain.block(begun ? { height: heightOf(numberAt(at.key, 0)) } : id);
+      const isContinued = id === 'latest' && at !== null && at.key.length > 0;
+      const block = chain.block(isContinued ? { height: heightOf(numberAt(at.key, 0)) } : id);
       if (block === null) return undefined;
       const rows = all([], positionsOf(block.height));
       return summarized(readPage({ limit, at, total: block.transactions, ...rows, itemOf: positionIn }), items);

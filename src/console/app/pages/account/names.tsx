@@ -20,7 +20,7 @@ const DEFAULT_NAMESPACE = 'btc';
 export function Names() {
   const field = useRef<HTMLInputElement>(null);
   const namespaces = useAnswer('namespaces', (signal) => bodyOf(api.GET('/v1/namespaces', { signal })));
-  const asked = place.value.query.get('namespace');
+  const namespaceParameter = place.value.query.get('namespace');
   const look = (event: TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
     const name = field.current?.value.trim().toLowerCase() ?? '';
@@ -35,7 +35,7 @@ export function Names() {
       </form>
       <Show loaded={namespaces}>
         {({ namespaces: all }) => {
-          const shown = asked ?? (all.includes(DEFAULT_NAMESPACE) ? DEFAULT_NAMESPACE : all[0]);
+          const shown = namespaceParameter ?? (all.includes(DEFAULT_NAMESPACE) ? DEFAULT_NAMESPACE : all[0]);
           return shown === undefined ? (
             <Empty>No namespace exists yet.</Empty>
           ) : (

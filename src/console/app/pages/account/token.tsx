@@ -100,8 +100,8 @@ export function Token({ asset }: { asset: string }) {
 const PRECISION = 1_000_000n;
 
 /** Returns the share of an amount in a whole, from 0 to 1. */
-export const shareOf = (part: string, whole: string): number =>
-  BigInt(whole) === 0n ? 0 : Number((BigInt(part) * PRECISION) / BigInt(whole)) / Number(PRECISION);
+export const shareOf = (part: string, total: string): number =>
+  BigInt(total) === 0n ? 0 : Number((BigInt(part) * PRECISION) / BigInt(total)) / Number(PRECISION);
 
 const TABS = [
   ['holders', 'Holders'],
@@ -320,15 +320,15 @@ function DeclaredFacts({ asset }: { asset: string }) {
   const { data } = useAnswer(`contract ${contract}`, (signal) =>
     bodyOf(api.GET('/extended/v3/smart-contracts/{contract_id}', { params, signal })),
   );
-  const said = tokenOf(asset);
+  const token = tokenOf(asset);
   const declared = tokenFacts(data?.source_code ?? '');
-  const isSaid = said !== null && (said.name !== undefined || said.symbol !== undefined);
+  const isSaid = token !== null && (token.name !== undefined || token.symbol !== undefined);
   const {
     name = null,
     symbol = null,
     decimals = null,
     token_uri: uri = null,
-  } = isSaid ? said : { ...declared, token_uri: declared.uri };
+  } = isSaid ? token : { ...declared, token_uri: declared.uri };
   if (name === null && symbol === null && decimals === null && uri === null) return null;
   return (
     <Panel

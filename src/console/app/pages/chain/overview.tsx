@@ -140,13 +140,13 @@ function FailingHooks() {
         ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.filter((one) => one.failing > 0)
         : [{ consumer: null }];
       const params = { query: { limit: MAX_FAILING, failing: true } };
-      const found: Hook[] = [];
+      const hooks: Hook[] = [];
       for (const { consumer } of consumers) {
-        if (found.length >= MAX_FAILING) break;
+        if (hooks.length >= MAX_FAILING) break;
         const headers = actingFor(consumer);
-        found.push(...(await bodyOf(api.GET('/chainhooks/me', { params, headers, signal }))).results);
+        hooks.push(...(await bodyOf(api.GET('/chainhooks/me', { params, headers, signal }))).results);
       }
-      return found.slice(0, MAX_FAILING);
+      return hooks.slice(0, MAX_FAILING);
     },
     `${tipVersion.value} ${Math.floor(now.value / HOOKS_EVERY)}`,
   );

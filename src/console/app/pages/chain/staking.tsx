@@ -34,7 +34,7 @@ function Cycles() {
     (signal) => bodyOf(api.GET('/extended/v2/pox/cycles', { params, signal })),
     tip.value?.burnBlockHeight ?? 0,
   );
-  const asked = place.value.query.get('cycle');
+  const cycleParameter = place.value.query.get('cycle');
   return (
     <>
       <Panel title="Reward cycles" source="/extended/v2/pox/cycles">
@@ -78,7 +78,7 @@ function Cycles() {
       </Panel>
       <Show loaded={cycles}>
         {({ results: [newest] }) => {
-          const cycle = asked === null ? newest?.cycle_number : Number(asked);
+          const cycle = cycleParameter === null ? newest?.cycle_number : Number(cycleParameter);
           return cycle === undefined ? null : <CycleSigners cycle={cycle} />;
         }}
       </Show>
@@ -181,7 +181,7 @@ const BOND_TONES: Readonly<Record<string, 'ok' | 'accent' | 'plain'>> = { active
 
 /** Renders the bonds, and the registrations for one of them. */
 function Bonds() {
-  const asked = place.value.query.get('bond');
+  const bondParameter = place.value.query.get('bond');
   const bonds = useAnswer(
     'bonds',
     (signal) => bodyOf(api.GET('/extended/v3/staking/bonds', { params: { query: { limit: PAGE_LENGTH } }, signal })),
@@ -236,7 +236,7 @@ function Bonds() {
         {({ results }) => {
           const [newest] = results;
           const used = results.find(({ registrations }) => registrations.registered_count > 0) ?? newest;
-          const bond = asked === null ? used?.index : Number(asked);
+          const bond = bondParameter === null ? used?.index : Number(bondParameter);
           return bond === undefined ? null : <Registrations bond={bond} />;
         }}
       </Show>

@@ -45,8 +45,8 @@ export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (
 export function Deliveries({ hook }: { hook: Hook }) {
   const { uuid } = hook;
   const query = listQuery();
-  const asked = place.value.query.get('state');
-  const state = isState(asked) ? asked : null;
+  const stateParameter = place.value.query.get('state');
+  const state = isState(stateParameter) ? stateParameter : null;
   const failing = state === null ? hook.status.failing_delivery : null;
   const states = state === null ? (failing === null ? [] : NOT_PENDING) : [state];
   const params = { path: { uuid }, query: { ...query, ...(states.length === 0 ? {} : { state: states }) } };

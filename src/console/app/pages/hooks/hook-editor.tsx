@@ -387,7 +387,7 @@ function Field({ field: { name, required, help, choices, many }, value, unit, mi
     const text = value === undefined ? '' : String(value);
     if (unit !== null)
       return <AmountField label={label} value={text} unit={unit} mistake={mistake} onChange={onChange} />;
-    const typed = (given: string) => onChange(given.trimStart());
+    const typed = (text: string) => onChange(text.trimStart());
     return <TextField label={label} value={text} help={help} mistake={mistake} onChange={typed} />;
   }
   if (!many) {

@@ -33,12 +33,12 @@ async function deliveriesOf(from: number, to: number, signal: AbortSignal): Prom
     ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.map(({ consumer }) => consumer)
     : [null];
   const deliveries: FoundDelivery[] = [];
-  let left = MAX_HOOKS;
+  let remaining = MAX_HOOKS;
   for (const consumer of consumers) {
-    if (left <= 0) break;
+    if (remaining <= 0) break;
     const headers = actingFor(consumer);
-    const hooks = await bodyOf(api.GET('/chainhooks/me', { params: { query: { limit: left } }, headers, signal }));
-    left -= hooks.results.length;
+    const hooks = await bodyOf(api.GET('/chainhooks/me', { params: { query: { limit: remaining } }, headers, signal }));
+    remaining -= hooks.results.length;
     for (const hook of hooks.results) {
       const params = {
         path: { uuid: hook.uuid },

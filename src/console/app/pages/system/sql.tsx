@@ -40,7 +40,7 @@ function save(file: Blob, name: string): void {
 const QUERY = 'q';
 
 export function Sql() {
-  const asked = place.value.query.get(QUERY) ?? '';
+  const queryText = place.value.query.get(QUERY) ?? '';
   const views = useAnswer('sql-views', (signal) => bodyOf(api.GET(SQL, { signal })));
   const editor = useRef<HTMLTextAreaElement>(null);
   const running = useRef<AbortController | null>(null);
@@ -48,8 +48,8 @@ export function Sql() {
   const [problem, setProblem] = useState<string | null>(null);
   const [found, setFound] = useState<QueryResult | null>(null);
   useEffect(() => {
-    if (editor.current !== null && asked !== '') editor.current.value = asked;
-  }, [asked]);
+    if (editor.current !== null && queryText !== '') editor.current.value = queryText;
+  }, [queryText]);
   useEffect(() => () => running.current?.abort(), []);
 
   /** Runs the query of the editor, unless one is running. @param done describes the result */
@@ -103,7 +103,7 @@ export function Sql() {
               spellcheck={false}
               autocapitalize="off"
               rows={8}
-              defaultValue={asked}
+              defaultValue={queryText}
               onKeyDown={(event) => {
                 if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
                 event.preventDefault();

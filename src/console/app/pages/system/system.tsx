@@ -499,7 +499,7 @@ const MAX_TABLES = 20;
 /** Renders the sizes of tables and their indexes, largest first. */
 function Sizes({ sizes }: { sizes: readonly Size[] }) {
   const sum = (some: readonly Size[]) => some.reduce((all, one) => all + one.bytes, 0);
-  const whole = sum(sizes);
+  const total = sum(sizes);
   const tables = [...Map.groupBy(sizes, ({ table }) => table)]
     .map(([name, all]) => ({ name, all: sum(all), indexes: sum(all.filter(({ kind }) => kind === 'index')) }))
     .sort((a, b) => b.all - a.all);
@@ -516,7 +516,7 @@ function Sizes({ sizes }: { sizes: readonly Size[] }) {
           { name: 'Rows', class: 'number medium', cell: ({ all, indexes }) => bytes(all - indexes) },
           { name: 'Indexes', class: 'number medium', cell: ({ indexes }) => bytes(indexes) },
           { name: 'Total', class: 'number', cell: ({ all }) => bytes(all) },
-          { name: 'Share', class: 'number', cell: ({ all }) => percent(all, whole) },
+          { name: 'Share', class: 'number', cell: ({ all }) => percent(all, total) },
         ]}
       />
       {others.length === 0 ? null : (
