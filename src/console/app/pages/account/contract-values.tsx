@@ -131,7 +131,7 @@ function Reader({ contract, parameter, items }: ContractReadsProps & { items: re
       </div>
       {item === undefined ? (
         <Empty>
-          The node’s interface of the contract has no <ChainText text={asked ?? ''} /> that can be read.
+          The node’s interface of the contract has no readable <ChainText text={asked ?? ''} />.
         </Empty>
       ) : item.args === null ? (
         <Empty>This function has an argument type that the form doesn’t support.</Empty>
