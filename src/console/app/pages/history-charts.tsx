@@ -91,7 +91,7 @@ const ofDeliveries: readonly HistoryChart[] = [
 function Charts({ charts }: { charts: readonly HistoryChart[] }) {
   const history = useHistory();
   return (
-    <div class="columns">
+    <div class="grid">
       {charts.map(({ title, format, steps = 'any', series, empty = NOTHING_YET }) => (
         <Panel key={title} title={title} source={PATH}>
           <Show loaded={history}>

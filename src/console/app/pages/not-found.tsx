@@ -10,7 +10,7 @@ import { Search } from '../ui/search.tsx';
  */
 export const NotFound = ({ message = 'No page has this address.', meant }: { message?: string; meant: string }) => (
   <Page title="Page not found" lead={<span class="break">{visible(message)}</span>}>
-    <div class="not-found">
+    <div class="row">
       <Search id="search-again" text={meant} />
       <a class="button" href="/">
         Go to the overview

@@ -75,7 +75,7 @@ function SignIn({ purpose }: { purpose: string }) {
               {problem}
             </p>
           )}
-          <div class="buttons">
+          <div class="row">
             <button type="submit" class="primary" disabled={busy}>
               Sign in
             </button>

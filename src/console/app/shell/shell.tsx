@@ -233,7 +233,7 @@ function Keys() {
   }, []);
   return (
     <dialog id={DIALOG_ID} ref={dialog} aria-labelledby="keys-title" class="keys">
-      <header class="panel-head">
+      <header class="panel-head row spread">
         <h2 id="keys-title">Keys</h2>
         <button type="button" class="icon-button" aria-label="Close" onClick={() => dialog.current?.close()}>
           <Icon name="cross" />

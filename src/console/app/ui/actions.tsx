@@ -59,7 +59,7 @@ export function Confirm({ action, question, children, onConfirm }: ConfirmProps)
       <dialog ref={dialog} class="dialog" aria-label={question}>
         <h2>{question}</h2>
         <p>{children}</p>
-        <div class="buttons">
+        <div class="row">
           <button type="button" onClick={() => dialog.current?.close()}>
             Cancel
           </button>

@@ -60,7 +60,7 @@ export function Chart({ times, series, scale = 'hour', ...others }: ChartProps) 
   return (
     <>
       {spans.length === 0 ? null : (
-        <div class="chart-spans">
+        <div class="row small chart-spans">
           {[...spans, ['All', Number.POSITIVE_INFINITY] as const].map(([title, seconds]) => (
             <button
               key={title}
@@ -103,7 +103,7 @@ function SpanChart({
   };
   return (
     <figure class="chart">
-      <figcaption>
+      <figcaption class="row small">
         {series.map((one) => (
           <span key={one.name} class="chart-value">
             <span class={`swatch ${one.colour}`} />
@@ -191,7 +191,7 @@ function Lines({ points, drawn, base, colour }: SeriesProps) {
       {drawn === 'held' ? null : (
         <path class="chart-area" d={runs.map((run) => `${lineOf(run, drawn)}V${base}H${run[0]?.x ?? 0}Z`).join('')} />
       )}
-      <path class="chart-line" d={runs.map((run) => lineOf(run, drawn)).join('')} />
+      <path d={runs.map((run) => lineOf(run, drawn)).join('')} />
       {runs.map(([first, second]) =>
         first === undefined || second !== undefined ? null : <circle key={first.x} cx={first.x} cy={first.y} r="2" />,
       )}
@@ -382,7 +382,7 @@ type TableProps = Required<Pick<ChartProps, 'label' | 'times' | 'series' | 'form
 function ChartTable({ label, times, series, format, scale }: TableProps) {
   const [open, setOpen] = useState(false);
   return (
-    <details class="chart-table" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>As a table</summary>
       {open ? (
         <Table

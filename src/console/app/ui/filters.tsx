@@ -41,7 +41,7 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
   return (
     <div class="filters">
       {/* The key closes the form once a mistake is mended, and opens it at a mistake. */}
-      <details key={String(isWrong)} open={isWrong}>
+      <details class="more" key={String(isWrong)} open={isWrong}>
         <summary>Filter</summary>
         <form class="form options" onSubmit={submit}>
           {filters.map(({ name, label, input, placeholder, text, mistake }) => {
@@ -90,7 +90,7 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
         </form>
       </details>
       {isAny ? (
-        <ul class="chips" aria-label="Active filters">
+        <ul class="row" aria-label="Active filters">
           {active.map(({ name, words, text }) => (
             <li key={name}>
               <a class="chip" href={without([name])} title={text} aria-label={`Remove the filter ${words}`}>

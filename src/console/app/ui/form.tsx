@@ -25,7 +25,7 @@ export function TextField({ label, value, help, mistake, most, onChange }: TextF
         onInput={({ currentTarget }) => onChange(currentTarget.value)}
       />
       {mistake === null ? null : <span class="problem">{mistake}</span>}
-      {help === '' ? null : <span class="help">{help}</span>}
+      {help === '' ? null : <span class="quiet tiny">{help}</span>}
     </label>
   );
 }
@@ -69,7 +69,7 @@ export const ChoiceField = ({ label, value, choices, help, onChange }: ChoiceFie
         <option key={choice}>{choice}</option>
       ))}
     </select>
-    <span class="help">{help}</span>
+    <span class="quiet tiny">{help}</span>
   </label>
 );
 

@@ -30,11 +30,11 @@ export function Page({ title, kind, lead, beside, heading, children }: PageProps
   return (
     <div class="page">
       <header class="page-head">
-        <div class="page-title">
-          {kind === undefined ? null : <p class="kind">{kind}</p>}
+        <div>
+          {kind === undefined ? null : <p class="quiet small">{kind}</p>}
           <h1>{heading ?? title}</h1>
         </div>
-        {beside === undefined ? null : <div class="beside">{beside}</div>}
+        {beside === undefined ? null : <div class="row">{beside}</div>}
         {lead === undefined ? null : <div class="lead">{lead}</div>}
       </header>
       {children}
@@ -54,7 +54,7 @@ interface PanelProps {
 
 /** Renders a link to the JSON of an API path. @param of names the data in the link's title */
 export const JsonLink = ({ source, of }: { source: string; of: string }) => (
-  <a class="source" href={source} target="_blank" rel="noreferrer" title={`The data of ${of} in the API`}>
+  <a class="source quiet tiny" href={source} target="_blank" rel="noreferrer" title={`The data of ${of} in the API`}>
     JSON
     <Icon name="outward" />
   </a>
@@ -62,9 +62,9 @@ export const JsonLink = ({ source, of }: { source: string; of: string }) => (
 
 export const Panel = ({ title, aside, source, id, children }: PanelProps) => (
   <section class="panel" id={id} aria-label={title}>
-    <header class="panel-head">
+    <header class="panel-head row spread">
       <h2>{title}</h2>
-      <div class="panel-aside">
+      <div class="row small">
         {aside}
         {source === undefined ? null : <JsonLink source={source} of={`“${title}”`} />}
       </div>
@@ -88,7 +88,7 @@ export const Facts = ({ facts }: { facts: readonly (readonly [name: string, valu
 );
 
 const Loading = ({ rows = 3 }: { rows?: number }) => (
-  <div class="loading" aria-busy="true">
+  <div class="panel-body stack" aria-busy="true">
     <span class="sr-only">Loading…</span>
     {Array.from({ length: rows }, (_, row) => (
       <span key={row} class="skeleton" />
@@ -99,7 +99,7 @@ const Loading = ({ rows = 3 }: { rows?: number }) => (
 export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>;
 
 export const Failed = ({ message, retry }: { message: string; retry: () => void }) => (
-  <div class="failed" role="alert">
+  <div class="failed row spread" role="alert">
     <p>{message}</p>
     <button type="button" onClick={retry}>
       Try again
@@ -226,7 +226,7 @@ interface PagerProps {
 /** Renders links to the first, previous and next page of a list. */
 export function Pager({ name = 'cursor', next, previous, total }: PagerProps) {
   const isFirst = !place.value.query.has(name);
-  if (isFirst && next === null) return total === undefined ? null : <p class="pager quiet">{total}</p>;
+  if (isFirst && next === null) return total === undefined ? null : <p class="pager row spread small quiet">{total}</p>;
   const step = (cursor: string | null, text: ComponentChildren, rel: string) =>
     cursor === null ? (
       <span class="button disabled" aria-disabled="true">
@@ -248,9 +248,9 @@ export function Pager({ name = 'cursor', next, previous, total }: PagerProps) {
     </>
   );
   return (
-    <nav class="pager" aria-label="Pages">
+    <nav class="pager row spread small" aria-label="Pages">
       <span class="quiet">{total}</span>
-      <span class="pager-steps">
+      <span class="row">
         {isFirst ? null : (
           <a class="button" href={withQuery({ [name]: null })}>
             First
@@ -324,7 +324,7 @@ export const Figures = ({ figures, label, amounts = false }: FiguresProps) => (
         <dt>{name}</dt>
         <dd>
           {value}
-          {note === undefined ? null : <div class="note-line">{note}</div>}
+          {note === undefined ? null : <div class="quiet tiny">{note}</div>}
         </dd>
       </div>
     ))}

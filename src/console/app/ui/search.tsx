@@ -318,7 +318,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
         <div class="found-list" onMouseDown={(event) => event.preventDefault()}>
           <Options id={id} groups={groups} searched={typed} active={active} choose={choose} />
           {isRecent ? (
-            <p class="found-foot">
+            <p class="found-foot row spread">
               <span>
                 <kbd>Del</kbd> removes one
               </span>

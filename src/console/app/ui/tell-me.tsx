@@ -13,7 +13,7 @@ const hookPath = ({ kind, id }: Watched): string =>
 export function TellMe(watched: Watched) {
   const isWatched = watches.value.some((one) => isSameWatch(one, watched));
   return (
-    <section class="tell" aria-label="Notifications">
+    <section class="row small" aria-label="Notifications">
       <span class="quiet">Notify me of new transactions:</span>
       <button
         type="button"

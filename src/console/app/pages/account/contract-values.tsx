@@ -125,7 +125,7 @@ function Reader({ contract, parameter, items }: ContractReadsProps & { items: re
             })}
           </select>
           {item === undefined ? null : (
-            <span class="help">Returns {visible(item.output ?? 'a type that this page does not support')}</span>
+            <span class="quiet tiny">Returns {visible(item.output ?? 'a type that this page does not support')}</span>
           )}
         </label>
       </div>
@@ -222,7 +222,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
           />
         ) : null}
         <Mistakes mistakes={shown.map(({ path, message }) => `${path} ${message}`)} />
-        <div class="buttons">
+        <div class="row">
           <button type="submit" class="primary">
             Read
           </button>
@@ -327,7 +327,7 @@ export function WholeValue({ value, hex }: { value: ClarityValue | null; hex: st
         ]}
       />
       {parts.length <= most ? null : (
-        <div class="panel-body buttons">
+        <div class="panel-body row">
           <button type="button" onClick={() => setMost(most + PARTS)}>
             Show more parts
           </button>

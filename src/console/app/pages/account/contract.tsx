@@ -329,7 +329,7 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
 
 const FunctionFilter = ({ functions, chosen }: { functions: readonly string[]; chosen: string | null }) =>
   functions.length === 0 ? null : (
-    <nav class="panel-body filter" aria-label="Function">
+    <nav class="panel-body row small" aria-label="Function">
       {[null, ...functions].map((name) => (
         <a
           key={name}

@@ -24,7 +24,7 @@ interface ChoiceProps {
 
 /** Renders links to the forms of a list. The first is the form of the page without the parameter. */
 const Choice = ({ label, name, choices }: ChoiceProps) => (
-  <nav class="filter" aria-label={label}>
+  <nav class="row small" aria-label={label}>
     {choices.map(([value, text], index) => (
       <a
         key={value}
@@ -39,7 +39,7 @@ const Choice = ({ label, name, choices }: ChoiceProps) => (
 
 /** Renders the day of the counts, with links to the previous and the next day. @param day as `2026-11-24` */
 const Day = ({ day }: { day: string }) => (
-  <nav class="filter" aria-label="Day">
+  <nav class="row small" aria-label="Day">
     <a href={withQuery({ day: addDays(day, -1), cursor: null })} aria-label={`The day before ${day}`}>
       ‹
     </a>
@@ -91,7 +91,7 @@ export function Contracts() {
         ) : undefined
       }
     >
-      <div class="choices">
+      <div class="row">
         <Choice label="Order" name="order" choices={ORDERS} />
         <Choice label="Standard" name="trait" choices={TRAITS} />
       </div>

@@ -28,7 +28,7 @@ export function Names() {
   };
   return (
     <Page title="Names" lead="The Bitcoin name system: names, subdomains and their zonefiles.">
-      <form class="look-up" onSubmit={look}>
+      <form class="row" onSubmit={look}>
         <label for="name">Name</label>
         <input id="name" ref={field} type="text" placeholder="alice.btc" autocomplete="off" spellcheck={false} />
         <button type="submit">Look up</button>
@@ -59,7 +59,7 @@ function NamesOf({ namespace, all }: { namespace: string; all: readonly string[]
       title={`Names of .${namespace}`}
       source={`/stackside/v1/names?namespace=${namespace}`}
       aside={
-        <nav class="filter" aria-label="Namespaces">
+        <nav class="row small" aria-label="Namespaces">
           {all.map((one) => (
             <a
               key={one}

@@ -133,7 +133,7 @@ const Seen = ({ at }: { at: Activity['first'] }) =>
 export function CounterpartiesTab(props: Props) {
   const activity = useActivity(props);
   return (
-    <div class="columns">
+    <div class="grid">
       {(['sent', 'received'] as const).map((direction) => {
         const title = direction === 'sent' ? 'Sent most to' : 'Received most from';
         return (
@@ -159,7 +159,7 @@ export function CounterpartiesTab(props: Props) {
                     ]}
                   />
                   {transfers === 0 ? null : (
-                    <p class="pager quiet">Of the newest {plural(transfers, 'transfer')} of STX</p>
+                    <p class="pager row spread small quiet">Of the newest {plural(transfers, 'transfer')} of STX</p>
                   )}
                 </>
               )}
@@ -209,7 +209,7 @@ export function BalanceTab({ principal, version }: Props) {
       source={`/stackside/v1/principals/${principal}/balance-history${asset === null ? '' : `?${new URLSearchParams(query)}`}`}
       aside={<CsvLink principal={principal} />}
     >
-      <nav class="panel-body filter" aria-label="Asset">
+      <nav class="panel-body row small" aria-label="Asset">
         {[null, ...(held.data?.results ?? []).map(({ asset_identifier: one }) => one)].map((one) => (
           <a
             key={one}
@@ -242,7 +242,7 @@ export function BalanceTab({ principal, version }: Props) {
                 empty="The account never had any."
               />
               {complete || points.length === 0 ? null : (
-                <p class="pager quiet">
+                <p class="pager row spread small quiet">
                   The balance after {plural(points.length, 'block')} that are evenly distributed. It may have been
                   different in between; the CSV file has every change.
                 </p>

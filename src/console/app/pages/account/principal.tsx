@@ -62,7 +62,7 @@ export function Principal({ principal }: { principal: string }) {
       }
     >
       <StxFigures stx={stx} />
-      <div class="columns">
+      <div class="grid">
         <NonceFacts principal={principal} version={version} />
         <SeenFacts principal={principal} version={version} />
       </div>
@@ -201,7 +201,7 @@ function PrincipalStaking({ principal, version }: { principal: string; version: 
   );
   return (
     <>
-      <div class="columns">
+      <div class="grid">
         <Panel title="Staked STX" source={`/extended/v3/principals/${principal}/staking`}>
           <Show loaded={staking}>
             {({ stx: { locked, rewards } }) => (
@@ -369,14 +369,14 @@ export function PrincipalHistory({ principal }: { principal: string }) {
     return `/stackside/v1/principals/${principal}/history?${query}`;
   };
   return (
-    <details class="history">
+    <details class="more">
       <summary>Export a date range as CSV</summary>
-      <div class="history-form">
+      <div class="small">
         <p class="quiet">
           Every movement of STX and tokens, every fee and mining reward with the balance after it. Days are in UTC;
           without days, the file has the whole history.
         </p>
-        <div class="history-days">
+        <div class="form row">
           <Day name="From" value={from} set={setFrom} />
           <Day name="To" value={to} set={setTo} />
           {isTurned ? (

@@ -54,7 +54,7 @@ const NO_STACKS_BLOCK = 'The server has no Stacks block that was built on this B
 function Neighbours({ height }: { height: number }) {
   const isTip = tip.value !== null && height >= tip.value.burnBlockHeight;
   return (
-    <nav class="beside" aria-label="Neighbouring Bitcoin blocks">
+    <nav class="row" aria-label="Neighbouring Bitcoin blocks">
       <a class="button" rel="prev" href={pathTo('bitcoinBlock', { id: height - 1 })}>
         <Icon name="left" /> Previous
       </a>

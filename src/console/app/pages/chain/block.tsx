@@ -57,7 +57,7 @@ const missingText = (id: string, tipHeight: number | null): string =>
 function Neighbours({ height }: { height: number }) {
   const isTip = tip.value !== null && height >= tip.value.height;
   return (
-    <nav class="beside" aria-label="Neighbouring blocks">
+    <nav class="row" aria-label="Neighbouring blocks">
       {height <= 1 ? null : (
         <a class="button" rel="prev" href={pathTo('block', { id: height - 1 })}>
           <Icon name="left" /> Previous
@@ -77,7 +77,7 @@ function Neighbours({ height }: { height: number }) {
 function BlockFacts({ block }: { block: BlockObject }) {
   const { height } = block;
   return (
-    <div class="columns">
+    <div class="grid">
       <Panel title="Block" source={`/extended/v2/blocks/${block.hash}`}>
         <Facts
           facts={[
@@ -164,7 +164,7 @@ function BlockSignatures({ hash }: { hash: string }) {
               ]}
             />
             {total > results.length ? (
-              <p class="pager quiet">
+              <p class="pager row spread small quiet">
                 The first {results.length} of {plural(total, 'signature')}
               </p>
             ) : null}

@@ -10,10 +10,10 @@ export function FirstRun({ status }: { status: ServerStatus }) {
   const hasOpen = steps.some(({ progress }) => progress === 'now');
   return (
     <section class="panel" aria-label="First steps">
-      <header class="panel-head">
+      <header class="panel-head row spread">
         <h2>Until the first block</h2>
       </header>
-      <ol class="steps" aria-live="polite" aria-label="Checklist">
+      <ol class="panel-body stack" aria-live="polite" aria-label="Checklist">
         {steps.map((step) => (
           <Step key={step.name} {...step}>
             {step.progress === 'now' ? <NextStep status={status} /> : null}
@@ -46,7 +46,7 @@ function NextStep({ status }: { status: ServerStatus }) {
   const { state, reason, next, observer } = status;
   return (
     <section class={`note ${chainState(status, false).tone === 'bad' ? 'bad' : 'wait'}`} aria-label="Next step">
-      <div class="note-head">
+      <div class="row spread">
         <h3>{stateTitle(state)}</h3>
         {observer === null ? null : <Copy text={observer} what="configuration" />}
       </div>

@@ -193,7 +193,9 @@ function Lost({ fork }: { fork: ForkObject }) {
           },
         ]}
       />
-      {fork.is_whole ? null : <p class="pager quiet">The fork has more blocks or transactions than are shown.</p>}
+      {fork.is_whole ? null : (
+        <p class="pager row spread small quiet">The fork has more blocks or transactions than are shown.</p>
+      )}
     </Panel>
   );
 }

@@ -38,7 +38,7 @@ export function Mempool() {
       <Expected version={version} />
       {Number.isSafeInteger(block) && block > 0 ? <InBlock block={block} version={version} /> : null}
       <Pending chosen={chosen} version={version} />
-      <div class="columns">
+      <div class="grid">
         <Panel title="By type" source="/extended/v1/tx/mempool/stats">
           <Show loaded={stats}>{(found) => <TypeTable stats={found} />}</Show>
         </Panel>
@@ -59,7 +59,7 @@ function Expected({ version }: { version: string }) {
   return (
     <Panel title="Expected blocks" source="/stackside/v1/mempool/blocks">
       <BlockStrip expected={expected} />
-      <ul class="strip-legend">
+      <ul class="quiet tiny strip-legend">
         <li>
           The blocks that the pending transactions would fill if no other came: the highest fee for cost and size comes
           first, and each account’s nonces come in their order. What a call costs is estimated from earlier ones.
@@ -93,7 +93,7 @@ function InBlock({ block, version }: { block: number; version: string }) {
               empty="Fewer blocks would be filled now."
             />
             {total > results.length ? (
-              <p class="pager quiet">
+              <p class="pager row spread small quiet">
                 The first {count(results.length)} of {plural(total, 'transaction')}, in the order of a miner.
               </p>
             ) : null}
@@ -117,7 +117,7 @@ function Pending({ chosen, version }: { chosen: ChosenFilters; version: string }
       title="Pending transactions"
       source={`/stackside/v1/mempool/transactions?sort_by=${order}&limit=${PER_PAGE}`}
       aside={
-        <nav class="filter" aria-label="Order">
+        <nav class="row small" aria-label="Order">
           {ORDERS.map(([name, title]) => (
             <a
               key={name}
@@ -341,7 +341,7 @@ function Histogram({ label, bars: shown }: { label: string; bars: readonly Bar[]
             <th scope="row" class="range">
               {range(bar)}
             </th>
-            <td class="share">
+            <td>
               {bar.count === 0 ? null : <span class="bar-fill" style={{ width: `${(88 * bar.count) / most}%` }} />}{' '}
               {count(bar.count)}
             </td>

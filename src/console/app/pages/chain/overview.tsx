@@ -61,7 +61,7 @@ function Chain({ status }: { status: ServerStatus }) {
       <Blocks />
       <Figures label="The chain now" figures={chainFigures(status, times.data?.last_1h ?? null, pending)} />
       <WatchedHere />
-      <div class="columns">
+      <div class="grid">
         <NewestTransactions />
         <Panel
           title="Mempool"
@@ -73,7 +73,7 @@ function Chain({ status }: { status: ServerStatus }) {
         </Panel>
       </div>
       <ActivityCharts />
-      <div class="columns">
+      <div class="grid">
         <NewestBitcoinBlocks />
         <Server status={status} />
       </div>
@@ -190,7 +190,7 @@ function State({ status }: { status: ServerStatus }) {
   const isLive = state === 'live';
   return (
     <section class={`note ${tone === 'bad' ? 'bad' : 'wait'}`} aria-label="State of the server" aria-live="polite">
-      <div class="note-head">
+      <div class="row spread">
         <h2>{isLive ? 'The node is away' : stateTitle(state)}</h2>
         {observer === null ? null : <Copy text={observer} what="configuration" />}
       </div>
@@ -314,7 +314,7 @@ function ActivityCharts() {
       title="Activity"
       source={`/stackside/v1/blocks/counts?by=${by}`}
       aside={
-        <div class="chart-spans">
+        <div class="row small">
           {(['hour', 'day'] as const).map((choice) => (
             <button key={choice} type="button" class="link" aria-pressed={choice === by} onClick={() => setBy(choice)}>
               By {choice}
@@ -325,7 +325,7 @@ function ActivityCharts() {
     >
       <Show loaded={loaded}>
         {({ counts }) => (
-          <div class="columns">
+          <div class="grid">
             {(
               [
                 ['Transactions', 'ok', counts.map(({ transactions }) => transactions)],

@@ -110,7 +110,7 @@ const Mined = ({ block, largest, isFresh }: TileProps<StripBlock> & { isFresh: b
     <strong>{count(block.height)}</strong>
     <span>{plural(block.transactions, 'transaction')}</span>
     <span>{block.median_fee === null ? 'no fees' : `~${stxText(block.median_fee)}`}</span>
-    <span class="tile-foot">
+    <span class="tile-foot row spread">
       {bytes(block.size)} <Ago chain at={block.time} />
     </span>
   </a>
@@ -126,13 +126,13 @@ const Expected = ({ block, largest }: TileProps<ProjectedBlock>) => (
     <strong>{blockTitle(block.block)}</strong>
     <span>{plural(block.transactions, 'transaction')}</span>
     <span>~{stxText(block.fees.median)}</span>
-    <span class="tile-foot">{bytes(block.size)}</span>
+    <span class="tile-foot row spread">{bytes(block.size)}</span>
   </a>
 );
 
 /** Explains the picture. */
 export const StripLegend = () => (
-  <p class="strip-legend">
+  <p class="quiet tiny strip-legend">
     The fuller a block, the more bytes it has; the stronger its colour, the higher its median fee.{' '}
     <span class="key expected" /> expected <span class="key" /> mined
   </p>

@@ -151,7 +151,7 @@ export function PostConditions({ transaction }: { transaction: Transaction }) {
       {conditions.length === 0 ? (
         <Empty>The transaction names no asset, so no asset may move.</Empty>
       ) : (
-        <ol class="conditions">
+        <ol class="conditions stack">
           {conditions.map((condition, index) => {
             const { principal, rule, amount, asset, value } = conditionWords(condition);
             return (

@@ -114,7 +114,7 @@ function TransactionView({ transaction, offset }: { transaction: TransactionObje
         <OnDevnet>{({ FailedCall }) => <FailedCall id={transaction.tx_id} />}</OnDevnet>
       ) : null}
       {isMined(transaction) ? null : <Waiting transaction={transaction} />}
-      <div class="columns">
+      <div class="grid">
         <TransactionFacts transaction={transaction} />
         {isMined(transaction) ? <Balances transaction={transaction} /> : null}
       </div>
@@ -360,7 +360,7 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
               name: 'Value',
               class: 'half',
               cell: ({ repr, title }) => (
-                <span class="value-copy">
+                <span class="with-copy">
                   <LongValue repr={repr} label={`Value of ${visible(title)}`} />
                   <Copy text={repr} what={`value of ${visible(title)}`} />
                 </span>
@@ -408,7 +408,7 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
   const isDropped = fateOf(status) === 'dropped';
   return (
     <section class={isDropped ? 'note' : 'note wait'} aria-label="State of the transaction" aria-live="polite">
-      <div class="note-head">
+      <div class="row spread">
         <h2>{isDropped ? 'Dropped' : 'In the mempool'}</h2>
         <JsonLink source={`/stackside/v1/mempool/transactions/${id}`} of="the state of the transaction" />
       </div>

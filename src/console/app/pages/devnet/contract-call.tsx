@@ -55,7 +55,7 @@ function Caller({ contract, functions }: { contract: string; functions: readonly
             ))}
           </select>
           {called === undefined ? null : (
-            <span class="help">Returns {visible(called.output ?? 'a type that this page does not support')}</span>
+            <span class="quiet tiny">Returns {visible(called.output ?? 'a type that this page does not support')}</span>
           )}
         </label>
       </div>
@@ -163,7 +163,7 @@ function CallForm({ contract, name, args, accounts }: FunctionFormProps & { acco
             {visible(problem)}
           </p>
         )}
-        <div class="buttons">
+        <div class="row">
           <button type="submit" class="primary" disabled={busy}>
             Call
           </button>

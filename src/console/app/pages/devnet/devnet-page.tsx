@@ -29,7 +29,7 @@ export function DevnetControls() {
         <>
           <Figures label="The simulated chain" figures={figuresOf(found)} />
           <SimulatedNode />
-          <div class="columns">
+          <div class="grid">
             <Accounts state={found} />
             <div class="page">
               <Snapshots state={found} />

@@ -96,13 +96,13 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
                 <option key={one}>{one}</option>
               ))}
             </select>
-            <span class="help">A later one has more functions</span>
+            <span class="quiet tiny">A later one has more functions</span>
           </label>
           {senderField}
           <label>
             File
             <input type="file" accept=".clar" onChange={({ currentTarget }) => void open(currentTarget.files?.[0])} />
-            <span class="help">Its text comes into the editor</span>
+            <span class="quiet tiny">Its text comes into the editor</span>
           </label>
         </div>
         <label>
@@ -127,7 +127,7 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
             {visible(problem)}
           </p>
         )}
-        <div class="buttons">
+        <div class="row">
           <button type="submit" class="primary" disabled={busy}>
             Deploy <kbd>Ctrl Enter</kbd>
           </button>
@@ -171,7 +171,7 @@ function DeployedContract({ sent, name, source, showLine }: DeployedContractProp
   return (
     <SentTransaction sent={sent} place={place}>
       {sent.status === 'success' ? (
-        <div class="panel-body buttons">
+        <div class="panel-body row">
           <a class="button" href={path}>
             Open the contract
           </a>

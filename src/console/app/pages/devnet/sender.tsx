@@ -56,7 +56,7 @@ export function useSender(accounts: readonly DevnetAccount[]) {
           <option value={OTHER}>another account</option>
         </select>
         {account === undefined ? null : (
-          <span class="help">
+          <span class="quiet tiny">
             It has <Stx micro={account.balance} />
           </span>
         )}

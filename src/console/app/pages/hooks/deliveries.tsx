@@ -67,7 +67,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
       title="Deliveries"
       source={`/chainhooks/me/${uuid}/deliveries`}
       aside={
-        <nav class="filter" aria-label="State">
+        <nav class="row small" aria-label="State">
           {[null, ...STATES].map((one) => (
             <a
               key={one}
@@ -84,7 +84,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
         {({ results, total, cursor: { next, previous } }) => (
           <>
             {waiting === null ? null : (
-              <p class="summary">
+              <p class="summary small">
                 <a href={withQuery({ state: 'pending', cursor: null })}>{waiting}</a>.
               </p>
             )}
@@ -196,7 +196,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
       <Show loaded={delivery} rows={6}>
         {(found) => (
           <>
-            <div class="buttons">
+            <div class="row">
               <button type="button" class="primary" disabled={busy || isWaiting} onClick={resend}>
                 Resend
               </button>

@@ -87,7 +87,7 @@ const EXAMPLE_RECEIVER = 'http://127.0.0.1:8080/';
 
 /** Explains how to see deliveries without a receiver, on the machine of a demo. */
 const Listening = () => (
-  <p class="quiet tell">
+  <p class="quiet row small">
     <span>
       To see deliveries in a terminal of this machine, run <code>stackside hooks listen --port 8080</code>, which
       listens at the URL below.
@@ -97,7 +97,7 @@ const Listening = () => (
 
 /** Renders links that start the form again with the filters of a template. */
 const Templates = ({ chosen }: { chosen: TemplateName | null }) => (
-  <nav class="filter" aria-label="Templates">
+  <nav class="row small" aria-label="Templates">
     <span class="quiet">Begin with:</span>
     {Object.entries(templates).map(([name, { title }]) => (
       <a key={name} href={withQuery({ template: name, of: null })} aria-current={name === chosen ? 'true' : undefined}>
@@ -209,7 +209,7 @@ function Editor({ initial, action, save }: EditorProps) {
         </p>
       )}
       <HookPreview draft={typeof read === 'string' ? null : read} />
-      <div class="buttons">
+      <div class="row">
         <button type="button" class="primary" disabled={busy} onClick={submit}>
           {action}
         </button>
@@ -271,7 +271,7 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
               onRemove={filters.events.length === 1 ? null : () => setEvents(filters.events.toSpliced(index, 1))}
             />
           ))}
-          <div class="buttons">
+          <div class="row">
             <button type="button" onClick={() => setEvents([...filters.events, { type: 'stx_transfer' }])}>
               Add a filter
             </button>
@@ -410,7 +410,7 @@ function Field({ field: { name, required, help, choices, many }, value, unit, mi
   }
   const chosen = Array.isArray(value) ? (value as string[]) : [];
   return (
-    <fieldset class="choices">
+    <fieldset class="row">
       <legend>{label}</legend>
       {choices.map((choice) => (
         <label key={choice} class="check">

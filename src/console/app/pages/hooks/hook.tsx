@@ -97,7 +97,7 @@ function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
         </p>
       )}
       {waiting === null || !isHeldUp ? null : <p>{waiting}.</p>}
-      <div class="buttons">
+      <div class="row">
         {next === null ? null : (
           <button type="button" class="primary" disabled={busy} onClick={tryNow}>
             Try now
@@ -184,7 +184,7 @@ function Actions({ hook: { uuid, status, definition }, changed }: { hook: HookOb
     }, 'The chainhook is deleted');
   return (
     <>
-      <div class="buttons">
+      <div class="row">
         <button type="button" disabled={busy} onClick={() => setEnabled(!status.enabled)}>
           {status.enabled ? 'Pause' : status.status === 'interrupted' ? 'Enable and try again' : 'Enable'}
         </button>

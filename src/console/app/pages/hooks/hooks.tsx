@@ -109,7 +109,7 @@ const ConsumerFilter = ({ consumers, chosen }: ConsumerFilterProps) => (
     source="/chainhooks/consumers"
     aside={<span class="quiet">As the operator, you manage the chainhooks of all consumers.</span>}
   >
-    <nav class="panel-body filter" aria-label="Consumer">
+    <nav class="panel-body row small" aria-label="Consumer">
       <a href={withQuery({ consumer: null, offset: null })} aria-current={chosen === null ? 'true' : undefined}>
         All
       </a>
@@ -165,7 +165,7 @@ function HookList({ consumer, isPart = false }: HookListProps) {
           <>
             <HookTable label={title} hooks={results} />
             {isPart ? (
-              <p class="pager">
+              <p class="pager row spread small">
                 <a href={withQuery({ consumer, offset: null })}>{plural(total, 'chainhook')}</a>
               </p>
             ) : (
@@ -244,7 +244,7 @@ function Secret({ consumer }: { consumer: string | null }) {
   );
   const { run, problem } = useAction(secret.retry);
   const changes = (exists: boolean) => (
-    <div class="buttons">
+    <div class="row">
       <Confirm
         action={exists ? 'Rotate the secret' : 'Create a secret'}
         question={exists ? 'Rotate the secret?' : 'Create a secret?'}

@@ -90,7 +90,7 @@ function Operations({ groups }: { groups: readonly Group[] }) {
           Show deprecated operations ({count(deprecated.length)})
         </label>
       </div>
-      <nav class="filter" aria-label="Groups">
+      <nav class="row small" aria-label="Groups">
         {shown.map(({ name }) => (
           <a key={name} href={`#${anchorOf(name)}`}>
             {name}
@@ -105,7 +105,7 @@ function Operations({ groups }: { groups: readonly Group[] }) {
       ) : null}
       {shown.map(({ name, description, operations }) => (
         <Panel key={name} id={anchorOf(name)} title={name}>
-          <p class="summary">
+          <p class="summary small">
             <Described text={description} />
           </p>
           <Table
@@ -187,7 +187,7 @@ function Answers({ operation: { answers }, schemas }: { operation: Operation } &
   const example = schema === null ? undefined : exampleOf(schema, schemas);
   return (
     <>
-      <div class="columns">
+      <div class="grid">
         {schema === null ? null : (
           <Panel title="Response">
             <SchemaTree schema={schema} schemas={schemas} />

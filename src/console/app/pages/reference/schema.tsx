@@ -42,7 +42,7 @@ function Member({ name, schema, isRequired, schemas }: Field & { schemas: Schema
     <li>
       <code class="break">{name}</code> <span class="quiet break">{type}</span>
       {isRequired ? null : <span class="badge">optional</span>}
-      <div class="help">
+      <div class="quiet tiny">
         <Described text={description} /> {limitsText(target)}
       </div>
       {hasMembers(inner, schemas) ? <Closed title={`Members of ${name}`} schema={inner} schemas={schemas} /> : null}
@@ -60,7 +60,7 @@ function Members({ schema, schemas }: PartProps) {
   const variants = variantsOf(schema, schemas).filter((one) => hasMembers(itemOf(one, schemas), schemas));
   return (
     <>
-      <ul class="members">
+      <ul class="members stack small">
         {fieldsOf(schema, schemas).map((field) => (
           <Member key={field.name} {...field} schemas={schemas} />
         ))}

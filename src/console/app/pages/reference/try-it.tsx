@@ -78,7 +78,7 @@ function Received({ response }: { response: Response }) {
   const shown = text === null ? null : indented(text.slice(0, MAX_SHOWN));
   return (
     <div class="result">
-      <div class="summary">
+      <div class="summary small">
         <span class={status < HTTP_ERROR ? 'badge ok' : 'badge bad'}>{status}</span> {count(Math.round(milliseconds))}{' '}
         ms, {bytes(size)}
         {type === '' ? '' : `, ${type}`} {shown === null ? null : <Copy text={shown} what="response" />}
@@ -132,7 +132,7 @@ function ParameterField({ parameter, schemas, value, onChange }: FieldProps) {
           ))}
         </select>
       )}
-      <span class="help">
+      <span class="quiet tiny">
         <Described text={description} />
         <br />
         {limits.join(', ')}
@@ -212,7 +212,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
                   value={filled.key}
                   onInput={({ currentTarget }) => change({ key: currentTarget.value })}
                 />
-                <span class="help">Not needed if this browser is signed in, or if the server is open</span>
+                <span class="quiet tiny">Not needed if this browser is signed in, or if the server is open</span>
               </label>
             ) : null}
             {types.length > 1 ? (
@@ -223,7 +223,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
                     <option key={type}>{type}</option>
                   ))}
                 </select>
-                <span class="help">Format of the response</span>
+                <span class="quiet tiny">Format of the response</span>
               </label>
             ) : null}
           </div>
@@ -241,7 +241,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
           <Scrollable label="Request as a curl command" class="code boxed">
             {curlOf(request, location.origin)}
           </Scrollable>
-          <div class="buttons">
+          <div class="row">
             <button type="submit" class="primary">
               Send
             </button>

@@ -107,7 +107,7 @@ const Cluster = ({ log, self }: { log: Log; self: string }) => (
         ]}
       />
     </Panel>
-    <div class="columns">
+    <div class="grid">
       <LogFacts log={log} />
       <EngineFacts engine={log.engine} />
     </div>

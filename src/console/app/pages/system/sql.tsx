@@ -110,7 +110,7 @@ export function Sql() {
                 void show();
               }}
             />
-            <div class="buttons">
+            <div class="row">
               <button type="button" class="primary" disabled={busy} onClick={() => void show()}>
                 Run <kbd>Ctrl Enter</kbd>
               </button>
@@ -175,7 +175,7 @@ function ViewList({ loaded, editor }: { loaded: Loaded<Views>; editor: { current
                 <summary>
                   <code>{view.name}</code>
                 </summary>
-                <p class="note-line">{view.help}</p>
+                <p class="quiet tiny">{view.help}</p>
                 <button type="button" onClick={() => write(view)}>
                   Insert {view.name}
                 </button>

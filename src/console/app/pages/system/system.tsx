@@ -167,9 +167,9 @@ const AlertText = ({ alert: { name, summaries, meaning, description, measure } }
     {(summaries.length === 0 ? [meaning] : summaries).map((summary) => (
       <div key={summary}>{visible(summary)}</div>
     ))}
-    <div class="note-line">{description}</div>
+    <div class="quiet tiny">{description}</div>
     {measure === null ? null : (
-      <div class="note-line">
+      <div class="quiet tiny">
         Measure: <code>{measure}</code>
       </div>
     )}
@@ -218,9 +218,9 @@ const SOURCES: Readonly<Record<Setting['source'], string>> = {
 
 const SourceOf = ({ setting: { source, source_name: name } }: { setting: Setting }) =>
   name === null ? (
-    <div class="note-line">{SOURCES[source]}</div>
+    <div class="quiet tiny">{SOURCES[source]}</div>
   ) : (
-    <div class="note-line">
+    <div class="quiet tiny">
       {SOURCES[source]} <code class="break">{name}</code>
     </div>
   );
@@ -271,7 +271,7 @@ function Settings() {
                 help="a name, a value or words: threads"
               />
             </div>
-            <nav class="filter" aria-label="Settings">
+            <nav class="row small" aria-label="Settings">
               <a href={withQuery({ [CHANGED]: null })} aria-current={onlyChanged ? undefined : 'true'}>
                 All settings
               </a>
@@ -294,7 +294,7 @@ function Settings() {
                       cell: ({ name, help }) => (
                         <>
                           <code class="break">{name}</code>
-                          <div class="note-line">{help}</div>
+                          <div class="quiet tiny">{help}</div>
                         </>
                       ),
                     },
@@ -335,7 +335,7 @@ function Data() {
     <>
       <Show loaded={system} rows={8}>
         {(state) => (
-          <div class="columns">
+          <div class="grid">
             <Files state={state} />
             <Journal state={state} />
           </div>
@@ -366,7 +366,7 @@ function Bases() {
         <p aria-live="polite">
           {value}; {note}.
         </p>
-        <div class="buttons">
+        <div class="row">
           <button type="button" disabled={busy || base.making !== null} onClick={make}>
             Make a base now
           </button>
@@ -564,7 +564,7 @@ function Inspection(props: InspectionProps) {
       <div class="panel-body">
         <p class="quiet">{explanation}</p>
         {isRunning ? <Progress inspection={inspection} /> : null}
-        <div class="buttons">
+        <div class="row">
           {isRunning ? (
             <button type="button" disabled={busy} onClick={cancel}>
               Cancel
