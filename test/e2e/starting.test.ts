@@ -2,13 +2,14 @@
  * Real processes start in each situation that an operator may meet, and every interface must show the same state. A
  * demo simulates the node, and the tests forward its events.
  */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readiness } from '../../src/api/operations.ts';
 import { stateWords } from '../../src/api/server-state.ts';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { EXIT } from '../../src/base/errors.ts';
+import { reportStatus } from '../../src/commands/data/report.ts';
 import { stateText } from '../../src/commands/terminal/pretty-log.ts';
 import { type NodeEvent, postEvent } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
@@ -145,6 +146,17 @@ const ends = (states: readonly string[]) => [states[0], states.at(-1)];
 /** Heights change between two requests. */
 const withoutNumbers = (text: string | null): string | null => text?.replaceAll(/\d[\d,]*/g, 'N') ?? null;
 
+/** Returns the output of `stackside status`. */
+async function statusOf({ api }: Server, data: string, json: boolean): Promise<string> {
+  let text = '';
+  using _ = spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    text += String(chunk);
+    return true;
+  });
+  await reportStatus({ url: api, data: at(data) }, json);
+  return text;
+}
+
 /** Waits for a state, then compares all interfaces with the expected states. */
 async function expectSays(server: Server, data: string, expected: Said): Promise<Readiness> {
   const { status, from, ...standing } = expected;
@@ -157,15 +169,15 @@ async function expectSays(server: Server, data: string, expected: Said): Promise
   const shown = (await (await fetch(`${server.api}/stackside/v1/status`)).json()) as ServerStatus;
   expect({ ...shown, reason: withoutNumbers(shown.reason) }).toMatchObject(same);
   expect(shown.index.history_from).toBe(from);
-  const command = ['status', '--data', at(data), '--url', server.api];
-  const [text, json] = await Promise.all([stackside(...command), stackside(...command, '--json')]);
-  const { server: printed } = JSON.parse(json.stdout) as { server: Readiness };
+  const json = await statusOf(server, data, true);
+  const { server: printed } = JSON.parse(json) as { server: Readiness };
   expect({ ...printed, reason: withoutNumbers(printed.reason) }).toMatchObject(same);
-  expect(text.stdout.split('\n').slice(0, 2).map(withoutNumbers)).toEqual([
+  const text = await statusOf(server, data, false);
+  expect(text.split('\n').slice(0, 2).map(withoutNumbers)).toEqual([
     `server         ${stateText(stateWords(state), same.reason)}`,
     `next           ${next}`,
   ]);
-  if (observer !== null) expect(text.stdout).toContain(observer.trimEnd());
+  if (observer !== null) expect(text).toContain(observer.trimEnd());
   return ready;
 }
 
@@ -196,6 +208,8 @@ test('a complete history: waits for the first event, also after a restart, then 
 
   const third = await started('genesis', ...archived());
   await expectSays(third, 'genesis', LIVE);
+  const { stdout } = await stackside('status', '--data', at('genesis'), '--url', third.api);
+  expect(stdout).toStartWith(`server         ${stateText(stateWords('live'), null)}\nnext           Nothing to do.\n`);
   expect(await stopped(third)).toEqual(['live: Nothing to do.']);
 });
 
