@@ -66,7 +66,7 @@ export async function unpacked(archive: string, target: TargetName, folder: stri
 export async function tryArchive(archive: string, target: TargetName, version: string, folder: string): Promise<void> {
   const program = await unpacked(archive, target, folder);
   const said = await outputOf([program, '--version'], folder);
-  if (!said.startsWith(`stackside v${version} (`)) throw new Error(`wrong version of the executable: ${said}`);
+  if (!said.startsWith(`stackside v${version} (`)) throw new Error(`the executable has another version: ${said}`);
   const { code } = await tryDemo([program], folder);
   // Windows knows no signal that a program could heed.
   if (code !== 0 && process.platform !== 'win32') throw new Error(`the demo ended with ${code}`);

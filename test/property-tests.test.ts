@@ -95,7 +95,7 @@ test('a property holds without situations that it does not require', () => {
 });
 
 test('a property fails if its cases never meet the required situation', async () => {
-  const message = `The cases lack situations that the property needs. large: 0 of ${casesOf(1)}`;
+  const message = `Too few cases have the situations that the property needs: large: 0 of ${casesOf(1)}`;
   const small = fc.nat({ max: 5 });
   const shown = (seen: Seen) => (drawn: number) => seen.add(drawn > 5 ? 'large' : 'small');
   const least = () => new Seen({ small: 3, large: 1 });

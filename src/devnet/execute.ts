@@ -96,7 +96,8 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
     }
     case 'transfer': {
       const { recipient, amount, memo } = action;
-      const minted = mint === undefined ? [] : [{ type: 'ft_mint_event' as const, ...mint }];
+      const minted =
+        mint === undefined ? [] : [{ type: 'ft_mint_event' as const, ...mint, amount: BigInt(mint.amount) }];
       return { result: done, events: [{ type: 'stx_transfer_event', sender, recipient, amount, memo }, ...minted] };
     }
     case 'deploy': {

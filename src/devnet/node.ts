@@ -326,7 +326,7 @@ export class SimulatedNode {
     const view = { ...this.#view(), network: isMainnet ? networks.mainnet : this.chain.network };
     try {
       const transaction = admitted(raw, decoded.value, view, false);
-      return mint === undefined ? transaction : { ...transaction, mint: { ...mint, amount: BigInt(mint.amount) } };
+      return mint === undefined ? transaction : { ...transaction, mint };
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
       throw new UnlikeSavedError(`a transaction is refused: ${error.reason}`);
@@ -861,7 +861,7 @@ export class SimulatedNode {
         const rule = `must be >= ${before}, because only the contract can take tokens away`;
         throw new ParameterError({ location: 'body', path: ['amount'] }, rule);
       }
-      const mint = { asset, recipient: principal, amount: amount - before };
+      const mint = { asset, recipient: principal, amount: String(amount - before) };
       const mined = await this.#mineOwn(this.faucet, tokenTransfer(this.chain.network.boot, 1n, ''), true, mint);
       const error = mined.block.receipts.find(({ txId }) => txId === mined.id)?.vmError ?? null;
       if (error === null) return mined;
@@ -1031,7 +1031,7 @@ export class SimulatedNode {
 
 const savedOf = ({ raw, mint }: SignedTransaction): SavedTransaction => ({
   raw: toHex(raw),
-  ...(mint === undefined ? {} : { mint: { ...mint, amount: String(mint.amount) } }),
+  ...(mint === undefined ? {} : { mint }),
 });
 
 /** Returns the transaction of a block that an engine executed, with its status; null if the block is empty. */

@@ -37,8 +37,8 @@ export interface Mint {
   /** The fungible token, such as `ST….shop::gold`. */
   readonly asset: string;
   readonly recipient: string;
-  /** In base units. */
-  readonly amount: bigint;
+  /** Base units, in decimal. */
+  readonly amount: string;
 }
 
 /** An announced or mined transaction; several branches can mine it. */

@@ -99,7 +99,7 @@ test('a receiver that claims enables an interrupted chainhook', async () => {
   await drained(server, uuid);
 });
 
-test('a receiver that claims continues if a chainhook was deleted meanwhile', async () => {
+test('--claim prints why a chainhook that was deleted since the list is not claimed', async () => {
   using target = receiver();
   target.answer = MUCH_LATER;
   const { server, uuid } = await failing(target, 'streaming');

@@ -114,7 +114,7 @@ const commands: readonly Command[] = [
     result: whole,
   },
   {
-    name: 'rebuild beside a server that stopped during the rebuild',
+    name: 'rebuild --beside, with the server stopped before the end',
     makesSecondaryIndexes: true,
     act: (folder) => rebuildIndex({ ...rebuilt(folder), beside: true, free: () => null }),
     result: whole,

@@ -477,7 +477,7 @@ test('an event that was rolled back leaves nothing, and the next event is accept
   expect(everything(open.directory)).toEqual(everything(whole.path));
 });
 
-/** A block whose parent isn't in any log. */
+/** A block with an unknown parent. */
 const orphanBlock = block(
   { hash: hashOf('nowhere'), height: 9, event: { path: '', text: '', receivedAt: 0 } },
   'lost',

@@ -85,7 +85,7 @@ export class Seen {
     const missing = [...this.#counts].filter(([what, count]) => count < this.#least[what]!);
     if (missing.length === 0) return;
     const said = missing.map(([what, count]) => `${what}: ${count} of ${this.#least[what]}`);
-    throw new Error(`The cases lack situations that the property needs. ${said.join(', ')}`);
+    throw new Error(`Too few cases have the situations that the property needs: ${said.join(', ')}`);
   }
 }
 

@@ -180,7 +180,7 @@ export const directories: readonly Route[] = [
     query: {
       order: orderOf('Newest deployment first, or most calls of the day', 'newest', 'calls'),
       trait: Type.Optional(
-        Type.Unsafe<keyof typeof TRAITS>({ ...trait, description: 'Standard whose functions the contract has' }),
+        Type.Unsafe<keyof typeof TRAITS>({ ...trait, description: 'Token standard that the contract implements' }),
       ),
       day: Type.Optional(Day),
       ...cursorQuery,

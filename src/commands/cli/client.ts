@@ -61,7 +61,7 @@ export interface Answer {
 }
 
 /**
- * Sends a request and reads its response with any status. `command` starts the server, for the error if there is none.
+ * Sends a request and reads its response with any status. If no server answers, the error advises to start `command`.
  * @throws OperatorError if the server can't be reached
  */
 async function askServer(

@@ -352,7 +352,7 @@ async function waitingFor(connection: Connection, port: number) {
 /**
  * Prints the chainhooks with deliveries that wait for a port on this machine, or why they aren't known.
  * @param claims whether to request these deliveries at once, and to enable interrupted chainhooks
- * @throws OperatorError if they aren't known but should be claimed
+ * @throws OperatorError if `claims` is set and no server lists the deliveries
  */
 export async function printWaiting(connection: Connection, port: number, claims: boolean): Promise<void> {
   const found = await waitingFor(connection, port).catch((error: unknown) => {

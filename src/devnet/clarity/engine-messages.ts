@@ -1,5 +1,6 @@
 /** Messages between the server and the process of the Clarity engine. Bytes are hex with 0x, amounts decimal texts. */
 
+import type { Mint } from '../transaction.ts';
 import type { TraceReport } from './failure.ts';
 
 /** Micro-STX that an account receives. */
@@ -8,18 +9,10 @@ export interface Credit {
   amount: string;
 }
 
-/** Tokens to mint: the contract's identifier and the name of the token. */
-interface EngineMint {
-  contract: string;
-  token: string;
-  recipient: string;
-  amount: string;
-}
-
 /** The action of a transaction, in addition to its fee. */
 export type EngineAction =
   /** `mint`: fungible tokens that the recipient of the mint gets in addition. */
-  | { kind: 'transfer'; sender: string; recipient: string; amount: string; mint: EngineMint | null }
+  | { kind: 'transfer'; sender: string; recipient: string; amount: string; mint: Mint | null }
   | { kind: 'deploy'; sender: string; name: string; source: string; clarityVersion: number | null }
   | { kind: 'call'; sender: string; contract: string; functionName: string; args: string[] };
 

@@ -99,8 +99,8 @@ function made(session: Session, block: EngineBlock): EngineAnswer {
   const { action } = block;
   try {
     if (action?.kind === 'transfer' && action.mint !== null) {
-      const { contract, token, recipient, amount } = action.mint;
-      session.mintFT(`${contract}.${token}`, recipient, BigInt(amount));
+      const { asset, recipient, amount } = action.mint;
+      session.mintFT(asset.replace('::', '.'), recipient, BigInt(amount));
     }
   } catch (error) {
     session.mineBlock(transactionsOf({ ...block, action: null }));

@@ -13,7 +13,7 @@ import { formPositions, readSource } from '../contract-source.ts';
 import { brokenPostCondition, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
-import { type Mint, payerOf, type SignedTransaction } from '../transaction.ts';
+import { payerOf, type SignedTransaction } from '../transaction.ts';
 import { type ClarityEngine, EngineEndedError, EngineRefusedError } from './engine.ts';
 import { type Attempt, EngineChain, isProbe } from './engine-chain.ts';
 import type { Credit, EngineAction, EngineBlock, EngineOutcome, EngineRead } from './engine-messages.ts';
@@ -48,19 +48,17 @@ const creditOf = ({ recipient, amount }: { recipient: string; amount: bigint }):
   amount: String(amount),
 });
 
-function mintOf({ asset, recipient, amount }: Mint) {
-  const [contract = '', token = ''] = asset.split('::');
-  return { contract, token, recipient, amount: String(amount) };
-}
-
 function actionOf({ origin, action, mint }: SignedTransaction): EngineAction {
   const sender = origin.account.address;
   switch (action.kind) {
-    case 'transfer': {
-      const { recipient, amount } = action;
-      const minted = mint === undefined ? null : mintOf(mint);
-      return { kind: 'transfer', sender, recipient, amount: String(amount), mint: minted };
-    }
+    case 'transfer':
+      return {
+        kind: 'transfer',
+        sender,
+        recipient: action.recipient,
+        amount: String(action.amount),
+        mint: mint ?? null,
+      };
     case 'deploy': {
       const { source, clarityVersion = null } = action.template;
       return { kind: 'deploy', sender, name: action.name, source, clarityVersion };

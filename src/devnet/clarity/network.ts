@@ -170,9 +170,6 @@ function fundsOf({ accounts, contracts }: ClarinetProject, seed: number): Map<st
   return new Map([...deployers, ...own, [faucetOf(seed, networks.testnet).address, FAUCET_FUNDS]]);
 }
 
-const savedFunds = ({ funds }: SavedNetwork) =>
-  Object.entries(funds).map(([address, amount]) => [address, BigInt(amount)] as const);
-
 /** Returns the contracts of a saved network, with the paths that they have in a project now. */
 const savedContracts = ({ contracts }: SavedNetwork, project: ClarinetProject): ProjectContract[] =>
   contracts.map(({ name, deployer, clarity_version: clarityVersion, source }) => {
@@ -191,7 +188,10 @@ export async function realNetwork(
   clock: Clock,
 ): Promise<RealNetwork> {
   const { unsafeImpersonate: impersonates, otherObserver } = options;
-  const funds = saved === null ? fundsOf(project, seed) : new Map(savedFunds(saved));
+  const funds =
+    saved === null
+      ? fundsOf(project, seed)
+      : new Map(Object.entries(saved.funds).map(([address, amount]) => [address, BigInt(amount)]));
   const start = saved?.start ?? (isInRealTime ? startTime(clock, project) : DEFAULT_START);
   const credits = [...funds].map(([address, amount]) => ({ address, amount }));
   const miner = await ClarityMiner.begin(engine, credits, start);
@@ -208,10 +208,9 @@ export async function realNetwork(
     project,
     contracts: () => contracts,
     async begun() {
-      if (saved !== null) {
-        const event = await network.changed([]);
-        if (event !== null) return event;
-      } else for (const contract of contracts) await deploy(node, project, contract, ids);
+      const event = saved === null ? null : await network.changed([]);
+      if (event !== null) return event;
+      if (saved === null) for (const contract of contracts) await deploy(node, project, contract, ids);
       return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined: 0, dropped: 0 };
     },
     async changed(files) {

@@ -208,7 +208,7 @@ export function chosenBlock(
   const canonical = canonicalHeight(history, bytes);
   if (canonical === undefined) throw unknownBlock();
   if (height !== undefined && height !== canonical) {
-    throw invalidField('block_height', `doesn't match index_block_hash, whose height is ${canonical}`);
+    throw invalidField('block_height', `must be ${canonical}, the height of index_block_hash`);
   }
   return bytes;
 }

@@ -16,7 +16,7 @@ export const canCountReads = process.platform === 'linux';
 /** Bytes that this thread has read so far, from disk or from the system's memory. Sockets and mapped files don't count. */
 export function bytesRead(): number {
   const read = /^rchar: (\d+)$/m.exec(readFileSync('/proc/thread-self/io', 'utf8'))?.[1];
-  if (read === undefined) throw new Error('/proc/thread-self/io has no count of the bytes read');
+  if (read === undefined) throw new Error('/proc/thread-self/io lacks rchar');
   return Number(read);
 }
 

@@ -341,7 +341,7 @@ function ActivityCharts() {
                 steps="whole"
                 scale={by === 'hour' ? 'hour' : 'days'}
                 drawn="bars"
-                empty={`There is no ${by} to show yet.`}
+                empty="No block has arrived yet."
               />
             ))}
           </div>
