@@ -4,7 +4,6 @@
  */
 import { availableParallelism } from 'node:os';
 import { type ErrorMessage, errorOfMessage, PassingError } from '../../base/errors.ts';
-import { valueOfBytes } from '../../base/plain-values.ts';
 import { startThread, type Thread } from '../../base/thread.ts';
 import type { PreparedEntry } from '../../store/ingest/event.ts';
 import { readingThreadUrl } from '../../thread-urls.ts';
@@ -25,7 +24,7 @@ export interface ReaderStart extends ReadAheadInput {
 
 /** A message from a thread. It waits for answers before it hands over more than some batches. */
 export type FromReader =
-  | { kind: 'batch'; bytes: Uint8Array }
+  | { kind: 'batch'; batch: RowBatch | PreparedEntry[] }
   | { kind: 'end' }
   /** An OperatorError of the thread. */
   | ({ kind: 'refused' } & ErrorMessage);
@@ -111,7 +110,7 @@ export async function* readAhead(
       if (message.kind === 'end') return;
       if (message.kind === 'refused') throw errorOfMessage(message);
       reader.allowNext();
-      yield valueOfBytes(message.bytes);
+      yield message.batch;
     }
   } finally {
     await Promise.all(readers.map((reader) => reader.stop()));

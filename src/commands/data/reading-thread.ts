@@ -1,7 +1,6 @@
 /** A thread that reads a recording or a journal ahead of the writer. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { messageOfError, OperatorError } from '../../base/errors.ts';
-import { bytesOfValue } from '../../base/plain-values.ts';
 import { preparer } from '../../chain/prepared.ts';
 import { preparedEntries } from './journal-entries.ts';
 import type { FromReader, ReaderStart } from './read-ahead.ts';
@@ -24,14 +23,13 @@ async function handOn(start: ReaderStart, port: MessagePort): Promise<void> {
     allow();
   });
   for await (const batch of batchesOf(start)) {
-    const bytes = bytesOfValue(batch);
     while (waiting >= MAX_WAITING) {
       await new Promise<void>((resolve) => {
         allow = resolve;
       });
     }
     waiting += 1;
-    port.postMessage({ kind: 'batch', bytes } satisfies FromReader, [bytes.buffer]);
+    port.postMessage({ kind: 'batch', batch } satisfies FromReader);
   }
 }
 

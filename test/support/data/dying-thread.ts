@@ -1,13 +1,12 @@
 /** A thread that reads ahead, and ends after its first batch, as one that the system ends. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { bytesOfValue } from '../../../src/base/plain-values.ts';
 import type { ReaderStart } from '../../../src/commands/data/read-ahead.ts';
 import { preparedRows, type RecordingSource } from '../../../src/commands/data/recording-rows.ts';
 
 const { source, share } = workerData as ReaderStart;
 const isOwn = (batch: number): boolean => batch % share.of === share.index;
 for await (const batch of preparedRows(source as RecordingSource, () => null, isOwn)) {
-  parentPort?.postMessage({ kind: 'batch', bytes: bytesOfValue(batch) });
+  parentPort?.postMessage({ kind: 'batch', batch });
   break;
 }
 parentPort?.close();
