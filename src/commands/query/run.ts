@@ -1,7 +1,7 @@
-/** Runs a query on a separate thread, with limits of time and memory; and declares the messages between the threads. */
+/** Runs a query on a separate thread, with limits of time and memory. */
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { type ErrorMessage, errorOfMessage, OperatorError } from '../../base/errors.ts';
-import { startThread } from '../../base/thread.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { startStream } from '../../base/thread-stream.ts';
 import type { SqlParameter } from '../../store/sql/result.ts';
 import type { AskedHeights, ExportedBlocks } from '../../store/sql/view-rows.ts';
 import { queryThreadUrl } from '../../thread-urls.ts';
@@ -37,13 +37,6 @@ export interface QueryEnd {
   /** The blocks of the rows; null if the rows belong to no blocks. */
   blocks: ExportedBlocks | null;
 }
-
-/** A message from the thread, which waits for an answer to each part. */
-export type FromQuery =
-  | { kind: 'part'; bytes: Uint8Array }
-  | { kind: 'end'; end: QueryEnd }
-  /** An OperatorError of the thread. */
-  | ({ kind: 'refused' } & ErrorMessage);
 
 /** A query reached a limit. */
 export class QueryLimitError extends OperatorError {
@@ -99,8 +92,10 @@ function watched(
   };
 }
 
+const lost = (cause: unknown): Error => new Error('the query thread stopped before the query ended', { cause });
+
 /**
- * Runs a query, and passes its output on part by part; each part is made after the one before was written.
+ * Runs a query, and passes its output on part by part. The thread makes few parts ahead.
  *
  * A thread can't end while SQLite works. So after a limit is reached, it continues until SQLite returns, or the caller ends the
  * process.
@@ -112,26 +107,22 @@ export async function runQuery(
   write: (bytes: Uint8Array) => Promise<void>,
   machine: WatchedProcess = thisProcess,
 ): Promise<QueryEnd> {
-  const { promise, resolve, reject } = Promise.withResolvers<QueryEnd>();
-  const thread = startThread<FromQuery, 'written'>({
-    module: queryThreadUrl,
-    start,
-    heard(message) {
-      if (message.kind === 'end') {
-        resolve(message.end);
-      } else if (message.kind === 'refused') {
-        reject(errorOfMessage(message));
-      } else {
-        write(message.bytes).then(() => thread.say('written'), reject);
-      }
-    },
-    ended: (cause) => reject(new Error('the query thread stopped before the query ended', { cause })),
-  });
-  const endWatch = watched(limits, machine, reject);
+  const stream = startStream<Uint8Array, QueryEnd>({ module: queryThreadUrl, start, lost });
+  const limit = Promise.withResolvers<never>();
+  const endWatch = watched(limits, machine, limit.reject);
+
+  async function passOn(): Promise<QueryEnd> {
+    for (;;) {
+      const { done, value } = await stream.next();
+      if (done === true) return value;
+      await write(value);
+    }
+  }
+
   try {
-    return await promise;
+    return await Promise.race([passOn(), limit.promise]);
   } finally {
     endWatch();
-    void thread.stop();
+    void stream.stop();
   }
 }

@@ -1,6 +1,5 @@
 /** The thread that runs a query. While SQLite looks for a row it blocks its thread, so only another thread can cancel. */
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { messageOfError, OperatorError } from '../../base/errors.ts';
+import { sendStream } from '../../base/thread-stream.ts';
 import type { Connection } from '../../store/files/connection.ts';
 import {
   beginSnapshot,
@@ -13,7 +12,7 @@ import {
 } from '../../store/sql/result.ts';
 import { blocksOf, type ExportedBlocks, viewNamed, viewResult } from '../../store/sql/view-rows.ts';
 import { encoderOf, inLargeParts } from './formats.ts';
-import type { FromQuery, QueryEnd, QueryStart } from './run.ts';
+import type { QueryEnd, QueryStart } from './run.ts';
 
 /** The first rows of a result, counted. */
 function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryEnd): Generator<SqlValue[]> {
@@ -54,28 +53,5 @@ function* output(start: QueryStart): Generator<Uint8Array, QueryEnd> {
   return end;
 }
 
-async function handOn(start: QueryStart, port: MessagePort): Promise<QueryEnd> {
-  const say = (message: FromQuery) => port.postMessage(message);
-  const parts = output(start);
-  for (;;) {
-    const { done, value } = parts.next();
-    if (done === true) return value;
-    const written = new Promise((resolve) => port.once('message', resolve));
-    say({ kind: 'part', bytes: value });
-    await written;
-  }
-}
-
 /** Runs the query that the thread was started for. */
-export async function runQueryThread(): Promise<void> {
-  if (parentPort === null) throw new Error('a query needs a main thread');
-  const port = parentPort;
-  const say = (message: FromQuery) => port.postMessage(message);
-  try {
-    say({ kind: 'end', end: await handOn(workerData as QueryStart, port) });
-  } catch (error) {
-    if (!(error instanceof OperatorError)) throw error;
-    say({ kind: 'refused', ...messageOfError(error) });
-  }
-  port.close();
-}
+export const runQueryThread = (): Promise<void> => sendStream(1, output);

@@ -6,7 +6,7 @@ import { preparedRows, type RecordingSource } from '../../../src/commands/data/r
 const { source, share } = workerData as ReaderStart;
 const isOwn = (batch: number): boolean => batch % share.of === share.index;
 for await (const batch of preparedRows(source as RecordingSource, () => null, isOwn)) {
-  parentPort?.postMessage({ kind: 'batch', batch });
+  parentPort?.postMessage({ kind: 'value', value: batch });
   break;
 }
 parentPort?.close();
