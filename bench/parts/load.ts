@@ -11,10 +11,10 @@ const requestFor = (path: string): Buffer =>
   Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`, 'latin1');
 const requests = paths.map(requestFor);
 
-/** Returns the next request. An unused parameter makes each URL new. */
+/** Returns the next request. An unused parameter makes each URL new, also to a server that an earlier process used. */
 function nextRequest(): Buffer {
   const place = turn++ % paths.length;
-  return how === 'distinct' ? requestFor(`${paths[place]}?turn=${turn}`) : requests[place]!;
+  return how === 'distinct' ? requestFor(`${paths[place]}?turn=${process.pid}-${turn}`) : requests[place]!;
 }
 
 const OK = Buffer.from('HTTP/1.1 200');

@@ -1,5 +1,5 @@
 /** Deprecated routes: their response headers, and the 410 after their sunset. */
-import type { TProperties } from '@sinclair/typebox';
+import type { TProperties, TSchema } from '@sinclair/typebox';
 import { lazy } from '../base/cache.ts';
 import { problem } from './errors.ts';
 import { type SentText, spellingReader } from './parameters.ts';
@@ -57,9 +57,7 @@ export function queriesOf(routes: readonly { method: string; path: string; query
 }
 
 /** Spells a parameter of the page for a successor: a larger limit than the successor's becomes its limit. */
-function pageParameter(name: string, value: string, successor: TProperties): string[] {
-  const schema = successor[name];
-  if (schema === undefined) return [];
+function pageParameter(name: string, value: string, schema: TSchema): string[] {
   const allowed = Math.min(Number(value), schema.maximum ?? Number.POSITIVE_INFINITY);
   return allowed < (schema.minimum ?? 0) ? [] : [`${name}=${allowed}`];
 }
@@ -84,7 +82,15 @@ export function deprecatedRoute(
     if (name in parts || parameters.has(name)) continue;
     throw new Error(`${path} has no parameter ${name} to name its successor by`);
   }
-  const templates = lazy(() => successors.map(templateOf));
+  const templates = lazy(() =>
+    successors.map(templateOf).map((template) => {
+      const successor = successorQuery(template.path);
+      return {
+        ...template,
+        pageSchemas: PAGE.flatMap((name) => (name in successor ? [{ name, schema: successor[name]! }] : [])),
+      };
+    }),
+  );
   const sunsetDate = sunset === null ? null : new Date(sunset).toUTCString();
 
   function links(url: string): string {
@@ -94,8 +100,9 @@ export function deprecatedRoute(
       return part === undefined ? spelled(name) : [part(sent) ?? []].flat();
     };
     const instead = templates().flatMap((template) => {
-      const successor = successorQuery(template.path);
-      const page = PAGE.flatMap((name) => spelled(name).flatMap((value) => pageParameter(name, value, successor)));
+      const page = template.pageSchemas.flatMap(({ name, schema }) =>
+        spelled(name).flatMap((value) => pageParameter(name, value, schema)),
+      );
       return filled(template, valuesOf, page);
     });
     return [

@@ -130,22 +130,23 @@ export function spellingReader(path: string, params: TProperties, query: TProper
   const spellers = new Map(Object.entries({ ...query, ...params }).map(([name, schema]) => [name, speller(schema)]));
   const indexes = new Map(Object.keys(params).map((name) => [name, segments.indexOf(`{${name}}`)]));
 
-  function textsOf(url: string, name: string): string[] {
-    const index = indexes.get(name);
-    if (index === undefined) return new URLSearchParams(queryText(url)).getAll(name);
-    const text = percentDecoded(pathSegment(url, index));
-    return text === null ? [] : [text];
+  function spellingOf(url: string): Spelling {
+    const sentQuery = lazy(() => new URLSearchParams(queryText(url)));
+
+    function textsOf(name: string): string[] {
+      const index = indexes.get(name);
+      if (index === undefined) return sentQuery().getAll(name);
+      const text = percentDecoded(pathSegment(url, index));
+      return text === null ? [] : [text];
+    }
+
+    return {
+      sent: (name) => textsOf(name)[0] ?? null,
+      spelled: (name) => spellers.get(name)?.(textsOf(name)) ?? [],
+    };
   }
 
-  return {
-    has: (name: string): boolean => spellers.has(name),
-    of: (url: string): Spelling => ({
-      sent: (name) => textsOf(url, name)[0] ?? null,
-      spelled(name) {
-        return spellers.get(name)?.(textsOf(url, name)) ?? [];
-      },
-    }),
-  };
+  return { has: (name: string): boolean => spellers.has(name), of: spellingOf };
 }
 
 /** The location in errors that {@link speller} catches. */
