@@ -133,7 +133,6 @@ const blockTopics = topicKinds.filter((kind) => kind !== 'mempool' && kind !== '
 
 const nftTopics = ['nft-event', 'nft-asset-event', 'nft-collection-event'] as const;
 
-const NO_EVENTS = { limit: 0, offset: 0 };
 /** A limit above the number of events in any block. */
 const ALL = 1_000_000;
 
@@ -211,7 +210,7 @@ export function changeMessages(
    */
   function* ofTransaction(read: Reader, txId: Uint8Array, canonical: boolean): Generator<Message> {
     const topic = transactionTopic(toHex(txId));
-    const inForks = has(topic) ? read.transactions.findInForks(txId, NO_EVENTS) : undefined;
+    const inForks = has(topic) ? read.transactions.findInForks(txId) : undefined;
     if (inForks?.mined !== true || inForks.transaction.canonical !== canonical) return;
     yield new Message({ topic, text: transactionText(read, inForks) });
   }

@@ -143,7 +143,7 @@ function subjectsOf(events: readonly NodeEvent[]): Subjects {
 }
 
 async function answerOf(read: Reader, txId: string): Promise<Json> {
-  const found = read.transactions.findInForks(fromHex(txId), { limit: 0, offset: 0 });
+  const found = read.transactions.findInForks(fromHex(txId));
   if (found === undefined) return undefined;
   const declarations = declarationsFor(read, [found.transaction]);
   return found.mined

@@ -266,7 +266,7 @@ export const rawTransactions = [
     etag: transactionTag,
     history: 'thing',
     handle: ({ params: { tx_id }, read }) => {
-      const inForks = requireFound(read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }), UNKNOWN);
+      const inForks = requireFound(read.transactions.findInForks(tx_id), UNKNOWN);
       return { tx_id: toHex(tx_id), raw_tx: toHex(inForks.transaction.raw) };
     },
   }),

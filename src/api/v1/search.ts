@@ -96,7 +96,6 @@ const NothingFound = Type.Object(
 type SearchResponse = Static<typeof Search>;
 
 const HASH = /^(0x)?[0-9a-fA-F]{64}$/;
-const NO_EVENTS = { limit: 0, offset: 0 };
 
 type Kind = Static<typeof NothingFound>['result']['entity_type'];
 
@@ -115,7 +114,7 @@ const minedData = (of: TransactionDetail) => ({
 
 function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): SearchResponse {
   const entity_id = toHex(hash);
-  const inForks = read.transactions.findInForks(hash, NO_EVENTS);
+  const inForks = read.transactions.findInForks(hash);
   if (inForks?.mined) {
     const tx_data = minedData(inForks.transaction);
     const metadata = withMetadata ? { metadata: minedMetadata(read, inForks.transaction) } : {};
@@ -150,7 +149,7 @@ const pendingMetadata = (read: Reader, of: Pending) =>
 /** The canonical deployment, else a pending one, else an orphaned one. Without any, the contract may have transactions. */
 function byContract(read: Reader, contractId: string, withMetadata: boolean): SearchResponse | undefined {
   const deployment = read.contracts.deployment(contractId) ?? read.contracts.anyDeployment(contractId);
-  const inForks = deployment && read.transactions.findInForks(deployment.txId, NO_EVENTS);
+  const inForks = deployment && read.transactions.findInForks(deployment.txId);
   if (inForks === undefined) {
     // It may be deployed below the first block of a partial history.
     if (read.chain.historyFrom() !== null || !read.principals.isKnown(contractId)) return undefined;

@@ -39,10 +39,22 @@ const eventQuery = {
 };
 const shownQuery = { ...eventQuery, unanchored, exclude_function_args: excludeFunctionArgs };
 
-function serialized(read: Reader, inForks: FoundInForks, withoutArguments: boolean) {
+/** The parameters of {@link shownQuery} that are used. */
+interface Shown {
+  event_limit: number;
+  event_offset: number;
+  exclude_function_args: boolean;
+}
+
+function serialized(read: Reader, inForks: FoundInForks, { event_limit, event_offset, ...query }: Shown) {
   const declarations = declarationsFor(read, [inForks.transaction]);
+  const withoutArguments = query.exclude_function_args;
   return inForks.mined
-    ? transaction(inForks.transaction, { declarations, withoutArguments, events: inForks.events })
+    ? transaction(inForks.transaction, {
+        declarations,
+        withoutArguments,
+        events: inForks.events(event_limit, event_offset),
+      })
     : mempoolTransaction(inForks.transaction, { declarations, withoutArguments });
 }
 
@@ -147,16 +159,15 @@ export const transactions = [
     etag: mempoolAndAnyFork,
     history: 'since',
     handle: ({ query, read }) => {
-      const events = { limit: query.event_limit, offset: query.event_offset };
       const ids = new Map(query.tx_id.map(({ spelling, id }) => [spelling, id]));
       const lookups: { spelling: string; id: Uint8Array; found: FoundInForks | undefined }[] = [];
       for (const [spelling, id] of ids) {
-        lookups.push({ spelling, id, found: read.transactions.findInForks(id, events) });
+        lookups.push({ spelling, id, found: read.transactions.findInForks(id) });
       }
       lookups.sort((a, b) => rank(a.found) - rank(b.found));
       const entries = lookups.map(({ spelling, id, found: inForks }) => {
         if (inForks === undefined) return [spelling, { found: false as const, result: { tx_id: toHex(id) } }] as const;
-        const result = serialized(read, inForks, query.exclude_function_args);
+        const result = serialized(read, inForks, query);
         return [spelling, { found: true as const, result }] as const;
       });
       return Object.fromEntries(entries);
@@ -178,9 +189,7 @@ export const transactions = [
     etag: transactionTag,
     history: 'since',
     handle: ({ params: { tx_id }, query, read }) => {
-      const events = { limit: query.event_limit, offset: query.event_offset };
-      const inForks = requireFound(read.transactions.findInForks(tx_id, events), UNKNOWN);
-      return serialized(read, inForks, query.exclude_function_args);
+      return serialized(read, requireFound(read.transactions.findInForks(tx_id), UNKNOWN), query);
     },
   }),
   route({
@@ -202,7 +211,7 @@ export const transactions = [
     etag: transactionTag,
     history: 'thing',
     handle: ({ params: { tx_id }, read }) => {
-      const inForks = requireFound(read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }), NO_RAW);
+      const inForks = requireFound(read.transactions.findInForks(tx_id), NO_RAW);
       return { raw_tx: toHex(inForks.transaction.raw) };
     },
   }),

@@ -172,7 +172,7 @@ export const addressTransactionsV2 = [
       const page = read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);
       if (page !== undefined) return offsetPage(query, page, addressTransactionEvent);
       // A transaction of an orphaned block moved nothing.
-      const orphan = read.transactions.findInForks(tx_id, { limit: 0, offset: 0 });
+      const orphan = read.transactions.findInForks(tx_id);
       if (orphan?.mined !== true) throw notFound(UNKNOWN);
       return offsetPage(query, { items: [], total: 0 }, addressTransactionEvent);
     },

@@ -125,9 +125,9 @@ export interface TransactionState {
   status: string;
 }
 
-/** A transaction of any fork, with a part of its events if it was mined. */
+/** A transaction of any fork. `events` reads a part of its events; only a mined one has any. */
 export type FoundInForks =
-  | { mined: true; transaction: TransactionDetail; events: TransactionEvent[] }
+  | { mined: true; transaction: TransactionDetail; events(limit: number, offset: number): TransactionEvent[] }
   | { mined: false; transaction: PendingTransactionDetail };
 
 /** A transaction's block and index, as rows of other lists show them. */

@@ -201,9 +201,9 @@ export function readerOf(
     addresses: addressReader(db, { details, mempool, texts }, turns),
     tokenLists: tokenListReader(db, details),
     principals: { ...principalQueries(db), ...startingAccountQueries(db), ...assetQueries.principals },
-    /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
     /** Summaries of accounts. */
     activity: accountActivityQueries(db, turns, limits.activity),
+    /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
     history: principalHistoryQueries(db, file, limits.historyBatch),
     /** Events that moved a token, one row each, newest first. */
     transfers: assetQueries.transfers,

@@ -157,11 +157,10 @@ interface Sources {
 
 export const inForks =
   ({ details, events, mempool, orphans }: Sources) =>
-  (txId: Uint8Array, { limit, offset }: { limit: number; offset: number }): FoundInForks | undefined => {
-    const part = (of: TransactionEvent[]) => of.slice(offset, offset + limit);
+  (txId: Uint8Array): FoundInForks | undefined => {
     const canonical = details.find(txId);
     if (canonical !== undefined) {
-      return { mined: true, transaction: canonical, events: events.page(txId, limit, offset) };
+      return { mined: true, transaction: canonical, events: (limit, offset) => events.page(txId, limit, offset) };
     }
     const pending = mempool.find(txId);
     if (pending !== undefined) return { mined: false, transaction: pending };
@@ -171,6 +170,6 @@ export const inForks =
     return {
       mined: true,
       transaction: detailInBlock(transaction, block, false),
-      events: part(indexedEvents(transaction)),
+      events: (limit, offset) => indexedEvents(transaction).slice(offset, offset + limit),
     };
   };
