@@ -325,7 +325,7 @@ function begun({ url, addresses, headers, body }: SendOptions): ClientRequest {
 export type Send = typeof send;
 
 /** A request had no answer in its time. */
-export class LateError extends Error {
+class LateError extends Error {
   override readonly name = 'LateError';
 }
 

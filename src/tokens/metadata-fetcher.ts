@@ -7,28 +7,25 @@ import type { Clock } from '../base/clock.ts';
 import type { ServiceEvent } from '../base/log-events.ts';
 import type { RandomSource } from '../base/random.ts';
 import { backoff, startLoop } from '../base/service.ts';
-import { isTransient } from '../base/store-failure.ts';
+import { atMost } from '../base/turns.ts';
 import { toHex } from '../codec/hex.ts';
-import { inTime, LateError } from '../http/outgoing.ts';
-import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
+import type { NodeRpc } from '../node/rpc.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { CommitCount } from '../store/ingest/commit-count.ts';
 import type { FailedTry, TokenAnswer, TokenCommands } from '../store/ingest/token-commands.ts';
 import type { TokenJobItem, TokenQueue } from '../store/model/token.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { ClarityError, JOB_MS, NoAnswerError, requestLastToken, requestTokenFacts } from './node-answers.ts';
+import { ClarityError, NoAnswerError, type NodeCalls, requestLastToken, requestTokenFacts } from './node-answers.ts';
 
-/** Maximum concurrent look-ups. */
+/** Maximum concurrent requests. */
 const AT_ONCE = 5;
-/** Number of jobs of each kind and order to take from the queue at once. */
+/** Number of jobs of a round, and number of jobs of each kind and order to take from the queue. */
+const MAX_JOBS = 25;
 const TAKEN = 8;
 /** Milliseconds from a commit to a look at an empty queue. */
 const COMMIT_MS = 500;
 /** Milliseconds between two looks without a commit, for jobs whose time has come, or if the node or the store is unavailable. */
 const LOOK_MS = 5_000;
-/** Maximum results per command, and milliseconds that the first result waits for others. */
-const MAX_ANSWERS = 25;
-const ANSWERS_MS = 250;
 /** Milliseconds between two turns of listing and queueing tokens, so that other work can write. */
 const SPREAD_MS = 50;
 /** Maximum consecutive attempts without an answer. Then the job fails. */
@@ -81,33 +78,6 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   const { snapshots, node, commits, isHeld, clock, random, log } = options;
   const commands = commandsOf<TokenCommands>(options.commander);
   const counters: TokenCounters = { answered: 0, failed: 0, invalid: 0 };
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  /** Reason why look-ups are paused; null if they aren't. */
-  let pauseReason: string | null = null;
-  let restsUntil = Number.NEGATIVE_INFINITY;
-
-  function rest(reason: string): void {
-    if (pauseReason === null) log({ event: 'service_failing', service: 'token_metadata', reason });
-    pauseReason = reason;
-    restsUntil = clock.monotonic() + LOOK_MS;
-  }
-
-  /**
-   * Calls `work`. If the index or the log is unavailable, returns undefined and pauses the look-ups. @throws other
-   * errors
-   */
-  async function unlessAway<T>(work: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isTransient(error)) throw error;
-      rest(error.message);
-      return undefined;
-    }
-  }
-
-  const results = answerWriter((answers) => unlessAway(() => commands.run('tokens.answer', { answers })), clock);
 
   /** Returns an attempt without an answer. @param isShown whether the job is shown as failed until the next attempt */
   function tried({ tries }: TokenJobItem, isShown: boolean): FailedTry {
@@ -124,171 +94,83 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
     log({ event: 'token_not_read', contract, token, work, state, reason });
   }
 
-  /** @throws NodeUnreachableError */
-  async function askNode(item: TokenJobItem, tip: NonNullable<TokenQueue['tip']>): Promise<TokenAnswer> {
-    const { contract, token } = item;
-    const of = { contract, tip: toHex(tip.indexBlockHash) };
-    const answered = (answer: FailedTry): TokenAnswer =>
-      item.work === 'facts'
-        ? { work: 'facts', ...of, token: token ?? '', answer }
-        : { work: 'last_token_id', ...of, answer };
+  /** Requests the answer for a job. @returns the answer, or the failed attempt @throws NodeUnreachableError */
+  async function triedAnswer<T>(item: TokenJobItem, request: () => Promise<T>): Promise<T | FailedTry> {
     try {
-      return await inTime({ clock, timeoutMs: JOB_MS, signal }, async (ending): Promise<TokenAnswer> => {
-        const calls = { node, clock, signal: ending, tip };
-        if (item.work !== 'facts') {
-          return { work: 'last_token_id', ...of, answer: { last: await requestLastToken(calls, item) } };
-        }
-        return { work: 'facts', ...of, token: token ?? '', answer: await requestTokenFacts(calls, item) };
-      });
+      const answer = await request();
+      counters.answered += 1;
+      return answer;
     } catch (error) {
-      let failure: FailedTry;
-      if (error instanceof ClarityError) {
-        failure = { state: 'invalid', wait: null };
-      } else if (error instanceof NoAnswerError || error instanceof LateError) {
-        const isShown = error instanceof LateError || error.isShown;
-        failure = tried(item, isShown);
-      } else throw error;
+      if (!(error instanceof ClarityError || error instanceof NoAnswerError)) throw error;
+      const isInvalid = error instanceof ClarityError;
+      const failure: FailedTry = isInvalid ? { state: 'invalid', wait: null } : tried(item, error.isShown);
       say(item, failure, error.message);
-      return answered(failure);
+      return failure;
     }
   }
 
-  const canWork = (): boolean => isHeld() && clock.monotonic() >= restsUntil;
-
-  /** Works on the queue, several jobs at a time. */
-  function startWorking() {
-    let ready: TokenJobItem[] = [];
-    let tip: TokenQueue['tip'] = null;
-    /** Keys of running jobs, until their result is written. */
-    const names = new Set<string>();
-    const working = new Set<Promise<void>>();
-    let emptyUntil = Number.NEGATIVE_INFINITY;
-
-    async function look(): Promise<void> {
-      const maxQueued = TAKEN + names.size;
-      const queue = await unlessAway(async () =>
-        snapshots.read((reader) => reader.tokenMetadata.queue(clock.now(), maxQueued)),
-      );
-      if (queue === undefined) return;
-      tip = queue.tip;
-      ready = [...inTurn(queue)].filter((item) => !names.has(keyOf(item))).slice(0, 3 * TAKEN);
-      if (ready.length > 0) return;
-      emptyUntil = clock.monotonic() + COMMIT_MS;
-      // No job is left that could share the command with these results.
-      if (names.size > 0) results.flush();
+  /** @throws NodeUnreachableError */
+  async function askNode(item: TokenJobItem, calls: NodeCalls): Promise<TokenAnswer> {
+    const { contract, token } = item;
+    const of = { contract, tip: toHex(calls.tip.indexBlockHash) };
+    if (item.work === 'facts') {
+      const answer = await triedAnswer(item, () => requestTokenFacts(calls, item));
+      return { work: 'facts', ...of, token: token ?? '', answer };
     }
+    const answer = await triedAnswer(item, async () => ({ last: await requestLastToken(calls, item) }));
+    return { work: 'last_token_id', ...of, answer };
+  }
 
-    async function work(item: TokenJobItem, at: NonNullable<TokenQueue['tip']>): Promise<void> {
-      const key = keyOf(item);
-      names.add(key);
+  /**
+   * Requests answers for jobs, and writes them with one command.
+   * @throws NodeUnreachableError after the other answers are written
+   */
+  async function answer(items: readonly TokenJobItem[], calls: NodeCalls): Promise<void> {
+    let isAway = false;
+    const limited = atMost(AT_ONCE);
+    const ask = async (item: TokenJobItem): Promise<TokenAnswer | null> => {
+      if (isAway || calls.signal.aborted || !isHeld()) return null;
       try {
-        const answer = await askNode(item, at);
-        pauseReason = null;
-        if (!('state' in answer.answer)) counters.answered += 1;
-        // The next job doesn't wait for the command.
-        void results.write(answer).finally(() => names.delete(key));
-        return;
+        return await askNode(item, calls);
       } catch (error) {
-        if (signal.aborted) return;
-        if (!(error instanceof NodeUnreachableError)) throw error;
-        ready = [];
-        rest(error.message);
+        isAway = true;
+        throw error;
       }
-      names.delete(key);
-    }
-
-    async function turn(): Promise<number> {
-      while (canWork()) {
-        if (ready.length === 0 && clock.monotonic() >= emptyUntil) await look();
-        // One request shows whether the node is back.
-        const concurrency = pauseReason === null ? AT_ONCE : 1;
-        const item = working.size < concurrency ? ready.shift() : undefined;
-        if (item === undefined || tip === null) break;
-        const done = work(item, tip).finally(() => {
-          working.delete(done);
-          loop.wake();
-        });
-        working.add(done);
-      }
-      return LOOK_MS;
-    }
-
-    const loop = startLoop({ clock, everyMs: LOOK_MS, firstMs: 0, turn });
-    return {
-      wake(): void {
-        emptyUntil = Number.NEGATIVE_INFINITY;
-        loop.wake();
-      },
-      async stop(): Promise<void> {
-        await loop.stop();
-        await Promise.all(working);
-      },
     };
+    const results = await Promise.allSettled(items.map((item) => limited(() => ask(item))));
+    const answers = results.flatMap((result) => (result.status === 'fulfilled' ? (result.value ?? []) : []));
+    if (answers.length > 0) await commands.run('tokens.answer', { answers });
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** Lists and queues the tokens of contracts, one turn after the other. @returns null to wait for a commit */
-  async function spread(): Promise<number | null> {
-    if (!canWork()) return LOOK_MS;
-    const contract = await unlessAway(async () => snapshots.read((reader) => reader.tokenMetadata.toSpread()));
-    if (contract === undefined) return LOOK_MS;
-    if (contract === null) return null;
-    await unlessAway(() => commands.runBatches('tokens.spread', { contract }));
-    return SPREAD_MS;
+  /** Lists and queues tokens of one contract, and answers some jobs. @returns milliseconds until the next round */
+  async function round(signal: AbortSignal): Promise<number> {
+    if (!isHeld()) return LOOK_MS;
+    const { contract, queue } = snapshots.read(({ tokenMetadata }) => ({
+      contract: tokenMetadata.toSpread(),
+      queue: tokenMetadata.queue(clock.now(), TAKEN),
+    }));
+    if (contract !== null) await commands.runBatches('tokens.spread', { contract });
+    // One request shows whether the node is back.
+    const items = [...inTurn(queue)].slice(0, loop.failure() === null ? MAX_JOBS : 1);
+    if (queue.tip !== null) await answer(items, { node, signal, tip: queue.tip });
+    if (contract !== null) return SPREAD_MS;
+    return items.length === 0 ? LOOK_MS : 0;
   }
 
-  const loops = [startWorking(), startLoop({ clock, everyMs: LOOK_MS, firstMs: 0, turn: spread })];
-  const endFollowing = commits.follow(clock, COMMIT_MS, () => {
-    for (const loop of loops) loop.wake();
+  const loop = startLoop({
+    clock,
+    everyMs: LOOK_MS,
+    firstMs: 0,
+    turn: round,
+    failed: ({ message: reason }) => log({ event: 'service_failing', service: 'token_metadata', reason }),
   });
+  const endFollowing = commits.follow(clock, COMMIT_MS, loop.wake);
   return {
     counters,
     async stop(): Promise<void> {
-      stopping.abort();
       endFollowing();
-      await Promise.all(loops.map((loop) => loop.stop()));
-      await results.flush();
+      await loop.stop();
     },
-  };
-}
-
-/**
- * Writes results, several per command. @param write returns undefined if they couldn't be written: the jobs then run
- * again
- */
-function answerWriter(write: (answers: TokenAnswer[]) => Promise<number | undefined>, clock: Clock) {
-  let waiting: { answer: TokenAnswer; written: () => void }[] = [];
-  let writing: Promise<void> | null = null;
-  let cancel: (() => void) | null = null;
-
-  async function writeAll(): Promise<void> {
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, MAX_ANSWERS);
-      waiting = waiting.slice(MAX_ANSWERS);
-      try {
-        await write(batch.map(({ answer }) => answer));
-      } finally {
-        for (const { written } of batch) written();
-      }
-    }
-  }
-
-  function flush(): Promise<void> {
-    cancel?.();
-    cancel = null;
-    writing ??= writeAll().finally(() => {
-      writing = null;
-    });
-    return writing;
-  }
-
-  return {
-    flush,
-    /** Resolves when the result is written, or can't be. */
-    write: (answer: TokenAnswer): Promise<void> =>
-      new Promise((written) => {
-        waiting.push({ answer, written });
-        if (waiting.length >= MAX_ANSWERS) void flush();
-        else cancel ??= clock.after(ANSWERS_MS, () => void flush());
-      }),
   };
 }

@@ -1,19 +1,13 @@
 /** Reads token metadata from the node: calls read-only functions of token contracts at a block. */
-import { readUpTo } from '../base/bounded-read.ts';
-import type { Clock } from '../base/clock.ts';
 import { parsedJson } from '../base/json.ts';
 import { splitPrincipal } from '../codec/address.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { strictText, utf8Bytes } from '../codec/utf8.ts';
-import { inTime, LateError } from '../http/outgoing.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
 import type { TokenFacts, TokenJobItem } from '../store/model/token.ts';
 
-/** Maximum milliseconds of a call, and of all calls about a token. */
-const CALL_MS = 5_000;
-export const JOB_MS = 60_000;
 /** Maximum bytes of an answer. The longest stored text takes some thousands. */
 const MAX_ANSWER = 65_536;
 /**
@@ -49,7 +43,6 @@ export class NoAnswerError extends Error {
 
 export interface NodeCalls {
   node: NodeRpc;
-  clock: Clock;
   signal: AbortSignal;
   /** Block of the calls. */
   tip: { height: number; indexBlockHash: Uint8Array };
@@ -60,36 +53,29 @@ const callerOf = (contract: string): string =>
   /^S[PM]/.test(contract) ? 'SP000000000000000000002Q6VF78' : 'ST000000000000000000002AMW42H';
 
 /** Reports whether the node responds at all. */
-async function isThere({ node, clock, signal }: NodeCalls): Promise<boolean> {
+async function isThere({ node, signal }: NodeCalls): Promise<boolean> {
   try {
-    const response = await inTime({ clock, timeoutMs: CALL_MS, signal }, (ending) =>
-      node.request('/v2/info', { signal: ending }),
-    );
-    await response.body?.cancel();
+    await node.request('/v2/info', { signal });
     return true;
   } catch (error) {
-    if (error instanceof NodeUnreachableError || error instanceof LateError) return false;
+    if (error instanceof NodeUnreachableError) return false;
     throw error;
   }
 }
 
-/** @returns the status, and the body if it isn't too long @throws NodeUnreachableError, LateError */
-const post = ({ node, clock, signal, tip }: NodeCalls, contract: string, name: string, args: readonly Uint8Array[]) =>
-  inTime({ clock, timeoutMs: CALL_MS, signal }, async (ending) => {
-    const { address, contractName } = splitPrincipal(contract);
-    const path = `/v2/contracts/call-read/${address}/${contractName}/${name}?tip=${tip.indexBlockHash.toHex()}`;
-    const response = await node.request(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ sender: callerOf(contract), arguments: args.map(toHex) }),
-      signal: ending,
-    });
-    try {
-      return { status: response.status, body: await readUpTo(response.body, MAX_ANSWER) };
-    } catch (cause) {
-      throw new NodeUnreachableError("the node can't be reached", { cause });
-    }
+/** @returns the status, and the body; null if it is too long @throws NodeUnreachableError */
+async function post({ node, signal, tip }: NodeCalls, contract: string, name: string, args: readonly Uint8Array[]) {
+  const { address, contractName } = splitPrincipal(contract);
+  const path = `/v2/contracts/call-read/${address}/${contractName}/${name}?tip=${tip.indexBlockHash.toHex()}`;
+  const response = await node.request(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ sender: callerOf(contract), arguments: args.map(toHex) }),
+    signal,
   });
+  const body = await response.bytes();
+  return { status: response.status, body: body.length > MAX_ANSWER ? null : body };
+}
 
 /** Reports whether the node's height is below the block of the call. */
 async function isBehind({ node, tip }: NodeCalls): Promise<boolean> {
@@ -120,7 +106,7 @@ async function called(calls: NodeCalls, contract: string, name: string, ...args:
   try {
     answer = await post(calls, contract, name, args);
   } catch (error) {
-    if (!(error instanceof NodeUnreachableError) && !(error instanceof LateError)) throw error;
+    if (!(error instanceof NodeUnreachableError)) throw error;
     // If the node still responds, only this contract's job waits.
     if (calls.signal.aborted || !(await isThere(calls))) throw new NodeUnreachableError("the node can't be reached");
     throw new NoAnswerError(`${name} of ${contract} gives no answer`, true);
