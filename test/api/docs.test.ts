@@ -280,21 +280,13 @@ test('every request body has an example that its schema accepts', () => {
   }
 });
 
-/** The names of a body's fields. */
-function shapeOf(body: unknown): unknown {
-  return typeof body === 'object' && body !== null ? Object.keys(body) : typeof body;
-}
-
 test('the examples equal the answers of the simulated chain (test/support/generate/examples.ts writes them)', async () => {
   const { values, answers } = await recordExamples();
   expect(values).toEqual(recordedValues);
   const current = [...routes.values()].filter(({ deprecated }) => deprecated === null);
   expect(Object.keys(answers).sort()).toEqual(current.map(({ detail }) => detail.operationId).sort());
   for (const [operationId, recorded] of Object.entries(recordedAnswers as Record<string, RecordedExample>)) {
-    const answered = answers[operationId];
-    // Delivery times depend on the current time.
-    if (!hooks.includes(routes.get(operationId)!)) expect([operationId, answered]).toEqual([operationId, recorded]);
-    else expect([operationId, shapeOf(answered?.answer)]).toEqual([operationId, shapeOf(recorded.answer)]);
+    expect([operationId, answers[operationId]]).toEqual([operationId, recorded]);
   }
 });
 

@@ -10,6 +10,7 @@ import { readSettings } from '../../../src/settings/config.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../data/data-directory.ts';
+import { SAME_IDENTITY } from '../data/ingest.ts';
 import { until } from '../time/until.ts';
 import type { Ask } from './example-candidates.ts';
 import { exampleSystem } from './example-system.ts';
@@ -72,7 +73,10 @@ export async function hookExamples(
 ): Promise<Record<string, RecordedExample>> {
   using made = dataDirectory();
   const { path: directory } = made;
-  const { ingest, machine } = openWithHooks({ directory, chainId: null, log: () => {} }, { log: () => {} });
+  const { ingest, machine } = openWithHooks(
+    { directory, chainId: null, log: () => {}, random: SAME_IDENTITY },
+    { log: () => {} },
+  );
   for (const event of events.slice(0, -SEEN)) ingest.apply(event);
   ingest.commit();
   const seconds = Math.floor((events.at(-1)?.receivedAt ?? 0) / 1_000_000);
@@ -164,6 +168,7 @@ export async function hookExamples(
       async () => (await ask(`${own}/backfills/${job.id}`)).body.finished_at !== null,
       'the end of the backfill',
     );
+    await until(isIdle, 'all deliveries');
     await record('getBackfills', 'GET', `${own}/backfills`, { parameters: { uuid } });
     await record('getBackfill', 'GET', `${own}/backfills/${job.id}`, backfill);
     await record('cancelBackfill', 'DELETE', `${own}/backfills/${job.id}`, backfill);
