@@ -280,7 +280,7 @@ test('every request body has an example that its schema accepts', () => {
   }
 });
 
-test('the examples equal the answers of the simulated chain (test/support/generate/examples.ts writes them)', async () => {
+test('the examples equal the answers of the simulated chain (bun run generate writes them)', async () => {
   const { values, answers } = await recordExamples();
   expect(values).toEqual(recordedValues);
   const current = [...routes.values()].filter(({ deprecated }) => deprecated === null);

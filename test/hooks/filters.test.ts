@@ -35,7 +35,7 @@ const HI = utf8Bytes('hi');
 const TOKEN = `${A}.token`;
 const ASSET = `${TOKEN}::coin!`;
 
-test('the types and docs list the current filters (test/support/generate/filter-types.ts writes them)', async () => {
+test('the types and docs list the current filters (bun run generate writes them)', async () => {
   expect(await Bun.file(filterTypesFile).text()).toBe(await filterTypes());
   expect(await Bun.file(chainhooksPage).text()).toBe(await pageWithFilters());
 });
@@ -103,7 +103,6 @@ const sample = (filter: Filter): Block => sampleBlock(filter, network, 1);
 describe('every filter', () => {
   test('is in the table', () => {
     expect(Object.keys(full).sort()).toEqual(Object.keys(filterSchemas).sort());
-    expect(Object.keys(full)).toHaveLength(18);
   });
   for (const filter of Object.values(full)) {
     test(`${filter.type} matches a transaction that has all its parameters`, () => {

@@ -72,7 +72,7 @@ test('stackside status --alive and --ready query /health and /ready, and fail wi
   await expect(askHealth(NO_NODE, 'alive')).rejects.toThrow(`No Stackside answers at ${NO_NODE}.`);
 });
 
-test('docs/logs.md lists the metrics that the generator writes', async () => {
+test('docs/logs.md lists the current metrics (bun run generate writes them)', async () => {
   const served = await (await server.get('/metrics')).text();
   expect(await pageWithMetrics(served)).toBe(await Bun.file(metricsPage).text());
 });

@@ -7,7 +7,7 @@ import { tableShapes, tableShapesFile } from '../support/generate/table-shapes.t
 
 const store = join(import.meta.dir, '../../src/store');
 
-test('the tables in the source equal schema.sql', () => {
+test('the tables in the source equal schema.sql (bun run generate writes them)', () => {
   expect(readFileSync(tableShapesFile, 'utf8')).toBe(tableShapes());
 });
 
