@@ -238,6 +238,6 @@ export function errors(
     if (code !== 'NOT_FOUND') return failure(error, request);
     if (percentDecoded(pathOf(request.url)) === null) return failure(badPath(request.url), request);
     const { status, body } = new UnknownRouteError(request);
-    return notFoundPage(request) ?? respond.json(status, body);
+    return notFoundPage(request)?.then(respond.passedOn) ?? respond.json(status, body);
   });
 }

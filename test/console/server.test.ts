@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Glob } from 'bun';
 import { bundleConsole, consoleBuild } from '../../src/console/bundle.ts';
 import { groups, pagePaths } from '../../src/console/page-paths.ts';
-import { testApp } from '../api/test-app.ts';
+import { testApp, VERSION } from '../api/test-app.ts';
 import { apiDocument, apiTypes, calledPaths, typesFile } from '../support/generate/api-types.ts';
 
 const { request } = testApp();
@@ -55,6 +55,7 @@ test.each(['/extended/nope', '/v1/nope', '/v3/nope/nope', '/chainhooks/nope', '/
     expect(page.status).toBe(404);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(page.headers.get('content-security-policy')).toContain("script-src 'self';");
+    expect(page.headers.get('x-api-version')).toBe(VERSION);
     expect(await page.text()).toBe(await (await request('/', HTML)).text());
     const json = { message: `Route GET:${path} not found`, error: 'Not Found', statusCode: 404 };
     for (const headers of [{}, { accept: 'application/json' }, { accept: '*/*' }, { accept: 'image/avif,image/*' }]) {
