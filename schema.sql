@@ -14,7 +14,7 @@
 --   Stacking (to pox-4)  stacking_events, delegations, stacking_terms, cycle_stackers, reward_cycles,
 --                        cycle_signers
 --   Staking (pox-5)      bonds, bond_allowances, bond_registrations, bond_positions, stakes, staking_shares,
---                        staking_rewards, signer_keys
+--                        staking_rewards, cycle_rewards, signer_keys
 --   Bitcoin blocks       burn_blocks, burn_rewards, burn_slot_holders, pox_transactions, orphaned_burn_blocks
 --   Off the chain        orphaned_blocks, orphaned_transactions, block_payloads, attachments, subdomains
 --   Old names (Stacks 1) old_namespaces, old_names, old_zonefiles

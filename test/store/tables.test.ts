@@ -1,14 +1,22 @@
-/** Every table name that the code writes rows to exists in schema.sql. */
+/** The source and the overview in schema.sql list the tables of schema.sql, and rows are added by name. */
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Glob } from 'bun';
+import { schema } from '../../src/store/files/secondary-indexes.ts';
 import { tableShapes, tableShapesFile } from '../support/generate/table-shapes.ts';
 
 const store = join(import.meta.dir, '../../src/store');
 
 test('the tables in the source equal schema.sql (bun run generate writes them)', () => {
   expect(readFileSync(tableShapesFile, 'utf8')).toBe(tableShapes());
+});
+
+test('the overview in schema.sql names each table once', () => {
+  const [overview = ''] = schema.split("\n-- The chain's tables");
+  const names = [...schema.matchAll(/^CREATE TABLE (\w+)/gm)].map(([, name = '']) => name);
+  const groups = overview.split('\n').flatMap((line) => line.match(/^-- {3}.{21}(.*)$/)?.[1]?.split(/, |,$/) ?? []);
+  expect(groups.filter((name) => name !== '').sort()).toEqual(names.sort());
 });
 
 /** Files that may contain an INSERT, each with the reason. */

@@ -142,7 +142,6 @@ export function readerOf(
       newestArrival: () => chain.newestArrival(),
       /** The heights of a window. */
       heightsOf: windowQuery(db),
-      /** The contracts that print the memos of transfers. */
     },
     changes: changeQueries(db, orphans),
     blocks: {
