@@ -5,9 +5,7 @@ import fc from 'fast-check';
 import { dayIn, dayOf, dayText } from '../../src/chain/day.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { transactionId } from '../../src/codec/transaction.ts';
 import { networks } from '../../src/devnet/network.ts';
-import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -15,7 +13,17 @@ import { openApi } from '../support/api/api.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { type OpenIngest, openAt, openNew } from '../support/data/ingest.ts';
 import { type Cost, canCountReads, countedApi, withSmallPages } from '../support/data/page-reads.ts';
-import { alice, block, bob, deployment, type MadeBlock, receipt, START, transfer } from '../support/events/handmade.ts';
+import {
+  alice,
+  block,
+  bob,
+  call,
+  deployment,
+  type MadeBlock,
+  receipt,
+  START,
+  transfer,
+} from '../support/events/handmade.ts';
 import { launched, mintTo, moveTo, nameBlock, operated } from '../support/events/names.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
@@ -117,9 +125,7 @@ function transactionOf(one: Action) {
   const at = nonce++;
   if (one.does === 'deploy') return deployment(alice, at, 1, `made-${at}`);
   if (one.does !== 'call') return transfer(alice, at, 1);
-  const payload = contractCall(contractOf(`called-${one.contract}`), 'do', []);
-  const raw = signTransaction({ payload, origin: { account: alice, nonce: at, fee: 1n } }, networks.testnet);
-  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
+  return call(alice, at, 1, contractOf(`called-${one.contract}`), 'do');
 }
 
 interface Made {

@@ -1,10 +1,8 @@
 /** A small chain in which every user-chosen text is an attack on its readers. */
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { transactionId } from '../../src/codec/transaction.ts';
-import { networks } from '../../src/devnet/network.ts';
-import { signTransaction, smartContract, tokenTransfer } from '../../src/devnet/transaction.ts';
-import { alice, block, bob, receipt, type Transaction } from '../support/events/handmade.ts';
+import { smartContract, tokenTransfer } from '../../src/devnet/transaction.ts';
+import { alice, block, bob, receipt, signed } from '../support/events/handmade.ts';
 
 const SCRIPT = '<script>window.attacked=1</script><img src=x onerror="window.attacked=1">';
 const OVERRIDE = '\u202e\u2066evil\u2069';
@@ -24,14 +22,9 @@ const SOURCE = [
   ),
 ].join('\n');
 
-const signed = (payload: Uint8Array, nonce: number): Transaction => {
-  const raw = signTransaction({ payload, origin: { account: alice, nonce, fee: 200n } }, networks.testnet);
-  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
-};
-
-export const deployed = signed(smartContract('hostile', SOURCE), 0);
-export const sent = signed(tokenTransfer(bob.address, 5n, MEMO), 1);
-export const failed = signed(tokenTransfer(bob.address, 5n, ''), 2);
+export const deployed = signed(alice, 0, 200, smartContract('hostile', SOURCE));
+export const sent = signed(alice, 1, 200, tokenTransfer(bob.address, 5n, MEMO));
+export const failed = signed(alice, 2, 200, tokenTransfer(bob.address, 5n, ''));
 
 export const CONTRACT = `${alice.address}.hostile`;
 /** Not a valid Clarity name, but a node could send it. */

@@ -2,20 +2,13 @@
 import { expect, test } from 'bun:test';
 import { ChainhooksClient } from '@hirosystems/chainhooks-client';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { toHex } from '../../src/codec/hex.ts';
-import { transactionId } from '../../src/codec/transaction.ts';
-import { networks } from '../../src/devnet/network.ts';
-import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
-import { alice, block, bob, carol, type Transaction, transfer } from '../support/events/handmade.ts';
+import { alice, block, bob, call, carol, type Transaction, transfer } from '../support/events/handmade.ts';
 import { until } from '../support/time/until.ts';
 import { definition, hookServer, type Received, receiver } from './server.ts';
 
 /** A call of a contract with two arguments. */
-function call(nonce: number, id: bigint): Transaction {
-  const payload = contractCall(`${bob.address}.shop`, 'buy', [clarity.uint(id), clarity.some(clarity.uint(1n))]);
-  const raw = signTransaction({ payload, origin: { account: alice, nonce, fee: 300n } }, networks.testnet);
-  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
-}
+const buy = (nonce: number, id: bigint): Transaction =>
+  call(alice, nonce, 300, `${bob.address}.shop`, 'buy', [clarity.uint(id), clarity.some(clarity.uint(1n))]);
 
 /** Events of a block with transfers of one micro-STX to Carol. */
 const moved = (...transfers: Transaction[]) => ({
@@ -30,7 +23,7 @@ const moved = (...transfers: Transaction[]) => ({
 
 // The memo of a handmade transfer is its nonce: `nonce 0`.
 const [wanted, unwanted, again] = [transfer(alice, 0, 300), transfer(alice, 1, 300), transfer(bob, 0, 300)];
-const [bought, other] = [call(2, 7n), call(3, 8n)];
+const [bought, other] = [buy(2, 7n), buy(3, 8n)];
 
 const first = block(null, 'first', [wanted, unwanted], moved(wanted, unwanted));
 const second = block(first, 'second', [bought, other]);

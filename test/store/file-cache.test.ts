@@ -1,12 +1,8 @@
 /** Compares the answers of a server with cached values to the answers of a fresh server. */
 import { expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { toHex } from '../../src/codec/hex.ts';
-import { transactionId } from '../../src/codec/transaction.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
-import { networks } from '../../src/devnet/network.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
@@ -15,6 +11,7 @@ import {
   announcement,
   block,
   bob,
+  call,
   deployment,
   drop,
   receipt,
@@ -106,16 +103,14 @@ test('a listed call has the functions of a contract that is deployed after it, i
     const { results } = (await answer.json()) as { results: { contract_call?: { function_signature: string } }[] };
     return results.flatMap(({ contract_call: made }) => made?.function_signature ?? []);
   };
-  const payload = contractCall(`${bob.address}.pool`, 'join', [clarity.uint(1n)]);
-  const raw = signTransaction({ payload, origin: { account: alice, nonce: 0, fee: 200n } }, networks.testnet);
-  const call = { id: toHex(transactionId(raw)), raw: toHex(raw) };
+  const called = call(alice, 0, 200, `${bob.address}.pool`, 'join', [clarity.uint(1n)]);
   const deployed = (argument: string, fee: number) => {
     const join = { name: 'join', access: 'public', args: [{ name: argument, type: 'uint128' }] };
     const functions = [{ ...join, outputs: { type: { response: { ok: 'bool', error: 'none' } } } }];
     const declared = { functions, variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] };
     return receipt(deployment(bob, 0, fee), 0, { contract_interface: declared });
   };
-  const first = block(null, 'call', [call]);
+  const first = block(null, 'call', [called]);
   open.ingest.receive(first.event);
   expect(await signature()).toEqual(['']);
   const second = block(first, 'deployment', [deployed('amount', 300)]);

@@ -8,10 +8,7 @@ import fc from 'fast-check';
 import { type ClarityValue, decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { transactionId } from '../../src/codec/transaction.ts';
 import { conditionOf } from '../../src/codec/value-condition.ts';
-import { networks } from '../../src/devnet/network.ts';
-import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { FieldFilter, LoggingContracts, LogsFilter, ValueIndexChoice } from '../../src/store/model/contract.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
@@ -20,7 +17,7 @@ import { readerOf } from '../../src/store/read/index-reader.ts';
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
 import { noEntries } from '../support/data/memory-index.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
-import { alice, block, bob, type MadeBlock, receipt, transfer } from '../support/events/handmade.ts';
+import { alice, block, bob, call, type MadeBlock, receipt, transfer } from '../support/events/handmade.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 
 const BOOT = 'ST000000000000000000002AMW42H';
@@ -451,14 +448,7 @@ test('rare logs are on the first page by the function that their transactions ca
   let parent: MadeBlock | null = null;
   for (let n = 0; n < 30; n++) {
     const name = n === 3 ? 'claim' : 'move';
-    const raw = signTransaction(
-      {
-        payload: contractCall(idOf('router'), name, []),
-        origin: { account: n === 4 ? bob : alice, nonce: n, fee: 300n },
-      },
-      networks.testnet,
-    );
-    const called = { id: toHex(transactionId(raw)), raw: toHex(raw) };
+    const called = call(n === 4 ? bob : alice, n, 300, idOf('router'), name);
     parent = block(parent, `${n}`, [receipt(called, 0)], { events: [print(called.id, 0), print(called.id, 1)] });
     open.ingest.receive(parent.event);
   }

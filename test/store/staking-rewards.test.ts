@@ -4,13 +4,9 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { poxAddressText } from '../../src/codec/bitcoin-address.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { toHex } from '../../src/codec/hex.ts';
-import { transactionId } from '../../src/codec/transaction.ts';
-import { networks } from '../../src/devnet/network.ts';
 import { cycles } from '../../src/devnet/pox.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Cursor } from '../../src/store/model/page.ts';
@@ -18,7 +14,7 @@ import type { StackedCycle, StakerShare } from '../../src/store/model/staking.ts
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
-import { alice, block, bob, carol, receipt } from '../support/events/handmade.ts';
+import { alice, block, bob, call, carol, receipt } from '../support/events/handmade.ts';
 import { BOOT, bonds, burnBlock, keyOf, locked, p, poxBlock, stacked, u } from '../support/events/pox.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
@@ -225,16 +221,10 @@ describe('STX stacked before pox-4', () => {
   });
 
   test('in pox has its address from the call, and none if another contract called pox', async () => {
-    const origin = { account: alice, nonce: 0, fee: 300n };
-    const call = (contract: string, nonce: number) => {
-      const args = [u(700), tuple, u(100), u(1)];
-      const raw = signTransaction(
-        { payload: contractCall(contract, 'stack-stx', args), origin: { ...origin, nonce } },
-        networks.testnet,
-      );
-      return { id: toHex(transactionId(raw)), raw: toHex(raw) };
-    };
-    const calls = [call(`${BOOT}.pox`, 0), call(`${A}.wrapper`, 1)];
+    const args = [u(700), tuple, u(100), u(1)];
+    const calls = [`${BOOT}.pox`, `${A}.wrapper`].map((contract, nonce) =>
+      call(alice, nonce, 300, contract, 'stack-stx', args),
+    );
     const events = [A, B].map((staker, index) => ({
       ...{ txid: calls[index]!.id, event_index: index, committed: true },
       ...locked(staker, 700n, 140, 'pox'),

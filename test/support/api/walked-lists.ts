@@ -4,11 +4,9 @@ import { Database } from 'bun:sqlite';
 import { systemClock } from '../../../src/base/clock.ts';
 import { clarity } from '../../../src/codec/clarity-encode.ts';
 import { toHex } from '../../../src/codec/hex.ts';
-import { transactionId } from '../../../src/codec/transaction.ts';
 import { createApp, resources } from '../../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../../src/devnet/chain.ts';
 import { networks } from '../../../src/devnet/network.ts';
-import { contractCall, signTransaction } from '../../../src/devnet/transaction.ts';
 import { type Account, accounts } from '../../../src/devnet/wallet.ts';
 import type { Faucets } from '../../../src/faucets/faucets.ts';
 import type { HookReader } from '../../../src/hooks/routes/family.ts';
@@ -33,6 +31,7 @@ import {
   announcement,
   block,
   bob,
+  call,
   drop,
   inMicroblock,
   type MadeBlock,
@@ -610,11 +609,8 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
 }
 
 /** A call of the contract that prints the most. */
-function call(from: Account, nonce: number, fee: number): Transaction {
-  const origin = { account: from, nonce, fee: BigInt(fee) };
-  const raw = signTransaction({ payload: contractCall(`${BOOT}.pox-5`, 'nothing', []), origin }, networks.testnet);
-  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
-}
+const printing = (from: Account, nonce: number, fee: number): Transaction =>
+  call(from, nonce, fee, `${BOOT}.pox-5`, 'nothing');
 
 /** Builds a chain by hand in which every block adds to the lists that a simulated chain leaves almost empty. */
 export function crowdedChain(): GrowingChain {
@@ -637,7 +633,7 @@ export function crowdedChain(): GrowingChain {
       const parent = blocks.get(parentHash) ?? null;
       made += 1;
       const lists = crowdedEvents(made, parent === null);
-      const transactions = lists.map((_, at) => (at === 0 ? call : transfer)(alice, made * lists.length + at, 300));
+      const transactions = lists.map((_, at) => (at === 0 ? printing : transfer)(alice, made * lists.length + at, 300));
       let index = 0;
       const events = lists.flatMap((list, at) =>
         list.map(([type, body]) => ({

@@ -2,12 +2,9 @@
 import { BNS_CONTRACTS, type BnsOperation, bnsAsset, SET_PRIMARY } from '../../../src/chain/bns-v2.ts';
 import { clarity } from '../../../src/codec/clarity-encode.ts';
 import { toHex } from '../../../src/codec/hex.ts';
-import { transactionId } from '../../../src/codec/transaction.ts';
 import { utf8Bytes } from '../../../src/codec/utf8.ts';
-import { networks } from '../../../src/devnet/network.ts';
-import { contractCall, signTransaction } from '../../../src/devnet/transaction.ts';
 import type { Account } from '../../../src/devnet/wallet.ts';
-import { alice, block, type MadeBlock, receipt, type Transaction, transfer } from './handmade.ts';
+import { alice, block, call, type MadeBlock, receipt, type Transaction, transfer } from './handmade.ts';
 
 export const BNS = BNS_CONTRACTS.testnet;
 
@@ -100,12 +97,10 @@ export function bnsLaunched(namespace: string, lifetime: number | bigint, launch
 }
 
 /** A call by which an account chooses its primary name. */
-export function bnsChosen(account: Account, id: number): BnsTransaction {
-  const origin = { account, nonce: nonce++, fee: 1n };
-  const payload = contractCall(BNS, SET_PRIMARY, [clarity.uint(id)]);
-  const raw = signTransaction({ payload, origin }, networks.testnet);
-  return { transaction: { id: toHex(transactionId(raw)), raw: toHex(raw) }, events: [] };
-}
+export const bnsChosen = (account: Account, id: number): BnsTransaction => ({
+  transaction: call(account, nonce++, 1, BNS, SET_PRIMARY, [clarity.uint(id)]),
+  events: [],
+});
 
 /** A block of such transactions. */
 export const bnsBlock = (parent: MadeBlock | null, label: string, ...made: BnsTransaction[]): MadeBlock =>

@@ -2,7 +2,7 @@
 import { toHex } from '../../../src/codec/hex.ts';
 import { transactionId } from '../../../src/codec/transaction.ts';
 import { networks } from '../../../src/devnet/network.ts';
-import { signTransaction, smartContract, tokenTransfer } from '../../../src/devnet/transaction.ts';
+import { contractCall, signTransaction, smartContract, tokenTransfer } from '../../../src/devnet/transaction.ts';
 import { type Account, accounts } from '../../../src/devnet/wallet.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { jsonOf } from './payload-text.ts';
@@ -48,12 +48,25 @@ export function transfer(
   return { id: toHex(transactionId(raw)), raw: toHex(raw) };
 }
 
-/** A contract of a few bytes. */
-export function deployment(from: Account, nonce: number, fee: number, name = 'pool'): Transaction {
-  const origin = { account: from, nonce, fee: BigInt(fee) };
-  const raw = signTransaction({ payload: smartContract(name, '(begin)'), origin }, network);
+/** Returns a transaction with a payload. */
+export function signed(from: Account, nonce: number, fee: number, payload: Uint8Array): Transaction {
+  const raw = signTransaction({ payload, origin: { account: from, nonce, fee: BigInt(fee) } }, network);
   return { id: toHex(transactionId(raw)), raw: toHex(raw) };
 }
+
+/** A contract of a few bytes. */
+export const deployment = (from: Account, nonce: number, fee: number, name = 'pool'): Transaction =>
+  signed(from, nonce, fee, smartContract(name, '(begin)'));
+
+/** Returns a call of a function. */
+export const call = (
+  from: Account,
+  nonce: number,
+  fee: number,
+  contract: string,
+  name: string,
+  args: readonly Uint8Array[] = [],
+): Transaction => signed(from, nonce, fee, contractCall(contract, name, args));
 
 /** Returns a transaction as a block lists it. `fields` replace its fields. */
 export const receipt = ({ id, raw }: Transaction, index: number, fields: object = {}) => ({

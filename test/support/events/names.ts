@@ -2,13 +2,10 @@
 import { NAME_CONTRACTS, nameToken } from '../../../src/chain/name-system.ts';
 import { clarity } from '../../../src/codec/clarity-encode.ts';
 import { toHex } from '../../../src/codec/hex.ts';
-import { transactionId } from '../../../src/codec/transaction.ts';
 import { utf8Bytes } from '../../../src/codec/utf8.ts';
 import { hash160 } from '../../../src/devnet/name-system.ts';
-import { networks } from '../../../src/devnet/network.ts';
-import { contractCall, signTransaction } from '../../../src/devnet/transaction.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
-import { alice, block, bob, type MadeBlock, receipt, transfer } from './handmade.ts';
+import { alice, block, bob, call, type MadeBlock, receipt, transfer } from './handmade.ts';
 import { jsonOf } from './payload-text.ts';
 
 const CONTRACT = NAME_CONTRACTS[1];
@@ -89,9 +86,7 @@ export function launched(lifetime: number, namespace = 'btc') {
 /** A transaction that renews `alice.btc`. */
 export function renewed() {
   const args = [buffer('btc'), buffer('alice'), clarity.uint(1), clarity.none(), clarity.none()];
-  const origin = { account: bob, nonce: nonce++, fee: 1n };
-  const raw = signTransaction({ payload: contractCall(CONTRACT, 'name-renewal', args), origin }, networks.testnet);
-  return { transaction: { id: toHex(transactionId(raw)), raw: toHex(raw) }, events: [] };
+  return { transaction: call(bob, nonce++, 1, CONTRACT, 'name-renewal', args), events: [] };
 }
 
 /** A transaction and its events. */
