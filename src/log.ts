@@ -13,7 +13,7 @@ import type { HookEvent } from './hooks/log-event.ts';
 import type { ApiEvent } from './http/errors.ts';
 import type { RealtimeEvent } from './live/realtime.ts';
 import type { FillEvent } from './node/fill.ts';
-import type { HistoryStartEvent, StartingAccountEvent } from './node/history.ts';
+import type { HistoryStartEvent } from './node/history.ts';
 import type { BroadcastEvent } from './node/proxy.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { SnpEvent } from './node/snp/subscriber.ts';
@@ -64,7 +64,6 @@ export type LogEvent =
   | BroadcastEvent
   | FillEvent
   | HistoryStartEvent
-  | StartingAccountEvent
   | TokenLogEvent
   | RealtimeEvent
   | FaucetEvent
@@ -130,7 +129,6 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   gap_filling: 'info',
   gap_filled: 'info',
   history_starting: 'info',
-  accounts_not_asked: 'warn',
   token_not_read: 'debug',
   snp_handshake: 'info',
   snp_gap: 'warn',
@@ -180,7 +178,6 @@ export const eventMeanings = {
     unknown_kind: 'the node is newer: upgrade, then run `stackside rebuild`',
     history_starting: 'the history starts at `from_height`, or at the next block of the node; see `reason`',
     node_data_unread: 'a pending transaction, drop reason or stacking print is unsupported; check for a newer version',
-    accounts_not_asked: "the node doesn't return accounts; their balances are unknown until it does",
     blocks_missing: 'blocks are missing: see [node.md](node.md#fill-missing-blocks)',
     gap_filling: 'the server fetches missing blocks up to `to_height`',
     gap_filled: 'the missing blocks are filled',
@@ -248,6 +245,7 @@ export const serviceMeanings: Readonly<Record<ServiceName, string>> = {
   following: "`--from`: the archive at `place` can't be read",
   snp: 'no events arrive from stacks-node-publisher: see `remedy`',
   gap_filling: "missing blocks can't be filled; retried while the node sends its block",
+  starting_accounts: "the node doesn't return accounts; their balances are unknown until it does",
   token_metadata: "the node, the index or the log doesn't answer",
   shared_log: "PostgreSQL doesn't answer; reads continue, and the node repeats its events",
   delivery_lease: "PostgreSQL can't grant the lease, for example for lack of rights",

@@ -9,6 +9,7 @@ export type ServiceName =
   | 'following'
   | 'snp'
   | 'gap_filling'
+  | 'starting_accounts'
   | 'token_metadata'
   | 'shared_log'
   | 'delivery_lease';

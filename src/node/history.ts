@@ -14,10 +14,6 @@ export type HistoryStartEvent =
   /** The history starts at the first block that the node posts. `reason`: why it doesn't start below the tip. */
   | { event: 'history_starting'; from_height: null; reason: string };
 
-export type StartingAccountEvent =
-  /** The node doesn't return the accounts at the start of the history; their balances are unknown until it does. */
-  { event: 'accounts_not_asked'; accounts: number; reason: string };
-
 /**
  * Requests the parent of the first block to fill.
  * @throws IncompleteBlockError if the node doesn't return it; NodeUnreachableError

@@ -97,6 +97,8 @@ const problemOf = (directory: string, given = {}): Promise<unknown> =>
     (error: unknown) => error,
   );
 
+const isFailing = (one: LogEvent): boolean => one.event === 'service_failing' && one.service === 'starting_accounts';
+
 const blockOnly = (events: readonly NodeEvent[]) => events.filter(({ path }) => path === '/new_block');
 
 /** The start of a history, and the state of each account that its blocks touched. */
@@ -137,10 +139,10 @@ test('without a token, a history starts at the first posted block, and accounts 
     // An account that no block has touched yet.
     await server.post(mine(6));
     await until(async () => (await server.metric('stackside_account_lookups_pending')) > 0);
-    await until(() => server.said.slice(before).some(({ event }) => event === 'accounts_not_asked'));
+    await until(() => server.said.slice(before).some(isFailing));
     const { accounts } = await stateOf(directory.path);
     expect(new Set(accounts.map(({ known }) => known))).toEqual(new Set(['known', 'asking']));
-    expect(server.said.filter(({ event }) => event === 'accounts_not_asked')).toHaveLength(1);
+    expect(server.said.filter(isFailing)).toHaveLength(1);
   }
   isAway = () => false;
   for (let times = 0; times < 2; times++) {
@@ -216,7 +218,7 @@ test('rejects impossible account values from the node, and requests the accounts
   await server.post(mine(2));
   await until(() => lies > 2 * wrong.length);
   expect(await server.metric('stackside_account_lookups_total')).toBe(0);
-  expect(server.said.filter(({ event }) => event === 'accounts_not_asked')).toHaveLength(1);
+  await until(() => server.said.some(isFailing));
   lie = () => undefined;
   await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
   expect(await server.metric('stackside_account_lookups_total')).toBeGreaterThan(3);

@@ -6,17 +6,12 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import type { OperatorError } from '../../base/errors.ts';
-import type { RandomSource } from '../../base/random.ts';
+import type { ServiceEvent } from '../../base/log-events.ts';
 import { startLoop } from '../../base/service.ts';
 import { PayloadError, STARTING_ACCOUNT_PATH } from '../../chain/payload-reader.ts';
 import { accountMetrics } from '../../metrics/server.ts';
 import { NoAnswer, ThrottledNode } from '../../node/facts.ts';
-import {
-  type HistoryStartEvent,
-  requestStartingAccount,
-  type StartingAccountEvent,
-  startHeight,
-} from '../../node/history.ts';
+import { type HistoryStartEvent, requestStartingAccount, startHeight } from '../../node/history.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Outcome, ReceivedEvent } from '../../store/ingest/event.ts';
@@ -52,9 +47,6 @@ export const untilPartial =
 /** Requests to the node per second. The node must follow its chain, and has other clients. */
 const RATE = 50;
 
-const askedAt = (node: NodeRpc, clock: Clock, signal?: AbortSignal): ThrottledNode =>
-  new ThrottledNode(node, { rate: RATE, clock, ...(signal === undefined ? {} : { signal }) });
-
 interface StartOptions {
   ingest: Pick<Ingest, 'history'>;
   filling: Pick<ReturnType<typeof gapFilling>, 'start'>;
@@ -72,7 +64,7 @@ export async function startBelowTip({ ingest, filling, node, clock, log }: Start
   if (tip().height > 0 || hashAt(0) !== undefined) return;
   try {
     const info = await node.info();
-    const from = await startHeight(askedAt(node, clock), info);
+    const from = await startHeight(new ThrottledNode(node, { rate: RATE, clock }), info);
     const { height, indexBlockHash } = info;
     if (from === null || indexBlockHash === null) {
       log({ event: 'history_starting', from_height: null, reason: 'the node does not return its Nakamoto blocks' });
@@ -102,75 +94,66 @@ interface AskingOptions {
   snapshots: Snapshots;
   node: NodeRpc;
   clock: Clock;
-  random: Pick<RandomSource, 'number'>;
   registry: Registry;
-  log: (event: StartingAccountEvent) => void;
+  log: (event: ServiceEvent) => void;
 }
 
 /** Requests the accounts at the start of a partial history from the node, in the background. */
-export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, random, registry, log }: AskingOptions) {
+export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, registry, log }: AskingOptions) {
   const counts = { asked: 0, waiting: 0 };
-  /** Why the node gave no answer; null after one. */
-  let hindrance: string | null = null;
   accountMetrics(registry, counts);
 
-  function hinder(reason: string): void {
-    if (hindrance === null) log({ event: 'accounts_not_asked', accounts: counts.waiting, reason });
-    hindrance = reason;
-  }
-
-  /** @returns whether the node returned the account's state */
-  async function ask(node: ThrottledNode, principal: string, below: Uint8Array): Promise<boolean> {
+  /** @returns why the index still lacks the account; null if the node returned it @throws NodeUnreachableError */
+  async function ask(node: ThrottledNode, principal: string, below: Uint8Array): Promise<string | null> {
     const account = await requestStartingAccount(node, principal, below);
-    if (account instanceof NoAnswer) {
-      hinder(account.reason);
-      return false;
-    }
+    if (account instanceof NoAnswer) return account.reason;
     const event = { path: STARTING_ACCOUNT_PATH, text: JSON.stringify(account), receivedAt: receivedAt(clock) };
     try {
       if ((await ingest.queue.run(() => ingest.receive(event))) === 'applied') counts.asked += 1;
+      return null;
     } catch (error) {
       // The node returned a value that no account can have.
       if (!(error instanceof PayloadError)) throw error;
-      hinder(error.message);
-      return false;
+      return error.message;
     }
-    hindrance = null;
-    return true;
   }
 
-  /** Requests all pending accounts. @returns milliseconds until the next call; null to wait for a commit */
-  async function askAll(signal: AbortSignal): Promise<number | null> {
+  /**
+   * Requests all pending accounts.
+   * @returns null to wait for a commit
+   * @throws NodeUnreachableError if the node can't be reached, or after all requests if it didn't return an account
+   */
+  async function askAll(signal: AbortSignal): Promise<null> {
     // There is no block yet, or the history starts with the genesis block and so never changes its start.
     if (ingest.history.bottom() === 0) return null;
-    const node = askedAt(rpc, clock, signal);
+    // The next round repeats a request that failed.
+    const node = new ThrottledNode(rpc, { rate: RATE, retries: 0, clock, signal });
     const start = snapshots.read((reader) => reader.chain.start());
-    let pauseMs: number | null = null;
+    let failure: string | null = null;
     for (let after = 0; start !== null; ) {
       const { accounts, waiting } = snapshots.read((reader) => reader.principals.unasked(after, BATCH));
       counts.waiting = waiting;
       for (let at = 0; at < accounts.length; at += AT_ONCE) {
         const together = accounts.slice(at, at + AT_ONCE);
-        const answers = await Promise.all(together.map(({ principal }) => ask(node, principal, start.indexBlockHash)));
-        if (answers.includes(false)) pauseMs = AWAY_MS;
+        const reasons = await Promise.all(together.map(({ principal }) => ask(node, principal, start.indexBlockHash)));
+        failure ??= reasons.find((reason) => reason !== null) ?? null;
       }
       const last = accounts.at(-1);
       if (last === undefined) break;
       after = last.id;
     }
-    return pauseMs;
+    if (failure !== null) throw new NodeUnreachableError(failure);
+    return null;
   }
 
+  const service = 'starting_accounts';
   const loop = startLoop({
     clock,
     everyMs: AWAY_MS,
     firstMs: 0,
-    waits: { firstMs: AWAY_MS, mostMs: AWAY_MS, random: random.number },
     turn: askAll,
-    failed(error) {
-      // Other errors mean that the index or the disk is unavailable.
-      if (error instanceof NodeUnreachableError) hinder(error.message);
-    },
+    failed: ({ message: reason }) => log({ event: 'service_failing', service, reason }),
+    recovered: (failures) => log({ event: 'service_resumed', service, failures }),
   });
   const endFollowing = ingest.commits.follow(clock, COMMIT_MS, loop.wake);
   return {

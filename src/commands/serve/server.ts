@@ -70,7 +70,7 @@ async function startServices(
   { steering = null, sbtcAsset, sources = {} }: StartedServer,
 ): Promise<ServerInfo> {
   const { settings, environment, watch, services } = given;
-  const { clock, random } = environment;
+  const { clock } = environment;
   const { log } = watch.recent;
   const ended = Promise.withResolvers<OperatorError>();
   const registry = new Registry();
@@ -98,7 +98,7 @@ async function startServices(
   });
   services.use('snapshots', { stop: () => snapshots.close() });
   if (ingest !== null && !requiresWhole(settings)) {
-    services.use('starting accounts', askStartingAccounts({ ingest, snapshots, node, clock, random, registry, log }));
+    services.use('starting accounts', askStartingAccounts({ ingest, snapshots, node, clock, registry, log }));
   }
 
   // Both start after the state, which reads them.
