@@ -66,7 +66,7 @@ function requireTrust(location: string, { archivePublicKey, archiveUnsigned }: T
   if (archivePublicKey !== null || archiveUnsigned) return;
   throw new OperatorError(
     `The archive at ${location} is public, but no key is given to verify it.`,
-    `Give --archive-public-key with the public key that its operator publishes (stackside archive key prints it there), or --archive-unsigned. ${UNSIGNED}`,
+    `Give --archive-public-key with the public key that its operator publishes (stackside archive key prints it there), or --archive-unsigned to read it without a check: anyone who controls its server or the connection may have invented blocks and balances.`,
   );
 }
 

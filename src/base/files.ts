@@ -153,19 +153,26 @@ const OWN = 0o600;
 export const MADE_BYTES = 32;
 
 /**
+ * Reads a file that the operator named.
+ * @param remedy the operator's next step if it can't be read
+ * @throws OperatorError with the reason
+ */
+export function fileText(file: string, remedy: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new OperatorError(operatorErrorOf(cause, file)?.message ?? `${file} can't be read.`, remedy, { cause });
+  }
+}
+
+/**
  * Reads a file with a secret that a flag names, trimmed.
  * @param flag the flag that names the file
  * @throws OperatorError if it can't be read, or if every user may read or write it
  */
 export function secretFileText(file: string, flag: string): string {
-  let text: string;
-  let mode: number;
-  try {
-    text = readFileSync(file, 'utf8').trim();
-    ({ mode } = statSync(file));
-  } catch (cause) {
-    throw new OperatorError(`${file} can't be read.`, `Check ${flag}.`, { cause });
-  }
+  const text = fileText(file, `Check ${flag}.`).trim();
+  const { mode } = statSync(file);
   // The group may read: orchestrators mount secrets for the group of a service.
   if (process.platform !== 'win32' && (mode & EVERYBODY) !== 0) {
     throw new OperatorError(`Every user of this machine may read ${file} or write to it.`, `Run chmod 600 ${file}.`);

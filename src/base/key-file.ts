@@ -1,5 +1,4 @@
 /** Files of API keys: one line per key, with the name of its holder. */
-import { readFileSync } from 'node:fs';
 import { OperatorError } from './errors.ts';
 
 const MIN_CHARACTERS = 8;
@@ -50,12 +49,3 @@ export const wrongLine = (line: number, file: string, format: string): OperatorE
     `Line ${line} of ${file} is not ${format}.`,
     `Write ${format} in each line, with blanks between; a key has at least ${MIN_CHARACTERS} characters.`,
   );
-
-/** Reads a key file. @param flag that names it @throws OperatorError if it can't be read */
-export function keyFileText(file: string, flag: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new OperatorError(`${file} can't be read.`, `Check ${flag}.`, { cause });
-  }
-}

@@ -12,7 +12,7 @@ const diskFull: Explanation = (path) => [`The disk of ${path} is full.`, SPACE];
 const notAllowed: Explanation = (path) => [`${path} may not be read or written by ${userName()}.`, OWNER];
 const failing: Explanation = (path) => [`The disk of ${path} has read or write errors.`, DISK];
 const notADirectory: Explanation = (path) => [
-  `${path} is not a directory, or a parent of it is not.`,
+  `${path} can't be used: a part of the path is a file, not a directory.`,
   'Give another path, or move the file away.',
 ];
 const tooManyFiles: Explanation = (path) => [
@@ -26,7 +26,7 @@ const damaged: Explanation = (path) => [
 
 /** Explanations of permanent errors, by error code. */
 const lasting: Readonly<Record<string, Explanation>> = {
-  ENOENT: (path) => [`File does not exist: ${path}`, 'Check the path.'],
+  ENOENT: (path) => [`${path} doesn't exist.`, 'Check the path.'],
   ENOTDIR: notADirectory,
   EEXIST: notADirectory,
   EISDIR: (path) => [`${path} is a directory.`, 'Give the path of a file.'],

@@ -3,6 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
 import { Value } from '@sinclair/typebox/value';
 import { lazy } from '../base/cache.ts';
+import { nearestName } from '../base/nearest-name.ts';
 
 /** The location of a value that breaks its schema, and the broken rule. */
 interface Mistake {
@@ -32,7 +33,7 @@ function mistakeOf({ type, path, schema, message }: ValueError): Mistake {
     case ValueErrorType.ObjectRequiredProperty:
       return { path: names, rule: 'is required' };
     case ValueErrorType.ObjectAdditionalProperties:
-      return { path: names, rule: 'is not allowed' };
+      return { path: names, rule: unknownMember(names.at(-1) ?? '', schema) };
     case ValueErrorType.Literal:
       return { path: names, rule: `must be ${JSON.stringify(schema.const)}` };
     case ValueErrorType.Union:
@@ -66,6 +67,12 @@ function mistakeOf({ type, path, schema, message }: ValueError): Mistake {
     default:
       return { path: names, rule: typeof schema.type === 'string' ? `must be ${schema.type}` : lowerFirst(message) };
   }
+}
+
+/** The mistake of a member that an object's schema doesn't have, with the name that was probably meant. */
+function unknownMember(name: string, { properties }: TSchema): string {
+  const similar = nearestName(name, Object.keys(properties ?? {}));
+  return similar === null ? 'is not allowed' : `is not allowed: did you mean ${similar}?`;
 }
 
 function choice({ anyOf }: TSchema): string {

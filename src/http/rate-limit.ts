@@ -2,7 +2,8 @@
  * Rate limits of clients: each address and each key may send a number of requests a minute. Expensive requests count as several.
  * All threads of a process share the counts. Their memory has a fixed size, even if a client has many addresses.
  */
-import { digestOfKey, type KeyLine, keyFileText, keyLines, wrongLine } from '../base/key-file.ts';
+import { fileText } from '../base/files.ts';
+import { digestOfKey, type KeyLine, keyLines, wrongLine } from '../base/key-file.ts';
 import { addressGroup, providerNetwork } from './client-address.ts';
 import { ApiError } from './errors.ts';
 
@@ -31,7 +32,7 @@ export const readKeysIn = (text: string, file: string): ReadKey[] =>
   keyLines(text, file, KEY_FORMAT, 1).map((line) => readKeyOf(line, file));
 
 /** Reads the keys of a file. @throws OperatorError if the file can't be read, or with the number of an invalid line */
-export const readKeysOf = (file: string): ReadKey[] => readKeysIn(keyFileText(file, '--read-keys'), file);
+export const readKeysOf = (file: string): ReadKey[] => readKeysIn(fileText(file, 'Check --read-keys.'), file);
 
 /** A client as it is counted. */
 interface Client {

@@ -1,9 +1,8 @@
 /** The node's configuration file: the section that makes the node post its events to Stackside, and its auth token. */
-import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
-import { secretFileText } from '../base/files.ts';
+import { fileText, secretFileText } from '../base/files.ts';
 import { observerToml } from './observer-toml.ts';
 
 const Observer = Type.Object({
@@ -54,15 +53,7 @@ export function parseNodeConfig(text: string, file: string): NodeConfig {
 }
 
 /** Reads a node's configuration. @throws OperatorError if it can't be read or is invalid */
-export function readNodeConfig(file: string): NodeConfig {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new OperatorError(`${file} can't be read.`, `Check ${FLAG}.`, { cause });
-  }
-  return parseNodeConfig(text, file);
-}
+export const readNodeConfig = (file: string): NodeConfig => parseNodeConfig(fileText(file, `Check ${FLAG}.`), file);
 
 /** Settings for the node's token. */
 interface TokenSettings {

@@ -4,6 +4,7 @@
  */
 import { networkInterfaces } from 'node:os';
 import { OperatorError } from '../base/errors.ts';
+import { fileText } from '../base/files.ts';
 import { parsedJson } from '../base/json.ts';
 import { wholeAnswer } from '../http/direct-fetch.ts';
 import type { Forward } from '../http/forward.ts';
@@ -109,8 +110,12 @@ function shown(endpoint: string): string {
   return URL.parse(endpoint)?.origin ?? 'not a URL';
 }
 
-/** Sends each broadcast to the endpoints in the file, if there is one. Failures are only logged. */
+/**
+ * Sends each broadcast to the endpoints in the file, if there is one. Failures are only logged.
+ * @throws OperatorError if the file can't be read at the start
+ */
 function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => void) {
+  if (file !== null) fileText(file, 'Check --extra-tx-endpoints.');
   async function post(endpoint: string, body: Uint8Array<ArrayBuffer>, contentType: string): Promise<void> {
     const target = shown(endpoint);
     try {

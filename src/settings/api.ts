@@ -68,7 +68,7 @@ export const apiSettings = group('API', {
     read: (text) => (parseNetworks(text) === null ? null : text),
     absent: 'none',
     help: 'Reverse proxies that Stackside trusts to set X-Forwarded-For',
-    accepts: 'addresses or networks with commas, such as 127.0.0.1,10.0.0.0/8',
+    accepts: 'addresses or networks separated by commas, such as 127.0.0.1,10.0.0.0/8',
   }),
   deprecated: setting({
     commands: servers,

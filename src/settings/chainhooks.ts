@@ -68,7 +68,7 @@ export const hookSettings = group('Chainhooks', {
     variables: ['STACKSIDE_ALLOWED_HOSTS'],
     type: Type.String({ pattern: '^([\\w.-]+(\\s*,\\s*[\\w.-]+)*)?$', default: '' }),
     help: 'Additional host names in requests that manage chainhooks, such as a proxy',
-    accepts: 'host names with commas, such as api.example.org',
+    accepts: 'host names separated by commas, such as api.example.org',
   }),
   hookTargets: setting({
     commands: servers,
@@ -77,7 +77,7 @@ export const hookSettings = group('Chainhooks', {
     type: Type.String({ default: '' }),
     read: (text) => (parseNetworks(text) === null ? null : text),
     help: 'Private networks that chainhooks may deliver to',
-    accepts: 'addresses, networks, loopback and private, with commas, such as loopback,10.1.2.0/24',
+    accepts: 'addresses, networks, loopback or private, separated by commas, such as loopback,10.1.2.0/24',
     // Lets a user try chainhooks with a receiver on this machine.
     except: { demo: { default: 'loopback' }, devnet: { default: 'loopback' } },
   }),

@@ -163,14 +163,14 @@ export const valueIndexSettings = group('Logs and calls by decoded values', {
     variable: 'STACKSIDE_LOG_INDEX',
     help: "Index a contract's logs by the values of all fields, or of one field",
     accepts:
-      'a contract or contract:field, such as SP000000000000000000002Q6VF78.pox-4:data.amount; separate several by blanks',
+      'a contract or contract:field, such as SP000000000000000000002Q6VF78.pox-4:data.amount; separate several with spaces',
   }),
   callIndex: valueIndex({
     flag: '--call-index <contract[:function]>',
     variable: 'STACKSIDE_CALL_INDEX',
     help: "Index a contract's calls by arguments, of all functions or of one",
     accepts:
-      'a contract or contract:function, such as SP000000000000000000002Q6VF78.pox-4:stack-stx; separate several by blanks',
+      'a contract or contract:function, such as SP000000000000000000002Q6VF78.pox-4:stack-stx; separate several with spaces',
   }),
 });
 

@@ -29,7 +29,7 @@ export const faucetSettings = group('Faucets', {
     variables: ['STACKSIDE_FAUCET_KEYS', 'FAUCET_PRIVATE_KEY'],
     type: Type.Union([Type.Null(), Type.String({ pattern: `^${PRIVATE_KEY}(,${PRIVATE_KEY})*$` })], { default: null }),
     help: 'Private keys of the accounts that send test STX; the first also sends sBTC',
-    accepts: 'private keys in hex, with commas between them',
+    accepts: 'private keys in hex, separated by commas',
   }),
   faucetLimits: setting({
     commands: ['serve'],

@@ -70,7 +70,7 @@ export const snpSettings = group('Events from stacks-node-publisher', {
     show: (numbers) => (numbers ?? []).join(','),
     absent: 'none',
     help: "Numbers of publisher messages to skip because they can't be applied",
-    accepts: 'numbers with commas, such as 75,76',
+    accepts: 'numbers separated by commas, such as 75,76',
   }),
 });
 
@@ -140,7 +140,7 @@ export const nodeSettings = group('Requests to the node', {
     read: (text) => (parseProxyPrefixes(text) === null ? null : text),
     help: 'Path prefix to forward, with the URL that replaces it; repeatable',
     accepts:
-      'a prefix and a URL, such as /metadata=http://127.0.0.1:3001/metadata, each prefix once; separate several by blanks',
+      'a prefix and a URL, such as /metadata=http://127.0.0.1:3001/metadata, each prefix once; separate several with spaces',
   }),
   extraTxEndpoints: setting({
     commands: ['serve'],
@@ -172,7 +172,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     type: Type.Integer({ minimum: 0, default: 1 }),
     read: integer,
     help: 'Seed of the simulated chain',
-    accepts: 'a number from 0 on',
+    accepts: 'a number, 0 or greater',
   }),
   interval: setting({
     commands: simulated,
@@ -228,7 +228,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     read: integer,
     absent: 'pox-4 stays active',
     help: 'Bitcoin height of the switch from pox-4 to pox-5; the simulated chain starts at 214',
-    accepts: 'a height from 0 on',
+    accepts: 'a height, 0 or greater',
   }),
   clarity: setting({
     commands: ['devnet'],

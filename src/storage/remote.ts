@@ -170,7 +170,8 @@ export interface S3Options {
 /** Returns the objects below a key of S3. @throws OperatorError for a URL without a key */
 export function s3Objects({ url, variables, clock, random = systemRandom.number }: S3Options): ObjectStore {
   const match = /^s3:\/\/([^/]+)\/+(.*[^/])\/*$/.exec(url);
-  if (match === null) throw new OperatorError(`${url} has no key.`, 'Give a bucket and a key: s3://bucket/key');
+  if (match === null)
+    throw new OperatorError(`${url} has no prefix.`, 'Give a bucket and a prefix: s3://bucket/prefix');
   const [, bucket = '', key = ''] = match;
   const location = `s3://${bucket}/${key}`;
   const { client, secretAccessKey } = clientOf(bucket, variables);

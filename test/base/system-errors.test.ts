@@ -54,7 +54,9 @@ function rotten(path: string): void {
 test('a file in place of the data directory or its parent is reported', () => {
   for (const path of [at('file'), at('file', 'below')]) {
     for (const run of [() => lockWriter(path), () => openWriter(path), () => openJournal(path)]) {
-      expect(said(run).message).toMatch(/\/file(\/below)? is not a directory, or a parent of it is not\.$/);
+      expect(said(run).message).toMatch(
+        /\/file(\/below)? can't be used: a part of the path is a file, not a directory\.$/,
+      );
     }
   }
 });

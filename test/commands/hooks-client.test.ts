@@ -56,7 +56,7 @@ test('the key of a given file is used first, and is sent to another machine only
   expect(keyFor({ url: ELSEWHERE }, variables)).toBeNull();
   expect(keyFor({ url: HERE }, { ...variables, STACKSIDE_HOOK_KEY: 'of-a-consumer' })).toBe('of-a-consumer');
   const missing = join(empty.path, 'nowhere.key');
-  expect(() => keyFor({ url: HERE, adminKey: missing }, {})).toThrow("nowhere.key can't be read");
+  expect(() => keyFor({ url: HERE, adminKey: missing }, {})).toThrow("nowhere.key doesn't exist");
 });
 
 test('the key in STACKSIDE_HOOK_KEY comes first', () => {

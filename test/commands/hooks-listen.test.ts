@@ -92,5 +92,5 @@ test('a secret comes from a file or a variable, as whsec_ with base64 or as hex'
   expect([secretOf(undefined, null), secretOf(undefined, SECRET.toHex())]).toEqual([null, SECRET]);
   for (const text of ['', 'whsec_', 'whsec_a', 'abc', 'word'])
     expect(() => parseSecret(text, 'it')).toThrow(OperatorError);
-  expect(() => secretOf(file, null)).toThrow("can't be read");
+  expect(() => secretOf(file, null)).toThrow("doesn't exist");
 });

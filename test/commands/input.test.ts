@@ -83,7 +83,7 @@ for (const [what, begins] of [
 
 test("errors name a directory, and a file that doesn't exist", () => {
   expect(() => openInput(directory.path)).toThrow(`${directory.path} is a directory.`);
-  expect(() => openInput(at('none'))).toThrow(`File does not exist: ${at('none')}`);
+  expect(() => openInput(at('none'))).toThrow(`${at('none')} doesn't exist.`);
 });
 
 test.skipIf(process.platform !== 'linux')('reading that ends early gives the file back', async () => {

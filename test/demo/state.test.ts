@@ -133,5 +133,5 @@ test.each([
   ['--state', { state: 'state.json' }],
   ['--fork', { fork: 'http://127.0.0.1:9' }],
 ])('%s needs a project', async (flag, given) => {
-  await expect(demo(given)).rejects.toThrow(`${flag} is given without a project.`);
+  await expect(demo(given)).rejects.toThrow(`${flag} needs a project.`);
 });

@@ -323,7 +323,7 @@ test("stackside devnet controls the chain, and prints the server's errors", asyn
   expect(JSON.parse((await run('revert', 'commands')).stdout).orphaned).toHaveLength(1);
   expect(await run('mine', '2', '--until-height', String(tip.height + 20))).toMatchObject({
     code: 1,
-    stderr: 'body/until_height must not be given together with count.\nCorrect the value that the error names.\n',
+    stderr: 'until_height must not be given together with count.\nCorrect the value.\n',
   });
 });
 

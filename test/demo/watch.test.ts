@@ -107,7 +107,7 @@ describeWith('Clarity', hasClarity, () => {
   test('a deleted file is missed by name, and a contract that the manifest lets go is gone', async () => {
     expect(await said(() => rmSync(file('other')))).toMatchObject({
       event: 'contracts_refused',
-      problem: `File does not exist: ${file('other')}`,
+      problem: `${file('other')} doesn't exist.`,
     });
     const manifest = join(project.path, 'Clarinet.toml');
     const text = await Bun.file(manifest).text();
@@ -178,5 +178,5 @@ describeWith('Clarity', hasClarity, () => {
 });
 
 test('a demo without a project has nothing to watch', async () => {
-  await expect(demo({ watch: 'true' })).rejects.toThrow('--watch is given without a project.');
+  await expect(demo({ watch: 'true' })).rejects.toThrow('--watch needs a project.');
 });

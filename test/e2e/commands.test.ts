@@ -218,7 +218,7 @@ const mistakes: [args: string[], says: RegExp][] = [
     /^Unknown option '--no-such-flag'\.\nRun stackside serve --help to see the arguments and options\.\n$/,
   ],
   [['frobnicate'], /^Unknown command 'frobnicate'\.\nRun stackside --help to see the arguments and options\.\n$/],
-  [['import', 'no-such-file.tsv'], /File does not exist: no-such-file\.tsv/],
+  [['import', 'no-such-file.tsv'], /^no-such-file\.tsv doesn't exist\.\nCheck the path\.\n$/],
   [['status', '--data', 'no-such-directory'], /No index found at no-such-directory/],
   [
     ['sevre'],
@@ -242,7 +242,7 @@ const mistakes: [args: string[], says: RegExp][] = [
     ['import'],
     /^Missing required argument 'file'\.\nRun stackside import --help to see the arguments and options\.\n$/,
   ],
-  [['simulate', '--blocks', 'many'], /^--blocks is "many"\.\nIt must be a whole number from 1 on\.\n$/],
+  [['simulate', '--blocks', 'many'], /^--blocks is "many"\.\nIt must be a whole number, 1 or greater\.\n$/],
   [
     ['simulate', '--post', 'nonsense'],
     /^--post is "nonsense"\.\nIt must be the URL of an HTTP server, such as .*\.\n$/,

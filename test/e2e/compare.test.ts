@@ -72,8 +72,8 @@ test("stackside compare rejects servers that it can't compare, in two lines", as
   expect([none.code, none.stdout]).toEqual([75, '']);
   expect(none.stderr).toStartWith("http://127.0.0.1:1 can't be reached: the connection failed.\n");
   for (const [given, said] of [
-    ['api.example.org', 'The URL of the other API is invalid.'],
-    ['https://user:password@api.example.org', 'The URL of the other API is invalid.'],
+    ['api.example.org', 'The URL of the other API has a wrong form.'],
+    ['https://user:password@api.example.org', 'The URL of the other API has a wrong form.'],
     [server.api, `${server.api} is this server itself.`],
   ] as const) {
     const { code, stderr } = await stackside('compare', given, '--url', server.api);

@@ -134,13 +134,13 @@ test('mistakes are named, and the command ends with 1', async () => {
   });
   expect(await hooks('add', join(directory.path, 'none.json'))).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("can't be read"),
+    stderr: expect.stringContaining("none.json doesn't exist."),
   });
   const unknown = crypto.randomUUID();
   const said: [args: string[], stderr: string][] = [
     [['show', 'nope'], '"nope" is not the id of a chainhook.\nGive the id that `stackside hooks list` prints'],
     [['deliveries', '../me'], '"../me" is not the id of a chainhook.'],
-    [['show', unknown], 'Not found: Chainhook not found.\n`stackside hooks list` prints the ids'],
+    [['show', unknown], 'Chainhook not found.\n`stackside hooks list` prints the ids'],
     [['redeliver', unknown], 'Choose the deliveries to send again.\nGive the id of one delivery, which'],
     [['redeliver', unknown, 'evt_00', '--from-height', '1'], "The id of a delivery can't be combined with options"],
   ];

@@ -37,7 +37,7 @@ test('serve with a file as its data directory ends with 1 and names the file', a
   writeFileSync(at('file'), 'text');
   const { code, stderr } = await stackside('serve', '--data', at('file'), '--api-port', '0', '--event-port', '0');
   expect(stderr).toBe(
-    `${at('file')} is not a directory, or a parent of it is not.\nGive another path, or move the file away.\n`,
+    `${at('file')} can't be used: a part of the path is a file, not a directory.\nGive another path, or move the file away.\n`,
   );
   expect(code).toBe(1);
 });

@@ -20,7 +20,7 @@ test('a query from stdin, cut after the most rows', async () => {
   });
   expect(await new Response(child.stdout).text()).toBe('block_height\r\n1\r\n2\r\n');
   expect(await new Response(child.stderr).text()).toBe(
-    'The result has more than 2 rows, and the others are left out.\n' +
+    'The result has more rows. Only the first 2 are shown.\n' +
       'Raise --max-rows, or write the whole result with stackside export --query.\n',
   );
   expect(await child.exited).toBe(1);

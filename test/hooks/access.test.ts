@@ -355,7 +355,7 @@ describe('an admin key file named by the operator', () => {
       const refused = await serving({ adminKey: file }, join(files.path, 'data')).catch((error: unknown) => error);
       return refused instanceof OperatorError ? [refused.message, refused.remedy] : refused;
     };
-    expect(await refusal()).toEqual([`${file} can't be read.`, 'Check --admin-key.']);
+    expect(await refusal()).toEqual([`${file} doesn't exist.`, 'Check --admin-key.']);
     expect(readdirSync(files.path)).not.toContain('shared.key');
     for (const text of ['', '\n', 'ab'.repeat(31), `${own}\n${own}`, own.toUpperCase()]) {
       writeFileSync(file, text, { mode: 0o600 });

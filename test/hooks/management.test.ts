@@ -56,7 +56,7 @@ describe('rejects a definition with', () => {
     ['version', { ...valid, version: '2' }, 'version must be "1"'],
     ['chain', { ...valid, chain: 'bitcoin' }, 'chain must be "stacks"'],
     ['network', { ...valid, network: 'devnet' }, 'network must be mainnet or testnet'],
-    ['another network', { ...valid, network: 'mainnet' }, "network must be testnet: this node's"],
+    ['another network', { ...valid, network: 'mainnet' }, 'network must be testnet, like this server'],
     ['no filters', { ...valid, filters: undefined }, 'filters is required'],
     ['no events', { ...valid, filters: {} }, 'filters.events is required'],
     ['events', { ...valid, filters: { events: {} } }, 'filters.events must be array'],
@@ -109,6 +109,21 @@ describe('rejects a definition with', () => {
     ],
     ['options', options(1), 'options must be object or null'],
     ['unknown option', options({ decode: true }), 'options.decode is not allowed'],
+    [
+      'misspelled option',
+      options({ decode_clarity_value: true }),
+      'options.decode_clarity_value is not allowed: did you mean decode_clarity_values?',
+    ],
+    [
+      'misspelled limit',
+      options({ expire_after_evaluation: 1 }),
+      'options.expire_after_evaluation is not allowed: did you mean expire_after_evaluations?',
+    ],
+    [
+      'misspelled parameter of a filter',
+      filter({ type: 'stx_transfer', minamount: '1' }),
+      'filters.events.0.minamount is not allowed: did you mean min_amount?',
+    ],
     ['start height', options({ start_at_block_height: 1 }), 'options.start_at_block_height is not allowed; use POST'],
     ['option', options({ include_block_metadata: 1 }), 'options.include_block_metadata must be boolean or null'],
     [

@@ -34,6 +34,7 @@ let client: { network: 'testnet'; client: { baseUrl: string } };
 beforeAll(async () => {
   node = standInNode();
   other = standInNode();
+  await Bun.write(endpoints, '');
   server = await serving({ nodeRpc: node.url, extraTxEndpoints: endpoints });
   client = { network: 'testnet', client: { baseUrl: server.api } };
 });
@@ -334,6 +335,11 @@ describe('failures', () => {
 });
 
 describe('further endpoints of a broadcast', () => {
+  test('refuses to start if the file with the endpoints is missing', async () => {
+    const missing = join(directory.path, 'missing');
+    await expect(serving({ extraTxEndpoints: missing })).rejects.toThrow(`${missing} doesn't exist.`);
+  });
+
   test('get the same bytes, even if some of them fail', async () => {
     await Bun.write(endpoints, `# ours\n\n${other.url}/push?key=1\nhttp://127.0.0.1:1/gone\n`);
     other.answer('/push', () => new Response('no', { status: 400 }));

@@ -297,7 +297,7 @@ describe('a server', () => {
       );
     expect(await refusal({ archive: join(folder.path, 'data', 'archive') })).toContain('is inside the data directory');
     expect(await refusal({ archive: 'https://example.org' })).toContain('is not a location for an archive');
-    expect(await refusal({ archive: 's3://bucket' })).toContain('has no key');
+    expect(await refusal({ archive: 's3://bucket' })).toContain('has no prefix');
     expect(existsSync(join(folder.path, 'data'))).toBe(false);
     rmSync(folder.path, { recursive: true });
   });

@@ -99,7 +99,7 @@ test('a directory is created for its owner only, and only if its parent exists',
   expect(statSync(path).mode & 0o077).toBe(0);
   expect(statSync(join(path, 'one')).mode & 0o077).toBe(0);
   const missing = join(folder.path, 'not mounted', 'archive');
-  await expect(directoryFiles(missing).write('one', bytes('first'))).rejects.toThrow('does not exist');
+  await expect(directoryFiles(missing).write('one', bytes('first'))).rejects.toThrow("doesn't exist");
   expect(existsSync(join(folder.path, 'not mounted'))).toBe(false);
 });
 
@@ -129,6 +129,6 @@ test('a location must be a path outside the data directory, or an S3 URL with a 
     'is inside the data',
   );
   expect(() => objectStoreAt('https://example.org/archive', null)).toThrow('not a location for an archive');
-  expect(() => objectStoreAt('s3://bucket', null)).toThrow('has no key');
+  expect(() => objectStoreAt('s3://bucket', null)).toThrow('has no prefix');
   expect(objectStoreAt('s3://bucket/archive', null).location).toBe('s3://bucket/archive');
 });

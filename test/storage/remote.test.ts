@@ -159,7 +159,7 @@ test.each(refusals)('%s S3 requests fail with the reason', async (_, given, key,
 });
 
 test('rejects an S3 URL without a prefix', () => {
-  for (const url of ['bucket', 'bucket/', '/key']) expect(() => store(url)).toThrow('has no key');
+  for (const url of ['bucket', 'bucket/', '/key']) expect(() => store(url)).toThrow('has no prefix');
 });
 
 test('stops reading an object that is larger than its limit', async () => {

@@ -224,7 +224,7 @@ describe('a reader without an index', () => {
     const file = join(directory.path, 'file');
     await Bun.write(file, '');
     using snapshots = watchedSnapshots(file);
-    const reason = `${indexPath(file)} is not a directory, or a parent of it is not.`;
+    const reason = `${indexPath(file)} can't be used: a part of the path is a file, not a directory.`;
     expect(await whyNot(snapshots)).toBe(reason);
     expect(snapshots.said).toMatchObject([
       { event: 'service_failing', service: 'index', reason, remedy: expect.stringMatching(/./) },

@@ -51,6 +51,7 @@ export function keyFor({
 
 const OK = 200;
 const NO_CONTENT = 204;
+const BAD_REQUEST = 400;
 const UNAUTHORIZED = 401;
 const NOT_FOUND = 404;
 
@@ -124,8 +125,9 @@ export function answerOf<Schema extends TSchema>(schema: Schema, { url }: Connec
 async function callServer(connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> {
   const { status, body } = await askServer(connection, method, path, payload);
   if (status >= 200 && status < 300) return body;
-  const said = Value.Check(Refusal, body) ? `${body.error}: ${body.details}` : `${connection.url} answers ${status}`;
-  throw new OperatorError(`${said}.`, remedyFor(status));
+  const problem = Value.Check(Refusal, body) ? body.details : `${connection.url} answers ${status}`;
+  const said = status === BAD_REQUEST ? `The server rejected the request: ${problem}` : problem;
+  throw new OperatorError(/[.?]$/.test(said) ? said : `${said}.`, remedyFor(status));
 }
 
 function remedyFor(status: number): string {
@@ -158,10 +160,9 @@ const devnetAt = (url: string) => ({ url, key: null, command: 'devnet' as const 
 export async function steerNode(url: string, action: string, given: object): Promise<object> {
   const { status, body } = await askServer(devnetAt(url), 'POST', `/stackside/v1/devnet/${action}`, given);
   if (status === OK) return Object(body);
-  const said = Value.Check(Refused, body) ? body.message : `${url} answers ${status}`;
-  const remedy =
-    status === NOT_FOUND ? 'Give the URL of a stackside devnet with --url.' : 'Correct the value that the error names.';
-  throw new OperatorError(`${said.replace(/\.$/, '')}.`, remedy);
+  const said = Value.Check(Refused, body) ? body.message.replace(/^body\//, '') : `${url} answers ${status}`;
+  const remedy = status === NOT_FOUND ? 'Give the URL of a stackside devnet with --url.' : 'Correct the value.';
+  throw new OperatorError(/[.?]$/.test(said) ? said : `${said}.`, remedy);
 }
 
 /**
@@ -176,7 +177,7 @@ export async function devnetJson<Schema extends TSchema>(
   const connection = devnetAt(url);
   const { status, body } = await askServer(connection, 'GET', path);
   if (status === OK) return answerOf(schema, connection, body);
-  const said = Value.Check(Refused, body) ? body.message : `${url} answers ${status} to ${path}`;
+  const said = Value.Check(Refused, body) ? body.message.replace(/^body\//, '') : `${url} answers ${status} to ${path}`;
   throw new OperatorError(`${said.replace(/\.$/, '')}.`, 'Give the URL of a stackside devnet with --url.');
 }
 

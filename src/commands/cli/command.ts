@@ -277,8 +277,8 @@ export function numberOption(
   fallback?: number,
   most: number = Number.MAX_SAFE_INTEGER,
 ): Option {
-  const bounds = most === Number.MAX_SAFE_INTEGER ? `from ${least} on` : `from ${least} to ${most}`;
-  return checked(new Option(flag, help), `a whole number ${bounds}`, (text) => {
+  const bounds = most === Number.MAX_SAFE_INTEGER ? `, ${least} or greater` : ` from ${least} to ${most}`;
+  return checked(new Option(flag, help), `a whole number${bounds}`, (text) => {
     const number = Number(text);
     return /^\d+$/.test(text) && number >= least && number <= most ? number : undefined;
   }).default(fallback);

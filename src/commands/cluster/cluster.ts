@@ -46,7 +46,7 @@ const RIGHTS_REMEDY =
 /** Runs work on the log's engine. @throws OperatorError; PassingError if the engine fails */
 async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAccess) => Promise<T>): Promise<T> {
   if (settings.cluster === null) {
-    throw new OperatorError('No shared log is named.', 'Give --cluster or STACKSIDE_CLUSTER.');
+    throw new OperatorError('This command needs the URL of a shared log.', 'Set --cluster or STACKSIDE_CLUSTER.');
   }
   const access = engineAccess(settings.cluster, settings.clusterPrefix);
   try {

@@ -41,7 +41,7 @@ function requireUrl(text: string, api: string): string {
   const url = text.replace(/\/+$/, '');
   if (!API_URL.test(url) || URL.parse(url) === null) {
     throw new OperatorError(
-      'The URL of the other API is invalid.',
+      'The URL of the other API has a wrong form.',
       'Give the URL without /extended and without a password, such as https://api.example.org. STACKSIDE_COMPARE_KEY can contain a key.',
     );
   }

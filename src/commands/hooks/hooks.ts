@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../../base/errors.ts';
+import { fileText } from '../../base/files.ts';
 import { parsedJson } from '../../base/json.ts';
 import {
   BackfillResponse,
@@ -26,14 +27,8 @@ const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2)
 const Consumers = Type.Object({ results: Type.Array(Type.Object({ consumer: Type.String() })) });
 
 function jsonFile(file: string): object {
-  let text: string;
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (cause) {
-    throw new OperatorError(`${file} can't be read.`, 'Give a JSON file with a definition, or - for stdin.', {
-      cause,
-    });
-  }
+  const text =
+    file === '-' ? readFileSync(0, 'utf8') : fileText(file, 'Give a JSON file with a definition, or - for stdin.');
   const value = parsedJson(text);
   if (typeof value === 'object' && value !== null) return value;
   throw new OperatorError(`${file} is not a JSON object.`, 'Give a definition as POST /chainhooks/me accepts it.');

@@ -1,7 +1,7 @@
 /** `stackside hooks listen`: a receiver for a developer's terminal, which prints each delivery. */
-import { readFileSync } from 'node:fs';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
+import { fileText } from '../../base/files.ts';
 import { parsedJson } from '../../base/json.ts';
 import { verified } from '../../hooks/delivery/signature.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
@@ -57,12 +57,7 @@ export function parseSecret(text: string, source: string): Uint8Array {
  */
 export function secretOf(file: string | undefined, setting: string | null): Uint8Array | null {
   if (file === undefined) return setting === null ? null : parseSecret(setting, SECRET_VARIABLE);
-  try {
-    return parseSecret(readFileSync(file, 'utf8'), file);
-  } catch (cause) {
-    if (cause instanceof OperatorError) throw cause;
-    throw new OperatorError(`${file} can't be read.`, 'Give a file with the signing secret.', { cause });
-  }
+  return parseSecret(fileText(file, 'Give a file with the signing secret.'), file);
 }
 
 interface Blocks {

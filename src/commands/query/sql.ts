@@ -13,7 +13,7 @@ const write = (bytes: Uint8Array): Promise<void> =>
 
 const cutError = (rows: number): OperatorError =>
   new OperatorError(
-    `The result has more than ${rows} rows, and the others are left out.`,
+    `The result has more rows. Only the first ${rows} are shown.`,
     'Raise --max-rows, or write the whole result with stackside export --query.',
   );
 

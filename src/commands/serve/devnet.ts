@@ -240,7 +240,7 @@ function requireProject({ watch, state, fork, clarity }: DevnetSettings): void {
   const [flag] = Object.entries(flags).find(([, isGiven]) => isGiven) ?? [];
   if (clarity !== null || flag === undefined) return;
   throw new OperatorError(
-    `${flag} is given without a project.`,
+    `${flag} needs a project.`,
     'Start the devnet in the directory of a Clarinet project, or name it with --clarity.',
   );
 }

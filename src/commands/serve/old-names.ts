@@ -26,7 +26,7 @@ const broken = (file: string, line: number, what: string): OperatorError =>
   new OperatorError(`${file}, line ${line}: ${what}.`, REMEDY);
 
 function requireFile(path: string): void {
-  if (!existsSync(path)) throw new OperatorError(`File does not exist: ${path}`, REMEDY);
+  if (!existsSync(path)) throw new OperatorError(`${path} doesn't exist.`, REMEDY);
 }
 
 /** The published hash of a file, in hex. @throws OperatorError if there is none */

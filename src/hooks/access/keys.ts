@@ -9,8 +9,8 @@ import { timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { lruCache } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { createSecret, MADE_BYTES, secretFileText, storedSecret } from '../../base/files.ts';
-import { digestOfKey, keyFileText, keyLines } from '../../base/key-file.ts';
+import { createSecret, fileText, MADE_BYTES, secretFileText, storedSecret } from '../../base/files.ts';
+import { digestOfKey, keyLines } from '../../base/key-file.ts';
 import { addressGroup } from '../../http/client-address.ts';
 import type { HookLog } from '../log-event.ts';
 
@@ -50,7 +50,7 @@ export function readKeys(text: string, file: string): Key[] {
 }
 
 /** Reads the keys of a file. @throws OperatorError if the file can't be read */
-export const keysOf = (file: string): Key[] => readKeys(keyFileText(file, '--hook-keys'), file);
+export const keysOf = (file: string): Key[] => readKeys(fileText(file, 'Check --hook-keys.'), file);
 
 /** The admin key, in hex. */
 const ADMIN = /^[0-9a-f]{64}$/;

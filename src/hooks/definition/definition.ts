@@ -173,7 +173,7 @@ function optionsOf(value: unknown): Options | null {
 
 /** The error text of a union doesn't have its range, so this names it. */
 const limitRule = (rule: string, [name]: readonly string[]): string =>
-  name?.startsWith('expire_after_') && rule !== 'is not allowed'
+  name?.startsWith('expire_after_') && !rule.startsWith('is not allowed')
     ? `must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}, or null`
     : rule;
 
@@ -193,7 +193,8 @@ function actionOf(value: unknown): HookDefinition['action'] {
 function networkOf(value: unknown, network: Network | null): HookDefinition['network'] {
   if (value === undefined) throw invalidField('network', 'is required');
   if (value !== 'mainnet' && value !== 'testnet') throw invalidField('network', 'must be mainnet or testnet');
-  if (network !== null && value !== network.kind) throw invalidField('network', `must be ${network.kind}: this node's`);
+  if (network !== null && value !== network.kind)
+    throw invalidField('network', `must be ${network.kind}, like this server`);
   return value;
 }
 

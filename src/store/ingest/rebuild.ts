@@ -105,7 +105,7 @@ export function beginRebuild(options: RebuildOptions): Rebuild {
   if (!existsSync(journalPath(directory))) {
     throw new OperatorError(
       `Can't rebuild the index: ${directory} doesn't contain a journal.`,
-      'Import a recording of the chain, or let a node that starts from an empty chainstate send its events.',
+      'Check --data. If the journal is lost, restore a backup or import a recording.',
     );
   }
   using resources = new DisposableStack();

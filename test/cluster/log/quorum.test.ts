@@ -153,7 +153,9 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await expect(initCluster({ ...settings, data: directory.path })).rejects.toThrow(
       "The cluster's log belongs to mainnet (chain 0x00000001)",
     );
-    await expect(initCluster({ ...settings, cluster: null })).rejects.toThrow('No shared log is named.');
+    await expect(initCluster({ ...settings, cluster: null })).rejects.toThrow(
+      'This command needs the URL of a shared log.',
+    );
     const away = { ...settings, cluster: 'postgres://nobody@127.0.0.1:1,127.0.0.1:2/none' };
     await expect(reportCluster(away, { format: 'text', verify: false })).rejects.toThrow(
       'No server of the shared log accepts writes',
