@@ -134,7 +134,7 @@ const ICON =
 const navigation = groups
   .map(({ title, sections }) => {
     const links = sections.map(([page, name]) => `<li><a href="${pagePaths[page]}">${name}</a></li>`);
-    return `<p class="nav-group">${title}</p><ul>${links.join('')}</ul>`;
+    return `<p class="quiet tiny">${title}</p><ul>${links.join('')}</ul>`;
   })
   .join('');
 
@@ -155,11 +155,11 @@ const documentOf = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'>): 
 <script type="module" src="${FILES}/${script}"></script>
 </head>
 <body>
-<header class="bar"><a class="logo" href="/">Stackside</a></header>
+<header class="bar row"><a class="logo" href="/">Stackside</a></header>
 <nav class="nav" aria-label="Pages of the console">${navigation}</nav>
 <main id="main">
 <noscript>The console needs JavaScript. The <a href="/docs/json">OpenAPI document</a> describes the same data.</noscript>
-<div class="loading" aria-busy="true"><span class="skeleton"></span><span class="skeleton"></span></div>
+<div class="page stack" aria-busy="true"><span class="skeleton"></span><span class="skeleton"></span></div>
 </main>
 </body>
 </html>

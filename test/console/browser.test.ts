@@ -108,7 +108,7 @@ const TABLES: Readonly<Record<string, string>> = {
 /** Titles of the panels that show a table without a link to its data, unless the page has one for all. */
 const withoutSource = (page: Page): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('section.panel')]
-    .filter((panel) => document.querySelector('.page-head a.source') === null && panel.querySelector('table') !== null && panel.querySelector('a.source') === null)
+    .filter((panel) => document.querySelector('.page > header a.source') === null && panel.querySelector('table') !== null && panel.querySelector('a.source') === null)
     .map((panel) => panel.getAttribute('aria-label'))`);
 
 /** Paths of the data that the links of a page lead to. */
@@ -286,7 +286,7 @@ browserTest(
     expect(await strip.locator('.tile strong').allTextContents()).toEqual(['3', '2', '1']);
     const replaced = strip.getByRole('link', { name: '2 replaced' });
     await replaced.waitFor();
-    expect(await page.evaluate("getComputedStyle(document.querySelector('.orphan .gone')).textDecorationLine")).toBe(
+    expect(await page.evaluate("getComputedStyle(document.querySelector('.orphan s')).textDecorationLine")).toBe(
       'line-through',
     );
     await replaced.click();
@@ -426,14 +426,14 @@ browserTest(
     await list.waitFor({ state: 'hidden' });
     await page.keyboard.press('ArrowDown');
     await list.waitFor();
-    const chosen = await (await active()).locator('.found-label').textContent();
+    const chosen = await (await active()).locator('.fit').first().textContent();
     expect(chosen).toContain('ollectible');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: chosen ?? '' }).waitFor();
     await page.keyboard.press('/');
     await list.getByRole('group', { name: 'Recent' }).waitFor();
     await page.keyboard.press('ArrowUp');
-    expect(await (await active()).locator('.found-label').textContent()).toBe(chosen);
+    expect(await (await active()).locator('.fit').first().textContent()).toBe(chosen);
     await page.keyboard.press('Delete');
     await list.waitFor({ state: 'hidden' });
     expect(await page.evaluate(() => localStorage.getItem('stackside.recent'))).toBe('[]');
@@ -592,7 +592,7 @@ browserTest('a server with partial history shows its first block, and panels exp
 browserTest('a chosen theme is kept', async () => {
   await using visited = await visit(server.api);
   const { page } = visited;
-  const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
+  const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
   const light = await ground();
   await page.getByRole('button', { name: 'Theme: as the system' }).click();
   await page.getByRole('button', { name: 'Theme: light' }).click();
@@ -611,7 +611,7 @@ browserTest('a server without an event shows a checklist, the next step and the 
   await loaded(page);
   const [endpoint] = /[\d.]+:\d+/.exec(empty.events) ?? [];
   const steps = page.getByRole('list', { name: 'Checklist' });
-  expect(await steps.locator('.step.now strong').allTextContents()).toEqual(['Node']);
+  expect(await steps.locator('li:has(.badge.wait) > p > strong').allTextContents()).toEqual(['Node']);
   const next = steps.getByRole('region', { name: 'Next step' });
   await next.getByRole('heading', { name: 'Waiting for the node' }).waitFor();
   await next.getByText('Start the node, with this section in its configuration.').waitFor();

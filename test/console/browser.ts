@@ -171,7 +171,7 @@ const RULES = {
 const REPEATED = ['tbody tr:nth-child(n + 4)', 'pre :nth-child(n + 30)'];
 
 /** The frame around every page. */
-const SHELL = ['header.bar', 'nav.nav', 'dialog.keys'];
+const SHELL = ['header.bar', 'nav.nav', 'dialog#keys'];
 
 /**
  * Checks a page for accessibility problems.

@@ -58,14 +58,14 @@ function SignIn({ purpose }: { purpose: string }) {
     run(() => signIn(field.current?.value ?? ''), 'Signed in');
   };
   return (
-    <section class="panel sign-in" aria-label="Sign in">
-      <div class="panel-body">
+    <section class="panel" aria-label="Sign in">
+      <div class="panel-body stack">
         <h2>Sign in {purpose}</h2>
         <p>
           Run <code>stackside console</code> on the server: it prints a link that signs this browser in. Or enter an API
           key.
         </p>
-        <form class="form" onSubmit={submit}>
+        <form class="form stack" onSubmit={submit}>
           <label>
             API key
             <input ref={field} type="password" autocomplete="current-password" required />

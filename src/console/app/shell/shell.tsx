@@ -17,7 +17,7 @@ const isMenuOpen = signal(false);
 
 const Logo = () => (
   <a class="logo" href="/" aria-label="Stackside, overview">
-    Stackside
+    <Icon name="logo" /> Stackside
   </a>
 );
 
@@ -44,7 +44,7 @@ const Navigation = () => (
   <nav id="navigation" aria-label="Pages of the console" class={isMenuOpen.value ? 'nav open' : 'nav'}>
     {groups.map(({ title, sections }) => (
       <Fragment key={title}>
-        <p class="nav-group" id={`nav-${title}`}>
+        <p class="quiet tiny" id={`nav-${title}`}>
           {title}
         </p>
         <ul aria-labelledby={`nav-${title}`}>
@@ -61,6 +61,9 @@ const Navigation = () => (
         <button type="button" class="link" onClick={showKeys}>
           Keys <kbd>?</kbd>
         </button>
+      </li>
+      <li>
+        <ThemeSwitch />
       </li>
     </ul>
   </nav>
@@ -79,13 +82,14 @@ function ChainState() {
   const isSimulated = status?.simulated_node ?? false;
   const network = networkName(status?.index.chain_id ?? null, isSimulated);
   return (
-    <a class={`state ${tone}`} href="/">
+    <a class="state row small" href="/">
       {network === null ? null : <Badge tone={NETWORK_TONES[network] ?? 'plain'}>{network}</Badge>}
-      <span class="dot" />
-      <strong>{word}</strong>
+      <strong class={tone}>
+        <span aria-hidden="true">●</span> {word}
+      </strong>
       {height === null || hasHeights ? null : <span class="number">#{count(height)}</span>}
-      {detail === null ? null : <span class="state-detail">{detail}</span>}
-      {connection.value === 'lost' && error === null ? <span class="state-detail">· no updates</span> : null}
+      {detail === null ? null : <span>{detail}</span>}
+      {connection.value === 'lost' && error === null ? <span>· no updates</span> : null}
     </a>
   );
 }
@@ -99,8 +103,8 @@ const THEME_NAMES: Readonly<Record<Theme, string>> = { auto: 'as the system', li
 function ThemeSwitch() {
   const label = `Theme: ${THEME_NAMES[theme.value]}. Change it`;
   return (
-    <button type="button" class="icon-button" aria-label={label} title={label} onClick={nextTheme}>
-      <Icon name={THEME_ICONS[theme.value]} />
+    <button type="button" class="link" aria-label={label} title={label} onClick={nextTheme}>
+      Theme <Icon name={THEME_ICONS[theme.value]} />
     </button>
   );
 }
@@ -112,10 +116,10 @@ export function Shell({ children }: { children: ComponentChildren }) {
   }, [path]);
   return (
     <>
-      <a class="skip" href="#main">
+      <a class="skip button sr-only" href="#main">
         Skip to the page
       </a>
-      <header class="bar">
+      <header class="bar row">
         <button
           type="button"
           class="icon-button menu-button"
@@ -131,7 +135,6 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <Logo />
         <Search />
         <ChainState />
-        <ThemeSwitch />
       </header>
       <Navigation />
       <main id="main" tabIndex={-1}>
@@ -232,23 +235,23 @@ function Keys() {
     return () => removeEventListener('keydown', listen);
   }, []);
   return (
-    <dialog id={DIALOG_ID} ref={dialog} aria-labelledby="keys-title" class="keys">
+    <dialog id={DIALOG_ID} ref={dialog} aria-labelledby="keys-title">
       <header class="panel-head row spread">
         <h2 id="keys-title">Keys</h2>
         <button type="button" class="icon-button" aria-label="Close" onClick={() => dialog.current?.close()}>
           <Icon name="cross" />
         </button>
       </header>
-      <dl>
+      <dl class="facts">
         {HELP.map(([keys, meaning]) => (
-          <div key={meaning}>
-            <dt>
+          <Fragment key={meaning}>
+            <dt class="row">
               {keys.map((key) => (
                 <kbd key={key}>{key}</kbd>
               ))}
             </dt>
             <dd>{meaning}</dd>
-          </div>
+          </Fragment>
         ))}
       </dl>
     </dialog>

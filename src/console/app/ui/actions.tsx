@@ -56,23 +56,25 @@ export function Confirm({ action, question, children, onConfirm }: ConfirmProps)
       <button type="button" onClick={() => dialog.current?.showModal()}>
         {action}
       </button>
-      <dialog ref={dialog} class="dialog" aria-label={question}>
-        <h2>{question}</h2>
-        <p>{children}</p>
-        <div class="row">
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Cancel
-          </button>
-          <button
-            type="button"
-            class="danger"
-            onClick={() => {
-              dialog.current?.close();
-              onConfirm();
-            }}
-          >
-            {action}
-          </button>
+      <dialog ref={dialog} aria-label={question}>
+        <div class="panel-body stack">
+          <h2>{question}</h2>
+          <p>{children}</p>
+          <div class="row">
+            <button type="button" onClick={() => dialog.current?.close()}>
+              Cancel
+            </button>
+            <button
+              type="button"
+              class="bad"
+              onClick={() => {
+                dialog.current?.close();
+                onConfirm();
+              }}
+            >
+              {action}
+            </button>
+          </div>
         </div>
       </dialog>
     </>

@@ -60,7 +60,7 @@ export function Chart({ times, series, scale = 'hour', ...others }: ChartProps) 
   return (
     <>
       {spans.length === 0 ? null : (
-        <div class="row small chart-spans">
+        <div class="panel-body row small">
           {[...spans, ['All', Number.POSITIVE_INFINITY] as const].map(([title, seconds]) => (
             <button
               key={title}
@@ -105,9 +105,8 @@ function SpanChart({
     <figure class="chart">
       <figcaption class="row small">
         {series.map((one) => (
-          <span key={one.name} class="chart-value">
-            <span class={`swatch ${one.colour}`} />
-            {one.name} <strong>{shown(one)}</strong>
+          <span key={one.name}>
+            <span class={one.colour}>■</span> {one.name} <strong>{shown(one)}</strong>
           </span>
         ))}
         {above === null ? null : <span class="quiet">▲ up to {format(above)}, above the axis</span>}
@@ -183,15 +182,18 @@ function runsOf(points: readonly (Point | null)[]): Point[][] {
 const lineOf = (run: readonly Point[], drawn: Drawn): string =>
   run.map((point, nth) => (nth === 0 ? `M${point.x} ${point.y}` : STEP[drawn](point))).join('');
 
+/** The attributes of a line. Other shapes are filled. */
+const STROKE = { fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 };
+
 /** Renders a series as lines with the area below them. A value without neighbours is a point. */
 function Lines({ points, drawn, base, colour }: SeriesProps) {
   const runs = runsOf(points);
   return (
     <g class={colour}>
       {drawn === 'held' ? null : (
-        <path class="chart-area" d={runs.map((run) => `${lineOf(run, drawn)}V${base}H${run[0]?.x ?? 0}Z`).join('')} />
+        <path opacity="0.12" d={runs.map((run) => `${lineOf(run, drawn)}V${base}H${run[0]?.x ?? 0}Z`).join('')} />
       )}
-      <path d={runs.map((run) => lineOf(run, drawn)).join('')} />
+      <path {...STROKE} d={runs.map((run) => lineOf(run, drawn)).join('')} />
       {runs.map(([first, second]) =>
         first === undefined || second !== undefined ? null : <circle key={first.x} cx={first.x} cy={first.y} r="2" />,
       )}
@@ -213,7 +215,7 @@ function Bars({ points, base, colour }: SeriesProps) {
   const width = Math.min(BAR.max, Math.max(BAR.min, BAR.share * Math.min(...gaps)));
   return (
     <path
-      class={`chart-bars ${colour}`}
+      class={colour}
       d={shown.map(({ x, y }) => `M${rounded(x - width / 2)} ${base}V${y}h${rounded(width)}V${base}Z`).join('')}
     />
   );
@@ -330,7 +332,7 @@ function Drawing({ at, ...layout }: Layout & { at: number | null }) {
     <svg width={width} height={HEIGHT} aria-hidden="true" focusable="false">
       {ticks.map((value) => (
         <g key={value}>
-          <path class="chart-grid" d={`M${left} ${yOf(value)}H${width - RIGHT}`} />
+          <path {...STROKE} class="chart-grid" d={`M${left} ${yOf(value)}H${width - RIGHT}`} />
           <text x={left - 8} y={yOf(value) + 4} text-anchor="end">
             {format(value)}
           </text>
@@ -347,15 +349,15 @@ function Drawing({ at, ...layout }: Layout & { at: number | null }) {
       {series.map(({ colour, values }) => (
         <path
           key={colour}
-          class={`chart-outliers ${colour}`}
+          class={colour}
           d={values
             .map((value, nth) => (value === null || value <= top ? '' : `M${xOf(times[nth] ?? 0)} 0l4 7h-8Z`))
             .join('')}
         />
       ))}
       {at === null ? null : (
-        <g class="chart-cursor">
-          <path d={`M${xOf(times[at] ?? 0)} ${ABOVE}V${base}`} />
+        <g>
+          <path {...STROKE} d={`M${xOf(times[at] ?? 0)} ${ABOVE}V${base}`} />
           {lines.map(({ colour, points }) => {
             const point = points[at] ?? null;
             return point === null ? null : <circle key={colour} class={colour} cx={point.x} cy={point.y} r="3.5" />;

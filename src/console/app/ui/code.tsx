@@ -5,13 +5,24 @@ import { bufferText, visible } from '../chain/format.ts';
 import { Scrollable } from './parts.tsx';
 import { go, place } from './router.ts';
 
+/** The classes of tokens. Spaces and names have none. */
+const TONES: Readonly<Partial<Record<Token['kind'], string>>> = {
+  keyword: 'accent',
+  principal: 'accent',
+  string: 'ok',
+  number: 'wait',
+  constant: 'wait',
+  comment: 'quiet',
+  paren: 'quiet',
+};
+
 const Tokens = ({ of }: { of: readonly Token[] }) => (
   <>
     {of.map(({ kind, text }, index) =>
       kind === 'space' || kind === 'name' ? (
         visible(text)
       ) : (
-        <span key={index} class={kind}>
+        <span key={index} class={TONES[kind]}>
           {visible(text)}
         </span>
       ),
@@ -36,21 +47,21 @@ const ValueTokens = ({ repr }: { repr: string }) => (
 
 /** Renders a Clarity value. */
 export const Value = ({ repr }: { repr: string }) => (
-  <code class="code inline" dir="ltr">
+  <code class="break" dir="ltr">
     <ValueTokens repr={repr} />
   </code>
 );
 
 /** Renders a Clarity value in a scrolling box, for long values. */
 export const ValueBlock = ({ repr, label }: { repr: string; label: string }) => (
-  <Scrollable label={label} class="code boxed">
+  <Scrollable label={label} class="code scroll boxed">
     <ValueTokens repr={repr} />
   </Scrollable>
 );
 
 /** Renders source code of any language by its tokens, in a scrolling box. */
 export const SourceBlock = ({ of, label }: { of: readonly Token[]; label: string }) => (
-  <Scrollable label={label} class="code payload">
+  <Scrollable label={label} class="code scroll">
     <Tokens of={of} />
   </Scrollable>
 );
@@ -62,15 +73,14 @@ const markedLine = (): number => Number(/^#L(\d+)$/.exec(place.value.hash)?.[1] 
 export function Source({ source, label }: { source: string; label: string }) {
   const marked = markedLine();
   return (
-    <Scrollable label={label} class="source-frame">
-      <ol class="source-lines">
+    <Scrollable label={label} class="source-lines">
+      <ol>
         {tokenLines(source).map((line, index) => {
           const number = index + 1;
           return (
             <li key={number} id={`L${number}`} class={number === marked ? 'marked' : ''}>
               <a
                 href={`#L${number}`}
-                class="line-number"
                 aria-label={`Line ${number}`}
                 onClick={(event) => {
                   event.preventDefault();
@@ -79,7 +89,7 @@ export function Source({ source, label }: { source: string; label: string }) {
               >
                 {number}
               </a>
-              <code>
+              <code class="break">
                 <Tokens of={line} />
               </code>
             </li>

@@ -39,11 +39,11 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
   };
   const isWrong = conditions === null;
   return (
-    <div class="filters">
+    <div class="panel-body stack small">
       {/* The key closes the form once a mistake is mended, and opens it at a mistake. */}
-      <details class="more" key={String(isWrong)} open={isWrong}>
+      <details key={String(isWrong)} open={isWrong}>
         <summary>Filter</summary>
-        <form class="form options" onSubmit={submit}>
+        <form class="form grid" onSubmit={submit}>
           {filters.map(({ name, label, input, placeholder, text, mistake }) => {
             const id = `filter-${name}`;
             const attributes = {
@@ -52,7 +52,7 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
               'aria-describedby': mistake === null ? undefined : `${id}-mistake`,
             };
             return (
-              <div key={name} class={mistake === null ? 'filter-field' : 'filter-field wrong'}>
+              <div key={name} class="field-group">
                 <label for={id}>{label}</label>
                 {typeof input === 'string' ? (
                   // The key renders a new input if the query has another text, because `defaultValue` is read only
@@ -93,15 +93,15 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
         <ul class="row" aria-label="Active filters">
           {active.map(({ name, words, text }) => (
             <li key={name}>
-              <a class="chip" href={without([name])} title={text} aria-label={`Remove the filter ${words}`}>
-                <span>{words}</span>
+              <a class="badge accent row" href={without([name])} title={text} aria-label={`Remove the filter ${words}`}>
+                <span class="fit">{words}</span>
                 <Icon name="cross" />
               </a>
             </li>
           ))}
           {active.length > 1 ? (
             <li>
-              <a class="chip" href={without(active.map(({ name }) => name))}>
+              <a class="badge accent" href={without(active.map(({ name }) => name))}>
                 Remove all
               </a>
             </li>

@@ -14,7 +14,7 @@ interface TextFieldProps {
 /** Renders a labelled input for a text or a number, with the mistake and the accepted input below. */
 export function TextField({ label, value, help, mistake, most, onChange }: TextFieldProps) {
   return (
-    <label class={mistake === null ? '' : 'wrong'}>
+    <label>
       {label}
       <input
         {...(most === undefined ? { type: 'text' } : { type: 'number', min: 0, max: most })}
@@ -76,7 +76,7 @@ export const ChoiceField = ({ label, value, choices, help, onChange }: ChoiceFie
 /** Renders the mistakes in a form. */
 export const Mistakes = ({ mistakes }: { mistakes: readonly string[] }) =>
   mistakes.length === 0 ? null : (
-    <section class="note bad" aria-label="Mistakes" aria-live="polite">
+    <section class="note stack bad" aria-label="Mistakes" aria-live="polite">
       <ul>
         {mistakes.map((mistake) => (
           <li key={mistake} class="break">

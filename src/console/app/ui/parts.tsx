@@ -28,13 +28,15 @@ export function Page({ title, kind, lead, beside, heading, children }: PageProps
     announce(fullTitle);
   }, [fullTitle]);
   return (
-    <div class="page">
-      <header class="page-head">
-        <div>
-          {kind === undefined ? null : <p class="quiet small">{kind}</p>}
-          <h1>{heading ?? title}</h1>
+    <div class="page stack">
+      <header class="stack">
+        <div class="row spread">
+          <div>
+            {kind === undefined ? null : <p class="quiet small">{kind}</p>}
+            <h1>{heading ?? title}</h1>
+          </div>
+          {beside === undefined ? null : <div class="row">{beside}</div>}
         </div>
-        {beside === undefined ? null : <div class="row">{beside}</div>}
         {lead === undefined ? null : <div class="lead">{lead}</div>}
       </header>
       {children}
@@ -54,7 +56,13 @@ interface PanelProps {
 
 /** Renders a link to the JSON of an API path. @param of names the data in the link's title */
 export const JsonLink = ({ source, of }: { source: string; of: string }) => (
-  <a class="source quiet tiny" href={source} target="_blank" rel="noreferrer" title={`The data of ${of} in the API`}>
+  <a
+    class="source row quiet tiny"
+    href={source}
+    target="_blank"
+    rel="noreferrer"
+    title={`The data of ${of} in the API`}
+  >
     JSON
     <Icon name="outward" />
   </a>
@@ -96,10 +104,10 @@ const Loading = ({ rows = 3 }: { rows?: number }) => (
   </div>
 );
 
-export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>;
+export const Empty = ({ children }: { children: ComponentChildren }) => <p class="panel-body quiet">{children}</p>;
 
 export const Failed = ({ message, retry }: { message: string; retry: () => void }) => (
-  <div class="failed row spread" role="alert">
+  <div class="note bad row spread" role="alert">
     <p>{message}</p>
     <button type="button" onClick={retry}>
       Try again
@@ -161,7 +169,6 @@ interface TableProps<Row> {
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   empty: ComponentChildren;
-  rowClass?: (row: Row) => string;
   /**
    * Whether a row has two lines if the table is narrow: the first column, and below it all others, without hiding any.
    * The first column has the class `main`, which takes the remaining width and is cut off, or `first`. A column with
@@ -172,7 +179,7 @@ interface TableProps<Row> {
   below?: (row: Row) => ComponentChildren;
 }
 
-export function Table<Row>({ label, columns, rows, keyOf, empty, rowClass, below, stacked = false }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked = false }: TableProps<Row>) {
   if (rows.length === 0) return <Empty>{empty}</Empty>;
   return (
     <div class="table-frame">
@@ -192,7 +199,7 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, rowClass, below
             const note = below?.(row) ?? null;
             return (
               <Fragment key={keyOf(row)}>
-                <tr class={`${rowClass?.(row) ?? ''}${note === null ? '' : ' noted'}`}>
+                <tr>
                   {columns.map(({ class: kind = '', label: before, cell }, place) => (
                     <td key={place} class={kind} data-label={before}>
                       {cell(row)}
@@ -200,7 +207,7 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, rowClass, below
                   ))}
                 </tr>
                 {note === null ? null : (
-                  <tr class="below">
+                  <tr>
                     <td colSpan={columns.length}>{note}</td>
                   </tr>
                 )}
@@ -226,7 +233,8 @@ interface PagerProps {
 /** Renders links to the first, previous and next page of a list. */
 export function Pager({ name = 'cursor', next, previous, total }: PagerProps) {
   const isFirst = !place.value.query.has(name);
-  if (isFirst && next === null) return total === undefined ? null : <p class="pager row spread small quiet">{total}</p>;
+  if (isFirst && next === null)
+    return total === undefined ? null : <p class="panel-head row spread small quiet">{total}</p>;
   const step = (cursor: string | null, text: ComponentChildren, rel: string) =>
     cursor === null ? (
       <span class="button disabled" aria-disabled="true">
@@ -248,7 +256,7 @@ export function Pager({ name = 'cursor', next, previous, total }: PagerProps) {
     </>
   );
   return (
-    <nav class="pager row spread small" aria-label="Pages">
+    <nav class="panel-head row spread small" aria-label="Pages">
       <span class="quiet">{total}</span>
       <span class="row">
         {isFirst ? null : (
@@ -318,9 +326,9 @@ interface FiguresProps {
 
 /** Renders a row of figures, each with a name and an optional note. */
 export const Figures = ({ figures, label, amounts = false }: FiguresProps) => (
-  <dl class={amounts ? 'figures amounts' : 'figures'} aria-label={label}>
+  <dl class={amounts ? 'figures grid amounts' : 'figures grid'} aria-label={label}>
     {figures.map(({ name, value, note }) => (
-      <div class="figure" key={name}>
+      <div key={name}>
         <dt>{name}</dt>
         <dd>
           {value}
@@ -369,7 +377,7 @@ export function Copy({ text, what }: { text: string; what: string }) {
       setTimeout(() => setCopied(false), COPIED_MS);
     });
   return (
-    <button type="button" class="icon-button copy" aria-label={`Copy ${what}`} title={`Copy ${what}`} onClick={copy}>
+    <button type="button" class="icon-button" aria-label={`Copy ${what}`} title={`Copy ${what}`} onClick={copy}>
       <Icon name={copied ? 'check' : 'copy'} />
     </button>
   );
@@ -401,6 +409,7 @@ const PATHS = {
   auto: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM8 2.5v11M8 5l3.5-1M8 8h5.5M8 11l4 1.5',
   left: 'M9.5 3.5L5 8l4.5 4.5',
   right: 'M6.5 3.5L11 8l-4.5 4.5',
+  logo: 'M4 3.5h10M3 8h11M2 12.5h12',
   arrow: 'M3 8h10M9.5 4.5L13 8l-3.5 3.5',
   outward: 'M6 3.5H3.5v9h9V10M9 2.5h4.5V7M13.2 2.8L7.5 8.5',
 } as const;

@@ -20,7 +20,7 @@ import {
   withoutRecent,
   withRecent,
 } from '../chain/search.ts';
-import { announce, Icon } from './parts.tsx';
+import { announce } from './parts.tsx';
 import { go, pathTo, place } from './router.ts';
 
 /** The id of the search field at the top of every page. */
@@ -82,7 +82,7 @@ const Options = ({ id, groups, searched, active, choose }: OptionsProps) => (
     {groups.map(({ kind, title, items }) => (
       // biome-ignore lint/a11y/useSemanticElements: a listbox has groups, and no fieldset
       <div key={title} role="group" aria-labelledby={`${id}-${kind}`}>
-        <p id={`${id}-${kind}`} class="found-kind" role="presentation">
+        <p id={`${id}-${kind}`} class="found quiet" role="presentation">
           {title}
         </p>
         {items.map((item) => (
@@ -92,15 +92,15 @@ const Options = ({ id, groups, searched, active, choose }: OptionsProps) => (
             key={item.id}
             role="option"
             id={optionId(id, item)}
-            class="found"
+            class="found row"
             aria-selected={item === active}
             onClick={() => choose(item)}
           >
-            <span class="found-label">
+            <span class="fit">
               <Marked text={item.label} searched={searched} />
             </span>
             {item.detail === null || item.detail === item.label ? null : (
-              <span class="found-detail">
+              <span class="fit quiet">
                 <Marked text={item.detail} searched={searched} />
               </span>
             )}
@@ -277,8 +277,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
         if (!whole.current?.contains(relatedTarget as Node | null)) close();
       }}
     >
-      <form class="search" onSubmit={submit}>
-        <Icon name="search" />
+      <form onSubmit={submit}>
         <input
           ref={field}
           id={id}
@@ -292,7 +291,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
           autocapitalize="off"
           spellcheck={false}
           maxLength={MAX_ASSET_LENGTH}
-          placeholder="Contract, token, name, address, id or height"
+          placeholder="Search names, addresses, ids, heights"
           aria-label="Search the chain"
           aria-autocomplete="list"
           aria-haspopup="listbox"
@@ -311,15 +310,14 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
             setOpen(true);
           }}
         />
-        {id === SEARCH_ID ? <kbd>/</kbd> : null}
       </form>
       {isListed ? (
         // biome-ignore lint/a11y/noStaticElementInteractions: a press keeps the focus in the field
-        <div class="found-list" onMouseDown={(event) => event.preventDefault()}>
+        <div class="found-list panel small" onMouseDown={(event) => event.preventDefault()}>
           <Options id={id} groups={groups} searched={typed} active={active} choose={choose} />
           {isRecent ? (
-            <p class="found-foot row spread">
-              <span>
+            <p class="panel-head row spread">
+              <span class="quiet">
                 <kbd>Del</kbd> removes one
               </span>
               <button type="button" class="link" onClick={() => setRecent([])}>
@@ -329,10 +327,12 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
           ) : null}
         </div>
       ) : null}
-      {isEmpty ? <p class="search-problem">{searchAnswer.problem ?? NOT_FOUND}</p> : null}
-      {isOpen && isRecent && !isListed && problem === null ? <p class="search-problem quiet">{SEARCHABLE}</p> : null}
+      {isEmpty ? <p class="found-list panel panel-body">{searchAnswer.problem ?? NOT_FOUND}</p> : null}
+      {isOpen && isRecent && !isListed && problem === null ? (
+        <p class="found-list panel panel-body quiet">{SEARCHABLE}</p>
+      ) : null}
       {problem === null ? null : (
-        <p class="search-problem" id={`${id}-problem`}>
+        <p class="found-list panel panel-body" id={`${id}-problem`}>
           {problem}
         </p>
       )}

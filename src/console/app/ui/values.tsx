@@ -41,7 +41,8 @@ export function Ago({ at, chain = false }: TimeProps) {
         ago(seconds)
       ) : (
         <>
-          <span class="since">{ago(seconds)}</span> <span class="date">{localTime(at).slice(0, 10)}</span>
+          <span class="since nowrap">{ago(seconds)}</span>{' '}
+          <span class="date quiet nowrap">{localTime(at).slice(0, 10)}</span>
         </>
       )}
     </time>
@@ -87,7 +88,7 @@ const MAX_UNBROKEN = 20;
 function Amount({ value, decimals, unit, smallest, signed = false }: AmountProps) {
   const { sign, whole, fraction } = amountParts(value, decimals);
   const plus = signed && sign === '' && /[1-9]/.test(String(value)) ? '+' : '';
-  const tone = signed ? (sign === '−' ? ' minus' : plus === '+' ? ' plus' : '') : '';
+  const tone = signed ? (sign === '−' ? ' bad' : plus === '+' ? ' ok' : '') : '';
   return (
     <span class={`amount${tone}`} title={`${count(value)} ${smallest}`}>
       {sign || plus}
@@ -95,11 +96,11 @@ function Amount({ value, decimals, unit, smallest, signed = false }: AmountProps
       {fraction === '' ? null : (
         <>
           {whole.length + fraction.length < MAX_UNBROKEN ? null : <wbr />}
-          <span class="fraction">.{fraction}</span>
+          <span class="quiet">.{fraction}</span>
         </>
       )}
       {unit === undefined ? null : (
-        <span class="unit">
+        <span class="unit quiet">
           {' '}
           <ChainText text={unit} />
         </span>
@@ -274,12 +275,8 @@ const MIN_SHARE = 0.01;
 
 /** Renders a share in per cent, and as a bar from one per cent. @param most the whole */
 export const Meter = ({ value, most }: { value: number; most: number }) => (
-  <span class="nowrap">
-    {value < MIN_SHARE * most ? null : (
-      <span class="meter" aria-hidden="true">
-        <span style={{ width: `${Math.min(100, (100 * value) / most)}%` }} />
-      </span>
-    )}
+  <span class="meter">
+    {value < MIN_SHARE * most ? null : <progress max={most} value={value} aria-hidden="true" />}
     <span class="number">{percent(value, most)}</span>
   </span>
 );
@@ -295,7 +292,7 @@ export const CostTable = ({ cost }: { cost: Cost }) => (
       { name: 'Cost', cell: ([name]) => name },
       { name: 'Used', class: 'number', cell: ([, member]) => count(cost[member]) },
       {
-        name: 'Share of tenure budget',
+        name: 'Of tenure budget',
         class: 'number',
         cell: ([, member, limit]) => <Meter value={cost[member]} most={limit} />,
       },

@@ -103,7 +103,7 @@ function Reader({ contract, parameter, items }: ContractReadsProps & { items: re
   const item = asked === null ? first : items.find(({ name }) => name === asked);
   return (
     <>
-      <div class="panel-body form">
+      <div class="panel-body form stack">
         <label>
           Function or data
           <select
@@ -202,7 +202,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   const mistakeAt = (path: string): string | null => shown.find((one) => one.path === path)?.message ?? null;
   return (
     <>
-      <form class="panel-body form" onSubmit={submit}>
+      <form class="panel-body form stack" onSubmit={submit}>
         {fields.map((field) => (
           <ArgumentField
             key={field.path}
@@ -313,7 +313,7 @@ export function WholeValue({ value, hex }: { value: ClarityValue | null; hex: st
     </>,
   ]);
   return (
-    <div class="whole">
+    <div>
       <Facts
         facts={[
           ...facts,

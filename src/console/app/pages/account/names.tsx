@@ -28,9 +28,11 @@ export function Names() {
   };
   return (
     <Page title="Names" lead="The Bitcoin name system: names, subdomains and their zonefiles.">
-      <form class="row" onSubmit={look}>
-        <label for="name">Name</label>
-        <input id="name" ref={field} type="text" placeholder="alice.btc" autocomplete="off" spellcheck={false} />
+      <form class="form row" onSubmit={look}>
+        <label>
+          Name
+          <input ref={field} type="text" placeholder="alice.btc" autocomplete="off" spellcheck={false} />
+        </label>
         <button type="submit">Look up</button>
       </form>
       <Show loaded={namespaces}>
@@ -187,7 +189,7 @@ export function Name({ name }: { name: string }) {
             </Panel>
             <Panel title="Zonefile" source={`/v1/names/${name}/zonefile`}>
               {known.zonefile == null || known.zonefile === '' ? (
-                <p class="empty">No zonefile has arrived.</p>
+                <p class="panel-body quiet">No zonefile has arrived.</p>
               ) : (
                 <Scrollable label="Text of the zonefile" class="code">
                   {visible(known.zonefile)}

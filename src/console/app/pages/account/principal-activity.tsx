@@ -159,7 +159,9 @@ export function CounterpartiesTab(props: Props) {
                     ]}
                   />
                   {transfers === 0 ? null : (
-                    <p class="pager row spread small quiet">Of the newest {plural(transfers, 'transfer')} of STX</p>
+                    <p class="panel-head row spread small quiet">
+                      Of the newest {plural(transfers, 'transfer')} of STX
+                    </p>
                   )}
                 </>
               )}
@@ -242,7 +244,7 @@ export function BalanceTab({ principal, version }: Props) {
                 empty="The account never had any."
               />
               {complete || points.length === 0 ? null : (
-                <p class="pager row spread small quiet">
+                <p class="panel-head row spread small quiet">
                   The balance after {plural(points.length, 'block')} that are evenly distributed. It may have been
                   different in between; the CSV file has every change.
                 </p>

@@ -102,7 +102,7 @@ function NonFungibleTokens({ principal, version }: { principal: string; version:
               columns={[
                 {
                   name: 'Token',
-                  class: 'top nowrap',
+                  class: 'nowrap',
                   cell: ({ asset_identifier: asset }) => <Asset identifier={asset} />,
                 },
                 {

@@ -369,7 +369,7 @@ export function PrincipalHistory({ principal }: { principal: string }) {
     return `/stackside/v1/principals/${principal}/history?${query}`;
   };
   return (
-    <details class="more">
+    <details>
       <summary>Export a date range as CSV</summary>
       <div class="small">
         <p class="quiet">

@@ -164,7 +164,7 @@ function BlockSignatures({ hash }: { hash: string }) {
               ]}
             />
             {total > results.length ? (
-              <p class="pager row spread small quiet">
+              <p class="panel-head row spread small quiet">
                 The first {results.length} of {plural(total, 'signature')}
               </p>
             ) : null}

@@ -3,7 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { type FirstStep, firstSteps } from '../../chain/first-run.ts';
 import { chainState, stateTitle } from '../../chain/state.ts';
 import type { ServerStatus } from '../../chain/types.ts';
-import { Copy, Icon } from '../../ui/parts.tsx';
+import { Copy } from '../../ui/parts.tsx';
+import { Badge } from '../../ui/values.tsx';
 
 export function FirstRun({ status }: { status: ServerStatus }) {
   const steps = firstSteps(status);
@@ -26,18 +27,14 @@ export function FirstRun({ status }: { status: ServerStatus }) {
 }
 
 const MARKS = { done: 'done', now: 'next', later: 'open' };
+const TONES = { done: 'ok', now: 'wait', later: 'plain' } as const;
 
 const Step = ({ name, text, progress, children }: FirstStep & { children: ComponentChildren }) => (
-  <li class={`step ${progress}`}>
-    <span class="step-mark" aria-hidden="true">
-      {progress === 'done' ? <Icon name="check" /> : null}
-    </span>
-    <div>
-      <p>
-        <strong>{name}</strong> <span class="sr-only">({MARKS[progress]})</span> {text}
-      </p>
-      {children}
-    </div>
+  <li class="stack">
+    <p>
+      <Badge tone={TONES[progress]}>{MARKS[progress]}</Badge> <strong>{name}</strong> {text}
+    </p>
+    {children}
   </li>
 );
 
@@ -45,14 +42,14 @@ const Step = ({ name, text, progress, children }: FirstStep & { children: Compon
 function NextStep({ status }: { status: ServerStatus }) {
   const { state, reason, next, observer } = status;
   return (
-    <section class={`note ${chainState(status, false).tone === 'bad' ? 'bad' : 'wait'}`} aria-label="Next step">
+    <section class={`note stack ${chainState(status, false).tone === 'bad' ? 'bad' : 'wait'}`} aria-label="Next step">
       <div class="row spread">
         <h3>{stateTitle(state)}</h3>
         {observer === null ? null : <Copy text={observer} what="configuration" />}
       </div>
       {reason === null ? null : <p>{reason}</p>}
       <p>{next}</p>
-      {observer === null ? null : <pre class="code boxed">{observer}</pre>}
+      {observer === null ? null : <pre class="code scroll boxed">{observer}</pre>}
     </section>
   );
 }

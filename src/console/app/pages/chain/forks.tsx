@@ -194,7 +194,7 @@ function Lost({ fork }: { fork: ForkObject }) {
         ]}
       />
       {fork.is_whole ? null : (
-        <p class="pager row spread small quiet">The fork has more blocks or transactions than are shown.</p>
+        <p class="panel-head row spread small quiet">The fork has more blocks or transactions than are shown.</p>
       )}
     </Panel>
   );

@@ -59,7 +59,7 @@ function Expected({ version }: { version: string }) {
   return (
     <Panel title="Expected blocks" source="/stackside/v1/mempool/blocks">
       <BlockStrip expected={expected} />
-      <ul class="quiet tiny strip-legend">
+      <ul class="panel-body quiet tiny">
         <li>
           The blocks that the pending transactions would fill if no other came: the highest fee for cost and size comes
           first, and each account’s nonces come in their order. What a call costs is estimated from earlier ones.
@@ -93,7 +93,7 @@ function InBlock({ block, version }: { block: number; version: string }) {
               empty="Fewer blocks would be filled now."
             />
             {total > results.length ? (
-              <p class="pager row spread small quiet">
+              <p class="panel-head row spread small quiet">
                 The first {count(results.length)} of {plural(total, 'transaction')}, in the order of a miner.
               </p>
             ) : null}
@@ -326,28 +326,25 @@ const range = ({ from, to }: Bar): string =>
 /** Renders a histogram of fees. @param bars bounds in micro-STX */
 function Histogram({ label, bars: shown }: { label: string; bars: readonly Bar[] }) {
   const most = Math.max(...shown.map((bar) => bar.count));
-  if (shown.length === 0) return <Empty>No transaction is pending.</Empty>;
   return (
-    <table class="histogram" aria-label={label}>
-      <thead class="sr-only">
-        <tr>
-          <th scope="col">Fee</th>
-          <th scope="col">Transactions</th>
-        </tr>
-      </thead>
-      <tbody>
-        {shown.map((bar) => (
-          <tr key={bar.from}>
-            <th scope="row" class="range">
-              {range(bar)}
-            </th>
-            <td>
-              {bar.count === 0 ? null : <span class="bar-fill" style={{ width: `${(88 * bar.count) / most}%` }} />}{' '}
-              {count(bar.count)}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      label={label}
+      rows={shown}
+      keyOf={({ from }) => String(from)}
+      empty="No transaction is pending."
+      columns={[
+        { name: 'Fee', class: 'half', cell: range },
+        {
+          name: 'Transactions',
+          class: 'half',
+          cell: (bar) => (
+            <span class="meter">
+              <progress max={most} value={bar.count} aria-hidden="true" />
+              <span class="number">{count(bar.count)}</span>
+            </span>
+          ),
+        },
+      ]}
+    />
   );
 }

@@ -153,7 +153,7 @@ function FailingHooks() {
   const hooks = failing.data ?? [];
   if (hooks.length === 0) return null;
   return (
-    <section class="note bad" aria-label="Failing chainhooks" aria-live="polite">
+    <section class="note stack bad" aria-label="Failing chainhooks" aria-live="polite">
       <h2>
         <a href={pathTo('hooks')}>Failing chainhooks</a>
       </h2>
@@ -189,14 +189,18 @@ function State({ status }: { status: ServerStatus }) {
   const { tone } = chainState(status, false);
   const isLive = state === 'live';
   return (
-    <section class={`note ${tone === 'bad' ? 'bad' : 'wait'}`} aria-label="State of the server" aria-live="polite">
+    <section
+      class={`note stack ${tone === 'bad' ? 'bad' : 'wait'}`}
+      aria-label="State of the server"
+      aria-live="polite"
+    >
       <div class="row spread">
         <h2>{isLive ? 'The node is away' : stateTitle(state)}</h2>
         {observer === null ? null : <Copy text={observer} what="configuration" />}
       </div>
       <p>{isLive ? AWAY : reason}</p>
       {isLive ? null : <p>{next}</p>}
-      {observer === null ? null : <pre class="code boxed">{observer}</pre>}
+      {observer === null ? null : <pre class="code scroll boxed">{observer}</pre>}
       {state === 'starting' || state === 'catching_up' ? (
         <CatchingUp height={index.height ?? 0} nodeHeight={node.height ?? 0} />
       ) : null}
@@ -207,12 +211,7 @@ function State({ status }: { status: ServerStatus }) {
 /** Renders the indexed share of the node's chain. */
 function CatchingUp({ height, nodeHeight }: { height: number; nodeHeight: number }) {
   if (nodeHeight <= height) return null;
-  const share = (100 * height) / nodeHeight;
-  return (
-    <div class="progress" role="progressbar" aria-label="Blocks indexed" aria-valuenow={Math.floor(share)}>
-      <span style={{ width: `${share}%` }} />
-    </div>
-  );
+  return <progress aria-label="Blocks indexed" max={nodeHeight} value={height} />;
 }
 
 const NEWEST_BITCOIN = 6;

@@ -58,14 +58,14 @@ function Strip({ newest, expected }: { newest: NewestBlocks; expected: readonly 
     // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys only add to the links inside
     <div class="strip" onKeyDown={moveFocus}>
       <ol class="strip-expected" aria-label="Expected blocks">
-        {next.length === 0 ? <li class="tile none">No transaction is pending.</li> : null}
+        {next.length === 0 ? <li class="tile quiet">No transaction is pending.</li> : null}
         {next.toReversed().map((block) => (
           <li key={block.block}>
             <Expected block={block} largest={largest} />
           </li>
         ))}
       </ol>
-      <ol class="strip-tenures" aria-label="Newest blocks">
+      <ol aria-label="Newest blocks">
         {tenuresOf(newest).map(({ bitcoinHeight, places }) => (
           <li key={bitcoinHeight}>
             <a class="tenure-name" href={pathTo('bitcoinBlock', { id: bitcoinHeight })}>
@@ -77,7 +77,7 @@ function Strip({ newest, expected }: { newest: NewestBlocks; expected: readonly 
                   <Mined block={block} largest={largest} isFresh={seen.current.get(block.index_block_hash) === true} />
                   {orphans.map(({ index_block_hash: hash, height }) => (
                     <a key={hash} class="orphan" href={pathTo('fork', { hash })} title={`Block ${hash} of a fork`}>
-                      <span class="gone">{count(height)}</span> replaced
+                      <s>{count(height)}</s> replaced
                     </a>
                   ))}
                 </li>
@@ -118,7 +118,7 @@ const Mined = ({ block, largest, isFresh }: TileProps<StripBlock> & { isFresh: b
 
 const Expected = ({ block, largest }: TileProps<ProjectedBlock>) => (
   <a
-    class="tile expected"
+    class="tile wait"
     href={`${pathTo('mempool')}?block=${block.block}`}
     style={look(block.size, largest, block.fees.median)}
     aria-current={Number(place.value.query.get('block')) === block.block ? 'true' : undefined}
@@ -132,8 +132,8 @@ const Expected = ({ block, largest }: TileProps<ProjectedBlock>) => (
 
 /** Explains the picture. */
 export const StripLegend = () => (
-  <p class="quiet tiny strip-legend">
+  <p class="panel-body quiet tiny">
     The fuller a block, the more bytes it has; the stronger its colour, the higher its median fee.{' '}
-    <span class="key expected" /> expected <span class="key" /> mined
+    <span class="wait">■</span> expected <span class="accent">■</span> mined
   </p>
 );

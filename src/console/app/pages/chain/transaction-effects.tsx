@@ -126,8 +126,8 @@ export const EventTable = ({ events }: { events: readonly TransactionEvent[] }) 
     keyOf={({ event_index: index }) => String(index)}
     empty="The transaction has no events."
     columns={[
-      { name: '#', class: 'quiet number medium top', cell: ({ event_index: index }) => index },
-      { name: 'Event', class: 'nowrap top', cell: nameOf },
+      { name: '#', class: 'quiet number medium', cell: ({ event_index: index }) => index },
+      { name: 'Event', class: 'nowrap', cell: nameOf },
       { name: 'Details', class: 'fill', cell: (event) => <Details event={event} /> },
     ]}
   />
@@ -151,12 +151,12 @@ export function PostConditions({ transaction }: { transaction: Transaction }) {
       {conditions.length === 0 ? (
         <Empty>The transaction names no asset, so no asset may move.</Empty>
       ) : (
-        <ol class="conditions stack">
+        <ol class="panel-body stack">
           {conditions.map((condition, index) => {
             const { principal, rule, amount, asset, value } = conditionWords(condition);
             return (
               <li key={`${index} ${rule}`}>
-                {principal === null ? 'The sender' : <Principal principal={principal} />} {rule}{' '}
+                {index + 1}. {principal === null ? 'The sender' : <Principal principal={principal} />} {rule}{' '}
                 {amount === null || asset === null ? null : <TokenAmount asset={asset} value={amount} />}
                 {value === null ? null : <Value repr={value} />}{' '}
                 {asset === null ? null : <Asset identifier={asset} fungible={amount !== null} />}{' '}
@@ -173,7 +173,7 @@ export function PostConditions({ transaction }: { transaction: Transaction }) {
 /** Renders the reason why a mined transaction failed, with a link to the line of the contract if it is available. */
 export function Failure({ transaction }: { transaction: MinedTransaction }) {
   return (
-    <section class="note bad" aria-label="Why the transaction failed">
+    <section class="note stack bad" aria-label="Why the transaction failed">
       <h2>Why it failed</h2>
       <Reason transaction={transaction} />
       {transaction.vm_error === null || transaction.vm_error === '' ? null : (

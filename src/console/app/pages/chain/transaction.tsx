@@ -407,7 +407,11 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
   const replacedBy = 'replaced_by_tx_id' in transaction ? (transaction.replaced_by_tx_id ?? null) : null;
   const isDropped = fateOf(status) === 'dropped';
   return (
-    <section class={isDropped ? 'note' : 'note wait'} aria-label="State of the transaction" aria-live="polite">
+    <section
+      class={isDropped ? 'note stack' : 'note stack wait'}
+      aria-label="State of the transaction"
+      aria-live="polite"
+    >
       <div class="row spread">
         <h2>{isDropped ? 'Dropped' : 'In the mempool'}</h2>
         <JsonLink source={`/stackside/v1/mempool/transactions/${id}`} of="the state of the transaction" />
@@ -498,7 +502,7 @@ function RawBytes({ id }: { id: string }) {
           <p class="panel-body with-copy">
             {bytes((hex.length - '0x'.length) / HEX_DIGITS_OF_A_BYTE)} <Copy text={hex} what="raw bytes" />
           </p>
-          <Scrollable label="Raw bytes in hex" class="code boxed hex">
+          <Scrollable label="Raw bytes in hex" class="code scroll">
             {hex}
           </Scrollable>
         </>

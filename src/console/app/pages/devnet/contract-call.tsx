@@ -40,7 +40,7 @@ function Caller({ contract, functions }: { contract: string; functions: readonly
   const called = functionName === null ? first : functions.find(({ name }) => name === functionName);
   return (
     <>
-      <div class="panel-body form">
+      <div class="panel-body form stack">
         <label>
           Function
           <select
@@ -121,7 +121,7 @@ function CallForm({ contract, name, args, accounts }: FunctionFormProps & { acco
   };
   return (
     <>
-      <form class="panel-body form" aria-label={`Call ${visible(name)}`} onSubmit={submit}>
+      <form class="panel-body form stack" aria-label={`Call ${visible(name)}`} onSubmit={submit}>
         {areLiteral
           ? args.map((one) => (
               <TextField

@@ -27,13 +27,13 @@ export function FailedCall({ id }: { id: string }) {
             </a>
             .
           </p>
-          <Scrollable label="Expression" class="code boxed">
+          <Scrollable label="Expression" class="code scroll boxed">
             {visible(place.expression)}
           </Scrollable>
         </>
       )}
       {trace === '' ? null : (
-        <Scrollable label="Calls" class="code boxed">
+        <Scrollable label="Calls" class="code scroll boxed">
           {visible(trace)}
         </Scrollable>
       )}

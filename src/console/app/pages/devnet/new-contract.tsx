@@ -73,14 +73,14 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
   };
   return (
     <>
-      <form class="panel-body form editing" aria-label="Deploy a contract" onSubmit={submit}>
+      <form class="panel-body form stack" aria-label="Deploy a contract" onSubmit={submit}>
         {accounts.length > 0 ? null : (
           <p class="note wait">
             This chain only simulates contracts: a source that it doesn’t know can be deployed but not called. With{' '}
             <code>stackside devnet --clarity</code>, contracts run for real.
           </p>
         )}
-        <div class="form options">
+        <div class="form grid">
           <TextField
             label="Name"
             value={name}

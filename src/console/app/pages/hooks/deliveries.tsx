@@ -84,7 +84,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
         {({ results, total, cursor: { next, previous } }) => (
           <>
             {waiting === null ? null : (
-              <p class="summary small">
+              <p class="panel-head small">
                 <a href={withQuery({ state: 'pending', cursor: null })}>{waiting}</a>.
               </p>
             )}
@@ -208,7 +208,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
               )}
             </div>
             {found.problem === null ? null : (
-              <section class="note bad" aria-label="Problem">
+              <section class="note stack bad" aria-label="Problem">
                 <p class="break">{visible(found.problem)}</p>
               </section>
             )}
@@ -270,10 +270,10 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
       keyOf={({ at, duration_ms: time }) => `${at} ${time}`}
       empty="The delivery was not sent yet."
       columns={[
-        { name: 'When', class: 'nowrap top', cell: ({ at }) => <Ago at={at} /> },
+        { name: 'When', class: 'nowrap', cell: ({ at }) => <Ago at={at} /> },
         {
           name: 'Answer',
-          class: 'nowrap top',
+          class: 'nowrap',
           cell: ({ status_code: code }) => (code === null ? <span class="quiet">none</span> : <strong>{code}</strong>),
         },
         {
@@ -283,8 +283,8 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
             <code class="break">{visible(error ?? excerpt ?? '') || <span class="quiet">nothing</span>}</code>
           ),
         },
-        { name: 'Time', class: 'number medium top', cell: ({ duration_ms: time }) => `${count(time)} ms` },
-        { name: 'Host', class: 'wide top', cell: ({ url_host: host }) => <code>{host}</code> },
+        { name: 'Time', class: 'number medium', cell: ({ duration_ms: time }) => `${count(time)} ms` },
+        { name: 'Host', class: 'wide', cell: ({ url_host: host }) => <code>{host}</code> },
       ]}
     />
   </Panel>
@@ -295,12 +295,12 @@ const SHOWN = 20_000;
 
 function Payload({ payload, source }: { payload: object | null; source: string }) {
   const [whole, setWhole] = useState(false);
-  if (payload === null) return <p class="empty">The body is no longer stored.</p>;
+  if (payload === null) return <p class="panel-body quiet">The body is no longer stored.</p>;
   const text = JSON.stringify(payload, null, 2);
   const isCut = !whole && text.length > SHOWN;
   return (
     <Panel title="Body" source={source} aside={<Copy text={text} what="body" />}>
-      <Scrollable label="Body of the request" class="code payload">
+      <Scrollable label="Body of the request" class="code scroll">
         {visible(isCut ? text.slice(0, SHOWN) : text)}
       </Scrollable>
       {isCut ? (

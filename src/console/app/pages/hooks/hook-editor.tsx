@@ -235,7 +235,7 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
   return (
     <>
       <Panel title="Chainhook">
-        <div class="panel-body form">
+        <div class="panel-body form stack">
           <TextField
             label="Name"
             value={draft.name}
@@ -260,7 +260,7 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
         </div>
       </Panel>
       <Panel title="Filters" aside={<span class="quiet">A block matches if any filter matches.</span>}>
-        <div class="panel-body form">
+        <div class="panel-body form stack">
           {filters.events.map((filter, index) => (
             <FilterForm
               key={index}
@@ -279,7 +279,7 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
         </div>
       </Panel>
       <Panel title="Options">
-        <div class="panel-body form options">
+        <div class="panel-body form grid">
           {FLAGS.map(([name, title]) => (
             <label key={name} class="check">
               <input
@@ -339,7 +339,7 @@ interface FilterFormProps {
 
 function FilterForm({ number, filter, mistakeAt, onChange, onRemove }: FilterFormProps) {
   return (
-    <fieldset>
+    <fieldset class="stack">
       <legend>Filter {number}</legend>
       <div class="form row">
         <label>
@@ -527,7 +527,7 @@ function PreviewFound({
           : `${plural(blocks, 'block')} with ${plural(transactions, 'transaction')} would have been delivered.`}
       </p>
       {first === undefined ? null : (
-        <Scrollable label="The first delivery" class="code payload">
+        <Scrollable label="The first delivery" class="code scroll">
           {visible(text.slice(0, MAX_SHOWN_LENGTH))}
           {text.length > MAX_SHOWN_LENGTH ? `\n… ${count(text.length - MAX_SHOWN_LENGTH)} more characters` : ''}
         </Scrollable>

@@ -123,7 +123,7 @@ function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
   return (
     <>
       {note === null ? null : (
-        <section class={`note ${tone}`} aria-label="State of the chainhook" aria-live="polite">
+        <section class={`note stack ${tone}`} aria-label="State of the chainhook" aria-live="polite">
           <p class="break">
             {status.status === 'interrupted' && status.failing_delivery !== null
               ? 'The chainhook was interrupted: nothing is sent until it is enabled again.'
@@ -133,7 +133,7 @@ function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
         </section>
       )}
       {status.warnings.map((warning) => (
-        <section key={warning} class="note wait" aria-label="Warning">
+        <section key={warning} class="note stack wait" aria-label="Warning">
           <p class="break">{visible(warning)}</p>
         </section>
       ))}
@@ -243,7 +243,7 @@ function TestDelivery({ hook }: { hook: string }) {
 }
 
 const TestOutcome = ({ outcome }: { outcome: Outcome }) => (
-  <span class={outcome.ok ? 'outcome ok' : 'outcome bad'} role="status">
+  <span class={outcome.ok ? 'ok' : 'bad'} role="status">
     {outcome.status_code === null
       ? visible(outcome.error ?? 'No answer came.')
       : `The receiver answered ${outcome.status_code} after ${outcome.duration_ms} ms.`}
@@ -400,7 +400,7 @@ function SampleReceivers() {
           </>
         }
       >
-        <div class="panel-body">
+        <div class="panel-body stack">
           <p>
             {language === 'curl'
               ? 'The script sends your receiver an empty delivery with a valid signature.'

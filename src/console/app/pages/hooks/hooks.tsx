@@ -165,7 +165,7 @@ function HookList({ consumer, isPart = false }: HookListProps) {
           <>
             <HookTable label={title} hooks={results} />
             {isPart ? (
-              <p class="pager row spread small">
+              <p class="panel-head row spread small">
                 <a href={withQuery({ consumer, offset: null })}>{plural(total, 'chainhook')}</a>
               </p>
             ) : (
@@ -194,7 +194,10 @@ const HookTable = ({ label, hooks }: { label: string; hooks: readonly Hook[] }) 
     rows={hooks}
     keyOf={({ uuid }) => uuid}
     empty="There is no chainhook yet."
-    below={(hook) => failureLine(hook, now.value)}
+    below={(hook) => {
+      const line = failureLine(hook, now.value);
+      return line === null ? null : <span class="problem small">{line}</span>;
+    }}
     columns={[
       {
         name: 'Name',
@@ -267,7 +270,7 @@ function Secret({ consumer }: { consumer: string | null }) {
   );
   return (
     <Panel title="Signing secret">
-      <div class="panel-body">
+      <div class="panel-body stack">
         <p>
           Deliveries are signed with this secret by the rules of Standard Webhooks, so that a receiver can tell them
           from others.

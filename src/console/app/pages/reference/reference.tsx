@@ -38,7 +38,7 @@ const Method = ({ method }: { method: string }) => (
 );
 
 const COLUMNS: readonly Column<Operation>[] = [
-  { name: 'Method', class: 'method', cell: ({ method }) => <Method method={method} /> },
+  { name: 'Method', cell: ({ method }) => <Method method={method} /> },
   {
     name: 'Path',
     class: 'first',
@@ -105,7 +105,7 @@ function Operations({ groups }: { groups: readonly Group[] }) {
       ) : null}
       {shown.map(({ name, description, operations }) => (
         <Panel key={name} id={anchorOf(name)} title={name}>
-          <p class="summary small">
+          <p class="panel-head small">
             <Described text={description} />
           </p>
           <Table

@@ -26,7 +26,7 @@ interface PartProps {
 function Closed({ title, schema, schemas }: PartProps & { title: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
-    <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{title}</summary>
       {isOpen ? <Members schema={schema} schemas={schemas} /> : null}
     </details>
@@ -76,7 +76,7 @@ function Members({ schema, schemas }: PartProps) {
 export function SchemaTree({ schema, schemas }: PartProps) {
   const inner = itemOf(schema, schemas);
   return (
-    <div class="panel-body">
+    <div class="panel-body stack">
       <p class="quiet break">{typeText(schema, schemas)}</p>
       {hasMembers(inner, schemas) ? <Members schema={inner} schemas={schemas} /> : null}
     </div>

@@ -78,15 +78,15 @@ function Received({ response }: { response: Response }) {
   const shown = text === null ? null : indented(text.slice(0, MAX_SHOWN));
   return (
     <div class="result">
-      <div class="summary small">
+      <div class="panel-head small">
         <span class={status < HTTP_ERROR ? 'badge ok' : 'badge bad'}>{status}</span> {count(Math.round(milliseconds))}{' '}
         ms, {bytes(size)}
         {type === '' ? '' : `, ${type}`} {shown === null ? null : <Copy text={shown} what="response" />}
       </div>
-      {shown === null ? <p class="empty">The response isn’t a text.</p> : null}
-      {shown === '' ? <p class="empty">The response has no body.</p> : null}
+      {shown === null ? <p class="panel-body quiet">The response isn’t a text.</p> : null}
+      {shown === '' ? <p class="panel-body quiet">The response has no body.</p> : null}
       {(shown ?? '') === '' ? null : <SourceBlock of={jsonTokens(shown ?? '')} label="Body of the response" />}
-      {isCut ? <p class="empty">The rest of the response is cut off.</p> : null}
+      {isCut ? <p class="panel-body quiet">The rest of the response is cut off.</p> : null}
     </div>
   );
 }
@@ -105,7 +105,7 @@ function ParameterField({ parameter, schemas, value, onChange }: FieldProps) {
   const words = schema.enum ?? (schema.type === 'boolean' ? [true, false] : null);
   const limits = [words === null ? typeText(schema, schemas) : '', limitsText(schema)].filter((text) => text !== '');
   return (
-    <div class="filter-field">
+    <div class="field-group">
       <label for={id}>
         <code>{name}</code> {required ? <span class="badge accent">required</span> : null}
       </label>
@@ -186,14 +186,14 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
     <Panel title="Try it">
       <div class="panel-body">
         <form
-          class="form editing"
+          class="form stack"
           onSubmit={(event) => {
             event.preventDefault();
             submit();
           }}
         >
           {parameters.length === 0 && body === null ? <p class="quiet">The request has no parameters.</p> : null}
-          <div class="form options">
+          <div class="form grid">
             {parameters.map((parameter) => (
               <ParameterField
                 key={parameter.name}
@@ -238,7 +238,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
               />
             </label>
           )}
-          <Scrollable label="Request as a curl command" class="code boxed">
+          <Scrollable label="Request as a curl command" class="code scroll boxed">
             {curlOf(request, location.origin)}
           </Scrollable>
           <div class="row">

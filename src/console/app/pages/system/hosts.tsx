@@ -73,7 +73,7 @@ const Here = ({ host }: { host: ThisHost }) => (
 /** Renders problems for the operator. */
 const Warnings = ({ title, texts }: { title: string; texts: readonly string[] }) =>
   texts.length === 0 ? null : (
-    <section class="note wait" aria-label={title}>
+    <section class="note stack wait" aria-label={title}>
       <h2>{title}</h2>
       {texts.map((text) => (
         <p key={text} class="break">

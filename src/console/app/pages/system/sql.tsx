@@ -93,9 +93,9 @@ export function Sql() {
 
   return (
     <>
-      <div class="sql">
+      <div class="grid">
         <Panel title="Query">
-          <div class="panel-body">
+          <div class="panel-body stack">
             <textarea
               ref={editor}
               class="json editor"
@@ -169,7 +169,7 @@ function ViewList({ loaded, editor }: { loaded: Loaded<Views>; editor: { current
     <Panel title="Views" source={SQL}>
       <Show loaded={loaded} rows={8}>
         {({ views }) => (
-          <Scrollable label="Views and their columns" class="sql-views">
+          <Scrollable label="Views and their columns" class="panel-body scroll small">
             {views.map((view) => (
               <details key={view.name}>
                 <summary>
@@ -228,7 +228,7 @@ function Result({ found: { query, result, milliseconds } }: { found: QueryResult
 const Rows = ({ result }: { result: QueryResult['result'] }) => {
   const numeric = numericColumns(result);
   return (
-    <Scrollable label="Rows" class="sql-rows">
+    <Scrollable label="Rows" class="scroll">
       <table aria-label="Result">
         <thead>
           <tr>
@@ -283,33 +283,31 @@ function ResultChart({ result }: { result: QueryResult['result'] }) {
   const name = visible(result.columns[y] ?? '');
   return (
     <Panel title="Chart">
-      <div class="panel-body">
-        <div class="form row">
-          <label>
-            Along
-            <select
-              value={x ?? ''}
-              onChange={({ currentTarget: { value } }) => setX(value === '' ? null : Number(value))}
-            >
-              <option value="">Number of the row</option>
-              {along.map((at) => (
-                <option key={at} value={at}>
-                  {visible(result.columns[at] ?? '')}
-                </option>
-              ))}
-            </select>
-          </label>
-          <label>
-            Up
-            <select value={y} onChange={({ currentTarget: { value } }) => setY(Number(value))}>
-              {up.map((at) => (
-                <option key={at} value={at}>
-                  {visible(result.columns[at] ?? '')}
-                </option>
-              ))}
-            </select>
-          </label>
-        </div>
+      <div class="panel-body form row">
+        <label>
+          Along
+          <select
+            value={x ?? ''}
+            onChange={({ currentTarget: { value } }) => setX(value === '' ? null : Number(value))}
+          >
+            <option value="">Number of the row</option>
+            {along.map((at) => (
+              <option key={at} value={at}>
+                {visible(result.columns[at] ?? '')}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Up
+          <select value={y} onChange={({ currentTarget: { value } }) => setY(Number(value))}>
+            {up.map((at) => (
+              <option key={at} value={at}>
+                {visible(result.columns[at] ?? '')}
+              </option>
+            ))}
+          </select>
+        </label>
       </div>
       <Chart
         label={name}

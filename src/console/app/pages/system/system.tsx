@@ -135,20 +135,19 @@ function Alerts() {
                 { name: 'Alert', class: 'first fill break', cell: (alert) => <AlertText alert={alert} /> },
                 {
                   name: 'State',
-                  class: 'nowrap top when',
+                  class: 'nowrap when',
                   cell: ({ state }) => <Badge tone={ALERT_TONES[state]}>{ALERT_WORDS[state]}</Badge>,
                 },
-                { name: 'Fires if', class: 'top', label: 'fires if', cell: (alert) => <Threshold alert={alert} /> },
+                { name: 'Fires if', label: 'fires if', cell: (alert) => <Threshold alert={alert} /> },
                 {
                   name: 'Now',
-                  class: 'top',
                   label: 'now',
                   cell: ({ values }) => (values.length === 0 ? '–' : values.map(presentText).join('; ')),
                 },
-                { name: 'Severity', class: 'wide top', cell: ({ severity }) => severity },
+                { name: 'Severity', class: 'wide', cell: ({ severity }) => severity },
                 {
                   name: 'Since',
-                  class: 'nowrap top',
+                  class: 'nowrap',
                   label: 'since',
                   cell: ({ since }) => (since === null ? '–' : <Ago at={since} />),
                 },
@@ -192,7 +191,7 @@ function StateNote() {
   const { data } = useServerStatus();
   if (data === null || data.state === 'live') return null;
   return (
-    <section class="note wait" aria-label="State of the server">
+    <section class="note stack wait" aria-label="State of the server">
       <h2>{stateTitle(data.state)}</h2>
       <p>{data.reason}</p>
       <p>{data.next}</p>
@@ -290,7 +289,7 @@ function Settings() {
                   columns={[
                     {
                       name: 'Setting',
-                      class: 'top setting-name',
+                      class: 'half',
                       cell: ({ name, help }) => (
                         <>
                           <code class="break">{name}</code>
@@ -300,7 +299,7 @@ function Settings() {
                     },
                     {
                       name: 'Value and source',
-                      class: 'top fill',
+                      class: 'fill',
                       cell: (setting) => (
                         <>
                           {setting.value === null ? (
@@ -361,7 +360,7 @@ function Bases() {
   const make = () => run(() => doneOf(api.POST(ARCHIVE_BASE)), 'A base was requested');
   return (
     <Panel title="Base of the archive" source="/stackside/v1/status">
-      <div class="panel-body">
+      <div class="panel-body stack">
         <p class="quiet">A restore begins with the newest base, and replays only the entries that came after it.</p>
         <p aria-live="polite">
           {value}; {note}.
@@ -408,7 +407,7 @@ const Journal = ({ state: { journal, durability } }: { state: SystemState }) => 
         ['Newest', journal.newest_at === null ? null : <When key="newest" at={journal.newest_at} />],
       ]}
     />
-    <div class="panel-body">
+    <div class="panel-body stack">
       <p class="quiet">{durability}</p>
     </div>
   </Panel>
@@ -473,7 +472,7 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
           keyOf={({ name }) => name}
           empty=""
           columns={[
-            { name: 'Check', class: 'top', cell: ({ name }) => name },
+            { name: 'Check', cell: ({ name }) => name },
             {
               name: 'Problem',
               class: 'fill break',
@@ -561,7 +560,7 @@ function Inspection(props: InspectionProps) {
   const cancel = () => run(() => doneOf(api.DELETE('/stackside/v1/inspections')), `${title} cancelled`);
   return (
     <Panel title={title} source={INSPECTIONS} aside={inspection === null ? null : <Outcome inspection={inspection} />}>
-      <div class="panel-body">
+      <div class="panel-body stack">
         <p class="quiet">{explanation}</p>
         {isRunning ? <Progress inspection={inspection} /> : null}
         <div class="row">
@@ -590,12 +589,9 @@ function Progress({ inspection: { progress, started_at: start } }: { inspection:
   const spent = duration(now.value - start);
   if (progress === null) return <p aria-live="polite">Starting. {spent}</p>;
   const { number, of, name, detail } = progress;
-  const share = (100 * (number - 1)) / of;
   return (
     <>
-      <div class="progress" role="progressbar" aria-label="Steps done" aria-valuenow={Math.floor(share)}>
-        <span style={{ width: `${share}%` }} />
-      </div>
+      <progress aria-label="Steps done" max={of} value={number - 1} />
       <p class="break">
         Step {count(number)} of {count(of)}: {name}
         {detail === '' ? '' : `, ${detail}`} <span class="quiet">for {spent}</span>
@@ -686,10 +682,10 @@ function Recent({ recent }: { recent: Log['recent'] }) {
         keyOf={({ key }) => key}
         empty={recent.length === 0 ? 'Nothing was logged yet.' : 'No event matches.'}
         columns={[
-          { name: 'When', class: 'nowrap top', cell: ({ at }) => <Ago at={at} /> },
-          { name: 'Level', class: 'top medium', cell: (event) => <Level level={event.level} /> },
-          { name: 'Event', class: 'log-event top', cell: ({ event }) => words(event) },
-          { name: 'Thread', class: 'wide nowrap top', cell: ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`) },
+          { name: 'When', class: 'nowrap', cell: ({ at }) => <Ago at={at} /> },
+          { name: 'Level', class: 'medium', cell: (event) => <Level level={event.level} /> },
+          { name: 'Event', class: 'nowrap', cell: ({ event }) => words(event) },
+          { name: 'Thread', class: 'wide nowrap', cell: ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`) },
           { name: 'Fields', class: 'fill', cell: (event) => <LogFields event={event} /> },
         ]}
       />
