@@ -49,17 +49,6 @@ export function chainIdentity(db: Database) {
       }
     },
 
-    /** Stores the chain id of the node if none is stored. @throws ForeignChainError if the data has a different chain id */
-    learn(id: number): void {
-      const stored = chainId();
-      if (stored === null) store(id);
-      else if (stored !== id) {
-        throw new ForeignChainError(
-          `The node belongs to chain 0x${id.toString(16)}, but this data to chain 0x${stored.toString(16)}`,
-        );
-      }
-    },
-
     /** Null before the first block, unless it was set. */
     network(): Network | null {
       const id = chainId();
