@@ -1,4 +1,5 @@
 /** IP addresses and host names, and checks of `Host` and `Origin`. Addresses are compared as bytes, never as texts. */
+import { isIP } from 'node:net';
 
 /** 4 bytes of an IPv4 address, 16 of an IPv6 address. */
 export type AddressBytes = Uint8Array;
@@ -10,49 +11,29 @@ export interface Network {
   bits: number;
 }
 
-const GROUPS = 8;
-const DECIMAL_BYTE = /^(0|[1-9]\d{0,2})$/;
-const HEX_GROUP = /^[0-9a-fA-F]{1,4}$/;
+const IPV6_BYTES = 16;
 
-function parseIPv4(text: string): AddressBytes | null {
-  const parts = text.split('.');
-  if (parts.length !== 4 || !parts.every((part) => DECIMAL_BYTE.test(part) && Number(part) <= 255)) return null;
-  return Uint8Array.from(parts, Number);
-}
-
-/** The bytes of groups between colons. @param atEnd whether the address ends with them: then an IPv4 address may be the last */
-function groupBytes(text: string, atEnd: boolean): number[] | null {
-  if (text === '') return [];
-  const groups = text.split(':');
-  const bytes: number[] = [];
-  for (const [index, group] of groups.entries()) {
-    const dotted = atEnd && index === groups.length - 1 ? parseIPv4(group) : null;
-    if (dotted !== null) bytes.push(...dotted);
-    else if (HEX_GROUP.test(group)) bytes.push(Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff);
-    else return null;
-  }
-  return bytes;
-}
-
-function parseIPv6(text: string): AddressBytes | null {
-  const [left = '', right, ...more] = text.split('::');
-  if (more.length > 0) return null;
-  const before = groupBytes(left, right === undefined);
-  if (before === null) return null;
-  if (right === undefined) return before.length === 2 * GROUPS ? Uint8Array.from(before) : null;
-  const after = groupBytes(right, true);
-  // The two colons stand for one group of zeros at least.
-  const zeros = after === null ? 0 : 2 * GROUPS - before.length - after.length;
-  if (after === null || zeros < 2) return null;
-  return Uint8Array.from([...before, ...new Array<number>(zeros).fill(0), ...after]);
-}
+/** The bytes of groups between colons. The last group may be an IPv4 address. */
+const groupBytes = (groups: string): number[] =>
+  groups.split(':').flatMap((group) => {
+    if (group === '') return [];
+    const number = Number.parseInt(group, 16);
+    return group.includes('.') ? group.split('.').map(Number) : [number >> 8, number & 0xff];
+  });
 
 /**
  * The bytes of an address in its usual text form.
  * @returns null for any other text: names, IPv4 addresses in octal, hex or with fewer parts, addresses with a zone
  */
-export const parseAddress = (text: string): AddressBytes | null =>
-  text.includes(':') ? parseIPv6(text) : parseIPv4(text);
+export function parseAddress(text: string): AddressBytes | null {
+  const version = text.includes('%') ? 0 : isIP(text);
+  if (version === 0) return null;
+  if (version === 4) return Uint8Array.from(text.split('.'), Number);
+  const [start = '', end = ''] = text.split('::');
+  const [before, after] = [groupBytes(start), groupBytes(end)];
+  const zeros = new Array<number>(IPV6_BYTES - before.length - after.length).fill(0);
+  return Uint8Array.from([...before, ...zeros, ...after]);
+}
 
 /** Parses a network such as `10.0.0.0/8`, or a single address; null for any other text. */
 export function parseNetwork(text: string): Network | null {
