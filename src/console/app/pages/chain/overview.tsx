@@ -180,7 +180,8 @@ function lag(height: number | null, nodeHeight: number): string {
 /** Seconds between reads of failing chainhooks. */
 const HOOKS_EVERY = 5;
 
-const AWAY = 'The node’s RPC interface does not answer. Indexed data stays available, and new blocks keep arriving.';
+const AWAY =
+  'The node’s RPC interface does not answer. Check that the node runs, and check --node-rpc. Indexed data stays available.';
 
 /** Renders the state of a server with the next step; null if it is live and its node answers. */
 function State({ status }: { status: ServerStatus }) {
