@@ -310,7 +310,7 @@ export class Alerts {
         state: condition === undefined ? 'elsewhere' : holds,
         since: from,
         summaries: firing.map((one) => filled(rule.annotations.summary, one)),
-        description: rule.annotations.description,
+        description: general(rule.annotations.description),
         meaning: general(rule.annotations.summary),
         measure: condition?.measured.promql ?? null,
         threshold: condition?.threshold ?? null,
