@@ -1,18 +1,5 @@
 /** The address of a client, also behind proxies. */
-import { type AddressBytes, contains, type Network, parseAddress, parseNetwork, unmapped } from './hosts.ts';
-
-/**
- * Parses a comma-separated list of networks such as `10.0.0.0/8, ::1`.
- * @returns null if an item isn't a network
- */
-export function parseNetworks(text: string): Network[] | null {
-  const networks = text
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '')
-    .map(parseNetwork);
-  return networks.every((one) => one !== null) ? networks : null;
-}
+import { type AddressBytes, contains, type Network, parseAddress, unmapped } from './hosts.ts';
 
 const isIn = (networks: readonly Network[], address: AddressBytes): boolean =>
   networks.some((one) => contains(one, address));

@@ -45,6 +45,22 @@ export function parseNetwork(text: string): Network | null {
   return /^\d{1,3}$/.test(length) && Number(length) <= bitCount ? { bytes, bits: Number(length) } : null;
 }
 
+/**
+ * Parses a comma-separated list of networks such as `10.0.0.0/8, ::1`.
+ * @param named returns the networks that a word in lower case stands for; null for any other text
+ * @returns null if an item isn't a network
+ */
+export function parseNetworks(text: string, named: (word: string) => Network[] | null = () => null): Network[] | null {
+  const networks: Network[] = [];
+  for (const item of text.split(',').map((one) => one.trim())) {
+    if (item === '') continue;
+    const parsed = named(item.toLowerCase()) ?? parseNetwork(item);
+    if (parsed === null) return null;
+    networks.push(...[parsed].flat());
+  }
+  return networks;
+}
+
 /** Whether a network contains an address; an IPv4 network contains no IPv6 address, and vice versa. */
 export function contains({ bytes, bits }: Network, address: AddressBytes): boolean {
   if (bytes.length !== address.length) return false;

@@ -8,7 +8,7 @@ import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessag
 import https from 'node:https';
 import type { Clock } from '../base/clock.ts';
 import { utcMicroseconds } from '../base/utc-time.ts';
-import { type AddressBytes, contains, type Network, network, parseAddress, parseNetwork, unmapped } from './hosts.ts';
+import { type AddressBytes, contains, type Network, network, parseAddress, parseNetworks, unmapped } from './hosts.ts';
 
 /**
  * Networks that are not public, each with the reason: IANA's registries of special-purpose addresses (RFC 6890 and its
@@ -107,21 +107,10 @@ export const systemResolve: Resolve = async (host) => {
 };
 
 /**
- * Parses networks in the operator's notation, separated by commas: `10.0.0.0/8`, a single address, or `loopback` or `private` for
- * all networks with this reason. @returns null if one is invalid
+ * Parses the networks that the operator allows: a list of networks, or `loopback` or `private` for all networks with this
+ * reason. @returns null if an item is invalid
  */
-export function parseNetworks(text: string): Network[] | null {
-  const parsed: Network[] = [];
-  for (const part of text.split(',').map((piece) => piece.trim())) {
-    if (part === '') continue;
-    const named = networksNamed(part.toLowerCase());
-    const one = named === null ? parseNetwork(part) : null;
-    if (named !== null) parsed.push(...named);
-    else if (one !== null) parsed.push(one);
-    else return null;
-  }
-  return parsed;
-}
+export const allowedNetworks = (text: string): Network[] | null => parseNetworks(text, networksNamed);
 
 export interface TargetRules {
   /** Networks that are allowed though they are not public. */

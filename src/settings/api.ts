@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { utcMicroseconds } from '../base/utc-time.ts';
 import { BNS_CONTRACT_PATTERN } from '../chain/bns-v2.ts';
-import { parseNetworks } from '../http/client-address.ts';
+import { parseNetworks } from '../http/hosts.ts';
 import { MAX_PER_MINUTE } from '../http/rate-limit.ts';
 import { group, integer, port, servers, setting, textOrNone, withoutScheme, yesOrNo } from './setting.ts';
 

@@ -1,6 +1,6 @@
 /** Settings of chainhooks: access, deliveries, and their limits. */
 import { Type } from '@sinclair/typebox';
-import { parseNetworks } from '../http/outgoing.ts';
+import { allowedNetworks } from '../http/outgoing.ts';
 import { decimal, group, servers, setting, textOrNone, url, withoutSlash, yesOrNo } from './setting.ts';
 
 export const hookSettings = group('Chainhooks', {
@@ -75,7 +75,7 @@ export const hookSettings = group('Chainhooks', {
     flag: '--hook-targets <networks>',
     variables: ['STACKSIDE_HOOK_TARGETS'],
     type: Type.String({ default: '' }),
-    read: (text) => (parseNetworks(text) === null ? null : text),
+    read: (text) => (allowedNetworks(text) === null ? null : text),
     help: 'Private networks that chainhooks may deliver to',
     accepts: 'addresses, networks, loopback or private, separated by commas, such as loopback,10.1.2.0/24',
     // Lets a user try chainhooks with a receiver on this machine.

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { attempt } from '../../src/hooks/delivery/attempt.ts';
-import { type Address, parseNetworks, send, systemResolve, targetGuard } from '../../src/http/outgoing.ts';
+import { type Address, allowedNetworks, send, systemResolve, targetGuard } from '../../src/http/outgoing.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { receiver } from './server.ts';
 
@@ -106,7 +106,7 @@ describe('rejects', () => {
     expect(await refusal(url)).toContain('is not public');
   });
   test('a local name that resolves to a public address, even if other networks are allowed', async () => {
-    const rules = { allowed: parseNetworks('10.0.0.0/8')!, plainHttp: false };
+    const rules = { allowed: allowedNetworks('10.0.0.0/8')!, plainHttp: false };
     expect(await refusal('https://localhost./', rules)).toContain('is not public');
     expect(await refusal('https://localhost.example.org./', rules)).toBeNull();
   });
@@ -130,7 +130,7 @@ describe('allows', () => {
     expect(await refusal('http://example.org/', { allowed: [], plainHttp: true })).toBeNull();
   });
   test("the operator's networks, even without TLS", async () => {
-    const allowed = parseNetworks('10.0.0.0/8, 127.0.0.1,::1')!;
+    const allowed = allowedNetworks('10.0.0.0/8, 127.0.0.1,::1')!;
     const rules = { allowed, plainHttp: false };
     for (const address of ['10.9.9.9', '127.0.0.1', '::1', '::ffff:10.1.1.1']) {
       expect(await refusal('http://hook.internal/', rules, at(address))).toBeNull();
@@ -157,7 +157,7 @@ describe('allows', () => {
       '169.254.1.1',
     ];
     for (const name of ['loopback', 'private']) {
-      const guard = targetGuard({ allowed: parseNetworks(`${name.toUpperCase()}, 8.8.8.8`)!, plainHttp: false });
+      const guard = targetGuard({ allowed: allowedNetworks(`${name.toUpperCase()}, 8.8.8.8`)!, plainHttp: false });
       for (const address of refused) {
         const url = `http://${address.includes(':') ? `[${address}]` : address}/`;
         const without = await refusal(url, { allowed: [], plainHttp: false }, at(address));
@@ -171,8 +171,8 @@ describe('allows', () => {
   });
 
   test('a list of networks is parsed, or rejected as a whole', () => {
-    expect(parseNetworks('')).toEqual([]);
-    expect(parseNetworks('10.0.0.0/8, fd00::/8,')).toEqual([
+    expect(allowedNetworks('')).toEqual([]);
+    expect(allowedNetworks('10.0.0.0/8, fd00::/8,')).toEqual([
       { bytes: Uint8Array.of(10, 0, 0, 0), bits: 8 },
       { bytes: Uint8Array.of(0xfd, ...new Array<number>(15).fill(0)), bits: 8 },
     ]);
@@ -186,7 +186,7 @@ describe('allows', () => {
       '010.0.0.0/8',
       '10.0.0.0/8/8',
     ]) {
-      expect(parseNetworks(text)).toBeNull();
+      expect(allowedNetworks(text)).toBeNull();
     }
   });
 });
@@ -204,7 +204,7 @@ test('a delivery connects to the address that was checked, with the host name of
   using target = receiver();
   const { port } = new URL(target.url);
   let asked = 0;
-  const guard = targetGuard({ allowed: parseNetworks('127.0.0.1')!, plainHttp: false }, async () => {
+  const guard = targetGuard({ allowed: allowedNetworks('127.0.0.1')!, plainHttp: false }, async () => {
     asked += 1;
     // From the second time on the name stands for something else.
     return [{ address: asked === 1 ? '127.0.0.1' : '192.168.0.1', family: 4 }];
@@ -220,7 +220,7 @@ test('a delivery connects to the address that was checked, with the host name of
 test('redirects are not followed', async () => {
   using target = receiver();
   target.answer = () => new Response('', { status: 307, headers: { location: 'http://169.254.169.254/' } });
-  const guard = targetGuard({ allowed: parseNetworks('127.0.0.1')!, plainHttp: false });
+  const guard = targetGuard({ allowed: allowedNetworks('127.0.0.1')!, plainHttp: false });
   const result = await attempt(sending(target.url), { guard, clock: systemClock, send });
   expect([result.statusCode, target.received.length]).toEqual([307, 1]);
 });
@@ -237,7 +237,7 @@ test("an unknown host name fails with the resolver's error", async () => {
 });
 
 test('connecting has a shorter timeout than the answer', async () => {
-  const guard = targetGuard({ allowed: parseNetworks('127.0.0.1')!, plainHttp: false });
+  const guard = targetGuard({ allowed: allowedNetworks('127.0.0.1')!, plainHttp: false });
   const connectTimeoutMs = 200;
   using target = receiver();
   const clock = heldClock([connectTimeoutMs]);

@@ -12,7 +12,7 @@ import { consumerSecrets } from '../../src/hooks/routes/secret.ts';
 import { trials } from '../../src/hooks/routes/trials.ts';
 import { type HookRules, startChainhooks } from '../../src/hooks/service.ts';
 import {
-  parseNetworks,
+  allowedNetworks,
   type Send,
   send as sendRequest,
   type TargetGuard,
@@ -48,7 +48,7 @@ interface Given {
 }
 
 const HOUR = 3_600_000;
-export const loopback = parseNetworks('127.0.0.0/8') ?? [];
+export const loopback = allowedNetworks('127.0.0.0/8') ?? [];
 
 /** Deliveries go to receivers on this machine; a failed one waits for two seconds of the clock, then longer. */
 export function directHooks(given: Given = {}) {

@@ -1,7 +1,8 @@
 /** The clients of the API, by the settings: which addresses they have, and how many requests. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
-import { type AddressOf, clientBehind, parseNetworks } from '../../http/client-address.ts';
+import { type AddressOf, clientBehind } from '../../http/client-address.ts';
+import { parseNetworks } from '../../http/hosts.ts';
 import { RateLimiter, RateTable, readKeysOf } from '../../http/rate-limit.ts';
 import type { Log } from '../../log.ts';
 import { rateLimitMetrics } from '../../metrics/requests.ts';

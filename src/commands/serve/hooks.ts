@@ -17,7 +17,7 @@ import { signInLink } from '../../hooks/routes/session.ts';
 import { trials } from '../../hooks/routes/trials.ts';
 import { type Chainhooks, type HookRules, startChainhooks } from '../../hooks/service.ts';
 import { hostNames } from '../../http/hosts.ts';
-import { parseNetworks } from '../../http/outgoing.ts';
+import { allowedNetworks } from '../../http/outgoing.ts';
 import type { Log } from '../../log.ts';
 import { hookMetrics, hookTimers } from '../../metrics/hooks.ts';
 import type { Settings } from '../../settings/config.ts';
@@ -45,7 +45,7 @@ function rulesOf(
   settings: Settings,
   { timeoutMs = TIMEOUT_MS, retryCapMs = RETRY_CAP_MS, concurrency = CONCURRENCY }: Environment['deliveryRules'],
 ): HookRules {
-  const allowed = parseNetworks(settings.hookTargets);
+  const allowed = allowedNetworks(settings.hookTargets);
   if (allowed === null) throw new Error('networks are checked when the settings are read');
   return {
     targets: {
