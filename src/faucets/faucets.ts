@@ -1,4 +1,5 @@
 /** The faucets of test networks, with their amounts and limits. */
+import { atMost } from '../base/turns.ts';
 import { canonicalPrincipal, parseStacksAddress, splitPrincipal } from '../codec/address.ts';
 import type { CommandsOf } from '../store/ingest/commands.ts';
 import type { Currency, FaucetCommands, FaucetRequests } from '../store/ingest/faucet-requests.ts';
@@ -87,16 +88,6 @@ function testPrincipal(address: string): string {
   return principal;
 }
 
-/** Runs tasks one at a time, because each depends on the nonce or outputs of the previous task. */
-function queue() {
-  let last: Promise<unknown> = Promise.resolve();
-  return <T>(work: () => Promise<T>): Promise<T> => {
-    const next = last.then(work, work);
-    last = next.catch(() => {});
-    return next;
-  };
-}
-
 const NOT_AVAILABLE = new FaucetError(403, 'Faucet is not available');
 
 function refuse(): never {
@@ -119,7 +110,8 @@ export function openFaucets(options: FaucetOptions): Faucets {
     if (!isRegtestAddress(address)) throw new FaucetError(400, 'Invalid BTC regtest address');
     return bitcoinFaucet(bitcoinRpc(bitcoin), bitcoin.key);
   };
-  const queues = { stx: queue(), btc: queue(), sbtc: queue() };
+  // Each request depends on the nonce or the outputs of the previous one.
+  const queues = { stx: atMost(1), btc: atMost(1), sbtc: atMost(1) };
 
   /** Returns the parts that a faucet needs. @throws FaucetError if they are null, or the chain isn't a test network */
   function required<T>(needed: T | null, refusal: string): T {

@@ -6,6 +6,7 @@
  * parent process.
  */
 import { dirname, join } from 'node:path';
+import { atMost } from '../../base/turns.ts';
 import type {
   EngineAnswer,
   EngineBlock,
@@ -264,9 +265,9 @@ try {
     aside: session(false),
     traced: session(true, true),
   };
-  let turn = Promise.resolve();
+  const inTurn = atMost(1);
   process.on('message', ({ id, ...message }: { id: number } & ToEngine) => {
-    turn = turn.then(async () => {
+    void inTurn(async () => {
       const answer = await answerTo(engine, sessions[message.session], message as ToEngine).catch(
         (error: unknown): EngineAnswer => ({ kind: 'refused', error: textOf(error) }),
       );

@@ -4,7 +4,7 @@
  */
 
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { turnAfter } from '../../base/turns.ts';
+import { atMost, turnAfter } from '../../base/turns.ts';
 import type { Block } from '../../chain/block.ts';
 import { fromHex } from '../../codec/hex.ts';
 import type { HookCandidates } from '../../store/hooks/candidates.ts';
@@ -107,7 +107,7 @@ export type Search = ReturnType<typeof search>;
 export function search(clock: Clock = systemClock, most = MAX_TRANSACTIONS) {
   /** Number of unfinished searches of each consumer. */
   const searchesOf = new Map<string, number>();
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = atMost(1);
 
   /**
    * Runs a search after those before it: ten at once would take ten times as long as one.
@@ -119,18 +119,8 @@ export function search(clock: Clock = systemClock, most = MAX_TRANSACTIONS) {
       throw new HookProblem(429, 'Too many of your previews and tests are searching the chain; try again later');
     }
     searchesOf.set(consumer, before + 1);
-    const previous = last;
-    const done = (async () => {
-      await previous;
-      return work();
-    })();
-    // The next search waits for this one to end, with or without an error.
-    last = done.then(
-      () => {},
-      () => {},
-    );
     try {
-      return await done;
+      return await inTurn(work);
     } finally {
       const remaining = (searchesOf.get(consumer) ?? 1) - 1;
       if (remaining === 0) searchesOf.delete(consumer);
