@@ -25,7 +25,7 @@ export const targets = {
   'windows-x64': { bun: 'bun-windows-x64', os: 'win32', cpu: 'x64', libc: null },
 } as const satisfies Record<string, Target>;
 
-/** The executables that images of containers hold, by the names that containers have for processors. */
+/** The executable in a container image, by the processor's name in container images. */
 export const imageTargets = { amd64: 'linux-x64', arm64: 'linux-arm64' } as const satisfies Record<string, TargetName>;
 
 export type TargetName = keyof typeof targets;

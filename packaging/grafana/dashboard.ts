@@ -157,7 +157,7 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
       },
       {
         title: 'Age of the newest base',
-        about: 'The entries since then are what a restore replays. It is 0 without a base.',
+        about: 'A restore from the base replays all later entries. The age is 0 if there is no base.',
         unit: 's',
         queries: [
           line(of('stackside_archive_base_seconds'), '{{instance}}'),

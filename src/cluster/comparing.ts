@@ -139,7 +139,7 @@ export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head 
   } catch (error) {
     // This host has all entries, so it need not end. It serves its own data until the log is repaired.
     throw error instanceof DamagedLogError
-      ? new LogUnavailableError(`the cluster's log is unsound: entry ${error.entry} ${error.fault}`, { cause: error })
+      ? new LogUnavailableError(`the cluster's log is corrupt: entry ${error.entry} ${error.fault}`, { cause: error })
       : error;
   }
   return giveSome(log, own, head, own.head().id);

@@ -25,7 +25,7 @@ export interface VerificationState {
   /** The newest verified entry in the present pass, or in the last one. */
   verified: number;
   /** Number of entries known to be missing or damaged. */
-  unsound: number;
+  corrupt: number;
   /** Number of missing entries that this host gave back to the log. */
   filled: number;
 }

@@ -133,8 +133,8 @@ export class ClusterHost {
   #levelAt: number | null = null;
   readonly #startedAt: number;
   #answeredAt: number;
-  /** Whether the log event was written that the log is unsound at this host's end. */
-  #isUnsound = false;
+  /** Whether the log event was written that the log is corrupt at this host's end. */
+  #isCorrupt = false;
   #conflicts = 0;
   #healed = 0;
 
@@ -427,8 +427,8 @@ export class ClusterHost {
     const { say } = this.#options;
     if (error.cause instanceof DamagedLogError) {
       const { entry, fault, remedy } = error.cause;
-      if (!this.#isUnsound) say({ event: 'log_corrupt', first: entry, last: entry, fault, remedy });
-      this.#isUnsound = true;
+      if (!this.#isCorrupt) say({ event: 'log_corrupt', first: entry, last: entry, fault, remedy });
+      this.#isCorrupt = true;
       return error;
     }
     const isNews = this.#isReachable !== false && !this.#stopping.signal.aborted;
@@ -450,7 +450,7 @@ export class ClusterHost {
 
   /** The host has all entries of the log. */
   #noteLevel(): void {
-    this.#isUnsound = false;
+    this.#isCorrupt = false;
     this.#levelAt = this.#options.clock.monotonic();
     this.#answeredAt = this.#levelAt;
   }

@@ -88,7 +88,7 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
     state: (): VerificationState => ({
       verified,
       filled,
-      unsound: [...faults.values()].reduce((sum, { first, last }) => sum + last - first + 1, 0),
+      corrupt: [...faults.values()].reduce((sum, { first, last }) => sum + last - first + 1, 0),
     }),
     stop: () => loop.stop(),
   };

@@ -51,9 +51,9 @@ const begins = (from: number): string => `the history of this server begins at b
 /** Error code of a 404 for something that may be older than the index. */
 const NOT_FOUND_SINCE = 'BEFORE_HISTORY';
 
-/** Seconds after which the node may have answered about an account. */
+/** Seconds to wait while Stackside requests an account from the node. */
 const RETRY_AFTER_SECONDS = 1;
-/** Seconds after which a node that is away may be back. */
+/** Seconds to wait before the next try if the node doesn't answer. */
 const NODE_RETRY_AFTER_SECONDS = 5;
 
 /**

@@ -5,7 +5,7 @@
 import type { Reader } from '../store/read/index-reader.ts';
 import { ApiError } from './errors.ts';
 
-/** Seconds after which the node may be back, or the first block may be there. */
+/** Seconds to wait for the node or the first block before the next try. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** Creates the error while the server's chain is unknown. @param reason the server's state in sentences; null if unknown */

@@ -203,7 +203,7 @@ export const conditions: Readonly<Record<string, Condition>> = {
   StacksideLogUnreachable: isZero('stackside_log_reachable'),
   StacksideHostLags: above(60, newest('stackside_log_lag_seconds')),
   StacksideLogHealed: above(0, grown('increase', 15, 'stackside_log_restored_entries_total')),
-  StacksideLogUnsound: above(0, newest('stackside_log_corrupt_entries')),
+  StacksideLogCorrupt: above(0, newest('stackside_log_corrupt_entries')),
   StacksideStreamDown: isZero('stackside_snp_connected'),
 };
 

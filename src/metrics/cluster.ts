@@ -80,7 +80,7 @@ export function verificationMetrics(registry: Registry, state: () => Verificatio
     ],
     stackside_log_corrupt_entries: [
       "Entries of the cluster's log that this host found missing or damaged; should stay 0",
-      () => state().unsound,
+      () => state().corrupt,
     ],
     stackside_log_filled_entries_total: [
       "Entries missing in the middle of the cluster's log that this host restored",

@@ -28,7 +28,7 @@ async function bytesOf(path: string, maxBytes: number): Promise<Uint8Array> {
     const { size } = await file.stat();
     if (size > maxBytes) {
       throw new OperatorError(
-        `${path} has ${size} bytes, more than the ${maxBytes} that it may have.`,
+        `${path} has ${size} bytes. The maximum is ${maxBytes}.`,
         'Put the object back from a copy of the archive.',
       );
     }

@@ -249,7 +249,7 @@ test('an operation that needs a key names the header', () => {
   }
 });
 
-/** The schema of an answer, as the document has it. */
+/** The schema of an answer in the OpenAPI document. */
 const schemaOfAnswer = ({ content = {} }: Body): Schema => (Object.values(content)[0]?.schema ?? {}) as Schema;
 const named = ({ $ref = '' }: Schema): Schema => schemas[$ref.split('/').at(-1) ?? '']!;
 

@@ -297,7 +297,7 @@ test.each([
   expect(findServerStatus({ ...LIVE, ...readings }).state).toBe(state);
 });
 
-describe('for any readings', () => {
+describe('with random readings', () => {
   const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 2 });
   const height = fc.integer({ min: 0, max: 300 });
   const seconds = fc.integer({ min: 0, max: 4_000 });

@@ -240,7 +240,7 @@ async function happened(): Promise<Happened[]> {
   return all;
 }
 
-/** An event as the view has it. */
+/** An event as the view shows it. */
 function eventRow({ transaction, event }: Happened): Row {
   const { event_index, type, contract_log, stx_lock } = event;
   const asset = event.stx_asset ?? event.ft_asset ?? event.nft_asset;

@@ -212,7 +212,7 @@ describe('a restore', () => {
     }
   });
 
-  test('that ends before the base begins with entry 1', async () => {
+  test('starts with entry 1 if it ends before the base', async () => {
     const until = { entry: first.manifest.position - 1 };
     const into = folder();
     expect(await restoredFrom(directoryFiles(original), into, { until })).toBe(until.entry + 1);
@@ -238,7 +238,7 @@ describe('a restore', () => {
     expect(await refusal(restoredFrom(store, folder()))).toContain('lacks entries');
   });
 
-  test('that was stopped at any request continues with the same base', async () => {
+  test('continues with the same base after it was stopped at any request', async () => {
     const { store } = copy();
     const into = folder();
     for (let most = 1; ; most += 7) {
@@ -265,7 +265,7 @@ describe('a restore', () => {
   });
 });
 
-test('who reads entries lists no part of a base', async () => {
+test('reading entries lists no parts of a base', async () => {
   const store = directoryFiles(original);
   const listed: string[] = [];
   const list = async (beginning: string): Promise<string[]> => {
@@ -352,7 +352,7 @@ describe('refused by name:', () => {
     await restored(store, { base: 'none' });
   });
 
-  test('a part that is damaged, or another', async () => {
+  test('a part that is damaged or replaced by another', async () => {
     const { path, store } = copy();
     const bytes = readFileSync(join(path, parts[5]!));
     bytes[bytes.length - 3]! ^= 1;
@@ -366,7 +366,7 @@ describe('refused by name:', () => {
     );
   });
 
-  test('a manifest that is damaged, of a newer format, or of another entry', async () => {
+  test('a damaged manifest, one of a newer format, or one of another entry', async () => {
     const { path, store } = copy();
     writeFileSync(join(path, first.name), 'nothing');
     expect(await refusal(restoredFrom(store, folder()))).toContain(`${first.name} is a damaged part of a base`);
@@ -390,7 +390,7 @@ describe('refused by name:', () => {
     ]);
   });
 
-  test('a base that lacks a table or has another', async () => {
+  test('a base that lacks a table or has an unknown one', async () => {
     const tables = "its tables don't match schema";
     expect(await changed((manifest) => manifest.tables.pop())).toContain(tables);
     expect(await changed((manifest) => Object.assign(manifest.tables[0]!, { name: 'sqlite_schema' }))).toContain(
@@ -400,7 +400,7 @@ describe('refused by name:', () => {
     expect(await changed((manifest) => manifest.tables.push(structuredClone(manifest.tables[0]!)))).toContain(tables);
   });
 
-  test('rows that no index has', async () => {
+  test('rows that no index can contain', async () => {
     async function withRows(name: string, lines: string[]): Promise<string> {
       const { path, store } = copy();
       const content = Buffer.from(`${lines.join('\n')}\n`);
@@ -435,7 +435,7 @@ describe('refused by name:', () => {
     expect(await withRows('progress', [progress(1)])).toContain('its rows belong to entry 5');
   });
 
-  test('no base of the entry', async () => {
+  test('an entry without a base', async () => {
     expect(await refusal(restoredFrom(directoryFiles(original), folder(), { base: 3 }))).toContain(
       "doesn't contain a base for entry 3",
     );

@@ -123,8 +123,8 @@ test('a directory can also be read with a key, and without a list', async () => 
   expect(await restored(original)).toBe(entries());
 });
 
-describe('whom one trusts:', () => {
-  test("without a key a public archive isn't read, unless the operator allows it", async () => {
+describe('trust:', () => {
+  test('a public archive is read without a key only if the operator allows it', async () => {
     const { path, web } = mirror();
     for (const location of [web.url, path]) {
       const error = await failure(restored(location, { trust: {} }), OperatorError);
@@ -136,7 +136,7 @@ describe('whom one trusts:', () => {
     expect((await both).message).toBe('--archive-public-key and --archive-unsigned are both given.');
   });
 
-  test('a private archive is read without a key, by who can list it', async () => {
+  test('a private archive is read without a key, if the storage can list its objects', async () => {
     const at = whole;
     expect(await restored(at, { trust: {} })).toBe(entries());
     expect((await failure(restored(at), ArchiveUntrustedError)).message).toBe(
@@ -148,7 +148,7 @@ describe('whom one trusts:', () => {
     );
   });
 
-  test('another key than the one that signed', async () => {
+  test('rejects another key than the one that signed the head', async () => {
     const { web } = mirror();
     const other = signerOf(newPrivateKey())!.publicKey;
     const into = folder();
@@ -157,7 +157,7 @@ describe('whom one trusts:', () => {
     expect([existsSync(join(into, 'restore')), seenArchive(into)]).toEqual([false, null]);
   });
 
-  test('a head that was changed, or is signed as something else', async () => {
+  test('rejects a changed head, and one that was signed as another type', async () => {
     const { path, web } = mirror();
     const head = await headOf(path);
     const forged = { ...head, entry: head.entry - 1 };
@@ -184,7 +184,7 @@ describe('whom one trusts:', () => {
     }
   });
 
-  test('a head that is none, contradicts itself, or has a newer format', async () => {
+  test('rejects a malformed head, one that contradicts itself, and one of a newer format', async () => {
     const { path, web, segments } = mirror();
     const head = await headOf(path);
     for (const text of ['', 'nothing', '{}', '<html></html>']) {
@@ -220,8 +220,8 @@ describe('whom one trusts:', () => {
   });
 });
 
-describe('a mirror that is older:', () => {
-  test('a head that is older than the one that this directory saw', async () => {
+describe('a mirror with an older state:', () => {
+  test('rejects a head that is older than the newest one this directory saw', async () => {
     const { path, web } = mirror();
     const into = folder();
     const head = await headOf(path);
@@ -244,7 +244,7 @@ describe('a mirror that is older:', () => {
     expect(await restored(web.url, { into })).toBe(head.entry);
   });
 
-  test('two heads of one key that contradict each other', async () => {
+  test('rejects a head that contradicts an earlier one of the same key', async () => {
     const { path, web } = mirror();
     const into = folder();
     const { archive: identity, entry } = await headOf(path);
@@ -254,7 +254,7 @@ describe('a mirror that is older:', () => {
     );
   });
 
-  test('a head that goes back while it is read', async () => {
+  test('rejects a head that becomes older during a restore', async () => {
     const { path } = mirror();
     const store = signedArchive({
       ...{ source: directoryFiles(path), key: KEY, seen: null },
@@ -267,7 +267,7 @@ describe('a mirror that is older:', () => {
     await failure(store.list(''), PassingError);
   });
 
-  test('objects of any two moments make an earlier state, and missing ones are named', async () => {
+  test('objects of two moments restore an earlier state, or the missing object is named', async () => {
     const moments = [];
     for (const share of [0.3, 0.5, 0.55, 1]) {
       const at = folder();
@@ -413,7 +413,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     expect(await restored(web.url)).toBe(entries());
   });
 
-  test('a body without an end', async () => {
+  test('an endless body', async () => {
     const { web } = mirror();
     const chunk = new Uint8Array(1024 * 1024);
     let isCancelled = false;
@@ -434,7 +434,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     await until(() => isCancelled, 'the server notices that nobody reads on');
   });
 
-  test('a refusal', async () => {
+  test('an error status of the server', async () => {
     const { web, segments } = mirror();
     web.answer = (name) => (name === segments[1] ? new Response('no', { status: 403 }) : null);
     expect((await failure(restored(web.url), OperatorError)).message).toBe(
@@ -455,7 +455,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     expect(await failure(looping.read(HEAD, { least: 1, most: 1_000 }), PassingError)).toBeInstanceOf(PassingError);
   });
 
-  test('http to another machine', async () => {
+  test('a URL of another machine without TLS', async () => {
     for (const location of ['http://example.com/stacks', 'http://192.0.2.1/stacks', 'http://[2001:db8::1]/stacks']) {
       expect((await failure(restored(location), OperatorError)).message).toBe(
         `${location} doesn't use TLS, so anyone on the network path can withhold or delay data.`,
@@ -492,7 +492,7 @@ function impatient(): { clock: Clock; pass(): void; bounds(): number } {
   };
 }
 
-test('a mirror that sends a byte now and then is given up, and one that sends enough is not', async () => {
+test('gives up on a mirror that sends a byte now and then, but not on one that is only slow', async () => {
   const path = folder();
   cpSync(original, path, { recursive: true });
   const body = Buffer.alloc(200_000, 'a');

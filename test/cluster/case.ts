@@ -2,20 +2,20 @@
 import fc from 'fast-check';
 import { faults } from '../faults/fault-store.ts';
 
-/** A disturbance of a host or of the log, so many milliseconds after the one before. */
+/** A disturbance of a host or of the log. `after` is the time since the one before, in milliseconds. */
 export type Disturbance = { after: number; host: number } & (
   | { befalls: 'restart' }
   | { befalls: 'crash'; kept: number }
-  /** The process ends after so many calls of SQLite. */
+  /** The process ends after a number of SQLite calls. */
   | { befalls: 'crash_at_call'; calls: number; kept: number }
-  /** It ends between two things that happen in the world, so many from now: at any await. */
+  /** The process ends after a number of steps of the world, so possibly at any await. */
   | { befalls: 'crash_between'; steps: number; kept: number }
   | { befalls: 'fault'; calls: number; fault: number }
   | { befalls: 'failed_commit'; fault: number }
   | { befalls: 'full_disk'; milliseconds: number }
-  /** Nobody reaches the log. */
+  /** No host can reach the log. */
   | { befalls: 'log_away'; milliseconds: number }
-  /** Another server of the log takes over, which lacks so many of the entries that every host has. */
+  /** Another server of the log takes over. It lacks a number of entries that every host has. */
   | { befalls: 'fail_over'; entries: number }
   /** The engine ends the lease, and its holder doesn't notice. */
   | { befalls: 'lease_lost' }

@@ -15,7 +15,7 @@ import type { Arrived } from '../simulation/receivers.ts';
 import type { World } from '../simulation/world.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 
-/** An entry of the log, as a journal has it. */
+/** An entry of the log, in the form of a journal. */
 type Logged = Omit<Entry, 'chain'>;
 
 const CONSUMER = 'default';

@@ -263,7 +263,7 @@ test('a lost append is a conflict if another host appended first', async () => {
       return client.append(entries, head);
     },
   });
-  // Each try of this host finds an entry of the other, until the log refuses to play on.
+  // Before each try, the other host appends an entry. After 20 conflicts, this host gives up.
   await expect(one.host.receive(chunks(1))).rejects.toThrow("this host is behind the cluster's log");
   expect(one.host.state().conflicts).toBe(20);
   // The log accepted none of its entries, so no duration was recorded.
@@ -358,7 +358,7 @@ test('hosts keep running if the newest entry of the log was changed: each logs i
   log.entries = [...whole.slice(0, -1), changed];
   log.wake();
   const named = () => one.said.filter(({ event }) => event === 'log_corrupt');
-  await expect(one.host.receive(chunks(1))).rejects.toThrow(`the cluster's log is unsound: entry ${id} is damaged`);
+  await expect(one.host.receive(chunks(1))).rejects.toThrow(`the cluster's log is corrupt: entry ${id} is damaged`);
   await until(() => named().length > 0, 'what is wrong');
   await expect(one.host.receive(chunks(1))).rejects.toThrow(LogUnavailableError);
   expect(named()).toEqual([
@@ -412,17 +412,17 @@ test('the host that holds the lease finds holes and changed entries, and fills t
   let isHeld = false;
   await using verification = verifier(one, log, () => isHeld);
   await verification.until(() => true);
-  expect(verification.state()).toEqual({ verified: 0, unsound: 0, filled: 0 });
+  expect(verification.state()).toEqual({ verified: 0, corrupt: 0, filled: 0 });
   isHeld = true;
   await verification.until(() => verification.state().verified === whole.length && verification.said.length > 1);
-  expect(verification.state()).toEqual({ verified: whole.length, unsound: 1, filled: 3 });
+  expect(verification.state()).toEqual({ verified: whole.length, corrupt: 1, filled: 3 });
   expect(verification.said).toEqual([
     { event: 'log_restored', first: 5, last: 7 },
     expect.objectContaining({ event: 'log_corrupt', first: 10, last: 10 }),
   ]);
   // An operator deletes the damaged row, and it comes back.
   log.entries.splice(9, 1);
-  await verification.until(() => verification.state().unsound === 0);
+  await verification.until(() => verification.state().corrupt === 0);
   expect(log.entries).toEqual(whole);
 });
 
@@ -494,7 +494,7 @@ test('an entry with an unknown path is stored, and changes no other table', asyn
 
 const disposable = <T extends { close(): void }>(of: T): T & Disposable => ({ ...of, [Symbol.dispose]: of.close });
 
-test("an entry that this program can't apply ends the host, which names it", async () => {
+test("an entry that this program can't apply stops the host, and the error names it", async () => {
   const log = filledLog();
   appended(log, '/new_block', '{"of":"a newer program"}');
   await using one = openHost(log.client());

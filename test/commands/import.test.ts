@@ -52,7 +52,7 @@ const errorOf = (importing: Promise<void>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test('a recording of a chain other than --network is rejected in two lines, and nothing is stored', async () => {
+test('rejects a recording of a chain other than --network with a problem and a remedy, and stores nothing', async () => {
   using directory = dataDirectory();
   // The import also rolls back the rows before the recording's first block, however many there are.
   const [blocks, others] = [

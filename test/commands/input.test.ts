@@ -50,7 +50,7 @@ test('reads an empty file and a file too short for a signature', async () => {
   expect(await read('short', Buffer.from('a'))).toEqual(['a']);
 });
 
-describe('a damaged file is rejected in two lines:', () => {
+describe('rejects a damaged file with a problem and a remedy:', () => {
   for (const [compression, content] of Object.entries(packed)) {
     for (const [what, broken] of [
       ['cut off in the middle', content.subarray(0, content.length >> 1)],

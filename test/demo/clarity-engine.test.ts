@@ -147,6 +147,6 @@ test('an engine of another version is refused', async () => {
   await expect(demo({ clarity: other.path })).rejects.toThrow('has version 4.0.0; this program supports version 3.');
 });
 
-test('a directory that is not there is refused by name', async () => {
+test('the error about a missing directory names it', async () => {
   await expect(demo({ clarity: '/no/such/project' })).rejects.toThrow("The directory /no/such/project doesn't exist.");
 });

@@ -31,12 +31,12 @@ const answered = (path: string, body: unknown) => {
   return body;
 };
 
-test('the status', async () => {
+test('the client reads the status', async () => {
   const { data } = await client.GET('/metadata/v1/', {});
   expect(answered('/metadata/v1/', data)).toMatchObject({ status: 'ready', tokens: { ft: expect.any(Number) } });
 });
 
-test('fungible tokens, and each of them', async () => {
+test('the client reads the list of fungible tokens, and each token', async () => {
   const { data } = await client.GET('/metadata/v1/ft', {
     params: { query: { order_by: 'symbol', order: 'desc', name: 'demo', limit: 10, offset: 0 } },
   });
@@ -57,7 +57,7 @@ test('fungible tokens, and each of them', async () => {
   }
 });
 
-test('non-fungible and semi-fungible tokens', async () => {
+test('the client reads non-fungible and semi-fungible tokens', async () => {
   for (const [kind, name] of [
     ['nft', '.collectible-'],
     ['sft', '.gems-'],

@@ -249,7 +249,7 @@ const mistakes: [args: string[], says: RegExp][] = [
   ],
 ];
 for (const [args, says] of mistakes) {
-  test(`stackside ${args.join(' ')} names the problem and ends with 1`, async () => {
+  test(`stackside ${args.join(' ')} names the problem and exits with code 1`, async () => {
     const { code, stderr } = await stackside(...args, ...(args[0] === 'import' ? ['--data', at('none')] : []));
     expect(stderr).toMatch(says);
     expect(code).toBe(1);

@@ -12,7 +12,7 @@ import { type Committed, run, waysToCommit } from './disturbed-run.ts';
 import { endlessEvents, template } from './event-range.ts';
 import { type Fault, faults, never } from './fault-store.ts';
 
-/** How many single failures are tried, for each way to commit. */
+/** Number of single failures to try for each way to commit. */
 const FAILURES = casesOf(12);
 /** Events between two copies of the files: a run goes over one section. */
 const SECTION = 40;

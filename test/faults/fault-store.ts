@@ -47,7 +47,7 @@ export function errorOf(code: Fault['code']): Error {
 /** Intercepts calls to SQLite: counts them, and makes them fail as planned. */
 export class Front {
   #plan = never;
-  /** How many there were since the plan began. */
+  /** Number of calls since the plan began. */
   calls = 0;
 
   /** Counts from 0 on, and lets calls fail as planned. */

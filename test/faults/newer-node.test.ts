@@ -252,7 +252,7 @@ describe('an event by a path that no release posts to', () => {
     expect(again.ingest.receive({ path: '/new_thing', text: '{"id":3}', receivedAt: 3 })).toBe('applied');
   });
 
-  test('is one that could be a node’s', () => {
+  test('is accepted if the path looks like the path of a node', () => {
     for (const path of ['/new_thing', '/new/thing', '/new_block']) expect(mayBeEventPath(path)).toBe(true);
     const others = [
       '/',

@@ -12,8 +12,8 @@ export interface Arrival {
 }
 
 /**
- * Checks that deliveries came in order: each for the first time once the one before it was accepted, and again only until the
- * next one came, as it was.
+ * Checks that deliveries came in order: a new one only after the receiver accepted the one before, and repeated ones unchanged, and
+ * only until the next one came.
  * @param hook name of the receiver, for the error message
  * @returns the accepted requests in order, and the number of requests that repeated one
  */

@@ -197,7 +197,7 @@ describe('during a request', () => {
     expect(direct.hooks.store.deliveries.get(first!.id)).toMatchObject({ state: 'cancelled', attempts: 0 });
   });
 
-  test('the delivery is not sent a second time', async () => {
+  test('a redelivery and a skip are rejected, and nothing is sent twice', async () => {
     await using direct = directHooks();
     using target = holding();
     const uuid = await direct.register(definition(target.url, everything, started));

@@ -79,7 +79,7 @@ describe('parsing', () => {
   });
 });
 
-describe('special addresses', () => {
+describe('the addresses that are not public', () => {
   test('include IPv4 ranges of the registry, in every form that a URL allows', () => {
     const seen = new Seen({ special: 10, public: 10 });
     assertProperty(

@@ -19,7 +19,7 @@ const leaves: Readonly<Record<string, TSchema>> = {
   execution_cost: published.StacksExecutionCostSchema,
 };
 
-/** How many nodes were mended. */
+/** Number of nodes that were mended. */
 let mended = 0;
 
 function mend(schema: unknown): unknown {

@@ -22,7 +22,7 @@ const prng = new Prng(`HEAD ${firstSeed}`);
 let snapshots: Snapshots;
 let server: ApiServer;
 
-/** Gives a name so many subdomains that the server sends their list in parts. */
+/** Adds enough subdomains to a name to make the server send their list in parts. */
 function manySubdomains(directory: string): void {
   using db = new Database(indexPath(directory));
   db.run("INSERT INTO old_names VALUES ('many.btc', 'btc', 'owner', zeroblob(20), NULL, NULL)");

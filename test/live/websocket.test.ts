@@ -138,7 +138,7 @@ describe('a request is rejected', () => {
     expect(ask(`"${'x'.repeat(MAX_TEXT - 2)}"`).answer.error.data).toEndWith('x…');
   });
 
-  test("with the connection's own reason", () => {
+  test('with the reason of the connection', () => {
     expect(ask(subscribe({ event: 'block' }), 'too many').answer.error).toEqual(invalid('too many'));
   });
 });

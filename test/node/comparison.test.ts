@@ -314,7 +314,7 @@ describe('missing answers are not differences', () => {
     expect(unanswered(found, 'blocks')).toEqual([["the node doesn't have this block", 1]]);
   });
 
-  test('if the node sends JSON in another form', async () => {
+  test('accounts are skipped if the node sends JSON in another form', async () => {
     const other = on(/v2\/accounts/, () => Response.json({ balance: 5 }));
     const found = await compared(snapshots, rpcOf(node, other), 4);
     expect(unanswered(found, 'accounts')).toEqual([['an unexpected response', 4]]);

@@ -338,7 +338,7 @@ describeWith('Redis', hasRedis, () => {
         event: 'snp_message_skipped',
         message_id: `${block + 1}-0`,
         path: '/new_block',
-        remedy: expect.stringContaining('Later blocks wait until this one is there'),
+        remedy: expect.stringContaining('All later blocks wait for this block'),
       },
     ]);
     open.ingest.receive(events[block]!);

@@ -19,7 +19,7 @@ export type Disturbance = { after: number } & (
   | { befalls: 'key'; key: 'gone' | 'other' | 'damaged' }
   /** The process ends after a number of SQLite calls. Part of the unsynced data survives. */
   | { befalls: 'crash'; at: Moment; calls: number; kept: number }
-  /** It ends between two things that happen in the world, so many from now: at any await. */
+  /** The process ends after a number of steps of the world, so possibly at any await. */
   | { befalls: 'crash_between'; steps: number; kept: number }
   /** It ends when a delivery arrives. */
   | { befalls: 'crash_at_delivery'; kept: number }
@@ -53,7 +53,7 @@ export interface Case {
   /** Bytes above which the server empties a write-ahead log. */
   walLimitBytes: number;
   clients: ClientPlan[];
-  /** How many read the API all the while. */
+  /** Number of clients that read the API all the time. */
   readers: number;
   disturbances: Disturbance[];
 }

@@ -20,7 +20,7 @@ export interface ClientPlan {
 
 /** Messages that a client received from one subscription until the connection ended. */
 export interface Session {
-  /** How many blocks had been accepted when it learned that it is subscribed; null before. */
+  /** Number of accepted blocks when the client's subscription was confirmed; null before. */
   since: number | null;
   /** Result of {@link pushedBlock} for each block, in the order of arrival. */
   blocks: string[];
@@ -145,7 +145,7 @@ class Client implements LineClient {
   }
 
   #ofAddress({ tx_id, block_hash }: Body): void {
-    // It may have come to hear of a block while that was pushed.
+    // The client may have subscribed while the block was pushed.
     const last = this.#lastBlock;
     if (last !== null) {
       if (last.hash !== block_hash) this.#world.wrong(`${tx_id} was pushed outside of its block`);

@@ -110,7 +110,7 @@ export class Disk {
     return this.#full;
   }
 
-  /** After so many calls of SQLite one fails. */
+  /** Makes one SQLite call fail, after a number of calls that succeed. */
   failAfter(calls: number, fault: Fault): void {
     this.#toFail.push({ calls, fault });
   }
@@ -120,7 +120,7 @@ export class Disk {
     this.#commitFault = fault;
   }
 
-  /** After so many calls of SQLite, or before that, something happens between two of them. */
+  /** Calls a function between two SQLite calls, after a number of them or earlier. */
   stopAfter(calls: number, stop: () => void): void {
     this.#toStop = { calls, stop };
   }

@@ -19,7 +19,7 @@ const filterSets = [
 /** Start of an enabled hook; undefined uses the server's default. */
 export type From = 'tip' | 'last_evaluated' | undefined;
 
-/** @param hook counted from the oldest, modulo how many there are */
+/** `hook` is the index of a hook, oldest first. An index beyond the last hook starts again with the oldest. */
 export type Operation =
   | { operate: 'register'; filters: number }
   | { operate: 'disable'; hook: number }
@@ -56,7 +56,7 @@ class LostHookError extends Error {
   override readonly name = 'LostHookError';
 }
 
-/** A delivery as the log has it. */
+/** A delivery as listed in the delivery history. */
 export interface Logged {
   id: string;
   state: string;

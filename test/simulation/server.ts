@@ -95,7 +95,7 @@ interface Life {
   /** Listener options by listener name: `The API`, `The event receiver`. */
   listeners: Map<Listener, HttpListenerOptions<unknown>>;
   lines: Set<Line>;
-  /** How many snapshots it reads from. */
+  /** Number of snapshots that the server reads from. */
   snapshots: number;
   /** Requests that are not answered yet. */
   pending: number;
@@ -327,7 +327,7 @@ export class Server {
     return line;
   }
 
-  /** How many blocks the index holds, whether they are on the chain or not. */
+  /** Returns the number of blocks in the index, on the chain or not. */
   blocksAccepted(): number {
     using db = new Database(indexPath(this.#disk.path), { readonly: true });
     return db.query<{ n: number }, []>('SELECT count(*) AS n FROM block_payloads').get()?.n ?? 0;
@@ -352,7 +352,7 @@ export class Server {
   }
 
   /**
-   * Its machine is lost with all that is on it, and another one gets its address. Nothing happens in the world before that has its data.
+   * Loses the machine with its disk. Another machine gets the address, and the world waits until that machine has its data.
    * @param restore makes the data of the new directory, and may look at the one that is lost
    */
   async lose(restore: (directory: string, lost: string) => Promise<void>): Promise<void> {

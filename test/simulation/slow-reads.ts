@@ -13,7 +13,7 @@ const LOOK = 500;
 /** How long the request that is under way hangs before its first read: milliseconds that are left. */
 const hanging = new AsyncLocalStorage<{ left: number }>();
 
-/** Makes a request that holds its snapshot for so many milliseconds. */
+/** Makes a request that holds its snapshot for a number of milliseconds. */
 export const holdingSnapshot = <T>(milliseconds: number, request: () => Promise<T>): Promise<T> =>
   hanging.run({ left: milliseconds }, request);
 

@@ -59,7 +59,7 @@ export class World {
     return () => this.#planned.delete(planned);
   }
 
-  /** Calls it between two things that happen, so many from now. */
+  /** Calls a function between two steps of the world. @param left number of steps until then */
   afterSteps(left: number, call: () => void): void {
     this.#atSteps.push({ left, call });
   }

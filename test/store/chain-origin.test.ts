@@ -35,7 +35,7 @@ test('a second block 0, and a block 1 that follows another, are refused with the
   expect(everything(open.directory)).toEqual(before);
 });
 
-test('another block 1 on another Bitcoin block of a height with six confirmations is refused', () => {
+test('rejects another block 1 if its Bitcoin block replaces one with six confirmations', () => {
   using open = openWith(7);
   const rival = block(null, 'theirs', [], { burn_block_hash: hashOf('burn theirs'), burn_block_height: 101 });
   open.ingest.receive(burnBlock(101, 'theirs', 'below theirs', []));
@@ -43,7 +43,7 @@ test('another block 1 on another Bitcoin block of a height with six confirmation
   expect(() => open.ingest.receive(rival.event)).toThrow(/^burn_block_hash is .*Bitcoin block 101/);
 });
 
-test('block 1 may fork before its Bitcoin block has six confirmations, and if the chain knows the other Bitcoin block or the node never announced it', () => {
+test('accepts another block 1 before six confirmations, on a known Bitcoin block, or on a height that the node never announced', () => {
   const rivals: [length: number, fields: object][] = [
     [6, { burn_block_hash: hashOf('after a reorganization'), burn_block_height: 101 }],
     [20, { burn_block_height: 101 }],

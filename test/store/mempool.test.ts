@@ -249,7 +249,7 @@ test('a replaced transaction that is announced again stays replaced while its re
   expect(standing(open, low)).toEqual([pending]);
 });
 
-test('with equal fees the later one is pending', () => {
+test('if two transactions have the same nonce and fee, the later one is pending', () => {
   using open = openNew();
   const [first, second] = [transfer(alice, 0, 300), transfer(alice, 0, 300, undefined, bob)];
   open.ingest.receive(announcement([first], START));
@@ -707,7 +707,7 @@ class NodeModel {
 }
 
 test(
-  'after any announcements, drops, blocks and forks, those wait that a node would have, and none that the chain rules out',
+  "after random announcements, drops, blocks and forks, the mempool equals a node's, without transactions that the chain rules out",
   () => {
     const seen = new Seen({ waits: 1, replaced: 1, dropped: 1 });
     assertProperty(

@@ -28,7 +28,7 @@ afterAll(() => {
   parent[Symbol.dispose]();
 });
 
-describe.skipIf(process.platform === 'win32')('what is made', () => {
+describe.skipIf(process.platform === 'win32')('a data directory', () => {
   test('is private to its owner, unlike the directories above it', () => {
     const directory = join(parent.path, 'srv', 'stacks');
     using open = openAt(directory);
@@ -46,7 +46,7 @@ describe.skipIf(process.platform === 'win32')('what is made', () => {
     expect(pathsOpenToOthers(directory)).toEqual([]);
   });
 
-  test('is so after a rebuild, in a backup and after a restore', async () => {
+  test('is also private after a rebuild, in a backup and after a restore', async () => {
     const directory = join(parent.path, 'srv', 'stacks');
     rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force: false });
     const backups = dataDirectory();
@@ -62,7 +62,7 @@ describe.skipIf(process.platform === 'win32')('what is made', () => {
     expect(pathsOpenToOthers(directory)).toEqual([]);
   });
 
-  test('before keeps its modes, which is logged at the start', async () => {
+  test('keeps the modes of an earlier directory, and logs them at the start', async () => {
     const directory = join(parent.path, 'old');
     openAt(directory)[Symbol.dispose]();
     chmodSync(directory, 0o755);

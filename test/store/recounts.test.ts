@@ -21,7 +21,7 @@ interface Column {
   column: string;
 }
 
-/** The columns that hold copies or totals, as the schema has them. */
+/** The columns of the schema that hold copies or totals. */
 const derivedColumns = (db: Database): Column[] =>
   db
     .query<Column, []>(

@@ -90,7 +90,7 @@ function missingFromTheList(plans: readonly [sql: string, plan: string[]][]): st
     .map(({ name }) => name);
 }
 
-test('a load reads none of them, with or without them, and reads every other index of a large table', () => {
+test('a bulk load reads no secondary index, whether they exist or not, and reads every other index of a large table', () => {
   using directory = dataDirectory();
   const statements = new Set<string>();
   using load = openAt(directory.path, { load: 'bulk', machine: silentMachine, connect: noting(statements) });

@@ -48,7 +48,7 @@ test('a commit of another process is visible from the next turn', async () => {
   expect(await heightOf(shared.snapshots)).toBe(8);
 });
 
-test('or a millisecond later, if the turn takes so long', async () => {
+test('a commit of another process is visible after a millisecond of a long turn', async () => {
   using open = openNew();
   using shared = sharing(open, () => 0);
   const before = await heightOf(shared.snapshots);

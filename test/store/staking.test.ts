@@ -89,7 +89,7 @@ describe('a bond', () => {
     expect(registration).toMatchObject({ signer: other, sats: '3000', stx: '20000000' });
     expect(positions).toMatchObject([
       { active: true, earlyExit: false, btcLocked: '500', stxLocked: '20000000' },
-      // Released on Bitcoin, and shown as it was.
+      // The BTC was released on Bitcoin. The position still shows the amount from before.
       { active: false, earlyExit: true, btcLocked: '4000' },
     ]);
     expect(bond).toMatchObject({ registered: 2, btcLocked: '4500', stxLocked: '30000000' });

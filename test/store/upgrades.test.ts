@@ -104,7 +104,7 @@ function setVersion(path: string, version: number): void {
   db.run(`PRAGMA user_version = ${version}`);
 }
 
-describe('the treatment of files', () => {
+describe('opening files of another version', () => {
   const directory = ingestOf(events);
   const { path } = directory;
   const [index, journal] = [indexPath(path), journalPath(path)];

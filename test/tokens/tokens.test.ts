@@ -526,7 +526,7 @@ test('a URI is stored with its token number, and without a locale', async () => 
   expect(made.token(CARDS, 2)?.uri).toBe('https://x.example/2/2/.json');
 });
 
-test('control characters and 128-bit numbers in token facts are stored unchanged', async () => {
+test('control characters and 128-bit numbers in token metadata are stored unchanged', async () => {
   const name = 'a\u0000b\u202e\u0007 “Ж”';
   await using made = opened(
     saying({ 'get-name': okay(clarity.utf8(name)), 'get-decimals': okay(clarity.uint(2n ** 127n)) }),

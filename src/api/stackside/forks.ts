@@ -90,7 +90,7 @@ export const forks = [
         Type.Integer({
           minimum: 0,
           maximum: Number.MAX_SAFE_INTEGER,
-          description: 'Height of the highest first block that is listed',
+          description: 'Lists only forks that start at this height or below',
           examples: [100],
         }),
       ),

@@ -7,13 +7,13 @@ import type { OperatorFamily } from './server.ts';
 
 /** Limits of a query. */
 export const SQL_LIMITS = {
-  /** Queries that run at a time, each in a separate process. */
+  /** Maximum queries that run at the same time, each in a separate process. */
   atOnce: 2,
   seconds: 60,
   rows: 100_000,
-  /** Bytes of an answer. */
+  /** Maximum size of an answer, in bytes. */
   bytes: 20_000_000,
-  /** Megabytes of memory of the process. */
+  /** Maximum memory of the process, in megabytes. */
   megabytes: 500,
 } as const;
 

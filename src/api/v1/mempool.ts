@@ -14,7 +14,7 @@ const countedTypes = ['token_transfer', 'smart_contract', 'contract_call', 'pois
 
 type CountedType = (typeof countedTypes)[number];
 
-/** An object with a value for each of these types. */
+/** Makes an object with a value for each counted type. */
 const byType = <T>(of: (type: CountedType) => T) =>
   Object.fromEntries(countedTypes.map((type) => [type, of(type)])) as Record<CountedType, T>;
 

@@ -140,7 +140,7 @@ async function verifyLog(log: PostgresLog): Promise<{ verified: number; faults: 
   return { verified: at.id, faults };
 }
 
-/** Gives the log missing entries before its newest one. @throws OperatorError if it stays unsound */
+/** Gives the log missing entries before its newest one. @throws OperatorError if it stays corrupt */
 async function mendLog(log: PostgresLog, journal: JournalReader): Promise<void> {
   const { faults } = await verifyLog(log);
   for (const fault of faults) {
@@ -230,8 +230,8 @@ function verificationLines({ verified, faults }: { verified: number; faults: rea
   const named = ({ first, last }: LogFault): string =>
     first === last ? `entry ${first}` : `each from ${first} to ${last}`;
   return [
-    line('verified', `up to entry ${verified}: ${faults.length === 0 ? 'nothing is wrong' : 'the log is unsound'}`),
-    ...faults.map((fault) => line('unsound', `${named(fault)} ${fault.fault}`)),
+    line('verified', `up to entry ${verified}: ${faults.length === 0 ? 'nothing is wrong' : 'the log is corrupt'}`),
+    ...faults.map((fault) => line('corrupt', `${named(fault)} ${fault.fault}`)),
   ];
 }
 

@@ -36,7 +36,7 @@ async function compared(
   if (at === null) return null;
   const limits = sample === undefined ? {} : { most: sample, lowest: at.height - DEEPEST };
   const reports = await compare(at, limits, (count, kind) =>
-    progress(`compared ${count} facts at block ${at.height}: ${kind}`),
+    progress(`compared ${count} values at block ${at.height}: ${kind}`),
   );
   return { at, reports };
 }

@@ -277,7 +277,7 @@ interface Destination {
   log: {
     /** Number of the last entry. */
     readonly last: number;
-    /** Number of the last entry that the recordings so far have. */
+    /** Number of the last entry found in the recordings. */
     at: number;
     /** The entry that the next recording must begin with; null if all were found. */
     next: Entry | null;

@@ -26,7 +26,7 @@ import { recentLog, type ThreadLog } from './recent-log.ts';
 /** Runs the API in this thread until the main thread stops it. */
 export async function runApiThread(): Promise<void> {
   const port = parentPort;
-  if (port === null) throw new Error('this runs in a thread of its own');
+  if (port === null) throw new Error('this code runs only in a separate thread');
   const say = (message: FromThread): void => port.postMessage(message);
   for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(kind, (cause: unknown) =>

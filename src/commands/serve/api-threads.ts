@@ -52,7 +52,7 @@ export type ToThread = { kind: 'report'; what: 'metrics' | 'log'; id: number } |
 
 export interface ApiThreadsOptions {
   settings: Settings;
-  /** How many. */
+  /** Number of threads. */
   count: number;
   /** URL of the main thread for forwarded requests. */
   mainThread: string;

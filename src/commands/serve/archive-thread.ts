@@ -61,7 +61,7 @@ export async function runBase(
 /** Runs the rounds and bases that the main thread requests, until it ends the thread. An unknown error also ends the thread. */
 export function runArchiveThread(): void {
   const port = parentPort;
-  if (port === null) throw new Error('this runs in a thread of its own');
+  if (port === null) throw new Error('this code runs only in a separate thread');
   const start = workerData as ArchiveThreadStart;
   const { directory, location, isPublic } = start;
   const say = (message: FromArchiveThread): void => port.postMessage(message);

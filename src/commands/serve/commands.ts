@@ -178,7 +178,7 @@ interface Steering {
   body: (until: number | undefined, ...args: string[]) => object;
 }
 
-/** An option that sets the end of mining, instead of a number. */
+/** An option for the height, cycle or time that ends mining, instead of a number of blocks. */
 const untilOption = (flag: string, help: string): Option => numberOption(flag, help, 1);
 
 /** The number of an argument, unless an end is given; the server refuses both. */

@@ -87,7 +87,7 @@ interface FollowingOptions {
   /** Offers an event to the writer. */
   receive: (event: ReceivedEvent) => unknown;
   node: Pick<NodeActivity, 'needsArchive' | 'limit'>;
-  /** Takes the lease to follow; null while another host does. A host that shares no log has it always. */
+  /** Takes the lease to follow; null while another host does. A host without a shared log always has the lease. */
   claim: () => Promise<Claim | null>;
   clock: Clock;
   log: (event: FollowEvent) => void;

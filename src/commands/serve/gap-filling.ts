@@ -29,7 +29,7 @@ interface GapFillingOptions {
   snapshots: Snapshots;
   ingest: Pick<Ingest, 'history' | 'network' | 'publish'>;
   receive: (event: ReceivedEvent) => unknown;
-  /** Takes the lease to fill; null while another host fills. A host that shares no log has it always. */
+  /** Takes the lease to fill; null while another host fills. A host without a shared log always has the lease. */
   claim: () => Promise<Claim | null>;
   clock: Clock;
   log: (event: FillEvent) => void;

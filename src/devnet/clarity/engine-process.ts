@@ -198,7 +198,7 @@ function standStill(time: number): void {
   } as DateConstructor;
 }
 
-/** Loads a project in a session of its own, with the files of the message. */
+/** Loads a project in a separate session, with the files of the message. */
 async function checked(engine: Engine, { files, manifest }: ToEngine & { kind: 'check' }): Promise<EngineAnswer> {
   const session = new engine.SDK(
     async (action, { path, paths }) => {

@@ -79,9 +79,9 @@ class Deadline {
 
 interface OpenSession {
   caller: Caller;
-  /** When the session ends even if used. */
+  /** Time at which the session ends, even if it is used. */
   end: Deadline;
-  /** When the session ends if unused. */
+  /** Time at which the session ends if it isn't used. */
   idle: Deadline;
 }
 

@@ -56,9 +56,9 @@ export function wantedChanges(
 
 /** Changes that were read, or passed without a match. */
 export interface ChangeBatch {
-  /** The place behind them. */
+  /** Position after the changes that were read. */
   place: ChangePosition;
-  /** How many they are. */
+  /** Number of changes that were read. */
   passed: number;
   /** The last one, if it matches. */
   change: { kind: BlockChange['change']; blockText: string } | null;

@@ -47,7 +47,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
   let working: Promise<void> | null = null;
   /** Ends the wait for more results; null without a wait. */
   let cancel: (() => void) | null = null;
-  /** How many of the waiting results are written each by itself, after a command with them failed. */
+  /** Number of waiting results that are written one by one, because a command with all of them failed. */
   let alone = 0;
 
   function next(): Waiting[] {

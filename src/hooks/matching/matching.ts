@@ -142,7 +142,7 @@ interface Shape {
   first: Map<string, number>;
 }
 
-/** A transaction, or an event of it, that is looked up. */
+/** A transaction, or one of its events, that is compared with the filters. */
 interface Subject {
   transaction: ChainTransaction;
   txIndex: number;

@@ -1,6 +1,6 @@
 /**
  * The protocol of stacks-node-publisher, which streams a node's events over Redis: its keys, handshake and messages. A client
- * requests a stream of its own, and the broker fills it from the client's position on. Messages are delivered in order and at
+ * requests a separate stream, and the broker fills it from the client's position on. Messages are delivered in order and at
  * least once, and the client acknowledges each.
  */
 import { utcMicroseconds } from '../../base/utc-time.ts';

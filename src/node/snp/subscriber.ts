@@ -89,7 +89,7 @@ const eventRemedy = (sequence: number): string =>
 /** Returns the remedy for a skipped message, which explains what is missing without it. */
 const skipRemedy = (path: string): string =>
   path === '/new_block'
-    ? 'Later blocks wait until this one is there: import a recording that has it into a new --data directory.'
+    ? 'All later blocks wait for this block: import a recording that contains the block into a new --data directory.'
     : 'The data lacks the changes of this event; stackside check names them.';
 
 /** Name under which the position in a stream is stored; another Redis, database or prefix has other numbers. */

@@ -1,4 +1,4 @@
-/** Chainhooks as the store has them. Times are Unix milliseconds. */
+/** Chainhooks as the store returns them. Times are Unix milliseconds. */
 import type { BackfillState, DeliveryState, HookStatus, QueueName, Reason, Stage } from '../rows/enums.ts';
 
 /** A block by height and index block hash; height 0 and an empty hash before block 1. */

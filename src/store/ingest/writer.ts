@@ -150,7 +150,7 @@ export type Change =
 export interface Submitted {
   /** The result of the command's function; for a batched command, whether its work is done. */
   result: unknown;
-  /** Whether it became an entry of the log; false if it had no effect. */
+  /** Whether the change became an entry of the log; false if the change had no effect. */
   isAppended: boolean;
 }
 

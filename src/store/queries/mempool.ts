@@ -90,7 +90,7 @@ export const sql = {
                    ORDER BY received_at DESC, tx_id DESC LIMIT ?2 OFFSET ?3`,
 };
 
-/** A pending transaction as its table has it. */
+/** A pending transaction as stored in its table. */
 type PendingRow = SpentRow & Stored<'mempool_transactions', 'state' | 'received_at' | 'receipt_block_height'>;
 
 /** The identity of an announcement: a transaction that is received again has another receipt. */

@@ -103,7 +103,10 @@ const transactionDetails = view({
     ...costColumns('d'),
     vm_error: text('d.vm_error', 'Error of the Clarity VM'),
     result: clarityValue(hex('d.result', 'Result as a serialized Clarity value')),
-    post_conditions: hex('d.post_conditions', 'Post-conditions as they are serialized, behind their mode'),
+    post_conditions: hex(
+      'd.post_conditions',
+      'Mode byte and list of post-conditions, serialized as in the transaction',
+    ),
     contract_interface: text('d.contract_interface', 'Interface of a deployed contract as JSON'),
     raw: hex('d.raw', 'Raw transaction, which has source code, function arguments and signatures'),
   },

@@ -1,8 +1,8 @@
-/** URLs that name several servers. */
+/** URLs of the shared log that name several PostgreSQL servers. */
 import { expect, test } from 'bun:test';
 import { engineServers, isEngineUrl } from '../../../src/cluster/engine-address.ts';
 
-test('a URL with several servers is one for each', () => {
+test('splits a URL with several servers into one URL per server', () => {
   expect(engineServers('postgresql://user:p%40ss@db-1,db2.example:5433,[::1]:6000/chain%20a?sslmode=require')).toEqual([
     { name: 'db-1:5432', url: 'postgres://user:p%40ss@db-1:5432/chain%20a?sslmode=require', database: 'chain a' },
     {

@@ -68,7 +68,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
       expect(await leases.give({ ...of('a'), epochSeen: 20 })).toEqual({ given: 21 });
     });
 
-    test('that has ended is lost for its holder, even if nobody else took it', async () => {
+    test("that has ended doesn't return to its holder, even if nobody else took it", async () => {
       await using log = await fixture().newLog();
       expect(await acquire(log.access, 'a')).toBe(1);
       await fixture().server.run(`UPDATE ${log.access.tables.lease} SET until = clock_timestamp()`);
@@ -76,7 +76,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
       expect(await acquire(log.access, 'b')).toBe(2);
     });
 
-    test('whose answer was cut off is had again by asking again, and by nobody else', async () => {
+    test('is given again to the same host, but to nobody else, if the answer was lost', async () => {
       using proxy = cutProxy(fixture().server.port);
       const prefix = await fixture().newTables();
       const url = fixture().server.url.replace(`:${fixture().server.port}`, `:${proxy.port}`);

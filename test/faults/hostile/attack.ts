@@ -16,7 +16,7 @@ export interface Target {
   stream: readonly NodeEvent[];
 }
 
-/** How many times each answer came: a status, or how a connection ended. The first message of each is kept. */
+/** Counts the answers by status, or by the way a connection ended. Keeps the first message of each kind. */
 export class Tally {
   readonly answers = new Map<string, { times: number; first: string }>();
   note(answer: string | number, message: string): void {

@@ -1,4 +1,4 @@
-/** How many pages of an index a request reads that finds none of them in SQLite's memory. */
+/** Counts the pages of an index that a request reads if SQLite's cache is empty. */
 import { constants, Database } from 'bun:sqlite';
 import { readFileSync } from 'node:fs';
 import { createApp } from '../../../src/commands/serve/app.ts';

@@ -10,9 +10,9 @@ const MAX_FILES = 200;
 
 export interface SmallDisk extends Disposable {
   readonly path: string;
-  /** Leaves no room, or so many bytes and so many files that can still be made. */
+  /** Fills the disk, except for a number of bytes and of new files. */
   fill(bytes?: number, files?: number): void;
-  /** Makes the room again that was taken by {@link fill}. */
+  /** Frees the space that {@link fill} took. */
   empty(): void;
 }
 

@@ -22,7 +22,7 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   old_names: 'as old_namespaces',
   old_zonefiles: 'as old_namespaces',
   subdomains: 'as attachments; the queries ask the chain whether they count',
-  mempool_transactions: 'a function of what was announced and dropped, with a law of its own',
+  mempool_transactions: 'a function of what was announced and dropped, with a separate law',
   mined_receipts: 'as mempool_transactions',
   early_drops: 'as mempool_transactions',
   pending_principals: 'as mempool_transactions',

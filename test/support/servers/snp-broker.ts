@@ -93,12 +93,12 @@ export class SnpBroker {
     for (const [index, kept] of this.#kept.entries()) kept.sequence = first + index;
   }
 
-  /** How many messages wait in the newest stream, read or not. */
+  /** Returns the number of messages in the newest stream, read or not. */
   async waiting(): Promise<number> {
     return Number(await this.#run('XLEN', this.#streamOf(this.handshakes.at(-1)!.client_id!)));
   }
 
-  /** How many of them were read and are not acknowledged. */
+  /** Returns the number of messages that were read but not acknowledged. */
   async unacknowledged(): Promise<number> {
     const pending = await this.#run('XPENDING', this.#streamOf(this.handshakes.at(-1)!.client_id!), 'primary_group');
     return Number((pending as unknown[])[0]);

@@ -2,9 +2,9 @@
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 
 export interface HeldClock extends Clock {
-  /** How many wait for so many milliseconds. */
+  /** Returns the number of callers that wait for this time. */
   waiting(milliseconds: number): number;
-  /** Lets so many milliseconds pass for all who wait exactly that long. */
+  /** Ends the wait of all callers that wait for exactly this time. */
   pass(milliseconds: number): void;
 }
 

@@ -1,7 +1,7 @@
 /** A moment of the real time, for a process that nothing but time can find at another place. */
 
 /**
- * Lets about so many milliseconds pass for other processes, before one of them is killed. How far they come depends on
- * the machine, so no test may expect anything of it.
+ * Gives other processes some time to work, before one of them is killed. Their progress depends on the machine, so no test may
+ * rely on it.
  */
 export const moment = (milliseconds: number): Promise<void> => Bun.sleep(milliseconds);

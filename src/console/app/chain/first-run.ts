@@ -12,7 +12,7 @@ export interface FirstStep {
   text: string;
 }
 
-/** The step of each state that belongs to a step. */
+/** The step that shows each of these states as its problem. */
 const STEP_OF: Partial<Record<ServerStatus['state'], FirstStep['name']>> = {
   wrong_chain: 'Chain',
   waiting_for_the_node: 'Node',

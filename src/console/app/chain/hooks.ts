@@ -29,7 +29,8 @@ export function healthOf({ status }: Hook): Health {
   if (status.status === 'interrupted') {
     return { tone: 'bad', word: 'Interrupted', note: status.interrupted_reason };
   }
-  if (status.status === 'expired') return { tone: 'plain', word: 'Expired', note: 'It reached its limit of blocks.' };
+  if (status.status === 'expired')
+    return { tone: 'plain', word: 'Expired', note: 'It reached its maximum number of blocks.' };
   if (status.paused_reason === 'secret_unreadable') return SECRET_UNREADABLE;
   if (!status.enabled) return { tone: 'plain', word: 'Paused', note: null };
   if (status.consecutive_failures > 0) {

@@ -68,7 +68,7 @@ export interface TouchedItems {
   transactions: BlockTransaction[];
 }
 
-/** A transaction as a block has it. */
+/** A transaction in the list of a block. */
 export type BlockTransaction = Stored<'transactions', 'tx_id' | 'type'> &
   Stored<'transaction_bodies', 'result' | 'raw'>;
 
