@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { isPortTaken } from '../../base/ports.ts';
+import { Services } from '../../base/service.ts';
 import { TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { ContractDeployment } from '../../devnet/clarity/contract-deployment.ts';
 import { ClarityEngine } from '../../devnet/clarity/engine.ts';
@@ -275,10 +276,8 @@ export async function startDevnet(
   const { clarity: directory } = settings;
   const project = directory === null ? null : await readProject({ ...settings, clarity: directory }, clock, log, ended);
   const engine = directory === null ? null : new ClarityEngine({ directory, module: clarityEngineUrl, clock });
-  const closing: (() => Promise<void>)[] = engine === null ? [] : [() => engine.stop()];
-  const stop = async () => {
-    for (const close of closing.splice(0)) await close();
-  };
+  const services = new Services();
+  services.use('Clarity engine', engine);
   try {
     const automine = settings.automine ?? (interval === null || (interval === 0 && engine !== null));
     // Only a chain that mines on request has another time than this machine.
@@ -302,8 +301,7 @@ export async function startDevnet(
     const simulated = { history, traffic, pox5Height };
     const node =
       real?.node ?? new SimulatedNode({ seed, ...tempo, clock, automine, impersonates, ...simulated, ...observed });
-    const rpc = startRpc(node, { clock, listen, log });
-    closing.unshift(() => rpc.stop());
+    const rpc = services.use('RPC of the node', startRpc(node, { clock, listen, log }));
     const served = {
       // Settings that a devnet doesn't have get the defaults of a server.
       ...readSettings({}, {}),
@@ -323,28 +321,34 @@ export async function startDevnet(
     const preparation = () =>
       hasHistory ? (deployment?.problem ?? null) : { problem: 'The first blocks are being mined', remedy: 'Wait.' };
     const steering = { node, hosts: [apiHost, ...hostNames(allowedHosts)], preparation };
-    const running = await startServing(served, environment, { steering, sbtcAsset: SBTC_ASSET, sources });
-    closing.unshift(() => node.stop(), running.stop);
+    const running = services.use(
+      'server',
+      await startServing(served, environment, { steering, sbtcAsset: SBTC_ASSET, sources }),
+    );
+    services.use('node', node);
     void ended.then(() => node.stop());
     await node.start(running.events ?? '').catch((error: unknown) => {
       throw error instanceof UnlikeSavedError && file !== null ? unfitState(file, error.message) : error;
     });
     hasHistory = true;
-    if (real === null || deployment === null) return { ...running, stop };
+    if (real === null || deployment === null) return { ...running, stop: () => services.stop() };
     const { watch } = settings;
     await deployment.begin(watch);
     if (watch) {
-      closing.unshift(deployment.watch(clock));
+      services.use('watch of the contracts', { stop: deployment.watch(clock) });
       // A contract may have a mistake, which is corrected later.
       await Promise.race([deployment.done, ended]);
     }
-    // The last one, because the node must have stopped. A chain that never had its contracts isn't worth a file.
-    if (file !== null && (saved !== null || deployment.problem === null))
-      closing.push(async () => writeState(file, real.saved()));
+    // A chain that never had its contracts isn't worth a file.
+    const hasContracts = saved !== null || deployment.problem === null;
+    const stop = async (): Promise<void> => {
+      await services.stop();
+      if (file !== null && hasContracts) writeState(file, real.saved());
+    };
     const contracts = real.contracts().map(({ name, deployer }) => `${deployer}.${name}`);
     return { ...running, accounts: shownAccounts(real.project), contracts, stop };
   } catch (error) {
-    await stop();
+    await services.stop();
     throw error;
   }
 }
