@@ -1,8 +1,8 @@
 /** Archives on other machines: on S3, or read-only on a web server. */
-import { createHash, createHmac } from 'node:crypto';
-import { S3Client } from 'bun';
+import { AwsV4Signer } from 'aws4fetch';
+import { lazy } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
-import { hasCode, OperatorError } from '../base/errors.ts';
+import { OperatorError } from '../base/errors.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
 import { systemRandom } from '../base/random.ts';
 import type { BackupSource, ObjectStore } from './object-store.ts';
@@ -43,7 +43,6 @@ export function webSource(url: URL, clock: Clock, random = systemRandom.number):
   };
 }
 
-const MISSING_CREDENTIALS = 'ERR_S3_MISSING_CREDENTIALS';
 /** Validity of a signed request, in seconds. */
 const SIGNED_FOR = 900;
 
@@ -95,47 +94,56 @@ type Variables = Readonly<Record<string, string | undefined>>;
 const optional = <K extends string>(name: K, value: string | undefined): { [N in K]?: string } =>
   (value === undefined ? {} : { [name]: value }) as { [N in K]?: string };
 
-/** Makes a client from the variables that S3 tools usually read. */
-function clientOf(bucket: string, variables: Variables): { client: S3Client; secretAccessKey: string } {
-  const named = (...names: string[]) => names.map((name) => variables[name]).find((value) => value);
-  const secretAccessKey = named('AWS_SECRET_ACCESS_KEY', 'S3_SECRET_ACCESS_KEY') ?? '';
-  const client = new S3Client({
-    bucket,
-    accessKeyId: named('AWS_ACCESS_KEY_ID', 'S3_ACCESS_KEY_ID') ?? '',
-    secretAccessKey,
-    ...optional('sessionToken', named('AWS_SESSION_TOKEN', 'S3_SESSION_TOKEN')),
-    ...optional('region', named('AWS_REGION', 'AWS_DEFAULT_REGION', 'S3_REGION')),
-    ...optional('endpoint', named('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT', 'S3_ENDPOINT')),
-  });
-  return { client, secretAccessKey };
+/** How to reach a bucket. */
+interface Bucket {
+  /** Its URL, without a slash at the end. */
+  address: string;
+  keys: { accessKeyId: string; secretAccessKey: string; sessionToken?: string; region?: string };
 }
 
-const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+/** Reads the variables that S3 tools usually read. @throws OperatorError if keys are missing or the endpoint isn't a URL */
+function bucketOf(bucket: string, variables: Variables): Bucket {
+  const named = (...names: string[]) => names.map((name) => variables[name]).find((value) => value);
+  const accessKeyId = named('AWS_ACCESS_KEY_ID', 'S3_ACCESS_KEY_ID');
+  const secretAccessKey = named('AWS_SECRET_ACCESS_KEY', 'S3_SECRET_ACCESS_KEY');
+  if (accessKeyId === undefined || secretAccessKey === undefined)
+    throw new OperatorError('The credentials for S3 are missing.', CREDENTIALS);
+  const region = named('AWS_REGION', 'AWS_DEFAULT_REGION', 'S3_REGION');
+  const server =
+    named('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT', 'S3_ENDPOINT') ??
+    `https://s3.${region ?? 'us-east-1'}.amazonaws.com`;
+  if (!/^https?:/.test(server) || !URL.canParse(server))
+    throw new OperatorError(`The address of the S3 server, ${server}, isn't a URL.`, REGION);
+  return {
+    address: `${server.replace(/\/+$/, '')}/${bucket}`,
+    keys: {
+      accessKeyId,
+      secretAccessKey,
+      ...optional('sessionToken', named('AWS_SESSION_TOKEN', 'S3_SESSION_TOKEN')),
+      ...optional('region', region),
+    },
+  };
+}
 
-/** Percent-encodes a name or value of a query as in signatures. */
+type Method = 'GET' | 'PUT' | 'DELETE';
+
+/** Percent-encodes a part of a path as in signatures (RFC 3986). */
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/**
- * Signs a request that lists a bucket (AWS Signature Version 4, in the query). Bun's client signs only requests for
- * objects. The list is requested in the same way, without a proxy.
- * @param object a signed URL of the object `-` in the bucket, with the bucket's address and the key's name
- */
-function signedList(object: string, secretAccessKey: string, query: Readonly<Record<string, string>>): string {
-  const url = new URL(object);
-  url.pathname = url.pathname.slice(0, -1);
-  const fields = [...url.searchParams].filter(([name]) => name !== 'X-Amz-Signature');
-  const search = [...fields, ...Object.entries(query)]
-    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
-    .sort()
-    .join('&');
-  const request = ['GET', url.pathname, search, `host:${url.host}`, '', 'host', 'UNSIGNED-PAYLOAD'].join('\n');
-  const scope = url.searchParams.get('X-Amz-Credential')?.split('/').slice(1) ?? [];
-  const time = url.searchParams.get('X-Amz-Date') ?? '';
-  const hash = createHash('sha256').update(request).digest('hex');
-  const key = scope.reduce(hmac, `AWS4${secretAccessKey}` as string | Buffer);
-  const signature = hmac(key, ['AWS4-HMAC-SHA256', time, scope.join('/'), hash].join('\n')).toString('hex');
-  return `${url.origin}${url.pathname}?${search}&X-Amz-Signature=${signature}`;
+/** Returns a signed URL (AWS Signature Version 4, in the query). @param object its key; empty for the bucket itself */
+async function signedUrl(
+  { address, keys }: Bucket,
+  method: Method,
+  object: string,
+  query: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const url = new URL(`${address}/${object.split('/').map(encoded).join('/')}`);
+  url.search = String(new URLSearchParams({ ...query, 'X-Amz-Expires': String(SIGNED_FOR) }));
+  const signer = new AwsV4Signer({ ...keys, method, url: url.href, service: 's3', signQuery: true });
+  const { origin, pathname, search } = (await signer.sign()).url;
+  // The signature is of spaces as %20.
+  return `${origin}${pathname}${search.replaceAll('+', '%20')}`;
 }
 
 /** Maximum bytes of a page of a list, which has at most a thousand names. */
@@ -174,7 +182,7 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number 
     throw new OperatorError(`${url} has no prefix.`, 'Give a bucket and a prefix: s3://bucket/prefix');
   const [, bucket = '', key = ''] = match;
   const location = `s3://${bucket}/${key}`;
-  const { client, secretAccessKey } = clientOf(bucket, variables);
+  const place = lazy(() => bucketOf(bucket, variables));
   const transfer: Transfer = {
     location,
     clock,
@@ -184,15 +192,7 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number 
     mayPass: (refusal) => PASSING.has(codeOf(refusal)),
   };
 
-  function signed(method: 'GET' | 'PUT' | 'DELETE', object: string): string {
-    try {
-      return client.presign(object, { method, expiresIn: SIGNED_FOR });
-    } catch (error) {
-      if (!hasCode(error, MISSING_CREDENTIALS)) throw error;
-      throw new OperatorError('The credentials for S3 are missing.', CREDENTIALS, { cause: error });
-    }
-  }
-  const urlOf = (method: 'GET' | 'PUT' | 'DELETE', name: string) => () => signed(method, `${key}/${name}`);
+  const urlOf = (method: Method, name: string) => () => signedUrl(place(), method, `${key}/${name}`);
 
   const listError = (problem: string): OperatorError =>
     new OperatorError(
@@ -207,7 +207,7 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number 
       prefix: `${key}/${beginning}`,
       'start-after': `${key}/${after}`,
     };
-    const listUrl = () => signedList(signed('GET', '-'), secretAccessKey, query);
+    const listUrl = () => signedUrl(place(), 'GET', '', query);
     const bytes = await getFile(transfer, listUrl, { least: 0, most: MAX_LIST });
     if (bytes !== null) return readPage(new TextDecoder().decode(bytes));
     throw new OperatorError(`${location} can't be listed.`, 'Check the address of the server.');

@@ -93,13 +93,17 @@ function requireTls(requested: string, { url, redirected }: Response, location: 
   );
 }
 
+/** Makes the URL of an attempt: signed URLs expire. */
+type UrlOf = () => string | Promise<string>;
+
 /** Makes one attempt. @throws TryAgain if the connection failed, or the rejection may pass */
 async function tried<T>(
-  url: string,
+  urlOf: UrlOf,
   init: BunFetchRequestInit,
   { location, clock, redirect, refused, mayPass = () => false }: Transfer,
   consume: (response: Response, guard: StallGuard) => Promise<T>,
 ): Promise<T | null> {
+  const url = await urlOf();
   const guard = stallGuard(clock);
   try {
     const response = await directFetch(url, {
@@ -166,17 +170,12 @@ export interface SizeBounds {
 
 /**
  * Gets a file.
- * @param url makes the URL of each attempt, because signed URLs expire
  * @returns null if there is no such file
  * @throws OperatorError, PassingError
  */
-export function getFile(
-  transfer: Transfer,
-  url: () => string,
-  { least, most }: SizeBounds,
-): Promise<Uint8Array | null> {
+export function getFile(transfer: Transfer, url: UrlOf, { least, most }: SizeBounds): Promise<Uint8Array | null> {
   return persistently(transfer, () =>
-    tried(url(), {}, transfer, async (response, guard) => {
+    tried(url, {}, transfer, async (response, guard) => {
       const bytes = await readUpTo(response.body, most, guard.heard);
       // A proxy that loses its server may end a body as if it were complete.
       if (bytes !== null && bytes.length < least) throw new TryAgain(`it sent ${bytes.length} of ${least} bytes`);
@@ -192,7 +191,7 @@ export function getFile(
 /** @returns false if the server rejects the file because one exists */
 async function put(
   transfer: Transfer,
-  url: () => string,
+  url: UrlOf,
   bytes: Uint8Array,
   headers: Readonly<Record<string, string>>,
 ): Promise<boolean> {
@@ -202,11 +201,11 @@ async function put(
     // The server compares the hash, so it never stores an incomplete body as the file.
     headers: { 'content-md5': Buffer.from(MD5.hash(bytes) as Uint8Array).toString('base64'), ...headers },
   };
-  return (await persistently(transfer, () => tried(url(), init, transfer, async () => true))) !== null;
+  return (await persistently(transfer, () => tried(url, init, transfer, async () => true))) !== null;
 }
 
 /** Puts a file. Replaces an existing file. @throws OperatorError, PassingError */
-export async function putFile(transfer: Transfer, url: () => string, bytes: Uint8Array): Promise<void> {
+export async function putFile(transfer: Transfer, url: UrlOf, bytes: Uint8Array): Promise<void> {
   if (await put(transfer, url, bytes, {})) return;
   throw new OperatorError(`Nothing can be written to ${transfer.location}.`, 'Check the address.');
 }
@@ -216,10 +215,10 @@ export async function putFile(transfer: Transfer, url: () => string, bytes: Uint
  * @returns false if one exists; a previous attempt with a lost response may have put it
  * @throws OperatorError, PassingError
  */
-export const putNewFile = (transfer: Transfer, url: () => string, bytes: Uint8Array): Promise<boolean> =>
+export const putNewFile = (transfer: Transfer, url: UrlOf, bytes: Uint8Array): Promise<boolean> =>
   put(transfer, url, bytes, { 'if-none-match': '*' });
 
 /** Deletes a file, if it exists. @throws OperatorError, PassingError */
-export async function deleteFile(transfer: Transfer, url: () => string): Promise<void> {
-  await persistently(transfer, () => tried(url(), { method: 'DELETE' }, transfer, async () => true));
+export async function deleteFile(transfer: Transfer, url: UrlOf): Promise<void> {
+  await persistently(transfer, () => tried(url, { method: 'DELETE' }, transfer, async () => true));
 }

@@ -148,6 +148,13 @@ const refusals: readonly [
     /AWS_SECRET_ACCESS_KEY/,
   ],
   ['in another region', { AWS_REGION: 'moon-1' }, 'bucket/k', /in another region/, /AWS_REGION/],
+  [
+    'at an address without a scheme',
+    { AWS_ENDPOINT_URL: 'localhost:9000' },
+    'bucket/k',
+    /localhost:9000, isn't a URL/,
+    /AWS_ENDPOINT_URL/,
+  ],
   ['in no bucket', {}, 'bucked/k', /There is no such bucket: s3:\/\/bucked\/k/, /Create the bucket/],
 ];
 
