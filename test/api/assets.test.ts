@@ -31,7 +31,7 @@ const text = async (path: string) => (await app.request(path)).text();
 async function refusal(path: string): Promise<string> {
   const { status, body } = await app.json(path);
   expect([path, status]).toEqual([path, 400]);
-  expect(body).toMatchObject({ statusCode: 400, code: 'VALIDATION', error: 'Bad Request' } as never);
+  expect(body).toMatchObject({ statusCode: 400, code: 'VALIDATION', error: 'Bad Request' });
   return (body as { message: string }).message;
 }
 
@@ -72,7 +72,7 @@ test.each([
 test('the STX supply before the first block is zero and has Cache-Control: no-store', async () => {
   const { json } = testApp(emptyIndex());
   const { headers, body } = await json('/extended/v3/tokens/stx/supply');
-  expect(body).toEqual({ total: '0', projected_total_2050: '2318000000000000' } as never);
+  expect(body).toEqual({ total: '0', projected_total_2050: '2318000000000000' });
   expect([headers.get('etag'), headers.get('cache-control')]).toEqual([null, 'no-store']);
 });
 
@@ -298,7 +298,7 @@ describe('GET /extended/v3/smart-contracts/{contract_id}', () => {
   test('returns 404 for an unknown contract', async () => {
     const { status, body } = await app.json(path(`${ADDRESS}.none`));
     expect(status).toBe(404);
-    expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Smart contract not found' } as never);
+    expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Smart contract not found' });
   });
 });
 

@@ -79,7 +79,7 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
       message: `Route ${method}:${path} not found`,
       error: 'Not Found',
       statusCode: 404,
-    } as never);
+    });
   });
 
   test('returns 304 if If-None-Match has the current ETag, otherwise 200', async () => {
@@ -109,7 +109,7 @@ describe.each(routes.map(({ path }) => path))('%s', (path) => {
       statusCode: 500,
       error: 'Internal Server Error',
       message: 'Unexpected error; the log has its cause',
-    } as never);
+    });
     expect(logged).toEqual([{ event: 'unexpected_error', part: 'request', method: 'GET', path, cause: failure }]);
   });
 });
@@ -123,7 +123,7 @@ test('a request that would cost too much is rejected with advice on a cheaper on
     code: 'TOO_MUCH_WORK',
     error: 'Bad Request',
     message: 'add a filter that lets fewer pass',
-  } as never);
+  });
 });
 
 describe('without an ETag, sends no-store', () => {
@@ -303,7 +303,7 @@ describe.each(['/', '/extended', TX, '/v2/info', '/nope'])('OPTIONS %s', (path) 
   test('returns 400 without the headers of a preflight', async () => {
     const { status, body } = await usual.json(path, { method: 'OPTIONS' });
     expect(status).toBe(400);
-    expect(body).toEqual({ statusCode: 400, error: 'Bad Request', message: 'Invalid Preflight Request' } as never);
+    expect(body).toEqual({ statusCode: 400, error: 'Bad Request', message: 'Invalid Preflight Request' });
   });
 });
 
@@ -339,7 +339,7 @@ describe('returns 503 if the store', () => {
     const { json, logged } = testApp(failingIndex(failure));
     const { status, body } = await json('/extended');
     expect(status).toBe(503);
-    expect(body).toEqual({ error: 'The database service is unavailable' } as never);
+    expect(body).toEqual({ error: 'The database service is unavailable' });
     expect(logged).toMatchObject([{ event: 'store_unavailable', path: '/extended' }]);
   });
 

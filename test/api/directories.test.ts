@@ -449,7 +449,7 @@ test('names have owners and leases, except for leases in a namespace without a l
   );
   open.ingest.receive({ ...event, text: event.text.replace('{', `{"tenure_height":${TENURE + 1},`) });
   using api = openApi(open.directory);
-  const get = async (path: string) => (await (await api.get(`/stackside/v1/${path}`)).json()) as never;
+  const get = async (path: string): Promise<unknown> => (await api.get(`/stackside/v1/${path}`)).json();
   const tip = { time: START + 3 * 60, tenure: TENURE + 1 };
   const lease = (tenure: number) => ({
     tenure_height: tenure,
@@ -473,10 +473,10 @@ test('names have owners and leases, except for leases in a namespace without a l
       lease: lease(TENURE + 1 + 1000),
     },
   ];
-  expect(await get('names')).toMatchObject({ total: null, results: [alices, berts] } as never);
-  expect(await get('names?namespace=btc')).toMatchObject({ results: [alices, berts] } as never);
-  expect(await get('names?namespace=id')).toMatchObject({ results: [] } as never);
-  expect(await get('names/bert.btc')).toEqual(berts as never);
+  expect(await get('names')).toMatchObject({ total: null, results: [alices, berts] });
+  expect(await get('names?namespace=btc')).toMatchObject({ results: [alices, berts] });
+  expect(await get('names?namespace=id')).toMatchObject({ results: [] });
+  expect(await get('names/bert.btc')).toEqual(berts);
   expect((await api.get('/stackside/v1/names/nobody.btc')).status).toBe(404);
 
   const third: MadeBlock = {
@@ -490,7 +490,7 @@ test('names have owners and leases, except for leases in a namespace without a l
     owner: users[0],
     status: 'name-transfer',
     lease: null,
-  } as never);
+  });
 });
 
 test('an expired lease is shown as expired', async () => {

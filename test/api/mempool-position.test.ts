@@ -34,7 +34,7 @@ const positionsOf = async (app: ReturnType<typeof testApp>) =>
   Promise.all(
     [high, middle, alsoMiddle, low].map(async ({ id }) => {
       const { status, body } = await app.json(`/stackside/v1/mempool/transactions/${id}`);
-      expect({ status, body }).toMatchObject({ status: 200, body: { tx_id: id, status: 'pending' } } as never);
+      expect({ status, body }).toMatchObject({ status: 200, body: { tx_id: id, status: 'pending' } });
       return (body as { position_by_fee: object | null }).position_by_fee;
     }),
   );
@@ -68,7 +68,7 @@ test('a dropped transaction has a status and no position, and mined and unknown 
     projected: null,
     awaits: [],
     fee_for_next_block: null,
-  } as never);
+  });
   expect([(await answer(mined.id)).status, (await answer(`0x${'00'.repeat(32)}`)).status]).toEqual([404, 404]);
 });
 
@@ -85,9 +85,9 @@ const funded = (to: readonly Account[]) =>
   }).event;
 
 const standing = async (app: ReturnType<typeof testApp>, { id }: Transaction) => {
-  const { body } = await app.json(`/stackside/v1/mempool/transactions/${id}`);
-  const { projected, awaits, fee_for_next_block } = body as Record<string, unknown>;
-  return { projected, awaits, fee_for_next_block } as never;
+  const { body } = await app.json<Record<string, unknown>>(`/stackside/v1/mempool/transactions/${id}`);
+  const { projected, awaits, fee_for_next_block } = body;
+  return { projected, awaits, fee_for_next_block };
 };
 
 test('a projected block takes the highest fee rate first among the next nonces of senders and sponsors', async () => {
@@ -104,7 +104,7 @@ test('a projected block takes the highest fee rate first among the next nonces o
     waiting: { nonce: 0, balance: 0 },
     beyond: 0,
     blocks: [{ block: 1, transactions: 4, fees: { total: '91200', least: '300', median: '500', greatest: '90000' } }],
-  } as never);
+  });
   const inBlock = await app.json('/stackside/v1/mempool/blocks/1/transactions?limit=3');
   const { total, results } = inBlock.body as { total: number; results: { tx_id: string }[] };
   expect({ total, ids: results.map(({ tx_id }) => tx_id) }).toEqual({
@@ -114,8 +114,8 @@ test('a projected block takes the highest fee rate first among the next nonces o
   expect((await app.json('/stackside/v1/mempool/blocks/2/transactions')).body).toEqual({
     total: 0,
     results: [],
-  } as never);
-  expect(await standing(app, first)).toMatchObject({ projected: { block: 1 }, awaits: [] } as never);
+  });
+  expect(await standing(app, first)).toMatchObject({ projected: { block: 1 }, awaits: [] });
 });
 
 test('the lower nonce of a sponsor comes first, even with a lower fee', async () => {
@@ -142,24 +142,24 @@ test('a transaction lists the nonce that it waits for and the funds that its acc
     tx_id: waits?.id ?? null,
   });
   const none = { projected: null, fee_for_next_block: null };
-  expect(await standing(app, gap)).toEqual({ ...none, awaits: [nonce(alice, 0)] } as never);
-  expect(await standing(app, behind)).toEqual({ ...none, awaits: [nonce(alice, 0)] } as never);
-  expect(await standing(app, ofSponsor)).toEqual({ ...none, awaits: [nonce(sponsor, 0)] } as never);
-  expect(await standing(app, after)).toEqual({ ...none, awaits: [nonce(bob, 0, ofSponsor)] } as never);
+  expect(await standing(app, gap)).toEqual({ ...none, awaits: [nonce(alice, 0)] });
+  expect(await standing(app, behind)).toEqual({ ...none, awaits: [nonce(alice, 0)] });
+  expect(await standing(app, ofSponsor)).toEqual({ ...none, awaits: [nonce(sponsor, 0)] });
+  expect(await standing(app, after)).toEqual({ ...none, awaits: [nonce(bob, 0, ofSponsor)] });
   expect(await standing(app, poor)).toMatchObject({
     ...none,
     awaits: [{ for: 'balance', needed: '2000001' }],
-  } as never);
+  });
   const { body } = await app.json('/stackside/v1/mempool/blocks');
-  expect(body).toMatchObject({ blocks: [], waiting: { nonce: 4, balance: 1 } } as never);
+  expect(body).toMatchObject({ blocks: [], waiting: { nonce: 4, balance: 1 } });
 });
 
 test("a transaction beyond the node's limit per account waits for the account's first one", async () => {
   const chain = Array.from({ length: 27 }, (_, nonce) => transfer(alice, nonce, 300));
   const app = testApp(memoryIndex([funded([alice]), announcement(chain)]));
-  expect(await standing(app, chain[24]!)).toMatchObject({ projected: { block: 1, place: 25 }, awaits: [] } as never);
+  expect(await standing(app, chain[24]!)).toMatchObject({ projected: { block: 1, place: 25 }, awaits: [] });
   const first = { for: 'nonce', principal: alice.address, nonce: 0, tx_id: chain[0]!.id };
   for (const late of chain.slice(25)) {
-    expect(await standing(app, late)).toEqual({ projected: null, fee_for_next_block: null, awaits: [first] } as never);
+    expect(await standing(app, late)).toEqual({ projected: null, fee_for_next_block: null, awaits: [first] });
   }
 });

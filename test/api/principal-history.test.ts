@@ -273,7 +273,7 @@ test('a fork that replaces the chain ends the answer with the reason', async () 
   }
   const snapshots = openSnapshots(open.directory);
   const app = testApp(snapshots);
-  const holders: { results: { principal: string }[] } = (await app.json('/extended/v3/tokens/stx/holders')).body;
+  const { body: holders } = await app.json<{ results: { principal: string }[] }>('/extended/v3/tokens/stx/holders');
   const path = pathOf(holders.results[0]!.principal);
   const [json, csv, lower] = await Promise.all([
     app.request(path),
@@ -311,7 +311,7 @@ test('an index that fails during an answer ends it with a reason, and the log ha
   const { json, logged } = testApp(failing);
   const { status, body } = await json(pathOf(ADDRESS));
   expect(status).toBe(200);
-  expect(body).toMatchObject({ complete: false, error: { statusCode: 500 } } as never);
+  expect(body).toMatchObject({ complete: false, error: { statusCode: 500 } });
   expect(JSON.stringify(body)).not.toContain('fire');
   expect(logged).toMatchObject([{ event: 'unexpected_error', part: 'request', path: pathOf(ADDRESS) }]);
 });
@@ -345,7 +345,7 @@ describe('parameters', () => {
       index_block_hash: null,
       movements: [],
       complete: true,
-    } as never);
+    });
   });
 });
 
@@ -372,7 +372,7 @@ describe('batch requests', () => {
         fungible_tokens: [await single(`${principal}/balances/ft/${encodeURIComponent(TOKEN)}`)],
       })),
     );
-    expect(body).toMatchObject({ block_height: 3, results } as never);
+    expect(body).toMatchObject({ block_height: 3, results });
   });
 
   test('return the same transactions as the single route, and null for an unknown id', async () => {
@@ -385,7 +385,7 @@ describe('batch requests', () => {
     expect((body as { results: unknown }).results).toEqual([
       { tx_id: known, transaction },
       { tx_id: unknown, transaction: null },
-    ] as never);
+    ]);
   });
 
   test.each([

@@ -80,7 +80,7 @@ describe.each(lists)('%s', (path) => {
   ])('rejects ?%s', async (query, message) => {
     const { status, body } = await usual.json(`${path}?${query}`);
     expect(status).toBe(400);
-    expect(body).toMatchObject({ code: 'VALIDATION', message } as never);
+    expect(body).toMatchObject({ code: 'VALIDATION', message });
   });
 
   test('rejects the cursors of other lists', async () => {
@@ -141,7 +141,7 @@ describe('GET /extended', () => {
 
   test('returns no tip before the first block', async () => {
     const { json } = testApp(emptyIndex());
-    const { body } = await json('/extended');
+    const { body } = await json<object>('/extended');
     expect(Object.keys(body)).toEqual(['server_version', 'status']);
   });
 });
@@ -154,14 +154,14 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
   test.each([`0x${digits}`, digits, `0x${digits.toUpperCase()}`, digits.toUpperCase()])('accepts %s', async (id) => {
     const { status, body } = await usual.json(path(id));
     expect(status).toBe(200);
-    expect(body).toMatchObject({ tx_id: pending, status: 'pending', replaced_by_tx_id: null } as never);
+    expect(body).toMatchObject({ tx_id: pending, status: 'pending', replaced_by_tx_id: null });
   });
 
   test.each(['0xzz', '0x', hash(1).slice(0, -1), `${hash(1)}0`, `0X${digits}`, 'latest'])('rejects %s', async (id) => {
     for (const tail of ['', '/events']) {
       const { status, body } = await usual.json(path(id) + tail);
       expect(status).toBe(400);
-      expect(body).toMatchObject({ message: `params/tx_id must be ${RULES.txId}` } as never);
+      expect(body).toMatchObject({ message: `params/tx_id must be ${RULES.txId}` });
     }
   });
 
@@ -170,14 +170,14 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
     const rival = transfer(alice, 7, 100);
     const { json } = testApp(memoryIndex([...sampleEvents(), drop([replaced], 'ReplaceByFee', rival)]));
     const { body } = await json(path(replaced.id));
-    expect(body).toMatchObject({ status: 'dropped_replace_by_fee', replaced_by_tx_id: rival.id } as never);
-    expect((await json('/extended/v3/mempool/transactions')).body).toMatchObject({ total: 1 } as never);
+    expect(body).toMatchObject({ status: 'dropped_replace_by_fee', replaced_by_tx_id: rival.id });
+    expect((await json('/extended/v3/mempool/transactions')).body).toMatchObject({ total: 1 });
   });
 
   test.each(['', '/events'])('%s returns 404 for an unknown id', async (tail) => {
     const { status, body } = await usual.json(path(hash(0x99)) + tail);
     expect(status).toBe(404);
-    expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Transaction not found' } as never);
+    expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Transaction not found' });
   });
 
   test.each([
@@ -199,7 +199,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
     ['?include=function_args,source_code', []],
     ['?include[]=result&exclude=x', []],
   ])('the query "%s" adds %p to a transfer', async (query, added) => {
-    const { body } = await usual.json(path(hash(0x31)) + query);
+    const { body } = await usual.json<object>(path(hash(0x31)) + query);
     expect(Object.keys(body).slice(13)).toEqual(added as string[]);
   });
 });
@@ -255,14 +255,14 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
     async (id) => {
       const { status, body } = await usual.json(path(id));
       expect(status).toBe(404);
-      expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Block not found' } as never);
+      expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Block not found' });
     },
   );
 
   test.each(['-1', '0x12', '1.5', '1e3', 'Latest', 'tip', '%20', hash(1).slice(0, -1)])('rejects %s', async (id) => {
     const { status, body } = await usual.json(path(id));
     expect(status).toBe(400);
-    expect(body).toMatchObject({ message: `params/height_or_hash must be ${RULES.block}` } as never);
+    expect(body).toMatchObject({ message: `params/height_or_hash must be ${RULES.block}` });
   });
 });
 
@@ -289,22 +289,21 @@ describe('a principal', () => {
     for (const principal of [...wrong, `${ADDRESS}.${'a'.repeat(129)}`]) {
       const { status, body } = await ask(principal, tail);
       expect([principal, status]).toEqual([principal, 400]);
-      expect(body).toMatchObject({ message: `params/principal must be ${RULES.principal}` } as never);
+      expect(body).toMatchObject({ message: `params/principal must be ${RULES.principal}` });
     }
   });
 
   test('must be a standard address for nonces', async () => {
     const { status, body } = await ask(CONTRACT, 'nonces');
     expect(status).toBe(400);
-    expect(body).toMatchObject({ message: `params/principal must be ${RULES.address}` } as never);
+    expect(body).toMatchObject({ message: `params/principal must be ${RULES.address}` });
   });
 
   test.each(tails)('with a wrong checksum is rejected for %s', async (tail) => {
     const { status, body } = await ask(MISTYPED, tail);
     expect(status).toBe(400);
-    expect(body).toMatchObject({ code: 'VALIDATION', message: CHECKSUM } as never);
-    if (tail !== 'nonces')
-      expect((await ask(`${MISTYPED}.pool`, tail)).body).toMatchObject({ message: CHECKSUM } as never);
+    expect(body).toMatchObject({ code: 'VALIDATION', message: CHECKSUM });
+    if (tail !== 'nonces') expect((await ask(`${MISTYPED}.pool`, tail)).body).toMatchObject({ message: CHECKSUM });
   });
 
   test.each(tails)('with a version that no network uses is accepted for %s', async (tail) => {

@@ -43,9 +43,9 @@ export function testApp(snapshots: Snapshots = sampleIndex(), options: Partial<A
   });
   const request = (path: string, init?: RequestInit): Promise<Response> =>
     Promise.resolve(app.handle(new Request(`http://localhost${path}`, init)));
-  const json = async (path: string, init?: RequestInit) => {
+  const json = async <Body = unknown>(path: string, init?: RequestInit) => {
     const response = await request(path, init);
-    return { status: response.status, headers: response.headers, body: (await response.json()) as never };
+    return { status: response.status, headers: response.headers, body: (await response.json()) as Body };
   };
   return { app, logged, request, json };
 }

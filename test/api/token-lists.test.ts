@@ -23,7 +23,7 @@ test("a collection's tokens are its mints, newest first, page by page", async ()
   expect(listed).toMatchObject({
     total: all.total,
     results: all.results.map(({ value, recipient, transaction }) => ({ value, recipient, tx_id: transaction.tx_id })),
-  } as never);
+  });
   expect(await mintsOf(NFT, '?limit=1&offset=1')).toEqual({
     limit: 1,
     offset: 1,
@@ -38,7 +38,7 @@ test('the raw bytes of a transaction equal the v1 answer', async () => {
   expect((await json(`/stackside/v1/transactions/${idAt(1, 0)}/raw`)).body).toEqual({
     tx_id: idAt(1, 0),
     ...(old as object),
-  } as never);
+  });
   expect((await json(`/stackside/v1/transactions/${hash(255)}/raw`)).status).toBe(404);
 });
 

@@ -86,7 +86,7 @@ describe('rejects with 400 and the name of the parameter:', () => {
       `querystring/contract_id/0 must be ${RULES.contract}`,
     ],
   ])('%s', async (path, message) => {
-    expect(await ask(path!)).toMatchObject({ status: 400, body: { code: 'VALIDATION', message: message! } } as never);
+    expect(await ask(path!)).toMatchObject({ status: 400, body: { code: 'VALIDATION', message: message! } });
   });
 });
 
@@ -176,7 +176,7 @@ describe('blocks', () => {
       prev_cursor: expect.stringMatching(CURSOR),
       cursor: expect.stringMatching(CURSOR),
       results: [block3],
-    } as never);
+    });
   });
 
   // The query, the expected heights, and the heights of the newer and the older page.
@@ -224,7 +224,7 @@ describe('blocks', () => {
     const { body } = await json('/extended/v2/blocks/average-times');
     // Two blocks of the last day, each with the interval since the block before it.
     const daily = (90_000 - 600) / 2;
-    expect(body).toEqual({ last_1h: 5000 - 600, last_24h: daily, last_7d: daily, last_30d: daily } as never);
+    expect(body).toEqual({ last_1h: 5000 - 600, last_24h: daily, last_7d: daily, last_30d: daily });
   });
 });
 
@@ -262,7 +262,7 @@ describe('burn blocks', () => {
     const two = chainBlock(one, { block_time: 1012 });
     const three = chainBlock(two, { block_time: 1025, burn_block_hash: hash(102), burn_block_height: 102 });
     const { json } = testApp(memoryIndex([one.event, two.event, three.event]));
-    expect((await json('/extended/v2/burn-blocks/102')).body).toMatchObject({ avg_block_time: 12 } as never);
+    expect((await json('/extended/v2/burn-blocks/102')).body).toMatchObject({ avg_block_time: 12 });
   });
 
   test.each([
@@ -312,7 +312,7 @@ describe('fees', () => {
 
   test('are zero for an empty mempool', async () => {
     const { json } = testApp(emptyIndex());
-    expect((await json('/extended/v2/mempool/fees')).body).toEqual({ all: shown(0, 0, 0, 0) } as never);
+    expect((await json('/extended/v2/mempool/fees')).body).toEqual({ all: shown(0, 0, 0, 0) });
   });
 
   test('are percentiles over all types and for each type', () => {
@@ -386,7 +386,7 @@ describe('the status of contracts', () => {
       [`${OTHER}.none`]: { found: false },
       [OTHER]: { found: false },
       [`${MISTYPED}.a`]: { found: false },
-    } as never);
+    });
   });
 });
 
@@ -408,7 +408,7 @@ describe('logs of a contract', () => {
           contract_log: { contract_id: CONTRACT, topic: 'print', value: { hex: '0x03', repr: 'true' } },
         },
       ],
-    } as never);
+    });
   });
 
   test('accept a made-up cursor', async () => {
@@ -421,7 +421,7 @@ describe('logs of a contract', () => {
     expect([status, body]).toEqual([
       200,
       { limit: 20, offset: 0, total: 0, next_cursor: null, prev_cursor: null, cursor: null, results: [] },
-    ] as never);
+    ]);
   });
 });
 
@@ -429,5 +429,5 @@ test.each(['blocks', 'burn-blocks', 'block-tenures/1/blocks'])('%s is empty befo
   const { json } = testApp(emptyIndex());
   const { status, body } = await json(`/extended/v2/${path}`);
   expect(status).toBe(200);
-  expect(body).toMatchObject({ total: 0, results: [] } as never);
+  expect(body).toMatchObject({ total: 0, results: [] });
 });

@@ -191,7 +191,7 @@ test('after any forks, names, owners, renewals and primary names equal a model o
       seen.add('primaries', tip.primaries.size);
       const same = (found: object[], wanted: object[]) => {
         expect(found).toHaveLength(wanted.length);
-        expect(found).toMatchObject(wanted as never);
+        expect(found).toMatchObject(wanted);
       };
       same((await get('')).results, names);
       same(
@@ -210,7 +210,7 @@ test('after any forks, names, owners, renewals and primary names equal a model o
         const response = await request(`${ROUTE}/${label}.btc`);
         const name = names.find((one) => one.name === `${label}.btc`);
         expect(response.status).toBe(name === undefined ? 404 : 200);
-        if (name !== undefined) expect(await response.json()).toMatchObject(name as never);
+        if (name !== undefined) expect(await response.json()).toMatchObject(name);
       }
       using db = new Database(indexPath(open.directory), { readonly: true });
       expect(
@@ -240,7 +240,7 @@ test('after any forks, names, owners, renewals and primary names equal a model o
         const own = names.filter(({ owner }) => owner === address).sort((a, b) => a.token_id - b.token_id);
         const page = await get(`/owners/${address}`);
         same(page.results, own);
-        expect(page).toMatchObject({ total: own.length } as never);
+        expect(page).toMatchObject({ total: own.length });
       }
       const principals = users.map(({ address }) => address);
       const asked = await request(`${ROUTE}/primary`, {
@@ -252,7 +252,7 @@ test('after any forks, names, owners, renewals and primary names equal a model o
         names.find(({ token_id }) => token_id === tip.primaries.get(user))?.name ?? null;
       expect(await asked.json()).toMatchObject({
         results: principals.map((principal, user) => ({ principal, name: primaryOf(user) })),
-      } as never);
+      });
       snapshots.close();
       for (const { name, problems } of checkAndRecount(open.directory))
         expect({ name, problems }).toEqual({ name, problems: [] });
@@ -336,23 +336,23 @@ test('an imported name expires a lifetime after the launch, and prints of other 
   const first = bnsBlock(null, 'imported', imported, elsewhere);
   const launched = bnsBlock(first, 'launched', bnsLaunched('btc', 1_000, 102));
   const before = testApp(memoryIndex([first.event]));
-  expect(await (await before.request(`${ROUTE}/early.btc`)).json()).toMatchObject({ renewal: null } as never);
+  expect(await (await before.request(`${ROUTE}/early.btc`)).json()).toMatchObject({ renewal: null });
   const index = memoryIndex([first.event, launched.event]);
   const { request } = testApp(index);
   expect(await (await request(`${ROUTE}/early.btc`)).json()).toMatchObject({
     renewal: { burn_block_height: 1_102, has_ended: false },
-  } as never);
+  });
   expect((await request(`${ROUTE}/else.btc`)).status).toBe(404);
   const chosen = testApp(index, { namesContract: other });
-  expect(await (await chosen.request(`${ROUTE}/else.btc`)).json()).toMatchObject({ token_id: 1 } as never);
+  expect(await (await chosen.request(`${ROUTE}/else.btc`)).json()).toMatchObject({ token_id: 1 });
   expect((await chosen.request(`${ROUTE}/early.btc`)).status).toBe(404);
 });
 
 test('a chain without the contract returns empty lists and 404', async () => {
   const { request } = testApp(memoryIndex([block(null, 'empty').event]));
   const of = async (path: string) => (await request(`${ROUTE}${path}`)).json();
-  expect(await of('')).toMatchObject({ total: null, results: [] } as never);
-  expect(await of(`/owners/${users[0]!.address}`)).toMatchObject({ total: 0, results: [] } as never);
+  expect(await of('')).toMatchObject({ total: null, results: [] });
+  expect(await of(`/owners/${users[0]!.address}`)).toMatchObject({ total: 0, results: [] });
   expect((await request(`${ROUTE}/alice.btc`)).status).toBe(404);
   expect(BNS).toStartWith('ST');
 });
