@@ -110,7 +110,6 @@ function listenTo(port: MessagePort, { server, registry, log }: Running, say: (m
       return;
     }
     const { id, what } = message;
-    if (what === 'log') say({ kind: 'log', id, log: log() });
-    else say({ kind: 'metrics', id, metrics: await registry.getMetricsAsJSON() });
+    say({ kind: 'report', id, report: what === 'log' ? log() : await registry.getMetricsAsJSON() });
   });
 }

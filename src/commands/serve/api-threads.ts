@@ -35,6 +35,12 @@ export interface ThreadStart {
   log: { pretty: boolean; colors: boolean };
 }
 
+/** The reports of a thread. */
+interface Reports {
+  metrics: ThreadMetrics;
+  log: ThreadLog;
+}
+
 /** A message from an API thread to the main thread. */
 export type FromThread =
   | { kind: 'listening'; url: string }
@@ -43,12 +49,11 @@ export type FromThread =
   | { kind: 'crashed'; cause: string }
   /** A line of the log. */
   | { kind: 'said'; line: string }
-  | { kind: 'metrics'; id: number; metrics: ThreadMetrics }
-  | { kind: 'log'; id: number; log: ThreadLog }
+  | { kind: 'report'; id: number; report: Reports[keyof Reports] }
   | { kind: 'stopped' };
 
 /** A message from the main thread to an API thread. */
-export type ToThread = { kind: 'report'; what: 'metrics' | 'log'; id: number } | { kind: 'stop' };
+export type ToThread = { kind: 'report'; what: keyof Reports; id: number } | { kind: 'stop' };
 
 export interface ApiThreadsOptions {
   settings: Settings;
@@ -74,47 +79,17 @@ export interface ApiThreadsOptions {
 /** Maximum wait for a thread's answer, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
-/** Requests to a thread that it has not answered yet. */
-class Questions<Answer> {
-  readonly #waiting = new Map<number, (answer: Answer) => void>();
-  readonly #clock: Clock;
-  #asked = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Resolves with the answer, or null if it is late. @param send sends the request; the answer repeats its number */
-  async ask(send: (id: number) => void): Promise<Answer | null> {
-    const id = ++this.#asked;
-    const { promise, resolve } = Promise.withResolvers<Answer | null>();
-    this.#waiting.set(id, resolve);
-    // Cleared after the answer, since a timer would keep the process from ending.
-    const inTime = this.#clock.after(ANSWER_TIMEOUT_MS, () => resolve(null));
-    send(id);
-    try {
-      return await promise;
-    } finally {
-      inTime();
-      this.#waiting.delete(id);
-    }
-  }
-
-  answered(id: number, answer: Answer): void {
-    this.#waiting.get(id)?.(answer);
-  }
-}
-
 class ApiThread {
   readonly #thread: Thread<ToThread>;
   readonly #listening = Promise.withResolvers<string>();
   readonly #stopped = Promise.withResolvers<void>();
-  readonly #metrics: Questions<ThreadMetrics>;
-  readonly #logs: Questions<ThreadLog>;
+  readonly #clock: Clock;
+  /** Functions that wait for a report, by the number of the request. */
+  readonly #waiting = new Map<number, (report: Reports[keyof Reports]) => void>();
+  #requests = 0;
 
   constructor(start: ThreadStart, { clock, crashed, lines }: Pick<ApiThreadsOptions, 'clock' | 'crashed' | 'lines'>) {
-    this.#metrics = new Questions(clock);
-    this.#logs = new Questions(clock);
+    this.#clock = clock;
     const ended = (cause: unknown) => {
       this.#listening.reject(cause);
       crashed(cause);
@@ -133,11 +108,8 @@ class ApiThread {
         case 'said':
           lines?.print(message.line);
           return;
-        case 'metrics':
-          this.#metrics.answered(message.id, message.metrics);
-          return;
-        case 'log':
-          this.#logs.answered(message.id, message.log);
+        case 'report':
+          this.#waiting.get(message.id)?.(message.report);
           return;
         case 'stopped':
           this.#stopped.resolve();
@@ -146,25 +118,29 @@ class ApiThread {
     this.#thread = startThread<FromThread, ToThread>({ module: apiThreadUrl, start, heard, ended });
   }
 
-  #say(message: ToThread): void {
-    this.#thread.say(message);
-  }
-
   /** Resolves with the thread's URL. */
   listening(): Promise<string> {
     return this.#listening.promise;
   }
 
-  async metrics(): Promise<ThreadMetrics> {
-    return (await this.#metrics.ask((id) => this.#say({ kind: 'report', what: 'metrics', id }))) ?? [];
-  }
-
-  log(): Promise<ThreadLog | null> {
-    return this.#logs.ask((id) => this.#say({ kind: 'report', what: 'log', id }));
+  /** Requests a report. @returns null if it is late */
+  async report<What extends keyof Reports>(what: What): Promise<Reports[What] | null> {
+    const id = ++this.#requests;
+    const { promise, resolve } = Promise.withResolvers<Reports[What] | null>();
+    this.#waiting.set(id, resolve as (report: Reports[keyof Reports]) => void);
+    // Cancelled after the report, since a timer would keep the process from ending.
+    const cancel = this.#clock.after(ANSWER_TIMEOUT_MS, () => resolve(null));
+    this.#thread.say({ kind: 'report', what, id });
+    try {
+      return await promise;
+    } finally {
+      cancel();
+      this.#waiting.delete(id);
+    }
   }
 
   async stop(): Promise<void> {
-    this.#say({ kind: 'stop' });
+    this.#thread.say({ kind: 'stop' });
     await this.#stopped.promise;
     await this.#thread.stop();
   }
@@ -243,9 +219,10 @@ export async function startApiThreads({
     return {
       url,
       /** Metrics of every thread. */
-      metrics: (): Promise<ThreadMetrics[]> => Promise.all(threads.map((thread) => thread.metrics())),
+      metrics: (): Promise<ThreadMetrics[]> =>
+        Promise.all(threads.map(async (thread) => (await thread.report('metrics')) ?? [])),
       /** Recent log events of every thread; null for one that doesn't answer in time. */
-      logs: (): Promise<(ThreadLog | null)[]> => Promise.all(threads.map((thread) => thread.log())),
+      logs: (): Promise<(ThreadLog | null)[]> => Promise.all(threads.map((thread) => thread.report('log'))),
       async stop(): Promise<void> {
         await Promise.all(threads.map((thread) => thread.stop()));
       },
