@@ -59,12 +59,12 @@ export const dataSettings = group('Data and chain', {
   }),
   archive: setting({
     commands: servers,
-    flag: '--archive <dir|s3://bucket/key>',
+    flag: '--archive <dir|s3://bucket/prefix>',
     variables: ['STACKSIDE_ARCHIVE'],
     type: textOrNone(),
     absent: 'none',
     help: 'Archive for every log entry: a directory on another disk, or S3',
-    accepts: 'a directory, or s3://bucket/key',
+    accepts: 'a directory, or s3://bucket/prefix',
   }),
   archivePublic: setting({
     commands: servers,
@@ -77,12 +77,12 @@ export const dataSettings = group('Data and chain', {
   }),
   from: setting({
     commands: ['serve'],
-    flag: '--from <url|dir|s3://bucket/key>',
+    flag: '--from <url|dir|s3://bucket/prefix>',
     variables: ['STACKSIDE_FROM'],
     type: textOrNone(),
     absent: 'none',
     help: 'Archive to restore an empty data directory from, and to read missing events from',
-    accepts: 'the URL of an archive on a web server, a directory, or s3://bucket/key',
+    accepts: 'the URL of an archive on a web server, a directory, or s3://bucket/prefix',
   }),
   archivePublicKey: setting({
     commands: ['serve', 'restore', 'archive'],

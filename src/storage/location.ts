@@ -41,7 +41,7 @@ export function objectStoreAt(location: string, directory: string | null): Objec
     default:
       throw new OperatorError(
         `${location} is not a location for an archive.`,
-        'Give a path, or a bucket and key of S3: s3://bucket/key',
+        'Give a path, or a bucket and prefix of S3: s3://bucket/prefix',
       );
   }
 }

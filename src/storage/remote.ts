@@ -166,7 +166,7 @@ function readPage(page: string): { keys: string[]; isLast: boolean } {
 const comesAfter = (name: string, last: string): boolean => Buffer.compare(Buffer.from(name), Buffer.from(last)) > 0;
 
 export interface S3Options {
-  /** URL: `s3://bucket/key`. */
+  /** URL: `s3://bucket/prefix`. */
   url: string;
   /** Environment variables with the credentials, region and endpoint. */
   variables: Variables;

@@ -195,6 +195,10 @@ test('a complete history: waits for the first event, also after a restart, then 
   const first = await started('genesis');
   const { observer } = await expectSays(first, 'genesis', waiting);
   expect(observer).toContain(`endpoint = "${new URL(first.events).host}"`);
+  // An operator may forget the flag --data that the server has.
+  expect(await statusOf(first, 'elsewhere', false)).toEndWith(
+    `data           no index in ${at('elsewhere')}: give the server's directory with --data\n`,
+  );
   expect(await stopped(first)).toEqual([`waiting for the first event: ${ADD_SECTION}`]);
 
   const second = await started('genesis', ...archived());

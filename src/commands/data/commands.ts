@@ -119,7 +119,7 @@ export const backup = command({
   summary: 'Bring an archive up to date with a data directory, which may be in use, and add a base to it',
   example: 'stackside backup s3://backups/stacks --data /srv/stacks',
   settingsOf: 'backup',
-  arguments: [['<archive>', 'Archive, created if missing: a directory, or s3://bucket/key']],
+  arguments: [['<archive>', 'Archive, created if missing: a directory, or s3://bucket/prefix']],
   options: [
     switchOption(
       '--public',
@@ -132,7 +132,7 @@ export const backup = command({
   },
 });
 
-const ARCHIVE = ['<archive>', 'Archive: a directory, s3://bucket/key, or the URL of a public one'] as const;
+const ARCHIVE = ['<archive>', 'Archive: a directory, s3://bucket/prefix, or the URL of a public one'] as const;
 
 interface RestoreChoice {
   untilHeight?: number;

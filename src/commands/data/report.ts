@@ -1,10 +1,12 @@
 /** The output of `stackside check` and `stackside status`. */
+import { existsSync } from 'node:fs';
 import { stateWords } from '../../api/server-state.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { checkDirectory } from '../../store/check/check.ts';
 import type { CheckWatch } from '../../store/check/checks.ts';
 import { type TableSize, tableSizes } from '../../store/check/tables.ts';
+import { indexPath } from '../../store/files/database.ts';
 import { type DirectoryStatus, directoryStatus } from '../../store/files/status.ts';
 import { requestServerStanding, type ServerStanding } from '../cli/client.ts';
 import type { OutputFormat } from '../cli/command.ts';
@@ -121,11 +123,21 @@ function serverLines(url: string, server: ServerStanding | null): string[] {
   return [`server         ${stateText(stateWords(state), reason)}`, `next           ${next}`, ...section];
 }
 
-/** Prints the state of the server at a URL and the status of a data directory. @param json whether as JSON */
+/**
+ * Prints the state of the server at a URL and the status of a data directory. @param json whether as JSON
+ * @throws OperatorError if neither a server nor an index is found
+ */
 export async function reportStatus({ url, data }: { url: string; data: string }, json: boolean): Promise<void> {
-  const [server, status] = [await requestServerStanding(url), directoryStatus(data)];
+  const server = await requestServerStanding(url);
+  // A server that answers may have another data directory than the command's default.
+  const status = server === null || existsSync(indexPath(data)) ? directoryStatus(data) : null;
   const text = json
     ? JSON.stringify({ server, ...status })
-    : [...serverLines(url, server), ...lines(status)].join('\n');
+    : [
+        ...serverLines(url, server),
+        ...(status === null
+          ? [`data           no index in ${data}: give the server's directory with --data`]
+          : lines(status)),
+      ].join('\n');
   process.stdout.write(`${text}\n`);
 }
