@@ -68,6 +68,8 @@ export interface StateReadings {
   secondsSinceStart: number;
   /** Time since the last event; null before the first one. Events before this start count. */
   secondsSinceEvent: number | null;
+  /** Age of the newest block; null before the first one, and on a simulated chain, which makes blocks on request. */
+  tipAge: number | null;
   /** Time since the height last changed, or a refusal began, or since the start. */
   secondsSinceMove: number;
   /** Time since the node's height rose above the unchanged height of the index; null if it isn't above. */
@@ -119,10 +121,17 @@ const STANDSTILL_SECONDS = 60;
 const STALE_SECONDS = 600;
 /** Seconds without an event after which the index is stale if the node's height is unknown. */
 const SILENT_STALE_SECONDS = 1_800;
+/**
+ * Age of the newest block in seconds above which the index is stale, and the alert about missing blocks fires. Blocks
+ * come every few seconds, but a Bitcoin block may take an hour.
+ */
+export const MAX_TIP_AGE_SECONDS = 3_600;
 /** Number of blocks after which a partial history no longer counts as starting. */
 const STARTING_BLOCKS = 100;
 
 const WAIT = 'Wait.';
+const START_NODE = 'Start the node, or name the address of its RPC interface with --node-rpc.';
+const CHECK_WRITER = 'Check the state of the server that writes to this directory.';
 
 const number = (value: number): string => value.toLocaleString('en-US');
 
@@ -189,6 +198,17 @@ const positions = ({ height, nodeHeight }: StateReadings): string =>
 const isEmpty = ({ height, secondsSinceEvent, log }: StateReadings): boolean =>
   height === null && secondsSinceEvent === null && log === null;
 
+/**
+ * Returns the standing of a server that has all blocks of its node, but no new ones. It is ready, because its answers
+ * are those of the node.
+ */
+function oldTip({ tipAge, source, nodeHeight }: StateReadings): ServerStatus | null {
+  if (tipAge === null || tipAge <= MAX_TIP_AGE_SECONDS) return null;
+  const next =
+    source === null ? CHECK_WRITER : nodeHeight === null ? START_NODE : 'Check that the node is synced and has peers.';
+  return standing('stale', `The newest block is ${spanText(tipAge)} old`, next, { ready: true });
+}
+
 /** Makes the standing of one state if its condition holds. */
 type Rule = (readings: StateReadings) => ServerStatus | null;
 
@@ -231,11 +251,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     const { source, nodeHeight, secondsSinceStart, nodeBlocksSinceStart } = readings;
     if (!isEmpty(readings)) return null;
     if (source === null) {
-      return standing(
-        'waiting_for_the_first_event',
-        'No block is indexed yet',
-        'Check the state of the server that writes to this directory.',
-      );
+      return standing('waiting_for_the_first_event', 'No block is indexed yet', CHECK_WRITER);
     }
     if (source.kind === 'stream') {
       return source.failure === null
@@ -312,22 +328,22 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     }
     if (nodeHeight === null) {
       const silence = secondsSinceEvent ?? secondsSinceStart;
-      if (silence < SILENT_STALE_SECONDS) return null;
+      if (silence < SILENT_STALE_SECONDS) return oldTip(readings);
       return standing(
         'stale',
         `No event has arrived for ${spanText(silence)}, and no node answers at ${readings.nodeRpc}`,
-        'Start the node, or name the address of its RPC interface with --node-rpc.',
+        START_NODE,
       );
     }
     // A server that isn't up to date doesn't count as live before the time is over.
     const isFarBehind = lagOf(readings) > BLOCKS_BEHIND;
-    if (!isFarBehind && (secondsBehind ?? 0) < STALE_SECONDS) return null;
+    if (!isFarBehind && (secondsBehind ?? 0) < STALE_SECONDS) return oldTip(readings);
     const since = Math.floor(isFarBehind ? secondsSinceMove : (secondsBehind ?? 0));
     return standing(
       'stale',
       `${positions(readings)}. No block has arrived for ${spanText(since)}`,
       source === null
-        ? 'Check the state of the server that writes to this directory.'
+        ? CHECK_WRITER
         : 'Check that the node still has the observer section in its configuration, and that it was restarted since.',
     );
   },

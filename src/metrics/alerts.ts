@@ -4,6 +4,7 @@
  * compares them with the expressions in the file.
  */
 import rulesText from '../../packaging/prometheus/alerts.yml' with { type: 'text' };
+import { MAX_TIP_AGE_SECONDS } from '../api/server-state.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Service, startLoop } from '../base/service.ts';
 
@@ -172,7 +173,7 @@ const REQUESTS = 'http_request_duration_seconds_count';
  */
 export const conditions: Readonly<Record<string, Condition>> = {
   StacksideCannotWrite: isZero('stackside_store_writable'),
-  StacksideNoBlocks: above(3_600, newest('stackside_tip_age_seconds')),
+  StacksideNoBlocks: above(MAX_TIP_AGE_SECONDS, newest('stackside_tip_age_seconds')),
   StacksideBehindNode: above(2, newest('stackside_blocks_behind_node')),
   StacksideNodeUnreachable: isZero('stackside_node_reachable'),
   StacksideEventsRefused: above(

@@ -22,13 +22,13 @@ export interface ServerState {
   files: ReadonlyMap<string, number>;
 }
 
-/** Registers the gauges. @param now Unix milliseconds @returns a function that sets them */
-export function stateMetrics(registry: Registry, now: () => number): (state: ServerState) => void {
+/** Registers the gauges. @param now Unix milliseconds; null if the age of blocks means nothing @returns a function that sets them */
+export function stateMetrics(registry: Registry, now: (() => number) | null): (state: ServerState) => void {
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const height = gauge('stacks_block_height', 'Height of the newest block');
   const burnHeight = gauge('burn_block_height', 'Height of the newest Bitcoin block that the node reported');
-  const age = gauge('stackside_tip_age_seconds', 'Age of the newest block, in seconds');
+  const age = gauge('stackside_tip_age_seconds', 'Age of the newest block, in seconds; not on a devnet');
   const reached = gauge('stackside_node_reachable', "1 if the node's RPC interface can be reached, otherwise 0");
   const behind = gauge('stackside_blocks_behind_node', 'Blocks of the node that are missing in the index');
   const pendingCount = gauge('mempool_tx_count', 'Transactions in the mempool, by type', 'type');
@@ -36,7 +36,7 @@ export function stateMetrics(registry: Registry, now: () => number): (state: Ser
   return ({ tip, burnBlockHeight, nodeHeight, pending, files }) => {
     height.set(tip?.height ?? 0);
     burnHeight.set(burnBlockHeight);
-    if (tip !== null) age.set(Math.max(0, now() / 1000 - tip.time));
+    if (tip !== null && now !== null) age.set(Math.max(0, now() / 1000 - tip.time));
     reached.set(nodeHeight === null ? 0 : 1);
     behind.reset();
     if (nodeHeight !== null) behind.set(Math.max(0, nodeHeight - (tip?.height ?? 0)));

@@ -31,6 +31,7 @@ const LIVE: StateReadings = {
   secondsSinceStart: 1_000,
   secondsSinceEvent: 1,
   secondsSinceMove: 1,
+  tipAge: 10,
   secondsBehind: null,
   nodeBlocksSinceStart: 0,
   blocksPerSecond: null,
@@ -260,6 +261,33 @@ const texts: readonly (readonly [Partial<StateReadings>, Pick<ServerStatus, 'sta
       { source: { kind: 'stream', failure: 'Redis is away' } },
       { state: 'stale', ready: false, reason: 'No events arrive: Redis is away.', next: 'Check --snp and its Redis.' },
     ],
+    [
+      { tipAge: 7_200 },
+      {
+        state: 'stale',
+        ready: true,
+        reason: 'The newest block is 2 hours old.',
+        next: 'Check that the node is synced and has peers.',
+      },
+    ],
+    [
+      { tipAge: 7_200, nodeHeight: null },
+      {
+        state: 'stale',
+        ready: true,
+        reason: 'The newest block is 2 hours old.',
+        next: 'Start the node, or name the address of its RPC interface with --node-rpc.',
+      },
+    ],
+    [
+      { tipAge: 7_200, source: null },
+      {
+        state: 'stale',
+        ready: true,
+        reason: 'The newest block is 2 hours old.',
+        next: 'Check the state of the server that writes to this directory.',
+      },
+    ],
   ];
 
 describe('texts of the states', () => {
@@ -286,6 +314,9 @@ test.each([
   [{ height: 4_997, secondsSinceMove: 60 }, 'catching_up'],
   [{ height: 4_997, secondsSinceMove: 61 }, 'stale'],
   [{ height: 4_999, secondsBehind: 599 }, 'live'],
+  [{ tipAge: 3_600 }, 'live'],
+  [{ tipAge: 3_601 }, 'stale'],
+  [{ tipAge: null }, 'live'],
   [{ nodeHeight: null, secondsSinceEvent: 1_799 }, 'live'],
   [{ ...EMPTY, secondsSinceEvent: 1 }, 'starting'],
   [{ height: 4_999, historyStart: 4_900 }, 'live'],
@@ -321,6 +352,7 @@ describe('with random readings', () => {
     secondsSinceStart: seconds,
     secondsSinceEvent: orNull(seconds),
     secondsSinceMove: seconds,
+    tipAge: orNull(fc.integer({ min: 0, max: 8_000 })),
     secondsBehind: orNull(seconds),
     nodeBlocksSinceStart: fc.integer({ min: 0, max: 5 }),
     blocksPerSecond: orNull(fc.double({ min: 0.01, max: 100, noNaN: true })),
@@ -334,7 +366,7 @@ describe('with random readings', () => {
   };
   const order = (state: ServerStatus['state']): number => serverStates.indexOf(state);
 
-  test('exactly one state with a next step applies, and only live or a start without a gap is ready', () => {
+  test('exactly one state with a next step applies, and only live, a start without a gap or an old tip is ready', () => {
     assertProperty(
       fc.property(readings, (given) => {
         const { state, ready, reason, next, secondsLeft, observer } = findServerStatus(given);
@@ -343,7 +375,9 @@ describe('with random readings', () => {
         expect(reason === null).toBe(state === 'live');
         if (reason !== null) expect(reason).toMatch(/^[A-Z].*[.?!]$/s);
         expect(ready).toBe(
-          state === 'live' || (state === 'starting' && given.height !== null && given.refusal === null),
+          state === 'live' ||
+            (state === 'starting' && given.height !== null && given.refusal === null) ||
+            (state === 'stale' && reason!.startsWith('The newest block is ')),
         );
         expect(secondsLeft === null || secondsLeft > 0).toBe(true);
         if (observer !== null) expect([given.height, given.source]).toEqual([null, PORT]);
@@ -367,7 +401,7 @@ describe('with random readings', () => {
           expect(order(state)).toBeLessThanOrEqual(order('stuck'));
         }
         const isBehind = given.nodeHeight !== null && given.nodeHeight - (given.height ?? 0) > 2;
-        if (isBehind) expect(state).not.toBe('live');
+        if (isBehind || (given.tipAge ?? 0) > 3_600) expect(state).not.toBe('live');
       }),
       { cases: 500, seen },
     );

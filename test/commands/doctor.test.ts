@@ -2,11 +2,15 @@
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Registry } from 'prom-client';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { runChecks } from '../../src/commands/doctor/checks.ts';
 import { type Facts, gatherFacts } from '../../src/commands/doctor/facts.ts';
+import { serverOperations } from '../../src/commands/serve/operations.ts';
+import { chainState } from '../../src/console/app/chain/state.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { Alerts, seriesIn } from '../../src/metrics/alerts.ts';
 import { observerToml } from '../../src/node/observer-toml.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { readSettings } from '../../src/settings/config.ts';
@@ -14,6 +18,7 @@ import type { FileFates } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { NO_NODE, serving } from '../support/servers/serving.ts';
 import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
+import { watching } from '../support/servers/watching.ts';
 
 const TESTNET = 0x8000_0000;
 const SERVER = {
@@ -22,6 +27,7 @@ const SERVER = {
   next: 'Nothing to do.',
   observer: null,
   index: { height: 100 },
+  node: { height: 100 },
   events: { endpoint: '127.0.0.1:3700', per_second: 1 },
   archive: { failing: false, behind_entries: 0, behind_seconds: 0 },
   disk: { growth: null },
@@ -60,6 +66,34 @@ const withFiles = (files: FileFates): Partial<Facts> => ({
 
 test('finds no problem if all is well', () => {
   expect(new Set(Object.values(found({})).map(({ state }) => state))).toEqual(new Set(['ok']));
+});
+
+test.each([
+  ['node of a network', false],
+  ['simulated node', true],
+])('with a %s, the header, doctor and the alert about missing blocks agree', async (_, isSimulated) => {
+  using directory = dataDirectory();
+  const { world, after, snapshots, node, now } = watching({ isSimulated });
+  Object.assign(world, { height: 100, nodeHeight: 100, lastEvent: 0, tipTime: 0 });
+  const operations = serverOperations({
+    ...{ directory: directory.path, snapshots, node, now, isSimulated, registry: new Registry() },
+    readiness: () => after(0),
+    threads: async () => [],
+  });
+  const alerts = new Alerts();
+  for (const minutes of [0, 60, 61, 66]) {
+    const readiness = await after(60 * minutes - now() / 1_000);
+    const status: ServerStatus = { ...SERVER, ...readiness, index: SERVER.index, node: SERVER.node };
+    const series = seriesIn(await operations.metrics());
+    const alert = alerts.add(now() / 1_000, series).find(({ name }) => name === 'StacksideNoBlocks')?.state;
+    const { events } = found({ server: status });
+    const isOld = !isSimulated && minutes > 60;
+    expect([minutes, chainState(status, false).word]).toEqual([minutes, isOld ? 'Stale' : 'Live']);
+    expect([minutes, events?.state]).toEqual([minutes, isOld ? 'problem' : 'ok']);
+    if (isOld) expect(events?.message).toBe(readiness.reason!);
+    expect([minutes, alert]).toEqual([minutes, isOld ? (minutes === 61 ? 'pending' : 'firing') : 'quiet']);
+    expect(readiness.ready).toBe(true);
+  }
 });
 
 test.each<[string, Partial<Facts>, string, string]>([
@@ -196,7 +230,8 @@ test('collects facts from a running server, its node, the configuration and the 
   );
   using directory = dataDirectory();
   await using running = await serving({ nodeRpc: node.url }, directory.path);
-  await running.post([...devnetEvents({ seed: 5, blocks: 3 })]);
+  // Blocks from the future are never old.
+  await running.post([...devnetEvents({ seed: 5, blocks: 3, startTime: 4_000_000_000 })]);
   const nodeConfig = join(directory.path, 'Stacks.toml');
   const token = '[connection_options]\nauth_token = "s3cret"\n';
   writeFileSync(nodeConfig, token + observerToml(new URL(running.events).host));

@@ -644,9 +644,9 @@ describe("the chain's state", () => {
     return [tone, word, ...(detail === null ? [] : [detail])].join(' | ');
   };
 
-  test('shows an old newest block and an unreachable node of a live server', () => {
+  test('shows an old newest block and an unreachable node', () => {
     expect(words('live', [60, 60, 5])).toBe('ok | Live');
-    expect(words('live', [60, 60, 2 * HOUR])).toBe('ok | Live | newest block 2 h ago');
+    expect(words('stale', [60, 60, 2 * HOUR])).toBe('bad | Stale | newest block 2 h ago');
     expect(words('live', [60, null, 5])).toBe('ok | Live | node away, newest block 5 s ago');
   });
 

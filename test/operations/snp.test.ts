@@ -17,9 +17,9 @@ describeWith('Redis', hasRedis, () => {
     await broker.start();
     broker.keep(events);
     await using server = await serving({ snp: redis.url, snpKeyPrefix: 'mainnet' });
-    const ready = async () => (await (await server.get('/ready')).json()) as { state: string; reason: string | null };
+    const ready = async () => (await (await server.get('/ready')).json()) as { ready: boolean; state: string };
     expect(server.events).toBe('');
-    await until(async () => (await ready()).state === 'live');
+    await until(async () => (await ready()).ready);
     const status = (await (await server.get('/stackside/v1/status')).json()) as { events: { endpoint: string } };
     expect(status.events.endpoint).toBe(`127.0.0.1:${redis.port}`);
     let metrics = '';
@@ -31,9 +31,9 @@ describeWith('Redis', hasRedis, () => {
     expect(metrics).toContain('stackside_events_total{event="/new_block",outcome="applied"} ');
     await broker.stop();
     await redis.kill();
-    await until(async () => (await ready()).state === 'stale');
+    await until(async () => !(await ready()).ready);
     expect(await ready()).toMatchObject({
-      ready: false,
+      state: 'stale',
       reason: `No events arrive: Redis at 127.0.0.1:${redis.port} can't be reached, or closed the connection.`,
     });
     // The server still answers from its index.

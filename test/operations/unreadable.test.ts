@@ -26,6 +26,7 @@ test.each([
     registry: new Registry(),
     threads: async () => [],
     now: () => 0,
+    isSimulated: false,
   });
   expect(await operations.readiness()).toMatchObject({ ready: false, state: 'cannot_read', reason, height: null });
   expect(await operations.metrics()).toContain('process_resident_memory_bytes');

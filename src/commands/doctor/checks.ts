@@ -99,9 +99,9 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
 
   events({ server }) {
     if (server === null) return skipped(NO_SERVER);
-    if (server.events === null) return skipped('The server accepts no events.');
     const isSilent = ['waiting_for_the_node', 'waiting_for_the_first_event', 'stale'].includes(server.state);
     if (isSilent) return problem(server.reason ?? '', server.next, server.observer ?? undefined);
+    if (server.events === null) return skipped('The server accepts no events.');
     const { per_second: rate } = server.events;
     return ok(`${number(Math.round(rate * 60))} events arrived in the last minute.`);
   },

@@ -32,6 +32,8 @@ export interface OperationsOptions {
   readiness: Operations['readiness'];
   /** The clock, in Unix milliseconds. */
   now: () => number;
+  /** Whether the server was started with a simulated node, which makes blocks on request: they may have any age. */
+  isSimulated: boolean;
   /** Metrics of the API threads; empty without threads. */
   threads(): Promise<ThreadMetrics[]>;
 }
@@ -42,8 +44,8 @@ const NO_INDEX: IndexState = { tip: null, burnBlockHeight: 0, pending: new Map()
 
 /** The answers to /ready and /metrics of this process with its API threads. */
 export function serverOperations(options: OperationsOptions): Operations {
-  const { directory, snapshots, node, registry, readiness, threads, now } = options;
-  const setState = stateMetrics(registry, now);
+  const { directory, snapshots, node, registry, readiness, threads, now, isSimulated } = options;
+  const setState = stateMetrics(registry, isSimulated ? null : now);
   processMetrics(registry);
 
   const readState = () =>

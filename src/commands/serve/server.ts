@@ -105,10 +105,11 @@ async function startServices(
   let threads: ApiThreads | null = null;
   let receiving: Receiving | null = null;
   const rate = new EventRate(clock.now);
+  const isSimulated = steering !== null;
   const state = services.use(
     'state',
     watchState({
-      ...{ snapshots, node, clock, log },
+      ...{ snapshots, node, clock, log, isSimulated },
       nodeRpc: settings.nodeRpc,
       chainId: settings.network,
       health: ingest?.health ?? null,
@@ -122,7 +123,7 @@ async function startServices(
     }),
   );
   const operations = serverOperations({
-    ...{ directory: settings.data, snapshots, node, registry },
+    ...{ directory: settings.data, snapshots, node, registry, isSimulated },
     readiness: state.readiness,
     now: clock.now,
     threads: async () => (await threads?.metrics()) ?? [],
@@ -143,7 +144,7 @@ async function startServices(
     ...{ settings, node, clock, operations, snapshots },
     watch,
     events: receiving === null ? null : { rate, url: receiving.url },
-    isSimulated: steering !== null,
+    isSimulated,
     host: () => cluster?.host() ?? null,
     archive: () => managed?.archiving?.status() ?? null,
   });

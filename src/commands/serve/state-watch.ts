@@ -41,6 +41,8 @@ export interface StateWatchOptions {
   refusal: () => Refusal | null;
   /** The filling of gaps; null if nothing fills them. */
   filling: () => Filling | null;
+  /** Whether the server was started with a simulated node. */
+  isSimulated: boolean;
   /** The unfinished start of a devnet; null if there is none. */
   preparation: () => StateReadings['preparation'];
   /** Unix seconds of the last event since the start; null before the first one. */
@@ -211,6 +213,7 @@ export function watchState(
       filling: refusal?.why === 'gap' || gap !== null ? filling : null,
       log: options.behind(),
       preparation: options.preparation(),
+      tipAge: options.isSimulated ? null : tipAge,
       // A host of a cluster also gets blocks from the log.
       secondsSinceEvent: sourceAge === null ? null : Math.min(sourceAge, movement.secondsSinceBlock(now)),
       ...movement.readings(now, nodeHeight),

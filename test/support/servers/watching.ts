@@ -18,11 +18,17 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
     nodeHeight: null as number | null,
     nodeChainId: CHAIN_ID,
     historyStart: null as number | null,
+    /** Unix seconds of the newest block; null for the present time. */
+    tipTime: null as number | null,
     lastEvent: null as number | null,
   };
   const reader = {
-    blocks: { find: () => (world.height === null ? undefined : { height: world.height, time: 0 }) },
-    chain: { chainId: () => CHAIN_ID, historyFrom: () => world.historyStart },
+    blocks: {
+      find: () =>
+        world.height === null ? undefined : { height: world.height, time: world.tipTime ?? time.now() / 1_000 },
+    },
+    chain: { chainId: () => CHAIN_ID, historyFrom: () => world.historyStart, tip: () => null },
+    mempool: { fees: () => [] },
   } as unknown as Reader;
   const node = {
     async info() {
@@ -30,8 +36,8 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
       return { chainId: world.nodeChainId, height: world.nodeHeight, burnBlockHeight: 0, indexBlockHash: null };
     },
   } as unknown as NodeRpc;
+  const snapshots = replaced.snapshots ?? snapshotsBy(() => reader);
   const watch = watchState({
-    snapshots: snapshotsBy(() => reader),
     node,
     nodeRpc: 'http://127.0.0.1:20443',
     chainId: null,
@@ -40,15 +46,19 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
     source: () => ({ kind: 'port', endpoint: '127.0.0.1:3700', config: 'unknown' }),
     refusal: () => null,
     filling: () => null,
+    isSimulated: false,
     preparation: () => null,
     lastEvent: () => world.lastEvent,
     lastEventBefore: null,
     clock: { ...systemClock, now: time.now, monotonic: time.now, every: time.every },
     log: (event) => void logged.push(event),
     ...replaced,
+    snapshots,
   });
   return {
     ...watch,
+    snapshots,
+    now: time.now,
     node,
     world,
     logged,

@@ -11,12 +11,6 @@ interface ChainState {
   detail: string | null;
 }
 
-/**
- * Age in seconds above which the newest block is old. Blocks come every few seconds, but a Bitcoin block may take an
- * hour.
- */
-const OLD = 3_600;
-
 /** The tone of each state. */
 const TONES: Readonly<Record<ServerStatus['state'], ChainState['tone']>> = {
   cannot_write: 'bad',
@@ -43,9 +37,9 @@ function progress({ index: { height }, node, seconds_left: left }: ServerStatus)
   return `${count(height)} of ${count(node.height)}${left === null ? '' : `, ${duration(left)} left`}`;
 }
 
-/** Describes a live server with an old newest block or an unreachable node; returns null for other servers. */
-function liveDetail({ index: { tip_age_seconds: age }, node }: ServerStatus): string | null {
-  if (age === null || (node.height !== null && age <= OLD)) return null;
+/** Returns the age of the newest block if it is old, or if the node is unreachable; null otherwise. */
+function tipDetail({ state, index: { tip_age_seconds: age }, node }: ServerStatus): string | null {
+  if (age === null || (state === 'live' && node.height !== null)) return null;
   return `${node.height === null ? 'node away, ' : ''}newest block ${ago(age)}`;
 }
 
@@ -59,7 +53,8 @@ export function chainState(status: ServerStatus | null, isAway: boolean): ChainS
   if (status === null) return { tone: 'plain', word: 'Connecting…', detail: null };
   const { state } = status;
   const isMoving = state === 'starting' || state === 'catching_up';
-  const detail = isMoving ? progress(status) : state === 'live' ? liveDetail(status) : null;
+  const isTip = state === 'live' || state === 'stale';
+  const detail = isMoving ? progress(status) : isTip ? tipDetail(status) : null;
   return { tone: TONES[state], word: stateTitle(state), detail };
 }
 
