@@ -1,4 +1,4 @@
-/** Archives whose bytes depend on what is in them alone: not on the machine, its clock, or the order of its folders. */
+/** Reproducible archives: their bytes depend only on the files, not on the machine, its clock, or the order of its folders. */
 import { gzipSync } from 'bun';
 import { type Zippable, zipSync } from 'fflate';
 import { packTar } from 'modern-tar';
@@ -10,13 +10,13 @@ export interface ArchivedFile {
   isExecutable: boolean;
 }
 
-/** 0: not compressed; 9: as small as takes seconds for a hundred megabytes. */
+/** 0: not compressed; 9: small, at the cost of seconds for a hundred megabytes. */
 export type Compression = 0 | 9;
 
 /** A text in UTF-8. */
 export const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-/** A file of an archive that holds a text. */
+/** Makes a file of an archive from a text. */
 export const textFile = (path: string, text: string): ArchivedFile => ({
   path,
   bytes: bytesOf(text),
@@ -44,7 +44,7 @@ export async function tarGz(
   return gzipSync(await packTar(entries), { library: 'libdeflate', level });
 }
 
-/** The time whose parts here, in the time zone of this machine, are those that another time has in UTC. */
+/** Returns the time that has the same date and hour in this machine's time zone as the given time in UTC. */
 const asIfHere = (time: Date): Date =>
   new Date(
     time.getUTCFullYear(),
@@ -57,7 +57,7 @@ const asIfHere = (time: Date): Date =>
 
 const UNIX = 3;
 const REGULAR_FILE = 0o100000;
-/** Where a zip archive has the mode of a file in its attributes. */
+/** Position of a file's mode in the attributes of a zip archive. */
 const MODE_SHIFT = 16;
 
 /** A zip archive. @param time modification time of all files, which the archive holds without a time zone */

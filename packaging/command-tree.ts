@@ -1,4 +1,4 @@
-/** The commands with their options as a manual and completions need them, from the declarations of commands and settings. */
+/** The commands and options for the manual and the completions, from the declarations of commands and settings. */
 import type { TSchema } from '@sinclair/typebox';
 import type { Argument, Command, Option } from 'commander';
 import { OwnCommand } from '../src/commands/cli/command.ts';
@@ -6,7 +6,7 @@ import { createProgram } from '../src/commands/program.ts';
 import { settings } from '../src/settings/config.ts';
 import type { Grouped } from '../src/settings/setting.ts';
 
-/** What may stand in the place of a value: one of a few words, a path, or anything. */
+/** The possible values of an option: one of a few words, a path, or anything. */
 export type Values = { kind: 'words'; words: readonly string[] } | { kind: 'file' | 'directory' | 'other' };
 
 export interface OptionEntry {
@@ -17,7 +17,7 @@ export interface OptionEntry {
   help: string;
   /** Null for an option without a value. */
   values: Values | null;
-  /** The setting that the option sets; null for an option of one command alone. */
+  /** The setting that the option sets; null if the option belongs to only one command. */
   setting: Grouped | null;
 }
 
@@ -33,7 +33,7 @@ export interface CommandEntry {
   /** The words of the command: `['hooks', 'add']`; none for the program itself. */
   words: readonly string[];
   summary: string;
-  /** Such as `stackside check --data /srv/stacks`; null where the declaration has none. */
+  /** Such as `stackside check --data /srv/stacks`; null if the declaration has no example. */
   example: string | null;
   arguments: ArgumentEntry[];
   options: OptionEntry[];
@@ -47,7 +47,7 @@ const byFlag = new Map(
   ),
 );
 
-/** The words that a schema accepts; none where it accepts others, too. */
+/** Returns the words that a schema accepts; none if it also accepts other values. */
 function wordsOf({ anyOf = [] }: TSchema): string[] {
   const literals = (anyOf as TSchema[]).filter(({ type }) => type !== 'null').map((one) => one.const as unknown);
   return literals.every((word) => typeof word === 'string') ? literals : [];
@@ -55,7 +55,7 @@ function wordsOf({ anyOf = [] }: TSchema): string[] {
 
 const VALUE = /[<[]([^>\].]+)(?:\.\.\.)?[>\]]/;
 
-/** What a placeholder such as `<file>` stands for. */
+/** Returns the kind of value behind a placeholder such as `<file>`. */
 function placeholderValues(syntax: string): Values {
   const name = VALUE.exec(syntax)?.[1] ?? '';
   if (name === 'file') return { kind: 'file' };
@@ -75,7 +75,7 @@ function optionEntry(option: Option): OptionEntry {
     flags: option.flags,
     long: option.long ?? option.flags,
     short: option.short ?? null,
-    // The names of variables stand on lines of their own.
+    // The names of variables are on separate lines.
     help: option.description.split('\n')[0] ?? '',
     values: valuesOf(option, setting),
     setting,
@@ -103,8 +103,8 @@ function commandEntry(command: Command, words: readonly string[]): CommandEntry 
   };
 }
 
-/** The program with all its commands. */
+/** Returns the program with all its commands. */
 export const commandTree = (): CommandEntry => commandEntry(createProgram(), []);
 
-/** A command and all below it. */
+/** Returns a command and all commands below it. */
 export const withAllBelow = (entry: CommandEntry): CommandEntry[] => [entry, ...entry.commands.flatMap(withAllBelow)];

@@ -23,13 +23,13 @@ export async function sourceCommit(): Promise<string | null> {
 /** The eight digits of a commit that a version names. */
 export const shortCommit = (commit: string | null): string => commit?.slice(0, 8) ?? 'archive';
 
-/** The origin of a build that is no release. */
+/** The origin of a build from the source. */
 export async function buildOrigin(): Promise<Origin> {
   const branch = (await $`git -C ${root} rev-parse --abbrev-ref HEAD`.quiet().nothrow().text()).trim();
   return { branch: branch === '' ? 'release' : branch, commit: shortCommit(await sourceCommit()) };
 }
 
-/** The folder that the executable is started in decides neither what code it runs nor its settings. */
+/** The executable ignores code and settings in the folder in which it is started. */
 const NOTHING_OF_THE_FOLDER = {
   autoloadDotenv: false,
   autoloadBunfig: false,
@@ -37,7 +37,7 @@ const NOTHING_OF_THE_FOLDER = {
   autoloadPackageJson: false,
 };
 
-/** What the bundler makes of the program, whether compiled or not. */
+/** The bundler's options for the program, compiled or not. */
 const program = (origin: Origin, consoleBundle: ConsoleBundle) => ({
   entrypoints: [join(root, 'src/main.ts'), ...Object.values(threadUrls).map((url) => fileURLToPath(url))],
   format: 'esm' as const,
@@ -45,8 +45,7 @@ const program = (origin: Origin, consoleBundle: ConsoleBundle) => ({
     STACKSIDE_BRANCH: JSON.stringify(origin.branch),
     STACKSIDE_COMMIT: JSON.stringify(origin.commit),
     STACKSIDE_CONSOLE: JSON.stringify(consoleBundle),
-    // Packages that ask for their folder would have that of the machine that builds: two builds in two folders would
-    // differ, and tell where they were made.
+    // A package that reads its folder's path would contain the path on the build machine, so builds in two folders would differ.
     __dirname: '"/$bunfs/root"',
   },
 });
@@ -68,8 +67,8 @@ export async function compile(
     ...program(origin, consoleBundle),
     compile: { ...NOTHING_OF_THE_FOLDER, outfile, ...(target === null ? {} : { target: targets[target].bun }) },
     minify: { whitespace: true, syntax: true, identifiers: false },
-    // Reading and compiling the sources was two fifths of the time of a start. An executable of another platform that can't
-    // use what was compiled here goes back to the sources, which it holds as well.
+    // Reading and compiling the sources took two fifths of a start. An executable of another platform that can't use the
+    // compiled code uses the sources, which it also contains.
     bytecode: true,
   });
   const path = outputs[0]?.path;
@@ -77,13 +76,13 @@ export async function compile(
   return path;
 }
 
-/** The files that the bundler reads for the executable: those of the program and of the console, with packages. */
+/** Returns the files that the bundler reads for the executable: the program, the console and their packages. */
 export async function bundledFiles(): Promise<string[]> {
   const nothing: ConsoleBundle = { script: '', style: '', files: [] };
   const builds = await Promise.all([
     Bun.build({ ...program({ branch: '', commit: '' }, nothing), target: 'bun', metafile: true }),
     Bun.build({ ...consoleBuild, metafile: true }),
   ]);
-  // The bundler names files as the process sees them from its working directory.
+  // The bundler names files relative to the working directory.
   return builds.flatMap(({ metafile }) => Object.keys(metafile?.inputs ?? {})).map((file) => resolve(file));
 }

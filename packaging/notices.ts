@@ -1,4 +1,4 @@
-/** The licences of what an executable holds besides the project's own code. */
+/** The licences of the packages and the runtime in an executable. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { bundledFiles } from './compile.ts';
@@ -14,21 +14,21 @@ interface Manifest {
   repository?: string | { url?: string };
 }
 
-/** A package that stands in the executable. */
+/** A package in the executable. */
 export interface BundledPackage {
   name: string;
   version: string;
   /** The licence that its manifest names. */
   licence: string;
   author: string | null;
-  /** The texts of its licence files; none where it has no such file. */
+  /** The texts of its licence files. */
   texts: string[];
 }
 
 const nameOf = (author: Manifest['author']): string | null =>
   (typeof author === 'string' ? author : author?.name) ?? null;
 
-/** A package from its folder. @throws Error where it names no licence */
+/** Reads a package from its folder. @throws Error if it names no licence */
 function packageIn(folder: string): BundledPackage {
   const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
   if (license === undefined) throw new Error(`${name} names no licence`);
@@ -37,7 +37,7 @@ function packageIn(folder: string): BundledPackage {
   return { name, version, licence: license, author: nameOf(author), texts };
 }
 
-/** The folder of the package that a file belongs to; null for a file of the project itself. */
+/** Returns the folder of a file's package; null for a file of the project. */
 function packageFolder(file: string): string | null {
   const folders = file.split(sep);
   const last = folders.lastIndexOf('node_modules');
@@ -49,14 +49,14 @@ function packageFolder(file: string): string | null {
 async function findPackages(): Promise<BundledPackage[]> {
   const folders = new Set((await bundledFiles()).flatMap((file) => packageFolder(file) ?? []));
   const packages = [...folders].map(packageIn);
-  // A package that stands in two folders in one version has one licence.
+  // A version of a package has the same licence in every folder.
   const byName = new Map(packages.map((one) => [`${one.name}@${one.version}`, one]));
   return [...byName.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
 let found: Promise<readonly BundledPackage[]> | undefined;
 
-/** The packages that stand in the executable, by name and version. The first call bundles the program to see them. */
+/** Returns the packages in the executable, by name and version. The first call bundles the program to find them. */
 export function bundledPackages(): Promise<readonly BundledPackage[]> {
   found ??= findPackages();
   return found;
@@ -64,7 +64,7 @@ export function bundledPackages(): Promise<readonly BundledPackage[]> {
 
 const readText = (path: string): string => readFileSync(join(root, path), 'utf8').trim();
 
-/** What Bun's documentation says of its licence and of the libraries in it, without the page's head. */
+/** The text of Bun's documentation about the licences of Bun and its libraries, without the page's head. */
 function runtimeLicence(): string {
   const path = join(root, 'node_modules/bun-types/docs/project/license.mdx');
   if (!existsSync(path)) throw new Error('bun-types has no page about the licence of Bun');
@@ -75,13 +75,13 @@ function runtimeLicence(): string {
 
 const RULE = `\n\n${'='.repeat(80)}\n\n`;
 
-/** What the MIT licence permits, without whose copyright it is. */
+/** The text of the MIT licence, without a copyright line. */
 function mitLicence(): string {
   const licence = readText('LICENSE');
   return licence.slice(licence.indexOf('Permission is hereby granted'));
 }
 
-/** @throws Error where the manifest alone names a licence, and not one whose text is known here */
+/** @throws Error if a package has no licence file, and its manifest names a licence without a text in this file */
 function textsOf({ name, licence, author, texts }: BundledPackage): string[] {
   if (texts.length > 0) return texts;
   if (licence !== 'MIT') throw new Error(`${name} has no file with its licence, ${licence}`);
@@ -92,7 +92,7 @@ function textsOf({ name, licence, author, texts }: BundledPackage): string[] {
 const section = (one: BundledPackage): string =>
   [`${one.name} ${one.version} (${one.licence})`, ...textsOf(one)].join('\n\n');
 
-/** The notices as a text, and whatever licences they refer to. @param bun the version of the runtime */
+/** Returns the notices as a text, with the licences that they refer to. @param bun the version of the runtime */
 export async function thirdPartyNotices(bun: string): Promise<string> {
   const packages = await bundledPackages();
   const intro =

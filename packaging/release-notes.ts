@@ -1,7 +1,7 @@
-/** Prints what CHANGELOG.md says of a version: `bun packaging/release-notes.ts 0.1.0`. */
+/** Prints the section of CHANGELOG.md about a version: `bun packaging/release-notes.ts 0.1.0`. */
 import { join } from 'node:path';
 
-/** The section of a version, without its heading. @throws Error where there is none, or nothing in it */
+/** Returns the section of a version, without its heading. @throws Error if it is missing or empty */
 export function releaseNotes(changelog: string, version: string): string {
   const section = changelog.split(/^## /m).find((text) => text.split(/[\s,]/, 1)[0] === version);
   const notes = section?.slice(section.indexOf('\n')).trim() ?? '';

@@ -1,4 +1,4 @@
-/** Makes what a release consists of: archives with checksums in dist/release, packages for npm in dist/npm. */
+/** Makes the files of a release: archives with checksums in dist/release, packages for npm in dist/npm. */
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -32,10 +32,10 @@ export interface ReleaseFile {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** What all archives of a release hold besides the executable. */
+/** The files of all archives of a release, without the executable. */
 export interface Accompaniment {
   version: string;
-  /** Modification time of all files: that of the source. */
+  /** Modification time of all files: the time of the source. */
   time: Date;
   licences: ArchivedFile[];
   /** The manual page and completions. */
@@ -82,20 +82,20 @@ export async function archiveOf(
     : { name, bytes: await tarGz(files, time, level) };
 }
 
-/** The lines of SHA256SUMS, as `sha256sum --check` reads them. */
+/** Returns the lines of SHA256SUMS for `sha256sum --check`. */
 export const checksums = (files: readonly ReleaseFile[]): string =>
   files
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, bytes }) => `${createHash('sha256').update(bytes).digest('hex')}  ${name}\n`)
     .join('');
 
-/** The time of the source's commit; of a source archive, which has none, the first that a zip can hold. */
+/** Returns the time of the source's commit; for a source archive without a commit, the first time that a zip can hold. */
 async function sourceTime(): Promise<Date> {
   const seconds = (await $`git -C ${root} log -1 --format=%ct`.quiet().nothrow().text()).trim();
   return seconds === '' ? new Date('1980-01-01T00:00:00Z') : new Date(Number(seconds) * 1_000);
 }
 
-/** What a release has for one platform. */
+/** The files of a release for one platform. */
 interface Platform {
   name: TargetName;
   archive: ReleaseFile;
@@ -115,7 +115,7 @@ async function platformOf(
   };
 }
 
-/** Writes files into a folder, which loses what it had. */
+/** Replaces the contents of a folder. */
 function writeFiles(folder: string, files: readonly ReleaseFile[]): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -125,7 +125,7 @@ function writeFiles(folder: string, files: readonly ReleaseFile[]): void {
   }
 }
 
-/** Writes what the Containerfile copies: an executable for each processor, and the licences. */
+/** Writes the files that the Containerfile copies: an executable for each processor, and the licences. */
 function writeImageFiles(
   folder: string,
   executables: ReadonlyMap<TargetName, string>,
@@ -142,7 +142,7 @@ function writeImageFiles(
   for (const { path, bytes } of licences) writeFileSync(join(folder, path), bytes);
 }
 
-/** What a release consists of. */
+/** The parts of a release. */
 export interface Release {
   version: string;
   /** The paths of the archives, by platform. */

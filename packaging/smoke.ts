@@ -13,10 +13,10 @@ import { archiveNameOf, executableName, type TargetName, targetHere } from './ta
 
 type Environment = Record<string, string | undefined>;
 
-/** A demo that has its first blocks from the start and mines no others. */
+/** The flags of a demo that mines no blocks after its start. */
 const DEMO = ['demo', '--api-port', '0', '--event-port', '0', '--block-time', '0', '--past-blocks', '3'];
 
-/** Runs a command to its end. @returns what it printed @throws Error with what it wrote to stderr */
+/** Runs a command to its end. @returns its output @throws Error with its output on stderr */
 async function outputOf(command: readonly string[], cwd: string, env: Environment = process.env): Promise<string> {
   const child = Bun.spawn([...command], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const [out, errors, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
@@ -33,8 +33,8 @@ interface Tried {
 }
 
 /**
- * Starts a demo, asks it for its newest block, ends it, and waits until whatever the command started has ended.
- * @throws Error where the demo doesn't start, or has no block
+ * Starts a demo, requests its newest block, stops it, and waits until all processes of the command have ended.
+ * @throws Error if the demo doesn't start, or has no block
  */
 export async function tryDemo(command: readonly string[], cwd: string, env: Environment = process.env): Promise<Tried> {
   const child = Bun.spawn([...command, ...DEMO], { cwd, env, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' });
@@ -62,17 +62,17 @@ export async function unpacked(archive: string, target: TargetName, folder: stri
   return join(folder, basename(archive).replace(/\.(tar\.gz|zip)$/, ''), executableName(target));
 }
 
-/** Tries an archive. @param folder an empty one @throws Error where anything is not as it should be */
+/** Tries an archive. @param folder an empty folder @throws Error if anything is wrong */
 export async function tryArchive(archive: string, target: TargetName, version: string, folder: string): Promise<void> {
   const program = await unpacked(archive, target, folder);
   const said = await outputOf([program, '--version'], folder);
   if (!said.startsWith(`stackside v${version} (`)) throw new Error(`the executable has another version: ${said}`);
   const { code } = await tryDemo([program], folder);
-  // Windows knows no signal that a program could heed.
+  // Windows has no signal that a program can handle.
   if (code !== 0 && process.platform !== 'win32') throw new Error(`the demo ended with ${code}`);
 }
 
-/** The variables of npm as a new user has them: nothing in its cache, no settings. */
+/** The variables of npm for a new user: an empty cache, no settings. */
 function freshNpm(folder: string, registry: string): Environment {
   const inherited = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
   return {
@@ -84,7 +84,7 @@ function freshNpm(folder: string, registry: string): Environment {
     npm_config_update_notifier: 'false',
     npm_config_audit: 'false',
     npm_config_fund: 'false',
-    // The registry is on this machine: a request that fails is a fault, and would be tried again for a quarter of an hour.
+    // The registry is on this machine, so a failed request is a fault. npm would retry it for a quarter of an hour.
     npm_config_fetch_retries: '0',
     npm_config_fetch_timeout: '60000',
   };
@@ -97,7 +97,7 @@ export interface TriedPackages {
   downloaded: string[];
 }
 
-/** Tries packages: `npx stackside demo` from a registry that has only these. @param folder an empty one */
+/** Tries packages: `npx stackside demo` from a registry that has only these. @param folder an empty folder */
 export async function tryPackages(packages: readonly PackedPackage[], folder: string): Promise<TriedPackages> {
   using registry = localRegistry(packages);
   const project = join(folder, 'project');
@@ -108,7 +108,7 @@ export async function tryPackages(packages: readonly PackedPackage[], folder: st
   return { height, downloaded: [...registry.downloaded].sort() };
 }
 
-/** Does something in an empty folder that goes with it. */
+/** Runs a function in a temporary folder. */
 export async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'stackside-release-'));
   try {

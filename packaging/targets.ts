@@ -1,19 +1,19 @@
-/** The platforms that there are executables for. */
+/** The platforms with an executable. */
 import type { Build } from 'bun';
 
 export interface Target {
-  /** The runtime that Bun puts into the executable. */
+  /** Bun's runtime for the executable. */
   bun: Build.CompileTarget;
-  /** The names that npm has for the platform. */
+  /** The platform's names in npm. */
   os: NodeJS.Platform;
   cpu: 'x64' | 'arm64';
-  /** The C library; null where the system has one alone. */
+  /** The C library; null if the system has only one. */
   libc: 'glibc' | 'musl' | null;
 }
 
 /**
- * Bun's runtimes for x64 need the instructions of 2008 (SSE 4.2) alone: its packages `…-x64` and `…-x64-baseline` hold the
- * same bytes since Bun 1.4, so that old processors need no executable of their own.
+ * Bun's runtimes for x64 need only the instructions of 2008 (SSE 4.2): its packages `…-x64` and `…-x64-baseline` hold the
+ * same bytes since Bun 1.4, so old processors don't need a separate executable.
  */
 export const targets = {
   'linux-x64': { bun: 'bun-linux-x64', os: 'linux', cpu: 'x64', libc: 'glibc' },
@@ -34,7 +34,7 @@ export const targetNames = Object.keys(targets) as TargetName[];
 
 export const isTarget = (name: string): name is TargetName => name in targets;
 
-/** The name of the executable's file. Bun writes this name into the executable, too. */
+/** The name of the executable's file. Bun also writes this name into the executable. */
 export const executableName = (name: TargetName): string =>
   targets[name].os === 'win32' ? 'stackside.exe' : 'stackside';
 
@@ -45,14 +45,14 @@ export const archiveFolder = (name: TargetName, version: string): string => `sta
 export const archiveNameOf = (name: TargetName, version: string): string =>
   `${archiveFolder(name, version)}${targets[name].os === 'win32' ? '.zip' : '.tar.gz'}`;
 
-/** The C library of this machine; null where the system has one alone. */
+/** Returns the C library of this machine; null if the system has only one. */
 function libcHere(): Target['libc'] {
   if (process.platform !== 'linux') return null;
   const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
   return header?.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
 }
 
-/** The target of this machine; null where there is none. */
+/** Returns the target of this machine; null if there is none. */
 export function targetHere(): TargetName | null {
   const libc = libcHere();
   const found = targetNames.find((name) => {

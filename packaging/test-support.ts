@@ -5,10 +5,10 @@ import ts from 'typescript';
 import { type ArchivedFile, textFile } from './archive.ts';
 
 const source = join(import.meta.dir, '../src/testing');
-/** The files that users see types of. */
+/** The files with the types that users see. */
 const TYPED = ['index', 'types', 'filters', 'errors', 'matchers', 'values'];
 
-/** The declarations of a file, under the names that its neighbours have in the package. */
+/** Returns the declarations of a file, with imports that fit the file names in the package. */
 function declarationsOf(name: string): ArchivedFile {
   const { outputText } = ts.transpileDeclaration(readFileSync(join(source, `${name}.ts`), 'utf8'), {
     fileName: `${name}.ts`,
@@ -17,7 +17,7 @@ function declarationsOf(name: string): ArchivedFile {
   return textFile(`test/${name}.d.mts`, outputText.replaceAll(/(from '\.\/\w+)\.ts'/g, "$1.mjs'"));
 }
 
-/** Bundles the module. @throws AggregateError where it can't be bundled */
+/** Bundles the module. @throws AggregateError if that fails */
 export async function testSupport(): Promise<ArchivedFile[]> {
   const { outputs } = await Bun.build({
     entrypoints: [join(source, 'index.ts')],

@@ -2,18 +2,18 @@
 import type { OptionEntry, Values } from '../command-tree.ts';
 import { type Place, places } from './words.ts';
 
-/** What makes the candidates for a value. */
+/** Returns the command that lists the candidates for a value. */
 function candidates(values: Values): string {
   if (values.kind === 'words') return `mapfile -t COMPREPLY < <(compgen -W '${values.words.join(' ')}' -- "$cur")`;
   if (values.kind === 'other') return 'COMPREPLY=()';
-  // The shell adds the slash after a directory, and quotes what needs it.
+  // The shell adds the slash after a directory, and the necessary quotes.
   const kind = values.kind === 'directory' ? '-d' : '-f';
   return `compopt -o filenames; mapfile -t COMPREPLY < <(compgen ${kind} -- "$cur")`;
 }
 
 const namesOf = ({ long, short }: OptionEntry): string[] => [long, ...(short === null ? [] : [short])];
 
-/** The cases of options with values, after the place's path. */
+/** Returns the cases of options with values. */
 const valueCases = ({ path, options }: Place): string[] =>
   options.flatMap(({ long, values }) =>
     values === null ? [] : [`    '${path}|${long}') ${candidates(values)}; return ;;`],
@@ -26,7 +26,7 @@ function wordCase({ path, commands, options, values }: Place): string {
   return `    '${path}')${paths} words='${words}' ;;`;
 }
 
-/** The script, for a directory such as /usr/share/bash-completion/completions. */
+/** Returns the script, for a directory such as /usr/share/bash-completion/completions. */
 export function bashCompletion(): string {
   const all = places();
   const commands = all.filter(({ path }) => path !== '').map(({ path }) => `'${path}'`);
@@ -34,7 +34,7 @@ export function bashCompletion(): string {
 
 _stackside() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} place='' words='' i
-  # bash takes --mode=re apart into three words.
+  # bash splits --mode=re into three words.
   if [[ $cur == '=' ]]; then
     cur=''
   elif [[ $prev == '=' ]]; then

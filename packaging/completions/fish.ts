@@ -2,7 +2,7 @@
 import type { OptionEntry, Values } from '../command-tree.ts';
 import { type Place, places, shellQuoted } from './words.ts';
 
-/** A text in single quotes; fish knows the escapes of the quote and of the backslash in them. */
+/** Puts a text into single quotes, in which fish needs escapes for the quote and the backslash. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** The flags of `complete` for a value. */
@@ -27,7 +27,7 @@ function placeLines({ path, commands, options, values }: Place): string[] {
   ];
 }
 
-/** The script, for a directory such as /usr/share/fish/vendor_completions.d. */
+/** Returns the script, for a directory such as /usr/share/fish/vendor_completions.d. */
 export function fishCompletion(): string {
   const all = places();
   const paths = all.filter(({ path }) => path !== '').map(({ path }) => shellQuoted(path));

@@ -1,14 +1,14 @@
-/** What shells complete, in the same words for each of them. */
+/** The words that each shell completes. */
 import { type CommandEntry, commandTree, type OptionEntry, type Values, withAllBelow } from '../command-tree.ts';
 
-/** A place in the command line: the program, or a command that was named. */
+/** A position in the command line: after the program, or after a command. */
 export interface Place {
   /** The words so far, separated by blanks; empty for the program itself. */
   path: string;
-  /** Commands that may follow, with what they do. */
+  /** Commands that may follow, with their summaries. */
   commands: { word: string; help: string }[];
   options: OptionEntry[];
-  /** What stands in the place of arguments; null where none is expected. */
+  /** The kind of the arguments; null if the command has none. */
   values: Values | null;
 }
 
@@ -19,8 +19,8 @@ const place = ({ words, commands, options, arguments: expected }: CommandEntry):
   values: expected[0]?.values ?? null,
 });
 
-/** Every place in which something can be completed. */
+/** Returns every position at which a word can be completed. */
 export const places = (): Place[] => withAllBelow(commandTree()).map(place);
 
-/** A text in single quotes of a shell. */
+/** Puts a text into single quotes of a shell. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -2,7 +2,7 @@
 import type { OptionEntry, Values } from '../command-tree.ts';
 import { type Place, places, shellQuoted } from './words.ts';
 
-/** A text that `_arguments` shows: it takes brackets and colons for its own. */
+/** Escapes a text for `_arguments`, in which brackets and colons have a meaning. */
 const shown = (text: string): string => text.replace(/[[\]:\\]/g, '\\$&');
 
 /** The action of `_arguments` that completes a value. */
@@ -15,14 +15,14 @@ function action(values: Values): string {
 /** The specification of an option, once for each of its names. */
 function optionSpecs({ long, short, help, values }: OptionEntry): string[] {
   const value = values === null ? '' : `:value:${action(values)}`;
-  // An equals sign lets the value stand in the same word.
+  // After an equals sign, the value is in the same word.
   const longSpec = `${long}${values === null ? '' : '='}[${shown(help)}]${value}`;
   return [longSpec, ...(short === null ? [] : [`${short}[${shown(help)}]${value}`])].map(shellQuoted);
 }
 
 const functionName = (path: string): string => `_stackside${path === '' ? '' : `_${path.replace(/[ -]/g, '_')}`}`;
 
-/** The function of a place with commands below it. */
+/** Returns the function of a position with commands below it. */
 function dispatcher({ path, commands, options }: Place): string {
   const below = commands.map(({ word, help }) => shellQuoted(`${word}:${help.replaceAll(':', '\\:')}`));
   const cases = commands.map(({ word }) => `        ${word}) ${functionName(`${path} ${word}`.trim())} ;;`);
@@ -56,7 +56,7 @@ function leaf({ path, options, values }: Place): string {
 
 const placeFunction = (place: Place): string => (place.commands.length > 0 ? dispatcher(place) : leaf(place));
 
-/** The script, for a directory of $fpath such as /usr/share/zsh/site-functions. */
+/** Returns the script, for a directory of $fpath such as /usr/share/zsh/site-functions. */
 export const zshCompletion = (): string => `#compdef stackside
 
 ${places().map(placeFunction).join('\n\n')}

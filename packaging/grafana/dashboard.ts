@@ -5,7 +5,7 @@ export const dashboardFile = join(import.meta.dir, 'stackside.json');
 
 interface Query {
   expr: string;
-  /** What a line is called, with labels as `{{label}}`. */
+  /** Name of a line, with labels as `{{label}}`. */
   legend: string;
 }
 
@@ -16,7 +16,7 @@ interface Panel {
   /** A unit of Grafana. */
   unit: string;
   queries: readonly Query[];
-  /** A single number, coloured by these steps from the first value on; without them, lines over time. */
+  /** Shows a single number in the colours of these steps; without steps, the panel shows lines over time. */
   steps?: readonly (readonly [from: number | null, color: 'green' | 'orange' | 'red'])[];
   /** Names of values, for numbers that stand for words. */
   words?: Readonly<Record<number, string>>;
@@ -381,7 +381,7 @@ const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
 const WIDTH = 24;
 const HEIGHTS = { stat: 4, timeseries: 8 } as const;
 
-/** A variable whose values Prometheus has. */
+/** Returns a variable with values from Prometheus. */
 const chosen = (name: string, label: string, multi: boolean) => ({
   name,
   type: 'query',

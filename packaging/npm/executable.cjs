@@ -4,19 +4,19 @@ const { dirname, join } = require('node:path');
 /** @type {{ package: string, os: string, cpu: string, libc: string | null, executable: string }[]} */
 const platforms = require('../platforms.json');
 
-/** An error that the user can mend. */
+/** An error that the user can fix. */
 const fail = (problem, remedy) => {
   throw Object.assign(new Error(problem), { remedy });
 };
 
-/** The C library of this machine; null where the system has one alone. */
+/** Returns the C library of this machine; null if the system has only one. */
 function libcHere() {
   if (process.platform !== 'linux') return null;
   const { header } = process.report.getReport();
   return header.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
 }
 
-/** The path of the executable. @throws Error with a `remedy` where there is none */
+/** Returns the path of the executable. @throws Error with a `remedy` if it is missing */
 function executable() {
   const libc = libcHere();
   const found = platforms.find((one) => one.os === process.platform && one.cpu === process.arch && one.libc === libc);

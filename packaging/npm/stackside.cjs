@@ -8,7 +8,7 @@ const { spawn } = require('node:child_process');
 const { constants } = require('node:os');
 const { executable } = require('./executable.cjs');
 
-/** Signals that end or steer a server. */
+/** Signals that stop or control a server. */
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2']);
 
 function fail(problem, remedy) {
@@ -27,7 +27,7 @@ function executableOrEnd() {
 
 const child = spawn(executableOrEnd(), process.argv.slice(2), { stdio: 'inherit' });
 
-/** A terminal sends its signals to the child as well; a second one would make it end at once. */
+/** A terminal also sends its signals to the child. A second signal would stop the child at once. */
 const comesFromTerminal = (name) =>
   (name === 'SIGINT' || name === 'SIGQUIT') &&
   [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY === true);
@@ -38,10 +38,10 @@ for (const name of SIGNALS) {
   });
 }
 
-/** Milliseconds between two looks at the parent. */
+/** Milliseconds between two checks of the parent process. */
 const LOOK_MS = 500;
 
-// Where a signal ends npx, npm may end its shell and leave the command of that shell running.
+// If a signal stops npx, npm may stop its shell but not the command of that shell.
 if (process.env.npm_command === 'exec') {
   const parent = process.ppid;
   const looking = setInterval(() => {
@@ -56,6 +56,6 @@ child.on('exit', (code, signal) => {
   if (signal === null) process.exit(code ?? 1);
   for (const name of SIGNALS) process.removeAllListeners(name);
   process.kill(process.pid, signal);
-  // A signal that doesn't end this process, as on Windows.
+  // The signal didn't stop this process, as on Windows.
   process.exit(128 + constants.signals[signal]);
 });

@@ -71,7 +71,7 @@ export const exampleSystem: SystemApi = {
       {
         ...{ name: 'StacksideNoBlocks', severity: 'critical', state: 'firing', since: 1_700_027_000 },
         summaries: ['The newest block on this server is 2 h old'],
-        description: 'No blocks arrive. Look at the node, then at its events_observer and at refused events.',
+        description: 'No blocks arrive. Check the node, its events_observer and rejected events in the log.',
         meaning: 'The newest block on this server is … old',
         ...{ measure: 'stackside_tip_age_seconds', threshold: 'above 3600', for_seconds: 300 },
         values: [{ labels: {}, value: 7_300 }],
