@@ -459,6 +459,20 @@ browserTest('a collection has further pages', async () => {
   await page.waitForURL((url) => url.search === '');
 });
 
+browserTest('a link to a line of a contract shows the line', async () => {
+  const { contract } = await pathsOfPages(server, { hook: '', pending: '' });
+  await using visited = await visit(`${server.api}/`);
+  const { page } = visited;
+  await page.setViewportSize({ width: 1280, height: 300 });
+  await follow(page, `${contract}#L11`);
+  const line = page.locator('#L11');
+  await line.waitFor();
+  await until(async () => {
+    const box = await line.boundingBox();
+    return box !== null && box.y >= 0 && box.y + box.height <= 300;
+  });
+});
+
 /** The contract of the name system, which prints each operation on a name. */
 const BNS = 'ST000000000000000000002AMW42H.bns';
 
@@ -740,6 +754,9 @@ browserTest('the browser notifies about watched items, and a new chainhook start
   await principal.waitFor();
   expect(await principal.inputValue()).toBe(alice.address);
   expect(await page.getByLabel('Event').inputValue()).toBe('balance_change');
+  await page.getByRole('link', { name: 'STX received' }).click();
+  await page.waitForURL('**/hooks/new?template=received&**');
+  expect(await page.getByRole('textbox', { name: 'Receiver (optional)' }).inputValue()).toBe(alice.address);
   await page.getByRole('link', { name: 'Failed calls of a contract' }).click();
   await page.waitForURL('**/hooks/new?template=failures');
   expect(await page.getByLabel('Event').inputValue()).toBe('contract_call');

@@ -128,7 +128,7 @@ export async function pathsOfPages(
     log: '/system?tab=log',
     hosts: '/system?tab=hosts',
     'pending of a type': '/mempool?type=contract_call&sort=fee',
-    'a projected block': '/mempool?block=1',
+    'an expected block': '/mempool?block=1',
     SQL: '/sql?q=SELECT',
     'API reference': '/docs',
     'an operation': '/docs/getPrincipalFtBalances',

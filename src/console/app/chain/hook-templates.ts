@@ -7,6 +7,8 @@ import { type Draft, type FilterValues, newDraft } from './hook-definition.ts';
 
 interface Template {
   title: string;
+  /** The kind of the watched object; missing if the template has none. */
+  about?: 'account' | 'contract' | 'token' | 'collection' | 'name';
   /**
    * Returns the filters.
    * @param of the identifier of the watched object; empty if the user enters it in the form
@@ -38,10 +40,19 @@ function nameInPrints(name: string): string {
 
 export const templates = {
   transfers: { title: 'Large transfers of STX', filters: () => [filter('stx_transfer', { min_amount: LARGE })] },
-  account: { title: 'Balance of an account', filters: (principal) => [filter('balance_change', { principal })] },
-  received: { title: 'STX received', filters: (receiver) => [filter('stx_transfer', { receiver })] },
+  account: {
+    title: 'Balance of an account',
+    about: 'account',
+    filters: (principal) => [filter('balance_change', { principal })],
+  },
+  received: {
+    title: 'STX received',
+    about: 'account',
+    filters: (receiver) => [filter('stx_transfer', { receiver })],
+  },
   contract: {
     title: 'Calls and logs of a contract',
+    about: 'contract',
     filters: (contract) => [
       filter('contract_call', { contract_identifier: contract }),
       filter('contract_log', { contract_identifier: contract }),
@@ -49,15 +60,22 @@ export const templates = {
   },
   failures: {
     title: 'Failed calls of a contract',
+    about: 'contract',
     filters: (contract) => [filter('contract_call', { contract_identifier: contract, status: FAILURES })],
   },
-  token: { title: 'Moves of a token', filters: (asset) => [filter('ft_event', { asset_identifier: asset })] },
+  token: {
+    title: 'Moves of a token',
+    about: 'token',
+    filters: (asset) => [filter('ft_event', { asset_identifier: asset })],
+  },
   collection: {
     title: 'Moves in a collection',
+    about: 'collection',
     filters: (asset) => [filter('nft_event', { asset_identifier: asset })],
   },
   name: {
     title: 'A name',
+    about: 'name',
     filters: (name, network) => [
       filter('contract_log', {
         contract_identifier: `${BOOT_ADDRESS[network === 'mainnet' ? 'mainnet' : 'testnet']}.bns`,
@@ -73,6 +91,12 @@ export type TemplateName = keyof typeof templates;
 /** Returns the name of a template in the URL of the editor; null for other texts. */
 export const templateOf = (name: string | null): TemplateName | null =>
   name !== null && Object.hasOwn(templates, name) ? (name as TemplateName) : null;
+
+/** Reports whether two templates watch the same kind of object, so that the object stays when the user changes the template. */
+export function isAboutSame(one: TemplateName | null, other: TemplateName): boolean {
+  const kindOf = (name: TemplateName): Template['about'] => (templates[name] as Template).about;
+  return one !== null && kindOf(one) !== undefined && kindOf(one) === kindOf(other);
+}
 
 /**
  * Returns a draft from a template.

@@ -15,7 +15,7 @@ export const feeLevel = (median: string): number => LEVELS.filter((least) => Num
 export const blockTitle = (block: number): string =>
   block === 1 ? 'Next block' : `${plural(block - 1, 'block')} later`;
 
-/** Describes the transactions outside of the projected blocks, and those that aren't shown. */
+/** Describes the transactions outside of the expected blocks, and those that aren't shown. */
 export function projectionNotes({ total, considered, waiting, beyond }: Projection): string[] {
   const notes: string[] = [];
   if (beyond > 0) notes.push(`${plural(beyond, 'transaction')} would be in later blocks.`);
@@ -31,7 +31,7 @@ export function projectionNotes({ total, considered, waiting, beyond }: Projecti
   return notes;
 }
 
-/** Describes the position of a pending transaction in the projected blocks. */
+/** Describes the position of a pending transaction in the expected blocks. */
 export const queuePositionText = ({ block, place }: { block: number; place: number }): string =>
   block === 1
     ? `Currently number ${count(place)} of the next block.`

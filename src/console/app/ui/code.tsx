@@ -1,5 +1,6 @@
 /** Source code with syntax colours, and Clarity values. Data of the chain is always rendered as text, never as markup. */
 import { Fragment } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { type Token, tokenLines, tokens } from '../chain/clarity.ts';
 import { bufferText, visible } from '../chain/format.ts';
 import { Scrollable } from './parts.tsx';
@@ -72,13 +73,21 @@ const markedLine = (): number => Number(/^#L(\d+)$/.exec(place.value.hash)?.[1] 
 /** Renders source code with numbered lines. Each number links to its line. */
 export function Source({ source, label }: { source: string; label: string }) {
   const marked = markedLine();
+  const line = useRef<HTMLLIElement>(null);
+  // The router scrolls to the top of a new page, and the source is read later.
+  useEffect(() => line.current?.scrollIntoView({ block: 'center' }), []);
   return (
     <Scrollable label={label} class="source-lines">
       <ol>
-        {tokenLines(source).map((line, index) => {
+        {tokenLines(source).map((lineTokens, index) => {
           const number = index + 1;
           return (
-            <li key={number} id={`L${number}`} class={number === marked ? 'marked' : ''}>
+            <li
+              key={number}
+              id={`L${number}`}
+              class={number === marked ? 'marked' : ''}
+              ref={number === marked ? line : null}
+            >
               <a
                 href={`#L${number}`}
                 aria-label={`Line ${number}`}
@@ -90,7 +99,7 @@ export function Source({ source, label }: { source: string; label: string }) {
                 {number}
               </a>
               <code class="break">
-                <Tokens of={line} />
+                <Tokens of={lineTokens} />
               </code>
             </li>
           );

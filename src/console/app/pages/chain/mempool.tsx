@@ -70,11 +70,11 @@ function Expected({ version }: { version: string }) {
   );
 }
 
-/** Renders the first transactions of a projected block. */
+/** Renders the first transactions of an expected block. */
 function InBlock({ block, version }: { block: number; version: string }) {
   const params = { path: { block }, query: { limit: PER_PAGE } };
   const found = useAnswer(
-    `projected block ${block}`,
+    `expected block ${block}`,
     (signal) => bodyOf(api.GET('/stackside/v1/mempool/blocks/{block}/transactions', { params, signal })),
     version,
   );
@@ -88,7 +88,7 @@ function InBlock({ block, version }: { block: number; version: string }) {
         {({ results, total }) => (
           <>
             <PendingTable
-              label="Transactions of the projected block"
+              label="Transactions of the expected block"
               transactions={results}
               empty="Fewer blocks would be filled now."
             />
@@ -172,7 +172,7 @@ function FoundPending({ conditions, order, version, isAny }: FoundPendingProps) 
 }
 
 /**
- * Renders the position of a pending transaction: its index in the projected blocks, the transactions it waits for, and
+ * Renders the position of a pending transaction: its index in the expected blocks, the transactions it waits for, and
  * the fee for the next block.
  */
 export function Standing({ position }: { position: Answer<'/stackside/v1/mempool/transactions/{tx_id}'> }) {
@@ -182,7 +182,7 @@ export function Standing({ position }: { position: Answer<'/stackside/v1/mempool
       {projected === null ? null : (
         <p>
           {queuePositionText(projected)}{' '}
-          <a href={`${pathTo('mempool')}?block=${projected.block}`}>Projected block {count(projected.block)}</a>
+          <a href={`${pathTo('mempool')}?block=${projected.block}`}>{blockTitle(projected.block)}</a>
         </p>
       )}
       {awaits.map((one) =>
@@ -204,7 +204,7 @@ export function Standing({ position }: { position: Answer<'/stackside/v1/mempool
           </p>
         ),
       )}
-      {projected === null && awaits.length === 0 ? <p>It is in none of the projected blocks.</p> : null}
+      {projected === null && awaits.length === 0 ? <p>It is in none of the expected blocks.</p> : null}
       {fee !== null && projected !== null && projected.block > 1 ? (
         <p>
           A fee of <Stx micro={fee} /> would put it into the next block.

@@ -445,7 +445,7 @@ const LEVELS = [
   ['no_priority', 'above a quarter'],
 ] as const;
 
-/** Renders the prospects of a pending transaction: its position in the projected blocks, and its rank by fee. */
+/** Renders the prospects of a pending transaction: its position in the expected blocks, and its rank by fee unless it waits for another. */
 function Prospects({ transaction }: { transaction: PendingTransaction }) {
   const { tx_id: id, tx_type: type, fee_rate: fee } = transaction;
   const version = useMempoolVersion();
@@ -462,7 +462,7 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
   return (
     <>
       {rank.data === null ? null : <Standing position={rank.data} />}
-      {place === null ? null : <p>{feeRankText(place, type)}</p>}
+      {place === null || rank.data?.awaits.length !== 0 ? null : <p>{feeRankText(place, type)}</p>}
       {levels === null ? null : <p>The fee is {level?.[1] ?? 'below three quarters'} of the fees in the mempool.</p>}
     </>
   );

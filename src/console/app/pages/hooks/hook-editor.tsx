@@ -31,7 +31,7 @@ import {
   withField,
   withType,
 } from '../../chain/hook-definition.ts';
-import { draftBy, type TemplateName, templateOf, templates } from '../../chain/hook-templates.ts';
+import { draftBy, isAboutSame, type TemplateName, templateOf, templates } from '../../chain/hook-templates.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { Mistakes, TextField } from '../../ui/form.tsx';
 import { Page, Panel, Scrollable, Show } from '../../ui/parts.tsx';
@@ -95,13 +95,17 @@ const Listening = () => (
   </p>
 );
 
-/** Renders links that start the form again with the filters of a template. */
+/** Renders links that start the form again with the filters of a template. The watched object stays if it fits. */
 const Templates = ({ chosen }: { chosen: TemplateName | null }) => (
   <nav class="row small" aria-label="Templates">
     <span class="quiet">Begin with:</span>
-    {Object.entries(templates).map(([name, { title }]) => (
-      <a key={name} href={withQuery({ template: name, of: null })} aria-current={name === chosen ? 'true' : undefined}>
-        {title}
+    {(Object.keys(templates) as TemplateName[]).map((name) => (
+      <a
+        key={name}
+        href={withQuery(isAboutSame(chosen, name) ? { template: name } : { template: name, of: null })}
+        aria-current={name === chosen ? 'true' : undefined}
+      >
+        {templates[name].title}
       </a>
     ))}
   </nav>
