@@ -647,7 +647,7 @@ describe("the chain's state", () => {
   test('shows an old newest block and an unreachable node', () => {
     expect(words('live', [60, 60, 5])).toBe('ok | Live');
     expect(words('stale', [60, 60, 2 * HOUR])).toBe('bad | Stale | newest block 2 h ago');
-    expect(words('live', [60, null, 5])).toBe('ok | Live | node away, newest block 5 s ago');
+    expect(words('live', [60, null, 5])).toBe('wait | Live | node away, newest block 5 s ago');
   });
 
   test('shows heights and the remaining time while the index catches up', () => {

@@ -55,7 +55,8 @@ export function chainState(status: ServerStatus | null, isAway: boolean): ChainS
   const isMoving = state === 'starting' || state === 'catching_up';
   const isTip = state === 'live' || state === 'stale';
   const detail = isMoving ? progress(status) : isTip ? tipDetail(status) : null;
-  return { tone: TONES[state], word: stateTitle(state), detail };
+  const tone = state === 'live' && detail !== null ? 'wait' : TONES[state];
+  return { tone, word: stateTitle(state), detail };
 }
 
 /** Network names by chain id. */

@@ -70,19 +70,21 @@ const Navigation = () => (
 );
 
 /**
- * Renders the network, the state of the chain and its height, with a link to the overview for details. If the WebSocket
- * is lost, so that pages don't update, it shows this.
+ * Renders the network, the state of the chain and its height. It links to the page that explains the state: the system's if
+ * something is wrong, otherwise the overview. If the WebSocket is lost, so that pages don't update, it shows this.
  */
 function ChainState() {
   const { status, error } = server.value;
   const { tone, word, detail } = chainState(status, error !== null);
   const height = status?.index.height ?? null;
   // The progress of a server that catches up contains the heights.
-  const hasHeights = tone === 'wait' && detail !== null;
+  const isLive = status?.state === 'live';
+  const hasHeights = !isLive && tone === 'wait' && detail !== null;
+  const isWrong = tone === 'bad' || (isLive && tone !== 'ok');
   const isSimulated = status?.simulated_node ?? false;
   const network = networkName(status?.index.chain_id ?? null, isSimulated);
   return (
-    <a class="state row small" href="/">
+    <a class="state row small" href={isWrong ? pathTo('system') : '/'}>
       {network === null ? null : <Badge tone={NETWORK_TONES[network] ?? 'plain'}>{network}</Badge>}
       <strong class={tone}>
         <span aria-hidden="true">●</span> {word}
