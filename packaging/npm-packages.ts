@@ -8,7 +8,7 @@ import { executableName, type Target, type TargetName, targets } from './targets
 /** The oldest Node that the launcher is written for. */
 const NODE = '>=18';
 
-/** What npm reads of a package before it downloads it. */
+/** The fields that npm reads before it downloads a package. */
 export interface NpmManifest {
   name: string;
   version: string;
@@ -16,13 +16,13 @@ export interface NpmManifest {
 
 export interface NpmPackage {
   manifest: NpmManifest;
-  /** Its files besides the manifest. */
+  /** Files of the package, without the manifest. */
   files: readonly ArchivedFile[];
 }
 
 export interface PackedPackage {
   manifest: NpmManifest;
-  /** What `npm publish` takes. */
+  /** The file for `npm publish`. */
   archive: Uint8Array<ArrayBuffer>;
 }
 

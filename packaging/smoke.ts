@@ -1,5 +1,5 @@
 /**
- * Tries what was made for this platform as its users do: from the archive, and with npx.
+ * Tries the release for this platform like a user: from the archive, and with npx.
  *
  * `bun packaging/smoke.ts dist/release` tries the archive that another machine made for this one.
  */

@@ -356,7 +356,7 @@ describe('fees', () => {
     });
   });
 
-  test("count only in the total if the transaction type isn't listed", () => {
+  test('count a transaction of an unlisted type only in the total', () => {
     expect(feesOf([['poison_microblock', 7, 1]])).toEqual({ all: shown(7, 7, 7, 7) });
   });
 });

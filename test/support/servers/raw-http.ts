@@ -7,7 +7,7 @@ export interface RawAnswer {
   head: string;
 }
 
-/** `100 Continue`, which Bun may send twice: the answer is yet to come. */
+/** The response `100 Continue`, which Bun may send twice before the final response. */
 const INTERIM = /^(?:HTTP\/1\.1 100 [^\r]*\r\n(?:[^\r]+\r\n)*\r\n)+/;
 
 /**
