@@ -117,7 +117,7 @@ export async function visit(url: string): Promise<Visit> {
 async function opened(page: Page, url: string, end: () => Promise<void>): Promise<Visit> {
   const complaints: string[] = [];
   const onMessage = (message: ConsoleMessage) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    if (message.type() === 'error') complaints.push(`${message.text()} ${message.location().url}`);
   };
   const onError = (error: Error) => complaints.push(String(error));
   page.on('console', onMessage);

@@ -188,6 +188,26 @@ browserTest(
   },
 );
 
+browserTest('ages follow the clock of the devnet, which begins in the past and can be advanced', async () => {
+  await using visited = await visit(`${server.api}/blocks`);
+  const { page, complaints } = visited;
+  const ages = page.getByRole('table', { name: 'Blocks' }).locator('time');
+  const { tip } = await state(server);
+  await server.steer('/stackside/v1/devnet/time', { seconds: 3 * 86_400 });
+  await server.steer('/stackside/v1/devnet/mine');
+  await page.getByRole('link', { name: String(tip.height + 1), exact: true }).waitFor();
+  // The newest block is new by the chain's clock, which is far behind the browser's.
+  await until(async () => /^(just now|\d+ s ago)$/.test((await ages.first().textContent()) ?? ''));
+  await until(async () => /^3 d ago/.test((await ages.nth(1).textContent()) ?? ''));
+  await page.getByRole('link', { name: 'Overview', exact: true }).click();
+  const newest = page.getByRole('list', { name: 'Newest blocks' }).getByRole('link', { name: /^[\d,]+\D/ });
+  await newest
+    .first()
+    .getByText(/just now|s ago/)
+    .waitFor();
+  expect(complaints).toEqual([]);
+});
+
 describeWith('Clarity', hasClarity, () => {
   browserTest('an account of the project deploys typed source, and sees the line of an error', async () => {
     using project = await clarityProject({});

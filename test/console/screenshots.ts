@@ -57,11 +57,12 @@ const pictures: readonly Picture[] = [
 ];
 
 /** The clock of the server, which is set once the chain is there. */
-// Later than the chain: a devnet whose chain is ahead of the clock moves the ages in the console.
-let now = Date.UTC(2026, 0);
+let now = Date.UTC(2025, 0);
 await using server = await demo(CHAIN, { clock: { ...systemClock, now: () => now } });
 await until(async () => (await server.json<Steered>('/stackside/v1/devnet')).tip.height >= Number(CHAIN.pastBlocks));
 now = ((await server.json<Steered>('/stackside/v1/devnet')).tip.time + 2) * 1000;
+// The console compares the chain's clock with the time of the last event.
+await server.steer('/stackside/v1/devnet/mine');
 
 const results = await listed(server, '/extended/v3/transactions?limit=50');
 const call = results.find((one) => one.status === 'success' && one.contract_call?.function_name === 'transfer');

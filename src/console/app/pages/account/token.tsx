@@ -7,6 +7,7 @@ import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { tokenFacts } from '../../chain/clarity.ts';
+import { decodedHex } from '../../chain/contract-values.ts';
 import { assetContract, assetName, count, plural, shortHash, shortPrincipal, visible } from '../../chain/format.ts';
 import { Value } from '../../ui/code.tsx';
 import {
@@ -383,6 +384,12 @@ function OwnedNft({ asset, value }: { asset: string; value: string }) {
   );
 }
 
+/** Returns the number of a non-fungible token, or the ends of its value in hex. */
+function tokenLabel(value: string): string {
+  const decoded = decodedHex(value);
+  return decoded?.type === 'uint' ? `#${count(decoded.value)}` : shortHash(value);
+}
+
 /** Renders the page of a non-fungible token, with its history of owners. */
 export function Nft({ asset, value }: { asset: string; value: string }) {
   const query = listQuery();
@@ -397,7 +404,7 @@ export function Nft({ asset, value }: { asset: string; value: string }) {
   );
   const source = `/extended/v3/tokens/nft/${encodeURIComponent(asset)}/${value}/history`;
   return (
-    <Page kind="Non-fungible token" title={`${visible(assetName(asset))} ${shortHash(value)}`}>
+    <Page kind="Non-fungible token" title={`${visible(assetName(asset))} ${tokenLabel(value)}`}>
       {history.data === null || history.data.total === 0 ? null : <OwnedNft asset={asset} value={value} />}
       <Panel title="History" source={source}>
         <Show loaded={history}>

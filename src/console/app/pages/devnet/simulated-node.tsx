@@ -128,7 +128,7 @@ async function placeOf(place: string): Promise<{ snapshot: string } | { index_bl
 /** Renders the panel that controls the node. */
 export const SimulatedNode = () => (
   <Panel title="Simulated node" source="/stackside/v1/devnet">
-    <div class="panel-body grid">
+    <div class="panel-body grid" style={{ '--column': '26rem' }}>
       {ALL.map((steering) => (
         <Steer key={steering.action} {...steering} />
       ))}
