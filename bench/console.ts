@@ -45,7 +45,7 @@ const READ = `(async () => {
 async function load(url: string): Promise<Loaded> {
   await using visited = await visitAfresh(url, { viewport: { width: 1440, height: 900 } });
   const { page } = visited;
-  await page.waitForSelector('.chart-plot canvas');
+  await page.waitForSelector('.chart-plot svg');
   return (await page.evaluate(READ)) as Loaded;
 }
 

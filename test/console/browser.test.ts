@@ -145,6 +145,8 @@ browserTest(
       const table = TABLES[name];
       if (name === 'a sponsored transaction')
         expect(await page.locator('dt', { hasText: 'Sponsor' }).count()).toBeGreaterThan(0);
+      if (name === 'a token that nobody has')
+        await page.getByRole('heading', { level: 1, name: 'card #1', exact: true }).waitFor();
       if (table !== undefined)
         expect([name, await page.getByRole('table', { name: table }).count()]).toEqual([name, 1]);
       // A change of the theme and width takes time. So each page starts with the last look of the page before it, and a

@@ -7,7 +7,6 @@ import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { tokenFacts } from '../../chain/clarity.ts';
-import { decodedHex } from '../../chain/contract-values.ts';
 import { assetContract, assetName, count, plural, shortHash, shortPrincipal, visible } from '../../chain/format.ts';
 import { Value } from '../../ui/code.tsx';
 import {
@@ -384,11 +383,12 @@ function OwnedNft({ asset, value }: { asset: string; value: string }) {
   );
 }
 
+/** A serialized number without a sign: its type, and 16 bytes. */
+const NUMBER = /^0x01[\da-f]{32}$/;
+
 /** Returns the number of a non-fungible token, or the ends of its value in hex. */
-function tokenLabel(value: string): string {
-  const decoded = decodedHex(value);
-  return decoded?.type === 'uint' ? `#${count(decoded.value)}` : shortHash(value);
-}
+const tokenLabel = (value: string): string =>
+  NUMBER.test(value) ? `#${count(BigInt(`0x${value.slice('0x01'.length)}`))}` : shortHash(value);
 
 /** Renders the page of a non-fungible token, with its history of owners. */
 export function Nft({ asset, value }: { asset: string; value: string }) {
