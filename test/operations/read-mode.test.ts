@@ -13,7 +13,9 @@ import { type Serving, serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
-const events = [...devnetEvents({ seed: 5, blocks: 5, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
+/** Blocks from the future are never old. */
+const CHAIN = { seed: 5, transactionsPerBlock: 2, forkEvery: 0, startTime: 4_000_000_000 };
+const events = [...devnetEvents({ ...CHAIN, blocks: 5 })].map(received);
 
 interface Readiness {
   reason: string | null;
@@ -58,7 +60,7 @@ for (const threads of ['0', '1']) {
     rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
     {
       using writer = openAt(directory.path);
-      for (const event of devnetEvents({ seed: 5, blocks: 7, transactionsPerBlock: 2, forkEvery: 0 })) {
+      for (const event of devnetEvents({ ...CHAIN, blocks: 7 })) {
         writer.ingest.receive(received(event));
       }
     }
