@@ -31,7 +31,7 @@ export function DevnetControls() {
           <SimulatedNode />
           <div class="grid">
             <Accounts state={found} />
-            <div class="page">
+            <div class="stack page">
               <Snapshots state={found} />
               <Contracts />
             </div>
