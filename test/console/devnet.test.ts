@@ -205,6 +205,7 @@ browserTest('ages follow the clock of the devnet, which begins in the past and c
     .first()
     .getByText(/just now|s ago/)
     .waitFor();
+  await page.getByText(/^newest block (just now|\d+ s ago)$/).waitFor();
   expect(complaints).toEqual([]);
 });
 

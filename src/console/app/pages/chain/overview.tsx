@@ -96,7 +96,7 @@ function chainFigures(
           'no block yet'
         ) : (
           <>
-            newest block <Ago at={now.value - age} />
+            newest block <Ago at={now.value - age} chain />
           </>
         ),
     },
