@@ -67,7 +67,7 @@ async function follow(route: Route): Promise<{ target: string; links: Link[] }> 
     expect([target, link.target, status]).toEqual([target, link.target, 200]);
     const found = identifiers([decodeURIComponent(link.target), body]);
     const common = [...found].filter((one) => old.has(one));
-    // Supplies and times of blocks name nothing.
+    // Answers about supplies and block times contain no identifiers.
     if (found.size > 0 && old.size > 0)
       expect([target, link.target, common.length > 0]).toEqual([target, link.target, true]);
     expect([target, link.target, isEmpty(body)]).toEqual([target, link.target, false]);

@@ -45,7 +45,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
   let epoch = 0;
   let stopping = new AbortController();
   let working: Promise<void> | null = null;
-  /** Ends the wait for more results; null without a wait. */
+  /** Ends the wait for more results; null if nothing waits. */
   let cancel: (() => void) | null = null;
   /** Number of waiting results that are written one by one, because a command with all of them failed. */
   let alone = 0;
