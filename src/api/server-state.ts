@@ -199,8 +199,8 @@ const isEmpty = ({ height, secondsSinceEvent, log }: StateReadings): boolean =>
   height === null && secondsSinceEvent === null && log === null;
 
 /**
- * Returns the standing of a server that has all blocks of its node, but no new ones. It is ready, because its answers
- * are those of the node.
+ * Returns the standing of a server that has all blocks of its node, but no new ones. It is ready, because its node would
+ * give the same answers.
  */
 function oldTip({ tipAge, source, nodeHeight }: StateReadings): ServerStatus | null {
   if (tipAge === null || tipAge <= MAX_TIP_AGE_SECONDS) return null;

@@ -180,19 +180,19 @@ export function waitingRoom(tipHeight: () => number, clock: HeightsOptions['cloc
     wait(minimum: number, deadline: number, signal: AbortSignal): Promise<WaitOutcome> {
       if (waiters.size >= maxWaiting) return Promise.resolve('full');
       const { promise, resolve } = Promise.withResolvers<WaitOutcome>();
-      const onTimeout = () => waiter.end('late');
+      const onAbort = () => waiter.end('late');
       const waiter: Waiter = {
         minimum,
         deadline,
         end(how) {
           leave(waiter);
-          signal.removeEventListener('abort', onTimeout);
+          signal.removeEventListener('abort', onAbort);
           resolve(how);
         },
       };
       waiters.add(waiter);
-      signal.addEventListener('abort', onTimeout, { once: true });
-      if (signal.aborted) onTimeout();
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) onAbort();
       lookLater();
       return promise;
     },

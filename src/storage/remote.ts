@@ -142,7 +142,7 @@ async function signedUrl(
   url.search = String(new URLSearchParams({ ...query, 'X-Amz-Expires': String(SIGNED_FOR) }));
   const signer = new AwsV4Signer({ ...keys, method, url: url.href, service: 's3', signQuery: true });
   const { origin, pathname, search } = (await signer.sign()).url;
-  // The signature is of spaces as %20.
+  // The signer hashes spaces as %20, but writes them as +.
   return `${origin}${pathname}${search.replaceAll('+', '%20')}`;
 }
 

@@ -173,7 +173,7 @@ function optionsOf(value: unknown): Options | null {
 
 /** The error text of a union doesn't have its range, so this names it. */
 const limitRule = (rule: string, [name]: readonly string[]): string =>
-  name?.startsWith('expire_after_') && !rule.startsWith('is not allowed')
+  name === 'expire_after_evaluations' || name === 'expire_after_occurrences'
     ? `must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}, or null`
     : rule;
 
