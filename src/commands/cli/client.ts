@@ -51,6 +51,9 @@ export function keyFor({
 
 const OK = 200;
 const NO_CONTENT = 204;
+/** Ends a server's text with a full stop, unless it ends like a sentence. */
+const sentence = (text: string): string => (/[.?]$/.test(text) ? text : `${text}.`);
+
 const BAD_REQUEST = 400;
 const UNAUTHORIZED = 401;
 const NOT_FOUND = 404;
@@ -127,7 +130,7 @@ async function callServer(connection: Connection, method: string, path: string, 
   if (status >= 200 && status < 300) return body;
   const problem = Value.Check(Refusal, body) ? body.details : `${connection.url} answers ${status}`;
   const said = status === BAD_REQUEST ? `The server rejected the request: ${problem}` : problem;
-  throw new OperatorError(/[.?]$/.test(said) ? said : `${said}.`, remedyFor(status));
+  throw new OperatorError(sentence(said), remedyFor(status));
 }
 
 function remedyFor(status: number): string {
@@ -150,6 +153,10 @@ export const call = (connection: Connection, method: string, path: string, paylo
 
 const Refused = Type.Object({ message: Type.String() });
 
+/** The reason in a body that refuses a request; null in any other body. Commands don't show where in the body the value is. */
+const reasonIn = (body: unknown): string | null =>
+  Value.Check(Refused, body) ? body.message.replace(/^body\//, '') : null;
+
 const devnetAt = (url: string) => ({ url, key: null, command: 'devnet' as const });
 
 /**
@@ -160,9 +167,9 @@ const devnetAt = (url: string) => ({ url, key: null, command: 'devnet' as const 
 export async function steerNode(url: string, action: string, given: object): Promise<object> {
   const { status, body } = await askServer(devnetAt(url), 'POST', `/stackside/v1/devnet/${action}`, given);
   if (status === OK) return Object(body);
-  const said = Value.Check(Refused, body) ? body.message.replace(/^body\//, '') : `${url} answers ${status}`;
+  const said = reasonIn(body) ?? `${url} answers ${status}`;
   const remedy = status === NOT_FOUND ? 'Give the URL of a stackside devnet with --url.' : 'Correct the value.';
-  throw new OperatorError(/[.?]$/.test(said) ? said : `${said}.`, remedy);
+  throw new OperatorError(sentence(said), remedy);
 }
 
 /**
@@ -177,8 +184,8 @@ export async function devnetJson<Schema extends TSchema>(
   const connection = devnetAt(url);
   const { status, body } = await askServer(connection, 'GET', path);
   if (status === OK) return answerOf(schema, connection, body);
-  const said = Value.Check(Refused, body) ? body.message.replace(/^body\//, '') : `${url} answers ${status} to ${path}`;
-  throw new OperatorError(`${said.replace(/\.$/, '')}.`, 'Give the URL of a stackside devnet with --url.');
+  const said = reasonIn(body) ?? `${url} answers ${status} to ${path}`;
+  throw new OperatorError(sentence(said), 'Give the URL of a stackside devnet with --url.');
 }
 
 const Unready = Type.Object({ reason: Type.String(), next: Type.String() });
