@@ -3,8 +3,19 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { serverStates, stateWords } from '../../src/api/server-state.ts';
-import { messageOf } from '../../src/console/app/api/error-message.ts';
-import { fillOf, type NewestBlocks, type StripBlock, tenuresOf } from '../../src/console/app/chain/block-strip.ts';
+import { messageOf, urlOf } from '../../src/console/app/api/api.ts';
+import {
+  blockTitle,
+  branchRows,
+  feeLevel,
+  fillOf,
+  type NewestBlocks,
+  type Projection,
+  projectionNotes,
+  queuePositionText,
+  type StripBlock,
+  tenuresOf,
+} from '../../src/console/app/chain/blocks.ts';
 import {
   axisTop,
   type ChartSeries,
@@ -22,10 +33,15 @@ import {
   valueTicks,
   withGaps,
 } from '../../src/console/app/chain/chart.ts';
-import { definitions, errorSource, tokenFacts, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
+import {
+  definitions,
+  errorSource,
+  mistakeLine,
+  tokenFacts,
+  tokenLines,
+  tokens,
+} from '../../src/console/app/chain/clarity.ts';
 import { CHAIN_FILTERS, chosenFilters, PENDING_FILTERS } from '../../src/console/app/chain/filters.ts';
-import { firstSteps } from '../../src/console/app/chain/first-run.ts';
-import { branchRows } from '../../src/console/app/chain/forks.ts';
 import {
   addDays,
   ago,
@@ -68,13 +84,6 @@ import {
   waitingDeliveriesText,
 } from '../../src/console/app/chain/hooks.ts';
 import { isLogMatch, logFieldsOf } from '../../src/console/app/chain/log.ts';
-import {
-  blockTitle,
-  feeLevel,
-  type Projection,
-  projectionNotes,
-  queuePositionText,
-} from '../../src/console/app/chain/mempool.ts';
 import { pathMistake } from '../../src/console/app/chain/path-mistake.ts';
 import {
   type FoundItem,
@@ -86,7 +95,6 @@ import {
   withoutRecent,
   withRecent,
 } from '../../src/console/app/chain/search.ts';
-import { mistakeLine } from '../../src/console/app/chain/source-mistake.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf } from '../../src/console/app/chain/sql.ts';
 import {
   alertTitle,
@@ -94,6 +102,7 @@ import {
   baseFigure,
   chainState,
   diskText,
+  firstSteps,
   networkName,
   stateTitle,
 } from '../../src/console/app/chain/state.ts';
@@ -740,6 +749,21 @@ test('an error shows its message, and a chainhook error its field and rule', () 
   expect([undefined, {}, { message: 1 }, 'text'].map((body) => messageOf(body, 502))).toEqual(
     Array(4).fill(withoutText),
   );
+});
+
+test('the path of a request has its parameters, a list as repeated keys, and nothing for null', () => {
+  const params = {
+    asset_identifier: 'SP1.a::b',
+    limit: 50,
+    cursor: null,
+    status: ['success', 'unknown'],
+    to: undefined,
+  };
+  expect(urlOf('/v3/tokens/{asset_identifier}/holders', params)).toBe(
+    '/v3/tokens/SP1.a%3A%3Ab/holders?limit=50&status=success&status=unknown',
+  );
+  expect(urlOf('/v3/names/{name}', { name: '$&?' })).toBe('/v3/names/%24%26%3F');
+  expect(urlOf('/extended', {})).toBe('/extended');
 });
 
 test("a fee's rank is shown up to the API's limit", () => {

@@ -116,7 +116,7 @@ test('a page without JavaScript shows the navigation and a request to turn JavaS
 /** Compressed size limit of the console's bundle without the parts that few pages load, in bytes. */
 const BUDGET = 150_000;
 /** Compressed size limits of these parts by their entry point, in bytes. */
-const PART_BUDGETS = { '/pages/devnet/devnet.ts': 10_000, '/pages/reference/reference.tsx': 10_000 };
+const PART_BUDGETS = { '/pages/devnet/devnet.tsx': 10_000, '/pages/reference/reference.tsx': 10_000 };
 
 test('the bundle is reproducible and within its size limits', async () => {
   const [first, second] = await Promise.all([bundleConsole(), bundleConsole()]);

@@ -8,20 +8,17 @@ import './styles/charts.css';
 import { render } from 'preact';
 import { startLive } from './api/live.ts';
 import { Pages } from './pages/pages.tsx';
-import { Shell } from './shell/shell.tsx';
-import { startChainClock } from './ui/chain-clock.ts';
-import { startClock } from './ui/clock.ts';
+import { Shell, startTheme } from './shell/shell.tsx';
+import { startClocks } from './ui/clock.ts';
 import { startRouter } from './ui/router.ts';
 import { startServerStatus } from './ui/server-status.ts';
-import { startTheme } from './ui/theme.ts';
-import { startWatches } from './ui/watches.ts';
+import { startWatches } from './ui/watches.tsx';
 
 function start(): void {
-  startClock();
   startRouter();
   startLive();
   startServerStatus();
-  startChainClock();
+  startClocks();
   startWatches();
   render(
     <Shell>

@@ -1,10 +1,30 @@
 /** Calls of the API, typed from its OpenAPI document. */
-import createClient from 'openapi-fetch';
-import { messageOf } from './error-message.ts';
+import { parsedJson } from '../../../base/json.ts';
 import type { paths } from './openapi.d.ts';
 
-/** The API has the same origin as the page. */
-export const api = createClient<paths>({ baseUrl: location.origin });
+type Method = 'get' | 'post' | 'patch' | 'delete';
+type PathWith<M extends Method> = { [P in keyof paths]: paths[P] extends Record<M, object> ? P : never }[keyof paths];
+type Operation<P extends keyof paths, M extends Method> = paths[P] extends Record<M, infer O> ? O : never;
+
+/** A member of a type; unknown if the type doesn't have it. */
+type Member<T, Name extends PropertyKey> = Name extends keyof T ? NonNullable<T[Name]> : unknown;
+type Json<T> = Member<Member<T, 'content'>, 'application/json'>;
+type Responses<P extends keyof paths, M extends Method> = Member<Operation<P, M>, 'responses'>;
+
+/** The body of an operation's successful response; unknown if it has none. */
+export type Answer<P extends keyof paths, M extends Method = 'get'> = Json<
+  200 extends keyof Responses<P, M> ? Member<Responses<P, M>, 200> : Member<Responses<P, M>, 202>
+>;
+
+/** The JSON body of an operation's requests. */
+export type Body<P extends keyof paths, M extends Method> = Json<Member<Operation<P, M>, 'requestBody'>>;
+
+type Given<P extends keyof paths, M extends Method> = Member<Operation<P, M>, 'parameters'>;
+type Optional<T> = { [Name in keyof T]: T[Name] | null | undefined };
+
+/** The parameters of an operation's path and query. One of the query is left out if it is null or undefined. */
+export type Params<P extends keyof paths, M extends Method = 'get'> = Member<Given<P, M>, 'path'> &
+  Optional<Member<Given<P, M>, 'query'>>;
 
 /** Thrown if the API rejects a request, or the request never reached it. */
 export class RequestError extends Error {
@@ -22,32 +42,106 @@ export class RequestError extends Error {
   }
 }
 
-const UNREACHABLE = 'The server does not answer. It may be starting again.';
+/** Throws an error that isn't a RequestError: only requests may fail. */
+export function onlyRequestError(error: unknown): asserts error is RequestError {
+  if (!(error instanceof RequestError)) throw error;
+}
 
-/** Returns the error of a response. */
-export const failureOf = ({ status, headers }: Response, body: unknown): RequestError =>
-  new RequestError(status, messageOf(body, status), headers.has('stackside-history-from'));
+/** Returns a text member of an error body; null if there is none. */
+function textOf(body: unknown, name: string): string | null {
+  const value: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, name) : null;
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/**
+ * Returns the message of an error body. Most bodies have a message, bodies of old routes an error, and bodies of
+ * chainhooks an error with details that name the field and its rule.
+ * @param body of the response, parsed from JSON
+ */
+export function messageOf(body: unknown, status: number): string {
+  const error = textOf(body, 'error');
+  const details = textOf(body, 'details');
+  const message = textOf(body, 'message') ?? (error !== null && details !== null ? `${error}: ${details}` : error);
+  return message ?? `The server answered with status ${status}.`;
+}
 
 /** Throws the error of a request without a response. @throws RequestError; DOMException if the request was aborted */
 export function unreachable(error: unknown): never {
   if (error instanceof DOMException && error.name === 'AbortError') throw error;
-  throw new RequestError(0, UNREACHABLE);
+  throw new RequestError(0, 'The server does not answer. It may be starting again.');
+}
+
+/** Maximum characters to show of an error that is plain text. */
+const MAX_ERROR = 500;
+
+/**
+ * Sends a request to any route of the server.
+ * @throws RequestError if the server rejects the request or can't be reached; DOMException if the request was aborted
+ */
+export async function responseOf(url: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(url, init).catch(unreachable);
+  if (response.ok) return response;
+  const { status, headers } = response;
+  const text = await response.text().catch(unreachable);
+  // The node's errors are plain text, this server's errors are JSON, and a proxy's errors are HTML.
+  const isPlain = headers.get('content-type')?.startsWith('text/plain') === true;
+  const body = parsedJson(text) ?? (isPlain ? { message: text.slice(0, MAX_ERROR) } : undefined);
+  throw new RequestError(status, messageOf(body, status), headers.has('stackside-history-from'));
 }
 
 /**
- * Returns the body of a response.
- * @throws RequestError if the API rejects the request or can't be reached; DOMException if the request was aborted
+ * Sends a request to any route that answers with JSON.
+ * @throws RequestError also if the answer isn't JSON; DOMException if the request was aborted
  */
-export async function bodyOf<Body>(
-  asked: Promise<{ data?: Body; error?: unknown; response: Response }>,
-): Promise<Body> {
-  const { data, error, response } = await asked.catch(unreachable);
-  if (!response.ok || data === undefined) throw failureOf(response, error);
-  return data;
+export async function jsonOf(url: string, init: RequestInit = {}): Promise<unknown> {
+  const response = await responseOf(url, init);
+  const value = parsedJson(await response.text().catch(unreachable));
+  if (value === undefined) throw new RequestError(response.status, messageOf(null, response.status));
+  return value;
 }
 
-/** Waits for a response without a body. @throws RequestError if the API rejects the request or can't be reached */
-export async function doneOf(asked: Promise<{ error?: unknown; response: Response }>): Promise<void> {
-  const { error, response } = await asked.catch(unreachable);
-  if (!response.ok) throw failureOf(response, error);
+/**
+ * Returns the path of an operation with its parameters. A list is sent as repeated keys.
+ * @param path of the OpenAPI document, as `/extended/v2/blocks/{height_or_hash}`
+ */
+export function urlOf(path: string, params: unknown): string {
+  const all = Object.entries(Object(params) as Record<string, unknown>);
+  const query = new URLSearchParams();
+  let filled = path;
+  for (const [name, value] of all) {
+    if (path.includes(`{${name}}`)) filled = filled.replace(`{${name}}`, encodeURIComponent(String(value)));
+    else for (const one of [value ?? []].flat()) query.append(name, String(one));
+  }
+  return query.size === 0 ? filled : `${filled}?${query}`;
 }
+
+/** Requests data of the API. @throws RequestError; DOMException if the request was aborted */
+export const get = <P extends PathWith<'get'>>(
+  path: P,
+  params: Params<P>,
+  signal?: AbortSignal,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer<P>> => jsonOf(urlOf(path, params), { signal: signal ?? null, headers }) as Promise<Answer<P>>;
+
+/** Returns the init of a request with a JSON body. */
+export const withBody = (method: string, body: unknown, headers: Readonly<Record<string, string>> = {}): RequestInit =>
+  body === undefined
+    ? { method, headers }
+    : { method, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
+
+/** Changes data by the API. @returns the body of the response; undefined if it has none @throws RequestError */
+const change =
+  <M extends Method>(method: M) =>
+  async <P extends PathWith<M>>(
+    path: P,
+    params: Params<P, M>,
+    body?: Body<P, M>,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer<P, M>> => {
+    const response = await responseOf(urlOf(path, params), withBody(method.toUpperCase(), body, headers));
+    return parsedJson(await response.text().catch(unreachable)) as Answer<P, M>;
+  };
+
+export const post = change('post');
+export const patch = change('patch');
+export const remove = change('delete');

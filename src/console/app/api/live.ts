@@ -1,7 +1,7 @@
 /** Realtime messages: one WebSocket for the whole page, which subscribes to the topics of its components. */
 import { computed, signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
-import { api, bodyOf, RequestError } from './api.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { get, onlyRequestError } from './api.ts';
 import { liveQuery } from './order.ts';
 
 /** `waiting` before the first connection, `live` while connected, `lost` while reconnecting. */
@@ -25,7 +25,7 @@ type Subject =
   | { event: 'tx_update'; tx_id: string }
   | { event: 'address_tx_update'; address: string };
 
-type Listener = (params: unknown) => void;
+type Listener = () => void;
 
 interface Subscription {
   subject: Subject;
@@ -61,7 +61,7 @@ function received(text: string): void {
   if (typeof message !== 'object' || message === null || !('method' in message) || !('params' in message)) return;
   for (const { subject, listeners } of subscriptions.values()) {
     if (!concerns(subject, String(message.method), message.params)) continue;
-    for (const listener of listeners) listener(message.params);
+    for (const listener of listeners) listener();
   }
 }
 
@@ -69,7 +69,7 @@ function received(text: string): void {
  * The tip, read at each block and connection. If the server can't answer, the next block or connection reads it again.
  */
 const tipQuery = liveQuery({
-  ask: (signal) => bodyOf(api.GET('/extended', { signal })),
+  ask: (signal) => get('/extended', {}, signal),
   answered({ chain_tip: found }) {
     tip.value =
       found === undefined
@@ -80,9 +80,7 @@ const tipQuery = liveQuery({
             burnBlockHeight: found.burn_block_height,
           };
   },
-  failed(error) {
-    if (!(error instanceof RequestError)) throw error;
-  },
+  failed: onlyRequestError,
 });
 
 function connect(): void {
@@ -126,10 +124,10 @@ export function startLive(): void {
   connect();
 }
 
-/** Calls a component's function for each notification of a subject, while the component is mounted. */
-export function useSubscription(subject: Subject, listener: Listener): void {
-  const latest = useRef(listener);
-  latest.current = listener;
+/** Returns the number of notifications of a subject since the component was mounted, as a version of data. */
+export function useUpdates(subject: Subject): number {
+  const [updates, setUpdates] = useState(0);
   const key = JSON.stringify(subject);
-  useEffect(() => subscribe(JSON.parse(key) as Subject, (params) => latest.current(params)), [key]);
+  useEffect(() => subscribe(JSON.parse(key) as Subject, () => setUpdates((before) => before + 1)), [key]);
+  return updates;
 }

@@ -3,8 +3,7 @@
  * so their types are here.
  */
 import { signal } from '@preact/signals';
-import { parsedJson } from '../../../base/json.ts';
-import { failureOf, unreachable } from './api.ts';
+import { jsonOf, responseOf } from './api.ts';
 
 interface Session {
   /** Whether managing chainhooks needs a key, is open to everybody, or isn't available in this process. */
@@ -19,28 +18,20 @@ const PATH = '/stackside/v1/session';
 /** The session of this browser; null until it was read. */
 export const session = signal<Session | null>(null);
 
-async function request(init: RequestInit): Promise<Response> {
-  const response = await fetch(PATH, init).catch(unreachable);
-  // A proxy answers with HTML.
-  if (!response.ok) throw failureOf(response, parsedJson(await response.text()));
-  return response;
+async function request(init: RequestInit): Promise<Session> {
+  session.value = (await jsonOf(PATH, init)) as Session;
+  return session.value;
 }
 
 /** Reads the session. @throws RequestError */
-export async function readSession(signal?: AbortSignal): Promise<Session> {
-  const answer = (await (await request(signal === undefined ? {} : { signal })).json()) as Session;
-  session.value = answer;
-  return answer;
-}
+export const readSession = (signal?: AbortSignal): Promise<Session> => request({ signal: signal ?? null });
 
 /** Signs in with a key of the API. @throws RequestError if the key is wrong */
-export async function signIn(key: string): Promise<void> {
-  session.value = (await (await request({ method: 'POST', headers: { 'x-api-key': key } })).json()) as Session;
-}
+export const signIn = (key: string): Promise<Session> => request({ method: 'POST', headers: { 'x-api-key': key } });
 
 /** Ends the session. @throws RequestError */
 export async function signOut(): Promise<void> {
-  await request({ method: 'DELETE' });
+  await responseOf(PATH, { method: 'DELETE' });
   await readSession();
 }
 

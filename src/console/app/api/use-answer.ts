@@ -1,6 +1,7 @@
 /** Responses of the API, and parts of the bundle, as the state of a component. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { RequestError } from './api.ts';
+import { type Answer, get, onlyRequestError, type Params, RequestError, urlOf } from './api.ts';
+import type { paths } from './openapi.d.ts';
 import { liveQuery } from './order.ts';
 
 export interface Loaded<T> {
@@ -8,6 +9,8 @@ export interface Loaded<T> {
   data: T | null;
   /** Error of the newest request; null if it succeeded. */
   error: RequestError | null;
+  /** The API path of the data, if one request returns them. */
+  source?: string;
   /** Repeats the request. */
   retry(): void;
 }
@@ -35,7 +38,7 @@ export function useAnswer<T>(
       ask: (signal) => latest.current(signal),
       answered: (data) => setState({ key, data, error: null }),
       failed(error) {
-        if (!(error instanceof RequestError)) throw error;
+        onlyRequestError(error);
         setState((before) => ({ key, data: before.key === key ? before.data : null, error }));
       },
     });
@@ -45,6 +48,16 @@ export function useAnswer<T>(
   useEffect(() => query.current?.refresh(), [key, version]);
   const current = state.key === key ? state : { data: null, error: null };
   return { data: current.data, error: current.error, retry: () => query.current?.restart() };
+}
+
+/** Requests data of the API as {@link useAnswer}. Its path and parameters are the key. */
+export function useGet<P extends Parameters<typeof get>[0] & keyof paths>(
+  path: P,
+  params: Params<P>,
+  version?: number | string,
+): Loaded<Answer<P>> {
+  const source = urlOf(path, params);
+  return { ...useAnswer(source, (signal) => get(path, params, signal), version), source };
 }
 
 /** The error if a part of the bundle doesn't exist: another version of the server names its parts differently. */

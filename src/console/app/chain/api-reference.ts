@@ -1,5 +1,6 @@
 /** The server's OpenAPI document in the form that the API reference shows, and the requests of its forms. */
 import type { Token } from './clarity.ts';
+import { hasWords } from './format.ts';
 
 /** A JSON schema, with the keywords that the document uses. */
 export interface Schema {
@@ -162,13 +163,8 @@ export function readReference({ info, tags, paths, components }: ApiDocument): R
 }
 
 /** Reports whether an operation contains each word of a text. */
-export function isMatch({ method, path, id, summary, description, tag }: Operation, text: string): boolean {
-  const searched = `${method} ${path} ${id} ${summary} ${description} ${tag}`.toLowerCase();
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => searched.includes(word));
-}
+export const isMatch = ({ method, path, id, summary, description, tag }: Operation, text: string): boolean =>
+  hasWords(`${method} ${path} ${id} ${summary} ${description} ${tag}`, text);
 
 export type Schemas = Reference['schemas'];
 

@@ -218,9 +218,16 @@ export function textOfHex(hex: string): string | null {
 /** Converts an identifier of the API to words: `abort_by_response` becomes `abort by response`. */
 export const words = (identifier: string): string => identifier.replaceAll('_', ' ');
 
-/** Returns a word with its number: `1 block`, `2 blocks`. */
-export const plural = (amount: number, word: string, many = `${word}s`): string =>
-  `${count(amount)} ${amount === 1 ? word : many}`;
+/** Reports whether a text contains each word of a search, in any case. */
+export const hasWords = (text: string, searched: string): boolean =>
+  searched
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.toLowerCase().includes(word));
+
+/** Returns a word with its number: `1 block`, `2 blocks`, `2 entries`. */
+export const plural = (amount: number, word: string): string =>
+  `${count(amount)} ${amount === 1 ? word : `${word.replace(/(?<![aeiou])y$/, 'ie')}s`}`;
 
 /** Adds days to a day; a negative number subtracts. @param day as `2026-11-24`, in UTC */
 export const addDays = (day: string, days: number): string =>

@@ -1,5 +1,5 @@
 /** The health of chainhooks in words. */
-import type { Answer } from '../api/answer.ts';
+import type { Answer } from '../api/api.ts';
 import { count, plural, until, visible } from './format.ts';
 
 export type Hook = Answer<'/chainhooks/me'>['results'][number];

@@ -1,6 +1,6 @@
 /** Search: the page of each result, texts that identify a page without a search, and recent results. */
 import type { PageName } from '../../page-paths.ts';
-import type { Answer } from '../api/answer.ts';
+import type { Answer } from '../api/api.ts';
 import { storedList } from './stored-list.ts';
 
 export type FoundItem = Answer<'/stackside/v1/search'>['results'][number];

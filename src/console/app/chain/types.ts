@@ -1,5 +1,5 @@
 /** Objects of the API that several pages use. */
-import type { Answer } from '../api/answer.ts';
+import type { Answer } from '../api/api.ts';
 
 type Item<T> = T extends readonly (infer I)[] ? I : never;
 

@@ -10,7 +10,7 @@ import { Delivery } from './hooks/deliveries.tsx';
 import { Hook } from './hooks/hook.tsx';
 import { EditHook, NewHook } from './hooks/hook-editor.tsx';
 import { Hooks } from './hooks/hooks.tsx';
-import { OperatorOnly, SignedIn } from './signed-in.tsx';
+import { SignedIn } from './signed-in.tsx';
 import { Sql } from './system/sql.tsx';
 import { System } from './system/system.tsx';
 
@@ -45,9 +45,9 @@ export const ADMIN_PAGES: Readonly<Record<AdminPage, (params: Params) => Compone
   system: () => <System />,
   sql: () => (
     <Page title="SQL" lead="Queries of the index, which only read.">
-      <OperatorOnly>
+      <SignedIn operator>
         <Sql />
-      </OperatorOnly>
+      </SignedIn>
     </Page>
   ),
 };

@@ -4,11 +4,11 @@ import { usePart } from '../api/use-answer.ts';
 import { Empty, Page, Show } from '../ui/parts.tsx';
 import { isDevnet } from '../ui/server-status.ts';
 
-type DevnetPart = typeof import('./devnet/devnet.ts');
+type DevnetPart = typeof import('./devnet/devnet.tsx');
 
 /** Renders content from the part, once it is loaded. */
 export function OnDevnet({ children }: { children: (part: DevnetPart) => ComponentChild }) {
-  const loaded = usePart('devnet', () => import('./devnet/devnet.ts'));
+  const loaded = usePart('devnet', () => import('./devnet/devnet.tsx'));
   return <Show loaded={loaded}>{children}</Show>;
 }
 

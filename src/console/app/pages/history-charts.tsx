@@ -1,22 +1,17 @@
 /** Charts of the server's last hour. */
-import type { Answer } from '../api/answer.ts';
-import { api, bodyOf } from '../api/api.ts';
-import { type Loaded, useAnswer } from '../api/use-answer.ts';
+import type { Answer } from '../api/api.ts';
+import { useGet } from '../api/use-answer.ts';
 import { type Steps, withGaps } from '../chain/chart.ts';
 import { bytes, count } from '../chain/format.ts';
 import { Chart, type DrawnSeries } from '../ui/chart.tsx';
-import { now } from '../ui/clock.ts';
-import { Panel, Show } from '../ui/parts.tsx';
+import { every } from '../ui/clock.ts';
+import { DataPanel } from '../ui/parts.tsx';
 
 type History = Answer<'/stackside/v1/history'>;
 
-const PATH = '/stackside/v1/history';
 /** Seconds between reads of the history: the server adds a value to it as often. */
 const EVERY = 10;
 const NOTHING_YET = 'The first values appear ten seconds after the start.';
-
-const useHistory = (): Loaded<History> =>
-  useAnswer('history', (signal) => bodyOf(api.GET('/stackside/v1/history', { signal })), Math.floor(now.value / EVERY));
 
 const short = (value: number): string => String(Number(value.toPrecision(3)));
 const rate = (value: number): string => `${short(value)}/s`;
@@ -89,23 +84,21 @@ const ofDeliveries: readonly HistoryChart[] = [
 ];
 
 function Charts({ charts }: { charts: readonly HistoryChart[] }) {
-  const history = useHistory();
+  const history = useGet('/stackside/v1/history', {}, every(EVERY));
   return (
     <div class="grid">
       {charts.map(({ title, format, steps = 'any', series, empty = NOTHING_YET }) => (
-        <Panel key={title} title={title} source={PATH}>
-          <Show loaded={history}>
-            {(found) => (
-              <Chart
-                label={`${title} in the last hour`}
-                {...withGaps(found.times, series(found), found.interval_seconds)}
-                format={format}
-                steps={steps}
-                empty={found.times.length === 0 ? NOTHING_YET : empty}
-              />
-            )}
-          </Show>
-        </Panel>
+        <DataPanel key={title} title={title} loaded={history}>
+          {(found) => (
+            <Chart
+              label={`${title} in the last hour`}
+              {...withGaps(found.times, series(found), found.interval_seconds)}
+              format={format}
+              steps={steps}
+              empty={found.times.length === 0 ? NOTHING_YET : empty}
+            />
+          )}
+        </DataPanel>
       ))}
     </div>
   );

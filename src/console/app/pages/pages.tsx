@@ -2,17 +2,18 @@
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
 import { usePart } from '../api/use-answer.ts';
+import { visible } from '../chain/format.ts';
 import { pathMistake } from '../chain/path-mistake.ts';
-import { Show } from '../ui/parts.tsx';
+import { Page, Show } from '../ui/parts.tsx';
 import { current, lastPart, type Params, place } from '../ui/router.ts';
+import { Search } from '../ui/search.tsx';
 import { Contract } from './account/contract.tsx';
 import { Contracts, Tokens } from './account/directories.tsx';
 import { Name, Names } from './account/names.tsx';
-import { Principal } from './account/principal.tsx';
+import { Account } from './account/principal.tsx';
 import { Nft, Token } from './account/token.tsx';
 import type { AdminPage } from './admin-pages.tsx';
-import { BitcoinAddress } from './chain/bitcoin-address.tsx';
-import { BitcoinBlock, BitcoinBlocks } from './chain/bitcoin-block.tsx';
+import { BitcoinAddress, BitcoinBlock, BitcoinBlocks } from './chain/bitcoin.tsx';
 import { Block, Blocks } from './chain/block.tsx';
 import { Fork, Forks } from './chain/forks.tsx';
 import { Mempool } from './chain/mempool.tsx';
@@ -20,7 +21,6 @@ import { Overview } from './chain/overview.tsx';
 import { Staking } from './chain/staking.tsx';
 import { Transaction, Transactions } from './chain/transaction.tsx';
 import { Devnet, NewContract } from './devnet-pages.tsx';
-import { NotFound } from './not-found.tsx';
 
 /** Renders a page for managing chainhooks or watching the server. The first one loads their part of the bundle. */
 function Managing({ page, params = {} }: { page: AdminPage; params?: Params }) {
@@ -53,7 +53,7 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   transactions: () => <Transactions />,
   transaction: ({ id = '' }) => <Transaction key={id} id={id} />,
   mempool: () => <Mempool />,
-  principal: ({ id = '' }) => <Principal key={id} principal={id} />,
+  principal: ({ id = '' }) => <Account key={id} principal={id} />,
   contracts: () => <Contracts />,
   newContract: () => <NewContract />,
   contract: ({ id = '' }) => <Contract key={id} contract={id} />,
@@ -75,12 +75,22 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   operation: ({ operation }) => <Reference operation={operation} />,
 };
 
+/** Renders a page for an invalid path, with a search for its last part. @param message describes the mistake */
+const NotFound = ({ message }: { message: string }) => (
+  <Page title="Page not found" lead={<span class="break">{visible(message)}</span>}>
+    <div class="row">
+      <Search id="search-again" text={lastPart(place.value.path)} />
+      <a class="button" href="/">
+        Go to the overview
+      </a>
+    </div>
+  </Page>
+);
+
 /** Renders the page at the current path. */
 export function Pages() {
-  const shown = current.value;
-  if (shown === null) return <NotFound meant={lastPart(place.value.path)} />;
-  const { page, params } = shown;
+  if (current.value === null) return <NotFound message="No page has this address." />;
+  const { page, params } = current.value;
   const mistake = pathMistake(page, params);
-  if (mistake !== null) return <NotFound message={mistake} meant={lastPart(place.value.path)} />;
-  return <>{PAGES[page](params)}</>;
+  return mistake === null ? PAGES[page](params) : <NotFound message={mistake} />;
 }

@@ -4,49 +4,34 @@ import { useRef } from 'preact/hooks';
 import { readSession, session, signIn } from '../api/session.ts';
 import { useAnswer } from '../api/use-answer.ts';
 import { useAction } from '../ui/actions.tsx';
-import { Empty, Page, Show } from '../ui/parts.tsx';
+import { Empty, Page, Problem, Show } from '../ui/parts.tsx';
 
-/**
- * Renders its children if the session may manage chainhooks, otherwise the sign-in form. @param title shown above the
- * form
- */
-export function SignedIn({ title, children }: { title: string; children: ComponentChildren }) {
-  const loaded = useAnswer('session', readSession);
-  const { value: known } = session;
-  if (known?.signed_in === true) return <>{children}</>;
-  return (
-    <Page title={title}>
-      <Show loaded={loaded}>
-        {() =>
-          known?.access === 'none' ? (
-            <Empty>This process is read-only. Manage chainhooks on the process that receives the node’s events.</Empty>
-          ) : (
-            <SignIn purpose="to manage chainhooks" />
-          )
-        }
-      </Show>
-    </Page>
-  );
+interface SignedInProps {
+  /** Title of the page with the sign-in form; without one, the page is around this component. */
+  title?: string;
+  /** Whether only the operator may see the children, because the data is more than the API reveals. */
+  operator?: boolean;
+  children: ComponentChildren;
 }
 
-/** Renders its children for the operator, and the sign-in form for others: the data is more than the API reveals. */
-export function OperatorOnly({ children }: { children: ComponentChildren }) {
+/** Renders its children if the session may see them, otherwise the sign-in form. */
+export function SignedIn({ title, operator = false, children }: SignedInProps) {
   const loaded = useAnswer('session', readSession);
-  const { value: known } = session;
-  if (known?.operator === true) return <>{children}</>;
-  return (
+  const known = session.value;
+  if (operator ? known?.operator === true : known?.signed_in === true) return <>{children}</>;
+  const purpose = operator ? 'Sign in as the operator' : 'Manage chainhooks';
+  const form = (
     <Show loaded={loaded}>
       {({ access }) =>
         access === 'none' ? (
-          <Empty>
-            This process is read-only. Sign in as the operator on the process that receives the node’s events.
-          </Empty>
+          <Empty>This process is read-only. {purpose} on the process that receives the node’s events.</Empty>
         ) : (
-          <SignIn purpose="as the operator" />
+          <SignIn purpose={operator ? 'as the operator' : 'to manage chainhooks'} />
         )
       }
     </Show>
   );
+  return title === undefined ? form : <Page title={title}>{form}</Page>;
 }
 
 /** Renders the sign-in form, with an input for an API key. @param purpose ends its title: `to manage chainhooks` */
@@ -70,11 +55,7 @@ function SignIn({ purpose }: { purpose: string }) {
             API key
             <input ref={field} type="password" autocomplete="current-password" required />
           </label>
-          {problem === null ? null : (
-            <p class="problem" role="alert">
-              {problem}
-            </p>
-          )}
+          <Problem text={problem} />
           <div class="row">
             <button type="submit" class="primary" disabled={busy}>
               Sign in

@@ -1,5 +1,5 @@
 /** The frame of every page: navigation, search field, state of the chain, theme and keyboard shortcuts. */
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { devnetSection, groups, type PageName } from '../../page-paths.ts';
@@ -10,7 +10,6 @@ import { Announcements, Icon, type IconName } from '../ui/parts.tsx';
 import { current, go, pathTo, place } from '../ui/router.ts';
 import { SEARCH_ID, Search } from '../ui/search.tsx';
 import { isDevnet, server } from '../ui/server-status.ts';
-import { nextTheme, type Theme, theme } from '../ui/theme.ts';
 import { Badge } from '../ui/values.tsx';
 
 const isMenuOpen = signal(false);
@@ -99,14 +98,42 @@ function ChainState() {
 /** Tones that tell other networks from mainnet. */
 const NETWORK_TONES: Readonly<Record<string, 'accent' | 'wait'>> = { Devnet: 'accent', Testnet: 'wait' };
 
-const THEME_ICONS: Readonly<Record<Theme, IconName>> = { auto: 'auto', light: 'sun', dark: 'moon' };
-const THEME_NAMES: Readonly<Record<Theme, string>> = { auto: 'as the system', light: 'light', dark: 'dark' };
+/** The themes in the order of the switch, each with its name and icon. `auto` follows the operating system. */
+const THEMES: readonly (readonly [theme: string, name: string, icon: IconName])[] = [
+  ['auto', 'as the system', 'auto'],
+  ['light', 'light', 'sun'],
+  ['dark', 'dark', 'moon'],
+];
+
+const THEME_KEY = 'stackside.theme';
+
+/** Index of the theme. */
+const theme = signal(
+  Math.max(
+    0,
+    THEMES.findIndex(([one]) => one === localStorage.getItem(THEME_KEY)),
+  ),
+);
+
+function nextTheme(): void {
+  theme.value = (theme.value + 1) % THEMES.length;
+}
+
+/** Applies the theme and stores it in the browser. Called once. */
+export function startTheme(): void {
+  effect(() => {
+    const [name] = THEMES[theme.value]!;
+    document.documentElement.dataset.theme = name;
+    localStorage.setItem(THEME_KEY, name);
+  });
+}
 
 function ThemeSwitch() {
-  const label = `Theme: ${THEME_NAMES[theme.value]}. Change it`;
+  const [, name, icon] = THEMES[theme.value]!;
+  const label = `Theme: ${name}. Change it`;
   return (
     <button type="button" class="link" aria-label={label} title={label} onClick={nextTheme}>
-      Theme <Icon name={THEME_ICONS[theme.value]} />
+      Theme <Icon name={icon} />
     </button>
   );
 }

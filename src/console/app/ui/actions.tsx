@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { RequestError } from '../api/api.ts';
+import { onlyRequestError } from '../api/api.ts';
 import { announce } from './parts.tsx';
 
 interface Action {
@@ -31,7 +31,7 @@ export function useAction(after: () => void = () => {}): Action {
             after();
           },
           (error: unknown) => {
-            if (!(error instanceof RequestError)) throw error;
+            onlyRequestError(error);
             setProblem(error.message);
           },
         )

@@ -1,17 +1,50 @@
-/** The time of day as a signal, for texts such as `3 min ago`. */
-import { signal } from '@preact/signals';
+/** The clock of this computer, and the clock of the chain. The clock of a devnet starts at a fixed time. */
+import { computed, effect, signal } from '@preact/signals';
+import { get, onlyRequestError } from '../api/api.ts';
+import { tipVersion } from '../api/live.ts';
+import { liveQuery } from '../api/order.ts';
+import { isDevnet, server } from './server-status.ts';
 
 const seconds = () => Math.floor(Date.now() / 1000);
 
 /** Unix seconds, updated each second while the page is visible. */
 export const now = signal(seconds());
 
-/** Begins to update {@link now}. Called once. */
-export function startClock(): void {
+/** Returns a number that changes every few seconds, as a version of data. */
+export const every = (span: number): number => Math.floor(now.value / span);
+
+/** Seconds that the chain is ahead of the browser's clock; negative if it is behind. */
+const ahead = signal(0);
+
+/** Unix seconds by the chain's clock. */
+export const chainNow = computed(() => now.value + ahead.value);
+
+/** A chain in real time may be this far behind the last event, because pending transactions arrive between its blocks. */
+const REAL_TIME_SECONDS = 3_600;
+
+const devnetQuery = liveQuery({
+  ask: (signal) => get('/stackside/v1/devnet', {}, signal),
+  answered({ tip }) {
+    // The newest block has the time of its arrival by the chain's clock.
+    const arrival = server.peek().status?.events?.last_received_at ?? now.peek();
+    const offset = tip.time - arrival;
+    ahead.value = offset < 0 && offset > -REAL_TIME_SECONDS ? 0 : offset;
+  },
+  failed: onlyRequestError,
+});
+
+const onDevnet = computed(() => isDevnet() === true);
+
+/** Starts both clocks. The clock of a devnet is read at each block. Called once. */
+export function startClocks(): void {
   setInterval(() => {
     if (!document.hidden) now.value = seconds();
   }, 1000);
   document.addEventListener('visibilitychange', () => {
     now.value = seconds();
+  });
+  effect(() => {
+    tipVersion.value;
+    if (onDevnet.value) devnetQuery.refresh();
   });
 }

@@ -1,44 +1,43 @@
 /** Parts of forms. */
+import type { ComponentChildren } from 'preact';
 import { visible } from '../chain/format.ts';
 
-interface TextFieldProps {
+interface FieldProps {
   label: string;
   value: string;
-  help: string;
-  mistake: string | null;
+  /** The accepted input, in words. */
+  help?: ComponentChildren;
+  onChange: (value: string) => void;
+}
+
+const Help = ({ text = '' }: { text: ComponentChildren }) =>
+  text === '' ? null : <span class="quiet tiny">{text}</span>;
+
+interface TextFieldProps extends FieldProps {
+  mistake?: string | null;
   /** Maximum number; absent for a text. */
   most?: number;
-  onChange: (value: string) => void;
 }
 
 /** Renders a labelled input for a text or a number, with the mistake and the accepted input below. */
-export function TextField({ label, value, help, mistake, most, onChange }: TextFieldProps) {
-  return (
-    <label>
-      {label}
-      <input
-        {...(most === undefined ? { type: 'text' } : { type: 'number', min: 0, max: most })}
-        value={value}
-        autocomplete="off"
-        spellcheck={false}
-        aria-invalid={mistake !== null}
-        onInput={({ currentTarget }) => onChange(currentTarget.value)}
-      />
-      {mistake === null ? null : <span class="problem">{mistake}</span>}
-      {help === '' ? null : <span class="quiet tiny">{help}</span>}
-    </label>
-  );
-}
-
-interface SearchFieldProps {
-  label: string;
-  value: string;
-  help: string;
-  onChange: (value: string) => void;
-}
+export const TextField = ({ label, value, help, mistake = null, most, onChange }: TextFieldProps) => (
+  <label>
+    {label}
+    <input
+      {...(most === undefined ? { type: 'text' } : { type: 'number', min: 0, max: most })}
+      value={value}
+      autocomplete="off"
+      spellcheck={false}
+      aria-invalid={mistake !== null}
+      onInput={({ currentTarget }) => onChange(currentTarget.value)}
+    />
+    {mistake === null ? null : <span class="problem">{mistake}</span>}
+    <Help text={help} />
+  </label>
+);
 
 /** Renders the input that filters a list on the page. */
-export const SearchField = ({ label, value, help, onChange }: SearchFieldProps) => (
+export const SearchField = ({ label, value, help, onChange }: FieldProps & { help: string }) => (
   <label class="grow">
     {label}
     <input
@@ -52,26 +51,49 @@ export const SearchField = ({ label, value, help, onChange }: SearchFieldProps) 
   </label>
 );
 
-interface ChoiceFieldProps {
-  label: string;
-  value: string;
-  choices: readonly string[];
-  help: string;
-  onChange: (value: string) => void;
+interface ChoiceFieldProps extends FieldProps {
+  /** The values, or pairs of a value and its text. */
+  choices: readonly (string | readonly [value: string, text: string])[];
 }
 
-/** Renders a labelled choice of one among words. */
+/** Renders a labelled choice. */
 export const ChoiceField = ({ label, value, choices, help, onChange }: ChoiceFieldProps) => (
   <label>
     {label}
     <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-      {choices.map((choice) => (
-        <option key={choice}>{choice}</option>
-      ))}
+      {choices.map((choice) => {
+        const [one, text] = typeof choice === 'string' ? [choice, choice] : choice;
+        return (
+          <option key={one} value={one}>
+            {text}
+          </option>
+        );
+      })}
     </select>
-    <span class="quiet tiny">{help}</span>
+    <Help text={help} />
   </label>
 );
+
+interface CheckProps {
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  children: ComponentChildren;
+}
+
+/** Renders a checkbox with its label. */
+export const Check = ({ checked, onChange, children }: CheckProps) => (
+  <label class="check">
+    <input type="checkbox" checked={checked} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
+    <span>{children}</span>
+  </label>
+);
+
+/** Returns a handler of keys that calls a function at Ctrl-Enter. */
+export const onCtrlEnter = (submit: () => void) => (event: KeyboardEvent) => {
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  submit();
+};
 
 /** Renders the mistakes in a form. */
 export const Mistakes = ({ mistakes }: { mistakes: readonly string[] }) =>

@@ -1,9 +1,10 @@
-/** Components that pages share: page, panel, table, pager, tabs, figures, icons. */
+/** Components that pages share: page, panel, list, table, pager, choices, tabs, figures, icons. */
 
 import { signal } from '@preact/signals';
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Loaded } from '../api/use-answer.ts';
+import { plural, visible } from '../chain/format.ts';
 import { place, withQuery } from './router.ts';
 
 interface PageProps {
@@ -51,7 +52,7 @@ interface PanelProps {
   /** The API path of the panel's data. */
   source?: string | undefined;
   id?: string;
-  children: ComponentChildren;
+  children?: ComponentChildren;
 }
 
 /** Renders a link to the JSON of an API path. @param of names the data in the link's title */
@@ -115,6 +116,14 @@ export const Failed = ({ message, retry }: { message: string; retry: () => void 
   </div>
 );
 
+/** Renders the problem of a request or an input; null if there is none. */
+export const Problem = ({ text, class: kind = '' }: { text: string | null; class?: string }) =>
+  text === null ? null : (
+    <p class={`problem ${kind}`} role="alert">
+      {visible(text)}
+    </p>
+  );
+
 const NOT_FOUND = 404;
 const GONE = 410;
 const SWITCHED_OFF =
@@ -122,6 +131,7 @@ const SWITCHED_OFF =
 
 interface ShowProps<T> {
   loaded: Loaded<T>;
+  /** Lines of the placeholder (default: 3). */
   rows?: number;
   /** Text of a 404 (default: the server's message). */
   missing?: string | undefined;
@@ -151,6 +161,24 @@ export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
     </>
   );
 }
+
+interface DataPanelProps<T> extends Omit<PanelProps, 'children'>, ShowProps<T> {}
+
+/** Renders a panel of loaded data. */
+export const DataPanel = <T,>({
+  loaded,
+  rows = 3,
+  missing,
+  children,
+  source = loaded.source,
+  ...panel
+}: DataPanelProps<T>) => (
+  <Panel {...panel} source={source}>
+    <Show loaded={loaded} rows={rows} missing={missing}>
+      {children}
+    </Show>
+  </Panel>
+);
 
 export interface Column<Row> {
   name: string;
@@ -220,6 +248,11 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked 
   );
 }
 
+/** A note below a table. */
+export const Footer = ({ children }: { children: ComponentChildren }) => (
+  <p class="panel-head row spread small quiet">{children}</p>
+);
+
 interface PagerProps {
   /** Name of the query parameter for the cursor. */
   name?: string;
@@ -227,14 +260,13 @@ interface PagerProps {
   next: string | null;
   /** Cursor of the previous page; null on the first page. */
   previous: string | null;
-  total?: string;
+  total?: string | null;
 }
 
 /** Renders links to the first, previous and next page of a list. */
-export function Pager({ name = 'cursor', next, previous, total }: PagerProps) {
+export function Pager({ name = 'cursor', next, previous, total = null }: PagerProps) {
   const isFirst = !place.value.query.has(name);
-  if (isFirst && next === null)
-    return total === undefined ? null : <p class="panel-head row spread small quiet">{total}</p>;
+  if (isFirst && next === null) return total === null ? null : <Footer>{total}</Footer>;
   const step = (cursor: string | null, text: ComponentChildren, rel: string) =>
     cursor === null ? (
       <span class="button disabled" aria-disabled="true">
@@ -267,6 +299,145 @@ export function Pager({ name = 'cursor', next, previous, total }: PagerProps) {
         {step(isFirst ? null : previous, newer, 'prev')}
         {step(next, older, 'next')}
       </span>
+    </nav>
+  );
+}
+
+/** Items per page of a list. */
+export const PER_PAGE = 50;
+/** Items per page of a list of blocks, the maximum of v2's routes. */
+export const BLOCKS_PER_PAGE = 30;
+
+/** Returns the query for the list page of the URL's cursor. @param name of the query parameter for the cursor */
+export const listQuery = (name = 'cursor', limit = PER_PAGE): { limit: number; cursor: string | null } => ({
+  limit,
+  cursor: place.value.query.get(name),
+});
+
+/** Returns the query for the list page of the URL's offset. @param name of the query parameter for the offset */
+export const offsetQuery = (name = 'offset', limit = PER_PAGE): { limit: number; offset: number } => ({
+  limit,
+  offset: Math.max(0, Number(place.value.query.get(name)) || 0),
+});
+
+/** Returns the offsets of the pages next to a page. @param more whether the list continues after the page */
+export const offsetsBeside = (offset: number, limit: number, more: boolean): Omit<PagerProps, 'name' | 'total'> => ({
+  next: more ? String(offset + limit) : null,
+  previous: offset > limit ? String(offset - limit) : '',
+});
+
+/** A page of a list in the API: with cursors, with an offset, or the only one. */
+interface ListPage {
+  results: readonly unknown[];
+  total?: number | null | undefined;
+  /** A text in v2. Its pages also have the two members below. */
+  cursor?: string | { next: string | null; previous: string | null } | null | undefined;
+  next_cursor?: string | null | undefined;
+  prev_cursor?: string | null | undefined;
+  offset?: number;
+  limit?: number;
+}
+
+/** Returns the cursors of the pages next to a page; null if the list has only this one. */
+function pagesBeside({ cursor, next_cursor, prev_cursor, offset = 0, limit = 0, total }: ListPage, isPaged: boolean) {
+  // In v2, the next block is the newer one.
+  if (next_cursor !== undefined) return { next: prev_cursor ?? null, previous: next_cursor };
+  if (typeof cursor === 'object' && cursor !== null) return cursor;
+  return isPaged ? offsetsBeside(offset, limit, offset + limit < (total ?? 0)) : null;
+}
+
+interface ListFooterProps {
+  page: ListPage;
+  /** Word for an item, for the total: `holder`. */
+  of?: string | undefined;
+  /** Name of the query parameter for the cursor or the offset. */
+  pager?: string | undefined;
+}
+
+/** Renders the links to other pages of a list, and its total; if it has only one page, its part of the total. */
+function ListFooter({ page, of, pager }: ListFooterProps) {
+  const beside = pagesBeside(page, pager !== undefined);
+  const total = of === undefined || page.total == null ? null : plural(page.total, of);
+  if (beside !== null) return <Pager name={pager ?? 'cursor'} {...beside} total={total} />;
+  return total === null || page.results.length >= (page.total ?? 0) ? null : (
+    <Footer>
+      The first {page.results.length} of {total}
+    </Footer>
+  );
+}
+
+interface ListProps<Page extends ListPage>
+  extends Omit<TableProps<Page['results'][number]>, 'rows' | 'empty'>,
+    Omit<ListFooterProps, 'page'> {
+  loaded: Loaded<Page>;
+  /** Text of an empty list, or a function that returns it for the page. */
+  empty: string | ((page: Page) => string);
+}
+
+/** Renders a page of a list, and links to the others. */
+export const List = <Page extends ListPage>({ loaded, empty, of, pager, ...table }: ListProps<Page>) => (
+  <Show loaded={loaded} rows={6}>
+    {(page) => (
+      <>
+        <Table {...table} rows={page.results} empty={typeof empty === 'string' ? empty : empty(page)} />
+        <ListFooter page={page} of={of} pager={pager} />
+      </>
+    )}
+  </Show>
+);
+
+interface ListPanelProps<Page extends ListPage> extends Omit<ListProps<Page>, 'label'>, PanelProps {
+  /** Name of the table (default: the title). */
+  label?: string;
+}
+
+/** Renders a panel with a page of a list. Its children are above the table. */
+export function ListPanel<Page extends ListPage>(props: ListPanelProps<Page>) {
+  const { title, aside, id, source = props.loaded.source, children, label = title, ...list } = props;
+  return (
+    <Panel {...{ title, aside, source }} {...(id === undefined ? {} : { id })}>
+      {children}
+      <List {...list} label={label} />
+    </Panel>
+  );
+}
+
+/** Values of a query parameter, each with its text. */
+type ChoiceList<Value> = readonly (readonly [value: Value, text: ComponentChildren])[];
+
+/** Returns the value of a query parameter if it is one of the choices, otherwise the first choice. */
+export const choiceOf = <Value,>(name: string, choices: ChoiceList<Value>): Value =>
+  (choices.find(([value]) => value === place.value.query.get(name)) ?? choices[0]!)[0];
+
+interface ChoicesProps {
+  /** Name of the choice for screen readers. */
+  label: string;
+  /** Name of the query parameter. */
+  name: string;
+  choices: ChoiceList<string | null>;
+  chosen: string | null;
+  /** The choice of a page without the parameter (default: the first). */
+  usual?: string | null;
+  /** Query parameters that a new choice removes. It also removes the cursor. */
+  without?: readonly string[];
+  class?: string;
+}
+
+/** Renders links that choose a value of a query parameter. */
+export function Choices(props: ChoicesProps) {
+  const { label, name, choices, chosen, usual = choices[0]?.[0] ?? null, without = [], class: kind = '' } = props;
+  const others = Object.fromEntries(['cursor', ...without].map((other) => [other, null]));
+  return (
+    <nav class={`row small ${kind}`} aria-label={label}>
+      {choices.map(([value, text]) => (
+        <a
+          key={value}
+          href={withQuery({ ...others, [name]: value === usual ? null : value })}
+          aria-current={value === chosen ? 'true' : undefined}
+        >
+          {text}
+        </a>
+      ))}
     </nav>
   );
 }
@@ -421,14 +592,3 @@ export const Icon = ({ name }: { name: IconName }) => (
     <path d={PATHS[name]} />
   </svg>
 );
-
-/** Items per page of a list. */
-export const PER_PAGE = 50;
-/** Items per page of a list of blocks, the maximum of v2's routes. */
-export const BLOCKS_PER_PAGE = 30;
-
-/** Returns the query for the list page of the URL's cursor. @param name of the query parameter for the cursor */
-export function listQuery(name = 'cursor', limit = PER_PAGE): { limit: number; cursor?: string } {
-  const cursor = place.value.query.get(name);
-  return cursor === null ? { limit } : { limit, cursor };
-}

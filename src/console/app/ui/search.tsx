@@ -5,7 +5,7 @@ import { signal } from '@preact/signals';
 import type { TargetedEvent, TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { MAX_ASSET_LENGTH } from '../../../codec/address.ts';
-import { api, bodyOf, RequestError } from '../api/api.ts';
+import { get, onlyRequestError } from '../api/api.ts';
 import { liveQuery, onlyLast } from '../api/order.ts';
 import { count, visible } from '../chain/format.ts';
 import {
@@ -48,10 +48,7 @@ const pathOf = ({ page, params }: PageOf): string => pathTo(page, params);
 
 /** Requests the search results of a text. @throws RequestError */
 async function foundFor(text: string, signal?: AbortSignal): Promise<{ text: string; results: readonly FoundItem[] }> {
-  const query = { q: text, limit: MAX_FOUND };
-  const { results } = await bodyOf(
-    api.GET('/stackside/v1/search', { params: { query }, ...(signal === undefined ? {} : { signal }) }),
-  );
+  const { results } = await get('/stackside/v1/search', { q: text, limit: MAX_FOUND }, signal);
   return { text, results };
 }
 
@@ -138,7 +135,7 @@ function useSearch(typed: string, isOpen: boolean): SearchAnswer {
         announce(results.length === 0 ? 'Nothing was found.' : `${count(results.length)} results`);
       },
       failed(error) {
-        if (!(error instanceof RequestError)) throw error;
+        onlyRequestError(error);
         setAsked({ text: latest.current, results: [], problem: error.message });
       },
     });
@@ -238,7 +235,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
         }
       },
       (error: unknown) => {
-        if (!(error instanceof RequestError)) throw error;
+        onlyRequestError(error);
         if (isWanted()) fail(error.message);
       },
     );

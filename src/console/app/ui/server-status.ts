@@ -1,6 +1,6 @@
 /** The state of the server and its node, read every few seconds for all pages. */
 import { effect, signal } from '@preact/signals';
-import { api, bodyOf, RequestError } from '../api/api.ts';
+import { get, onlyRequestError, type RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/order.ts';
 import type { Loaded } from '../api/use-answer.ts';
@@ -17,12 +17,12 @@ export const server = signal<Known>({ status: null, error: null });
 
 const EVERY_MS = 5_000;
 const statusQuery = liveQuery({
-  ask: (signal) => bodyOf(api.GET('/stackside/v1/status', { signal })),
+  ask: (signal) => get('/stackside/v1/status', {}, signal),
   answered(status) {
     server.value = { status, error: null };
   },
   failed(error) {
-    if (!(error instanceof RequestError)) throw error;
+    onlyRequestError(error);
     server.value = { ...server.value, error };
   },
 });
@@ -45,6 +45,7 @@ export function startServerStatus(): void {
 export const useServerStatus = (): Loaded<ServerStatus> => ({
   data: server.value.status,
   error: server.value.error,
+  source: '/stackside/v1/status',
   retry: statusQuery.restart,
 });
 

@@ -1,15 +1,15 @@
 /** Transactions as sentences and in tables. */
-import { api, bodyOf } from '../api/api.ts';
+import { urlOf } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
-import { useAnswer } from '../api/use-answer.ts';
+import { useGet } from '../api/use-answer.ts';
 import type { ChosenFilters } from '../chain/filters.ts';
 import { stxText } from '../chain/format.ts';
 import { action, fateOf, kindOf, type Part, STATUSES } from '../chain/transaction.ts';
 import type { ListedPending, ListedTransaction } from '../chain/types.ts';
 import { nothingMatches } from './filters.tsx';
-import { type Column, Empty, listQuery, Pager, PER_PAGE, Show, Table } from './parts.tsx';
+import { type Column, Empty, List, listQuery, PER_PAGE } from './parts.tsx';
 import { pathTo } from './router.ts';
-import { Ago, Badge, BlockLink, Principal, TxLink } from './values.tsx';
+import { AGE, Ago, Badge, BLOCK, BlockLink, Principal, TxLink } from './values.tsx';
 
 /** Renders a sentence with links for its principals and functions. */
 export const Sentence = ({ parts }: { parts: readonly Part[] }) => (
@@ -35,6 +35,15 @@ export const Status = ({ status }: { status: string }) => (
   <Badge tone={TONES[fateOf(status)]}>{STATUSES[status as keyof typeof STATUSES] ?? 'Dropped'}</Badge>
 );
 
+/** Renders a fee in a table. */
+export const Fee = ({ micro }: { micro: string }) => (
+  <span class={micro === '0' ? 'quiet' : ''}>{micro === '0' ? 'none' : stxText(micro)}</span>
+);
+
+/** Renders the status of a mined transaction in a table, unless it is success. */
+export const MinedStatus = ({ status }: { status: string }) =>
+  status === 'success' ? <span class="quiet">Success</span> : <Status status={status} />;
+
 type Listed = ListedTransaction | ListedPending;
 
 const ACTION: Column<Listed> = {
@@ -55,104 +64,49 @@ const FEE: Column<Listed> = {
   label: 'fee',
   cell: ({ fee_rate }) => <Fee micro={fee_rate} />,
 };
-const STATUS: Column<Listed> = {
+const STATUS: Column<ListedTransaction> = {
   name: 'Status',
   class: 'nowrap',
   cell: ({ status }) => <MinedStatus status={status} />,
 };
 const ID: Column<Listed> = { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> };
+const MINED: Column<ListedTransaction> = { ...AGE, cell: ({ block }) => <Ago chain at={block.time} /> };
 
-/** Renders a fee in a table. */
-export const Fee = ({ micro }: { micro: string }) => (
-  <span class={micro === '0' ? 'quiet' : ''}>{micro === '0' ? 'none' : stxText(micro)}</span>
-);
+/** Columns of the newest transactions in a narrow panel. */
+export const NEWEST_COLUMNS: readonly Column<ListedTransaction>[] = [
+  ACTION,
+  { ...STATUS, class: 'nowrap wide' },
+  KIND,
+  { ...FEE, class: 'number' },
+  MINED,
+];
 
-/** Renders the status of a mined transaction in a table, unless it is success. */
-export const MinedStatus = ({ status }: { status: string }) =>
-  status === 'success' ? <span class="quiet">Success</span> : <Status status={status} />;
+/** Columns of the transactions of a block. */
+export const COLUMNS_IN_BLOCK: readonly Column<ListedTransaction>[] = [ACTION, STATUS, KIND, SENDER, FEE, ID];
 
-const mined = (cell: (transaction: ListedTransaction) => ReturnType<Column<Listed>['cell']>) => (transaction: Listed) =>
-  'block' in transaction ? cell(transaction) : null;
+/** Columns of mined transactions. */
+export const MINED_COLUMNS: readonly Column<ListedTransaction>[] = [
+  ...COLUMNS_IN_BLOCK,
+  { ...BLOCK, cell: ({ block }) => <BlockLink height={block.height} /> },
+  MINED,
+];
 
-const AGE: Column<Listed> = {
-  name: 'Age',
-  class: 'number when',
-  cell: mined(({ block }) => <Ago chain at={block.time} />),
-};
+/** Columns of pending transactions, with the time since each was received. */
+export const PENDING_COLUMNS: readonly Column<ListedPending>[] = [
+  ACTION,
+  KIND,
+  SENDER,
+  { ...FEE, class: 'number' },
+  { name: 'Nonce', class: 'number wide', label: 'nonce', cell: ({ sender }) => sender.nonce },
+  { name: 'Received', class: 'number when', cell: ({ receipt_time: at }) => <Ago at={at} /> },
+  ID,
+];
 
-/** Renders the newest transactions in a narrow panel. */
-export const NewestTransactionTable = ({ transactions }: { transactions: readonly ListedTransaction[] }) => (
-  <Table
-    label="Newest transactions"
-    columns={[ACTION, { ...STATUS, class: 'nowrap wide' }, KIND, { ...FEE, class: 'number' }, AGE]}
-    rows={transactions}
-    keyOf={({ tx_id }) => tx_id}
-    empty="No transaction has arrived yet."
-    stacked
-  />
-);
-
-interface ListProps {
-  label: string;
-  transactions: readonly ListedTransaction[];
-  empty: string;
-  /** Whether rows have columns for block and age (default: true). */
-  withBlock?: boolean;
-}
-
-/** Renders a table of mined transactions. */
-export function TransactionTable({ label, transactions, empty, withBlock = true }: ListProps) {
-  const columns: Column<Listed>[] = [ACTION, STATUS, KIND, SENDER, FEE, ID];
-  if (withBlock) {
-    columns.push(
-      {
-        name: 'Block',
-        class: 'number wide',
-        label: 'block',
-        cell: mined(({ block }) => <BlockLink height={block.height} />),
-      },
-      AGE,
-    );
-  }
-  return (
-    <Table label={label} columns={columns} rows={transactions} keyOf={({ tx_id }) => tx_id} empty={empty} stacked />
-  );
-}
-
-/** Renders a table of pending transactions, with the time since each was received. */
-export function PendingTable({
-  label,
-  transactions,
-  empty,
-}: {
-  label: string;
-  transactions: readonly ListedPending[];
-  empty: string;
-}) {
-  const columns: Column<Listed>[] = [
-    ACTION,
-    KIND,
-    SENDER,
-    { ...FEE, class: 'number' },
-    { name: 'Nonce', class: 'number wide', label: 'nonce', cell: ({ sender }) => sender.nonce },
-    {
-      name: 'Received',
-      class: 'number when',
-      cell: (transaction) => ('receipt_time' in transaction ? <Ago at={transaction.receipt_time} /> : null),
-    },
-    ID,
-  ];
-  return (
-    <Table label={label} columns={columns} rows={transactions} keyOf={({ tx_id }) => tx_id} empty={empty} stacked />
-  );
-}
+export const idOf = ({ tx_id }: { tx_id: string }): string => tx_id;
 
 /** Returns the API path of the transactions that meet conditions. */
-export const searchPath = (conditions: ChosenFilters['conditions'], principal?: string): string => {
-  const given = { ...conditions, ...(principal === undefined ? {} : { principal }), limit: PER_PAGE };
-  const query = Object.entries(given).map(([name, value]) => [name, String(value)]);
-  return `/stackside/v1/transactions?${new URLSearchParams(query)}`;
-};
+export const searchPath = (conditions: ChosenFilters['conditions'], principal?: string): string =>
+  urlOf('/stackside/v1/transactions', { ...conditions, principal, limit: PER_PAGE });
 
 interface FoundProps {
   /** Null if a filter is invalid: then no request is made. */
@@ -172,20 +126,14 @@ export const FoundTransactions = ({ conditions, ...others }: FoundProps) =>
   );
 
 function FilteredTransactions({ conditions, principal, version = tipVersion.value }: FoundProps) {
-  const query = { ...listQuery(), ...conditions, ...(principal === undefined ? {} : { principal }) };
-  const transactions = useAnswer(
-    `found ${JSON.stringify(query)}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/transactions', { params: { query }, signal })),
-    version,
-  );
   return (
-    <Show loaded={transactions} rows={12}>
-      {({ results, cursor: { next, previous } }) => (
-        <>
-          <TransactionTable label="Transactions" transactions={results} empty={nothingMatches(next !== null)} />
-          <Pager next={next} previous={previous} />
-        </>
-      )}
-    </Show>
+    <List
+      label="Transactions"
+      loaded={useGet('/stackside/v1/transactions', { ...listQuery(), ...conditions, principal }, version)}
+      columns={MINED_COLUMNS}
+      keyOf={idOf}
+      empty={({ cursor: { next } }) => nothingMatches(next !== null)}
+      stacked
+    />
   );
 }

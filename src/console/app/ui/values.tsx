@@ -15,12 +15,10 @@ import {
   until,
   visible,
 } from '../chain/format.ts';
-import { chainNow } from './chain-clock.ts';
-import { now } from './clock.ts';
+import { chainNow, now } from './clock.ts';
+import { primaryNameOf, tokenOf, unitOf } from './metadata.ts';
 import { Copy, Table } from './parts.tsx';
-import { primaryNameOf } from './primary-names.ts';
 import { pathTo } from './router.ts';
-import { tokenOf, unitOf } from './token-metadata.ts';
 
 /** Age in seconds above which a time also shows its date. */
 const DATED = 2 * 86_400;
@@ -245,13 +243,20 @@ export const Asset = ({ identifier, fungible = false }: { identifier: string; fu
  */
 export const ChainText = ({ text }: { text: string }) => <bdi class="chain-text">{visible(text)}</bdi>;
 
-export const Badge = ({
-  tone,
-  children,
-}: {
+interface BadgeProps {
   tone: 'ok' | 'bad' | 'wait' | 'plain' | 'accent';
   children: ComponentChildren;
-}) => <span class={`badge ${tone}`}>{children}</span>;
+}
+
+export const Badge = ({ tone, children }: BadgeProps) => <span class={`badge ${tone}`}>{children}</span>;
+
+/** Renders the sender or the recipient of an asset. A mint has no sender, and a burn has no recipient. */
+export const End = ({ principal, nobody }: { principal: string | null; nobody: 'minted' | 'burnt' }) =>
+  principal === null ? <span class="quiet">{nobody}</span> : <Principal principal={principal} />;
+
+/** The columns of blocks and of ages in lists, without their cells. */
+export const BLOCK = { name: 'Block', class: 'number wide', label: 'block' };
+export const AGE = { name: 'Age', class: 'number when' };
 
 interface Cost {
   execution_cost_read_count: number;

@@ -8,10 +8,9 @@ import type { ClarityValue } from '../../../../codec/clarity.ts';
 import type { ClarityField, ClarityFields } from '../../../../codec/clarity-fields.ts';
 import { clarityRepr } from '../../../../codec/clarity-text.ts';
 import { toHex } from '../../../../codec/hex.ts';
-import type { Answer } from '../../api/answer.ts';
-import { contractLogs, searchPath } from '../../api/contract-search.ts';
-import { contractInterface, interfacePath, readContract } from '../../api/node.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type Answer, jsonOf } from '../../api/api.ts';
+import { interfacePath, readContract } from '../../api/node.ts';
+import { useAnswer, useGet } from '../../api/use-answer.ts';
 import {
   type Argument,
   type Draft,
@@ -28,9 +27,20 @@ import {
 import { count, printableText, shortHash, visible } from '../../chain/format.ts';
 import { Value, ValueBlock } from '../../ui/code.tsx';
 import { ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
-import { announce, type Column, Copy, Empty, Facts, Failed, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
+import {
+  announce,
+  type Column,
+  Copy,
+  Empty,
+  Facts,
+  Failed,
+  ListPanel,
+  listQuery,
+  Panel,
+  Show,
+} from '../../ui/parts.tsx';
 import { go, place, withQuery } from '../../ui/router.ts';
-import { Ago, BlockLink, ChainText, Principal, TxLink } from '../../ui/values.tsx';
+import { AGE, Ago, BLOCK, BlockLink, ChainText, Principal, TxLink } from '../../ui/values.tsx';
 
 /** Statuses of the server if the node can't be reached, or doesn't answer in time. */
 const AWAY = [502, 504];
@@ -56,10 +66,11 @@ interface OfInterfaceProps {
 
 /** Renders a panel that depends on the node's interface of a contract. */
 export function OfInterface({ contract, title, children }: OfInterfaceProps) {
-  const found = useAnswer(`interface ${contract}`, (signal) => contractInterface(contract, signal));
+  const path = interfacePath(contract);
+  const found = useAnswer(path, (signal) => jsonOf(path, { signal }));
   const isAway = found.data === null && AWAY.includes(found.error?.status ?? 0);
   return (
-    <Panel title={title} source={isAway ? undefined : interfacePath(contract)}>
+    <Panel title={title} source={isAway ? undefined : path}>
       {isAway ? (
         <Failed message={NODE_AWAY} retry={found.retry} />
       ) : (
@@ -397,43 +408,7 @@ interface ReadLog extends Log {
   fields: ClarityFields | null;
 }
 
-interface ContractLogsProps {
-  contract: string;
-  version: string;
-  /** The query of the API, without the cursor. */
-  query: Record<string, string>;
-  /** The filter form. */
-  children: ComponentChildren;
-}
-
-/**
- * Renders the prints of a contract, newest first. The fields that most logs on the page have are columns. Each whole
- * log is below its row.
- */
-export function ContractLogs({ contract, version, query, children }: ContractLogsProps) {
-  const cursor = place.value.query.get('cursor') ?? '';
-  const logs = useAnswer(
-    `logs ${contract} ${cursor} ${JSON.stringify(query)}`,
-    async (signal) => {
-      const { results, ...page } = await contractLogs(contract, cursor === '' ? query : { ...query, cursor }, signal);
-      return { ...page, results: results.map((log): ReadLog => ({ ...log, fields: logFields(log.value.hex) })) };
-    },
-    version,
-  );
-  return (
-    <Panel title="Logs" source={searchPath(contract, 'logs', query)}>
-      {children}
-      <Show loaded={logs} rows={8}>
-        {({ results, cursor: { next, previous } }) => (
-          <>
-            <LogTable logs={results} />
-            <Pager next={next} previous={previous} />
-          </>
-        )}
-      </Show>
-    </Panel>
-  );
-}
+const withFields = (log: Log): ReadLog => ({ ...log, fields: logFields(log.value.hex) });
 
 /** Minimum characters of a value for a scrolling box. */
 const LONG_VALUE = 200;
@@ -451,9 +426,29 @@ const keyOf = ({ tx_id, event_index }: Log): string => `${tx_id} ${event_index}`
 /** The usual topic of a log. */
 const PRINT = 'print';
 
-function LogTable({ logs }: { logs: readonly ReadLog[] }) {
+interface ContractLogsProps {
+  contract: string;
+  version: string;
+  /** The filter, for the API. */
+  query: Readonly<Record<string, string | null>>;
+  /** The filter form. */
+  children: ComponentChildren;
+}
+
+/**
+ * Renders the prints of a contract, newest first. The fields that most logs on the page have are columns. Each whole
+ * log is below its row.
+ */
+export function ContractLogs({ contract, version, query, children }: ContractLogsProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const found = logColumns(logs.map(({ fields }) => fields));
+  const loaded = useGet(
+    '/stackside/v1/smart-contracts/{contract_id}/logs',
+    { contract_id: contract, ...query, ...listQuery() },
+    version,
+  );
+  const { data } = loaded;
+  const logs = data === null ? null : { ...data, results: data.results.map(withFields) };
+  const found = logColumns(logs?.results.map(({ fields }) => fields) ?? []);
   const fields = found.map(({ path, name: short, isNumber }, index): Column<ReadLog> => {
     const place = index === 0 ? ' first' : '';
     if (path === '') {
@@ -478,23 +473,18 @@ function LogTable({ logs }: { logs: readonly ReadLog[] }) {
     cell: (log) => <ChainText text={cut(log.topic, MAX_CELL)} />,
   };
   return (
-    <Table
-      label="Logs"
-      rows={logs}
+    <ListPanel
+      title="Logs"
+      loaded={{ ...loaded, data: logs }}
       keyOf={keyOf}
       empty="No log matches."
       stacked
       columns={[
-        ...(logs.every((log) => log.topic === PRINT) ? [] : [topic]),
+        ...((logs?.results ?? []).every((log) => log.topic === PRINT) ? [] : [topic]),
         ...fields,
         { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
-        {
-          name: 'Block',
-          class: 'number wide',
-          label: 'block',
-          cell: (log) => <BlockLink height={log.block_height} />,
-        },
-        { name: 'Age', class: 'number when', cell: ({ time }) => <Ago chain at={Date.parse(time) / 1000} /> },
+        { ...BLOCK, cell: (log) => <BlockLink height={log.block_height} /> },
+        { ...AGE, cell: ({ time }) => <Ago chain at={Date.parse(time) / 1000} /> },
         {
           name: 'All fields',
           cell(log) {
@@ -505,9 +495,7 @@ function LogTable({ logs }: { logs: readonly ReadLog[] }) {
               <button
                 type="button"
                 aria-expanded={isOpen}
-                onClick={() =>
-                  setOpen(isOpen ? new Set([...open].filter((one) => one !== key)) : new Set(open).add(key))
-                }
+                onClick={() => setOpen(open.symmetricDifference(new Set([key])))}
               >
                 {isOpen ? 'Less' : hidden === 0 ? 'Details' : `${count(hidden)} more`}
               </button>
@@ -518,6 +506,8 @@ function LogTable({ logs }: { logs: readonly ReadLog[] }) {
       below={(log) =>
         open.has(keyOf(log)) ? <WholeValue value={decodedHex(log.value.hex)} hex={log.value.hex} /> : null
       }
-    />
+    >
+      {children}
+    </ListPanel>
   );
 }

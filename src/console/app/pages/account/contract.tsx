@@ -1,29 +1,22 @@
 /** The page of a contract: its source, definitions, calls and logs, and the tabs of an account. */
-
 import type { TargetedEvent } from 'preact';
-import { api, bodyOf } from '../../api/api.ts';
-import {
-  type ContractFilter,
-  contractCalls,
-  contractLogs,
-  searchPath,
-  searchQuery,
-} from '../../api/contract-search.ts';
+import { get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { useAnswer, usePart } from '../../api/use-answer.ts';
+import { useAnswer, useGet, usePart } from '../../api/use-answer.ts';
 import { type Definition, definitions } from '../../chain/clarity.ts';
 import { count, visible } from '../../chain/format.ts';
 import { Source, Value } from '../../ui/code.tsx';
 import { nothingMatches } from '../../ui/filters.tsx';
 import {
+  Choices,
   Copy,
+  DataPanel,
   Empty,
   Facts,
+  ListPanel,
   listQuery,
   Page,
-  Pager,
   Panel,
-  PER_PAGE,
   Show,
   Table,
   Tabs,
@@ -31,11 +24,11 @@ import {
 } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
-import { TellMe } from '../../ui/tell-me.tsx';
-import { MinedStatus, searchPath as transactionsPath } from '../../ui/transactions.tsx';
-import { Ago, BlockLink, ChainText, Principal, Principal as PrincipalLink, TxLink, When } from '../../ui/values.tsx';
+import { idOf, MinedStatus } from '../../ui/transactions.tsx';
+import { AGE, Ago, BLOCK, BlockLink, ChainText, Principal, TxLink, When } from '../../ui/values.tsx';
+import { TellMe } from '../../ui/watches.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
-import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion, useStx } from './principal.tsx';
+import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion } from './principal.tsx';
 
 const TABS = [
   ['source', 'Source'],
@@ -57,16 +50,18 @@ type Sizes = Readonly<Partial<Record<string, number>>>;
 
 /** Requests the sizes of the lists of a contract. @throws RequestError */
 async function listSizes(contract: string, signal: AbortSignal): Promise<Sizes> {
-  const one = { limit: '1' };
-  const params = { path: { principal: contract }, query: { limit: 1 } };
+  const [ofContract, ofPrincipal] = [
+    { contract_id: contract, limit: 1 },
+    { principal: contract, limit: 1 },
+  ];
   const lists = await Promise.all([
-    contractCalls(contract, one, signal),
-    contractLogs(contract, one, signal),
-    bodyOf(api.GET('/extended/v3/principals/{principal}/transactions', { params, signal })),
-    bodyOf(api.GET('/extended/v3/principals/{principal}/balances/ft', { params, signal })),
-    bodyOf(api.GET('/extended/v3/principals/{principal}/balances/nft', { params, signal })),
-    bodyOf(api.GET('/extended/v3/principals/{principal}/transfers/stx/inbound', { params, signal })),
-    bodyOf(api.GET('/extended/v3/principals/{principal}/transfers/stx/outbound', { params, signal })),
+    get('/stackside/v1/smart-contracts/{contract_id}/calls', ofContract, signal),
+    get('/stackside/v1/smart-contracts/{contract_id}/logs', ofContract, signal),
+    get('/extended/v3/principals/{principal}/transactions', ofPrincipal, signal),
+    get('/extended/v3/principals/{principal}/balances/ft', ofPrincipal, signal),
+    get('/extended/v3/principals/{principal}/balances/nft', ofPrincipal, signal),
+    get('/extended/v3/principals/{principal}/transfers/stx/inbound', ofPrincipal, signal),
+    get('/extended/v3/principals/{principal}/transfers/stx/outbound', ofPrincipal, signal),
   ]);
   const [calls = 0, logs = 0, transactions = 0, ft = 0, nft = 0, received = 0, sent = 0] = lists.map(
     ({ total, results }) => total ?? results.length,
@@ -82,11 +77,10 @@ function definitionSizes(source: string): Sizes {
 
 export function Contract({ contract }: { contract: string }) {
   const version = usePrincipalVersion(contract);
-  const stx = useStx(contract, version);
-  const params = { path: { contract_id: contract }, query: { include: ['source_code' as const] } };
-  const loaded = useAnswer(`contract ${contract}`, (signal) =>
-    bodyOf(api.GET('/extended/v3/smart-contracts/{contract_id}', { params, signal })),
-  );
+  const loaded = useGet('/extended/v3/smart-contracts/{contract_id}', {
+    contract_id: contract,
+    include: ['source_code'],
+  });
   const [address = '', name = contract] = contract.split('.');
   const source = loaded.data?.source_code ?? null;
   const lists = useAnswer(`sizes of ${contract}`, (signal) => listSizes(contract, signal));
@@ -108,39 +102,37 @@ export function Contract({ contract }: { contract: string }) {
       }
       lead={
         <>
-          deployed by <PrincipalLink principal={address} whole />
+          deployed by <Principal principal={address} whole />
         </>
       }
     >
-      <StxFigures stx={stx} />
+      <StxFigures principal={contract} version={version} />
       <TellMe kind="contract" id={contract} />
       <PrincipalHistory principal={contract} />
       <Tabs label="Parts of the contract" tabs={tabs} />
       {tab === 'source' ? (
         <>
-          <Show loaded={loaded} missing={missingReason(address)}>
+          <DataPanel title="Deployment" loaded={loaded} missing={missingReason(address)}>
             {({ tx_id, block, clarity_version: clarity }) => (
-              <Panel title="Deployment" source={`/extended/v3/smart-contracts/${contract}`}>
-                <Facts
-                  facts={[
-                    ['Transaction', <TxLink key="id" id={tx_id} whole />],
-                    ['Block', <BlockLink key="block" height={block.height} />],
-                    ['Time', <When key="time" chain at={block.time} />],
-                    ['Clarity version', clarity ?? 'the default of its epoch'],
-                  ]}
-                />
-              </Panel>
+              <Facts
+                facts={[
+                  ['Transaction', <TxLink key="id" id={tx_id} whole />],
+                  ['Block', <BlockLink key="block" height={block.height} />],
+                  ['Time', <When key="time" chain at={block.time} />],
+                  ['Clarity version', clarity ?? 'the default of its epoch'],
+                ]}
+              />
             )}
-          </Show>
+          </DataPanel>
           {source === null ? null : (
-            <Panel title="Source" source={sourcePath(contract)} aside={<Copy text={source} what="source" />}>
+            <Panel title="Source" source={loaded.source} aside={<Copy text={source} what="source" />}>
               <Source source={source} label="Source of the contract" />
             </Panel>
           )}
         </>
       ) : tab === 'functions' ? (
         <Show loaded={loaded} missing={missingReason(address)}>
-          {() => <Definitions contract={contract} source={source ?? ''} />}
+          {() => <Definitions contract={contract} source={source ?? ''} api={loaded.source} />}
         </Show>
       ) : tab === 'calls' ? (
         <ContractCalls contract={contract} functions={callable(source ?? '')} version={version} />
@@ -187,11 +179,8 @@ const GROUPS = [
   ['Traits', ['trait']],
 ] as const satisfies readonly (readonly [string, readonly Definition['kind'][]])[];
 
-/** Returns the API path of a contract with its source. */
-const sourcePath = (contract: string): string => `/extended/v3/smart-contracts/${contract}?include=source_code`;
-
-/** Renders tables of a contract's definitions by kind, each with a link to its line. */
-function Definitions({ contract, source }: { contract: string; source: string }) {
+/** Renders tables of a contract's definitions by kind, each with a link to its line. @param api path of the source */
+function Definitions({ contract, source, api }: { contract: string; source: string; api: string | undefined }) {
   const defined = definitions(source);
   const groups = GROUPS.map(([title, kinds]) => ({
     title,
@@ -203,7 +192,7 @@ function Definitions({ contract, source }: { contract: string; source: string })
   return (
     <>
       {groups.map(({ title, rows }) => (
-        <Panel key={title} title={title} source={sourcePath(contract)}>
+        <Panel key={title} title={title} source={api}>
           <Table
             label={title}
             rows={rows}
@@ -270,77 +259,45 @@ interface ContractCallsProps {
 /** Renders the transactions that call a contract, filtered by function, argument and height. */
 function ContractCalls({ contract, functions, version }: ContractCallsProps) {
   const name = place.value.query.get(FUNCTION);
-  const cursor = place.value.query.get('cursor') ?? '';
-  const filter = chosenFilter();
-  const query = searchQuery('arg', filter, { function_name: name ?? '' }, PER_PAGE);
-  const found = useAnswer(
-    `calls ${contract} ${cursor} ${JSON.stringify(query)}`,
-    (signal) => contractCalls(contract, cursor === '' ? query : { ...query, cursor }, signal),
-    version,
-  );
-  const title = name === null ? 'Calls' : `Calls of ${visible(name)}`;
+  const params = { contract_id: contract, function_name: name, ...searchQuery('arg'), ...listQuery() };
   return (
-    <Panel title={title} source={searchPath(contract, 'calls', query)}>
-      <FunctionFilter functions={functions} chosen={name} />
-      <FilterForm filter={filter} of={name === null ? null : 'Argument'} />
-      <Show loaded={found} rows={8}>
-        {({ results, cursor: { next, previous } }) => (
-          <>
-            <Table
-              label={title}
-              rows={results}
-              keyOf={({ tx_id }) => tx_id}
-              empty="No transaction matches. Calls by other contracts are not listed."
-              stacked
-              columns={[
-                {
-                  name: 'Call',
-                  class: 'main',
-                  cell: (call) => (
-                    <>
-                      <ChainText text={call.function_name} /> <Arguments values={call.function_args} />
-                    </>
-                  ),
-                },
-                { name: 'Status', class: 'nowrap', cell: ({ status }) => <MinedStatus status={status} /> },
-                {
-                  name: 'From',
-                  class: 'nowrap',
-                  label: 'from',
-                  cell: ({ sender }) => <Principal principal={sender} />,
-                },
-                { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
-                {
-                  name: 'Block',
-                  class: 'number wide',
-                  label: 'block',
-                  cell: (call) => <BlockLink height={call.block_height} />,
-                },
-                { name: 'Age', class: 'number when', cell: ({ time }) => <Ago chain at={Date.parse(time) / 1000} /> },
-              ]}
-            />
-            <Pager next={next} previous={previous} />
-          </>
-        )}
-      </Show>
-    </Panel>
+    <ListPanel
+      title={name === null ? 'Calls' : `Calls of ${visible(name)}`}
+      loaded={useGet('/stackside/v1/smart-contracts/{contract_id}/calls', params, version)}
+      keyOf={idOf}
+      empty="No transaction matches. Calls by other contracts are not listed."
+      stacked
+      columns={[
+        {
+          name: 'Call',
+          class: 'main',
+          cell: (call) => (
+            <>
+              <ChainText text={call.function_name} /> <Arguments values={call.function_args} />
+            </>
+          ),
+        },
+        { name: 'Status', class: 'nowrap', cell: ({ status }) => <MinedStatus status={status} /> },
+        { name: 'From', class: 'nowrap', label: 'from', cell: ({ sender }) => <Principal principal={sender} /> },
+        { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
+        { ...BLOCK, cell: (call) => <BlockLink height={call.block_height} /> },
+        { ...AGE, cell: ({ time }) => <Ago chain at={Date.parse(time) / 1000} /> },
+      ]}
+    >
+      {functions.length === 0 ? null : (
+        <Choices
+          class="panel-body"
+          label="Function"
+          name={FUNCTION}
+          choices={[[null, 'All'], ...functions.map((one) => [one, <ChainText key={one} text={one} />] as const)]}
+          chosen={name}
+          without={Object.values(PARAMETERS)}
+        />
+      )}
+      <FilterForm of={name === null ? null : 'Argument'} />
+    </ListPanel>
   );
 }
-
-const FunctionFilter = ({ functions, chosen }: { functions: readonly string[]; chosen: string | null }) =>
-  functions.length === 0 ? null : (
-    <nav class="panel-body row small" aria-label="Function">
-      {[null, ...functions].map((name) => (
-        <a
-          key={name}
-          href={withQuery({ ...NO_FILTER, [FUNCTION]: name, cursor: null })}
-          aria-current={name === chosen ? 'true' : undefined}
-        >
-          {name === null ? 'All' : <ChainText text={name} />}
-        </a>
-      ))}
-    </nav>
-  );
 
 /** Maximum characters of the arguments in a row. The transaction's page shows all. */
 const MAX_ARGUMENTS = 90;
@@ -360,15 +317,14 @@ function Arguments({ values }: { values: readonly { name: string; repr: string }
 /** Renders the reads and the logs of a contract: a part of the bundle that is loaded with the first of its tabs. */
 function Values({ contract, tab, version }: { contract: string; tab: 'read' | 'logs'; version: string }) {
   const part = usePart('contract values', () => import('./contract-values.tsx'));
-  const filter = chosenFilter();
   return (
     <Show loaded={part}>
       {({ ContractLogs, ContractReads }) =>
         tab === 'read' ? (
           <ContractReads contract={contract} parameter={READ} />
         ) : (
-          <ContractLogs contract={contract} version={version} query={searchQuery('field', filter, {}, PER_PAGE)}>
-            <FilterForm filter={filter} of="Field" />
+          <ContractLogs contract={contract} version={version} query={searchQuery('field')}>
+            <FilterForm of="Field" />
           </ContractLogs>
         )
       }
@@ -379,102 +335,83 @@ function Values({ contract, tab, version }: { contract: string; tab: 'read' | 'l
 /** Renders the contracts that the same account has deployed, newest first. */
 function SameDeployer({ contract, deployer }: { contract: string; deployer: string }) {
   const conditions = { sender: deployer, type: ['smart_contract' as const], status: ['success' as const] };
-  const query = { ...listQuery(), ...conditions };
-  const deployments = useAnswer(
-    `deployments ${deployer} ${query.cursor}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/transactions', { params: { query }, signal })),
-    tipVersion.value,
-  );
   return (
-    <Panel title="Contracts of the same deployer" source={transactionsPath(conditions)}>
-      <Show loaded={deployments} rows={8}>
-        {({ results, cursor: { next, previous } }) => (
-          <>
-            <Table
-              label="Contracts of the same deployer"
-              rows={results.filter((one) => one.type === 'smart_contract')}
-              keyOf={({ tx_id }) => tx_id}
-              empty={next === null ? 'No transaction of this account deployed a contract.' : nothingMatches(true)}
-              stacked
-              columns={[
-                {
-                  name: 'Contract',
-                  class: 'main',
-                  cell({ smart_contract: { contract_id: id } }) {
-                    const name = <ChainText text={id.slice(id.indexOf('.') + 1)} />;
-                    return id === contract ? (
-                      <>
-                        {name} <span class="quiet">(this one)</span>
-                      </>
-                    ) : (
-                      <a href={pathTo('contract', { id })}>{name}</a>
-                    );
-                  },
-                },
-                { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
-                {
-                  name: 'Block',
-                  class: 'number wide',
-                  label: 'block',
-                  cell: ({ block }) => <BlockLink height={block.height} />,
-                },
-                { name: 'Age', class: 'number when', cell: ({ block }) => <Ago chain at={block.time} /> },
-              ]}
-            />
-            <Pager next={next} previous={previous} />
-          </>
-        )}
-      </Show>
-    </Panel>
+    <ListPanel
+      title="Contracts of the same deployer"
+      loaded={useGet('/stackside/v1/transactions', { ...listQuery(), ...conditions }, tipVersion.value)}
+      keyOf={idOf}
+      empty={({ cursor: { next } }) =>
+        next === null ? 'No transaction of this account deployed a contract.' : nothingMatches(true)
+      }
+      stacked
+      columns={[
+        {
+          name: 'Contract',
+          class: 'main',
+          cell(deployment) {
+            const id = deployment.type === 'smart_contract' ? deployment.smart_contract.contract_id : '';
+            const name = <ChainText text={id.slice(id.indexOf('.') + 1)} />;
+            return id === contract ? (
+              <>
+                {name} <span class="quiet">(this one)</span>
+              </>
+            ) : (
+              <a href={pathTo('contract', { id })}>{name}</a>
+            );
+          },
+        },
+        { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
+        { ...BLOCK, cell: ({ block }) => <BlockLink height={block.height} /> },
+        { ...AGE, cell: ({ block }) => <Ago chain at={block.time} /> },
+      ]}
+    />
   );
 }
 
-/** Query parameters by member of the filter. */
-const PARAMETERS = { name: 'name', condition: 'is', from: 'from', to: 'to' } as const satisfies Record<
-  keyof ContractFilter,
-  string
->;
+/** Query parameters of the filter of calls or logs: a name, a condition on its value, and the first and last block. */
+const PARAMETERS = { name: 'name', condition: 'is', from: 'from', to: 'to' } as const;
 type Member = keyof typeof PARAMETERS;
 const MEMBERS = Object.keys(PARAMETERS) as Member[];
 
-/** Returns the filter in the query. */
-function chosenFilter(): ContractFilter {
-  const { query } = place.value;
-  const text = (member: Member): string => query.get(PARAMETERS[member]) ?? '';
-  return { name: text('name'), condition: text('condition'), from: text('from'), to: text('to') };
-}
+/** Returns a part of the filter in the query; empty if there is none. */
+const filterText = (member: Member): string => place.value.query.get(PARAMETERS[member]) ?? '';
 
-/** Changes of the query that remove the filter. */
-const NO_FILTER: Readonly<Record<string, null>> = Object.fromEntries(
-  Object.values(PARAMETERS).map((parameter) => [parameter, null]),
-);
+/** Returns the filter in the query, for the API. @param kind the kind of thing that the filter's name belongs to */
+function searchQuery(kind: 'field' | 'arg'): Readonly<Record<string, string | null>> {
+  const name = filterText('name');
+  return {
+    [name === '' ? kind : `${kind}.${name}`]: filterText('condition') || null,
+    from_height: filterText('from') || null,
+    to_height: filterText('to') || null,
+  };
+}
 
 /** Attributes of inputs for text and of inputs for heights. */
 const TEXT = { type: 'text', autocomplete: 'off', spellcheck: false } as const;
 const HEIGHT = { type: 'number', min: 0 } as const;
 
-interface FilterFormProps {
-  filter: ContractFilter;
-  /** Label of the first input, `Field` or `Argument`; null if the form filters only by height. */
-  of: string | null;
-}
-
-/** Renders the form that filters the calls or logs of a contract. The query contains the filter. */
-function FilterForm({ filter, of }: FilterFormProps) {
+/**
+ * Renders the form that filters the calls or logs of a contract. The query contains the filter.
+ * @param of label of the first input, `Field` or `Argument`; null if the form filters only by height
+ */
+function FilterForm({ of }: { of: string | null }) {
   const submit = (event: TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const changes = MEMBERS.map((member) => [PARAMETERS[member], String(form.get(member) ?? '').trim() || null]);
     go(withQuery({ ...Object.fromEntries(changes), cursor: null }));
   };
-  // The key renders a new input if the query has another value, because `defaultValue` is read only once.
-  const field = (member: Member, label: string, placeholder: string, kind: typeof TEXT | typeof HEIGHT) => (
-    <label>
-      {label}
-      <input key={filter[member]} name={member} placeholder={placeholder} defaultValue={filter[member]} {...kind} />
-    </label>
-  );
-  const isChosen = MEMBERS.some((member) => filter[member] !== '');
+  const field = (member: Member, label: string, placeholder: string, kind: typeof TEXT | typeof HEIGHT) => {
+    const value = filterText(member);
+    // The key renders a new input if the query has another value, because `defaultValue` is read only once.
+    return (
+      <label>
+        {label}
+        <input key={value} name={member} placeholder={placeholder} defaultValue={value} {...kind} />
+      </label>
+    );
+  };
+  const none = Object.fromEntries(Object.values(PARAMETERS).map((parameter) => [parameter, null]));
   return (
     <form class="panel-body form row" onSubmit={submit}>
       {of === null ? null : field('name', of, 'amount', TEXT)}
@@ -482,8 +419,8 @@ function FilterForm({ filter, of }: FilterFormProps) {
       {field('from', 'From block', 'first', HEIGHT)}
       {field('to', 'To block', 'newest', HEIGHT)}
       <button type="submit">Filter</button>
-      {isChosen ? (
-        <a class="button" href={withQuery({ ...NO_FILTER, cursor: null })}>
+      {MEMBERS.some((member) => filterText(member) !== '') ? (
+        <a class="button" href={withQuery({ ...none, cursor: null })}>
           Show all
         </a>
       ) : null}

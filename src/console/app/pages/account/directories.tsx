@@ -1,41 +1,24 @@
 /** The directories of contracts and of tokens: all, and the most used. */
-import { api, bodyOf } from '../../api/api.ts';
+import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { useAnswer } from '../../api/use-answer.ts';
-import { addDays, count, plural } from '../../chain/format.ts';
-import { listQuery, Page, Pager, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { type Loaded, useAnswer, useGet } from '../../api/use-answer.ts';
+import { addDays, count } from '../../chain/format.ts';
+import { Choices, type Column, choiceOf, ListPanel, listQuery, Page, Tabs, tabOf } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
-import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Principal, Stx, TokenAmount } from '../../ui/values.tsx';
+import {
+  Ago,
+  Asset,
+  Badge,
+  BLOCK,
+  BlockLink,
+  ChainText,
+  Meter,
+  Principal,
+  Stx,
+  TokenAmount,
+} from '../../ui/values.tsx';
 import { shareOf } from './token.tsx';
-
-type Choices<Value extends string> = readonly (readonly [value: Value, text: string])[];
-
-/** Returns the choice that the query of the page names, or the first. */
-const chosen = <Value extends string>(name: string, choices: Choices<Value>): Value =>
-  choices.find(([value]) => value === place.value.query.get(name))?.[0] ?? choices[0]![0];
-
-interface ChoiceProps {
-  label: string;
-  /** The query parameter. */
-  name: string;
-  choices: Choices<string>;
-}
-
-/** Renders links to the forms of a list. The first is the form of the page without the parameter. */
-const Choice = ({ label, name, choices }: ChoiceProps) => (
-  <nav class="row small" aria-label={label}>
-    {choices.map(([value, text], index) => (
-      <a
-        key={value}
-        href={withQuery({ [name]: index === 0 ? null : value, cursor: null })}
-        aria-current={value === chosen(name, choices) ? 'true' : undefined}
-      >
-        {text}
-      </a>
-    ))}
-  </nav>
-);
 
 /** Renders the day of the counts, with links to the previous and the next day. @param day as `2026-11-24` */
 const Day = ({ day }: { day: string }) => (
@@ -52,33 +35,35 @@ const Day = ({ day }: { day: string }) => (
   </nav>
 );
 
+/** Renders the day of a list once the list is loaded. */
+const dayOf = ({ data }: Loaded<{ day: string }>) => (data === null ? null : <Day day={data.day} />);
+
+/** Returns the column of the counts of a day, without its cells. */
+const countsOfDay = (what: string, { data }: Loaded<{ day: string }>) => ({
+  name: `${what} of the day`,
+  class: 'number',
+  label: `${what.toLowerCase()} on ${data?.day}`,
+});
+
 const ORDERS = [
   ['newest', 'Newest'],
   ['calls', 'Most called'],
 ] as const;
 
 const TRAITS = [
-  ['all', 'All'],
+  [null, 'All'],
   ['sip-010', 'Fungible'],
   ['sip-009', 'Collections'],
   ['sip-013', 'Semi-fungible'],
 ] as const;
 
 /** Returns the query of a list with its day. */
-const dayQuery = () => {
-  const day = place.value.query.get('day');
-  return { ...listQuery(), ...(day === null ? {} : { day }) };
-};
+const dayQuery = () => ({ ...listQuery(), day: place.value.query.get('day') });
 
 export function Contracts() {
-  const [order, trait] = [chosen('order', ORDERS), chosen('trait', TRAITS)];
-  const query = { order, ...(trait === 'all' ? {} : { trait }), ...dayQuery() };
-  const contracts = useAnswer(
-    `contracts ${JSON.stringify(query)}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/contracts', { params: { query }, signal })),
-    tipVersion.value,
-  );
-  const source = `/stackside/v1/contracts?order=${order}${trait === 'all' ? '' : `&trait=${trait}`}`;
+  const [order, trait] = [choiceOf('order', ORDERS), choiceOf('trait', TRAITS)];
+  const contracts = useGet('/stackside/v1/contracts', { order, trait, ...dayQuery() }, tipVersion.value);
+  const none = order === 'newest' ? 'No such contract was deployed.' : 'No such contract was called on this day.';
   return (
     <Page
       title="Contracts"
@@ -92,68 +77,43 @@ export function Contracts() {
       }
     >
       <div class="row">
-        <Choice label="Order" name="order" choices={ORDERS} />
-        <Choice label="Standard" name="trait" choices={TRAITS} />
+        <Choices label="Order" name="order" choices={ORDERS} chosen={order} />
+        <Choices label="Standard" name="trait" choices={TRAITS} chosen={trait} />
       </div>
-      <Panel
+      <ListPanel
         title={order === 'newest' ? 'Newest contracts' : 'Most called contracts'}
-        source={source}
-        aside={contracts.data === null ? null : <Day day={contracts.data.day} />}
-      >
-        <Show loaded={contracts} rows={8}>
-          {({ results, day, cursor: { next, previous } }) => (
-            <>
-              <Table
-                label="Contracts"
-                stacked
-                rows={results}
-                keyOf={({ contract_id: id }) => id}
-                empty={
-                  next === null
-                    ? order === 'newest'
-                      ? 'No such contract was deployed.'
-                      : 'No such contract was called on this day.'
-                    : 'None on this page; see the next pages.'
-                }
-                columns={[
-                  { name: 'Contract', class: 'main', cell: ({ contract_id: id }) => <Principal principal={id} /> },
-                  {
-                    name: 'Standard',
-                    cell: ({ trait: sip }) => (sip === null ? null : <Badge tone="plain">{sip.toUpperCase()}</Badge>),
-                  },
-                  {
-                    name: 'Deployed',
-                    class: 'nowrap',
-                    label: 'deployed',
-                    cell: ({ deployment }) =>
-                      deployment === null ? null : <Ago chain at={Date.parse(deployment.time) / 1000} />,
-                  },
-                  {
-                    name: 'Block',
-                    class: 'number wide',
-                    label: 'block',
-                    cell: ({ deployment }) =>
-                      deployment === null ? null : <BlockLink height={deployment.block_height} />,
-                  },
-                  {
-                    name: 'Calls of the day',
-                    class: 'number',
-                    label: `calls on ${day}`,
-                    cell: ({ calls_of_day: calls }) => count(calls),
-                  },
-                  {
-                    name: 'All calls',
-                    class: 'number',
-                    label: 'calls in all',
-                    cell: ({ calls }) => (calls === null ? '–' : count(calls)),
-                  },
-                ]}
-              />
-              <Pager next={next} previous={previous} />
-            </>
-          )}
-        </Show>
-      </Panel>
+        label="Contracts"
+        loaded={contracts}
+        aside={dayOf(contracts)}
+        stacked
+        keyOf={({ contract_id: id }) => id}
+        empty={({ cursor: { next } }) => (next === null ? none : 'None on this page; see the next pages.')}
+        columns={[
+          { name: 'Contract', class: 'main', cell: ({ contract_id: id }) => <Principal principal={id} /> },
+          {
+            name: 'Standard',
+            cell: ({ trait: sip }) => (sip === null ? null : <Badge tone="plain">{sip.toUpperCase()}</Badge>),
+          },
+          {
+            name: 'Deployed',
+            class: 'nowrap',
+            label: 'deployed',
+            cell: ({ deployment }) =>
+              deployment === null ? null : <Ago chain at={Date.parse(deployment.time) / 1000} />,
+          },
+          {
+            ...BLOCK,
+            cell: ({ deployment }) => (deployment === null ? null : <BlockLink height={deployment.block_height} />),
+          },
+          { ...countsOfDay('Calls', contracts), cell: ({ calls_of_day: calls }) => count(calls) },
+          {
+            name: 'All calls',
+            class: 'number',
+            label: 'calls in all',
+            cell: ({ calls }) => (calls === null ? '–' : count(calls)),
+          },
+        ]}
+      />
     </Page>
   );
 }
@@ -179,115 +139,80 @@ export function Tokens() {
   );
 }
 
-const transfers = (day: string) =>
-  ({
-    name: 'Transfers of the day',
-    class: 'number',
-    label: `transfers on ${day}`,
-    cell: ({ transfers_of_day: of }: { transfers_of_day: number }) => count(of),
-  }) as const;
+type Listed = Answer<'/stackside/v1/tokens/ft' | '/stackside/v1/tokens/nft'>['results'][number];
+
+const HOLDERS: Column<Listed> = {
+  name: 'Holders',
+  class: 'number',
+  label: 'holders',
+  cell: ({ holders }) => count(holders),
+};
+const transfers = (loaded: Loaded<{ day: string }>): Column<Listed> => ({
+  ...countsOfDay('Transfers', loaded),
+  cell: ({ transfers_of_day: of }) => count(of),
+});
+const assetOf = ({ asset_identifier: asset }: Listed): string => asset;
+const emptyText = (order: string, kind: string): string =>
+  order === 'holders' ? `There are no ${kind} yet.` : 'No token was moved on this day.';
 
 function FungibleTokens() {
-  const order = chosen('order', TOKEN_ORDERS);
-  const query = { order, ...dayQuery() };
-  const tokens = useAnswer(
-    `fungible tokens ${JSON.stringify(query)}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/tokens/ft', { params: { query }, signal })),
-    tipVersion.value,
-  );
+  const order = choiceOf('order', TOKEN_ORDERS);
+  const tokens = useGet('/stackside/v1/tokens/ft', { order, ...dayQuery() }, tipVersion.value);
   return (
     <>
-      <Choice label="Order" name="order" choices={TOKEN_ORDERS} />
-      <Panel
+      <Choices label="Order" name="order" choices={TOKEN_ORDERS} chosen={order} />
+      <ListPanel
         title="Fungible tokens"
-        source={`/stackside/v1/tokens/ft?order=${order}`}
-        aside={tokens.data === null ? null : <Day day={tokens.data.day} />}
-      >
-        <Show loaded={tokens} rows={8}>
-          {({ results, day, cursor: { next, previous } }) => (
-            <>
-              <Table
-                label="Fungible tokens"
-                stacked
-                rows={results}
-                keyOf={({ asset_identifier: asset }) => asset}
-                empty={order === 'holders' ? 'There are no fungible tokens yet.' : 'No token was moved on this day.'}
-                columns={[
-                  {
-                    name: 'Token',
-                    class: 'main',
-                    cell: ({ asset_identifier: asset, name }) => (
-                      <>
-                        {name === null ? null : (
-                          <>
-                            <ChainText text={name} />{' '}
-                          </>
-                        )}
-                        <Asset identifier={asset} />
-                      </>
-                    ),
-                  },
-                  { name: 'Holders', class: 'number', label: 'holders', cell: ({ holders }) => count(holders) },
-                  transfers(day),
-                  {
-                    name: 'Supply',
-                    class: 'number',
-                    label: 'supply',
-                    cell: ({ asset_identifier: asset, supply }) => <TokenAmount asset={asset} value={supply} />,
-                  },
-                ]}
-              />
-              <Pager next={next} previous={previous} />
-            </>
-          )}
-        </Show>
-      </Panel>
+        loaded={tokens}
+        aside={dayOf(tokens)}
+        stacked
+        keyOf={assetOf}
+        empty={emptyText(order, 'fungible tokens')}
+        columns={[
+          {
+            name: 'Token',
+            class: 'main',
+            cell: ({ asset_identifier: asset, name }) => (
+              <>
+                {name === null ? null : <ChainText text={name} />} <Asset identifier={asset} />
+              </>
+            ),
+          },
+          HOLDERS,
+          transfers(tokens),
+          {
+            name: 'Supply',
+            class: 'number',
+            label: 'supply',
+            cell: ({ asset_identifier: asset, supply }) => <TokenAmount asset={asset} value={supply} />,
+          },
+        ]}
+      />
     </>
   );
 }
 
 function Collections() {
-  const order = chosen('order', TOKEN_ORDERS);
-  const query = { order, ...dayQuery() };
-  const collections = useAnswer(
-    `collections ${JSON.stringify(query)}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/tokens/nft', { params: { query }, signal })),
-    tipVersion.value,
-  );
+  const order = choiceOf('order', TOKEN_ORDERS);
+  const collections = useGet('/stackside/v1/tokens/nft', { order, ...dayQuery() }, tipVersion.value);
   return (
     <>
-      <Choice label="Order" name="order" choices={TOKEN_ORDERS} />
-      <Panel
+      <Choices label="Order" name="order" choices={TOKEN_ORDERS} chosen={order} />
+      <ListPanel
         title="Collections"
-        source={`/stackside/v1/tokens/nft?order=${order}`}
-        aside={collections.data === null ? null : <Day day={collections.data.day} />}
-      >
-        <Show loaded={collections} rows={8}>
-          {({ results, day, cursor: { next, previous } }) => (
-            <>
-              <Table
-                label="Collections"
-                stacked
-                rows={results}
-                keyOf={({ asset_identifier: asset }) => asset}
-                empty={order === 'holders' ? 'There are no collections yet.' : 'No token was moved on this day.'}
-                columns={[
-                  {
-                    name: 'Collection',
-                    class: 'main',
-                    cell: ({ asset_identifier: asset }) => <Asset identifier={asset} />,
-                  },
-                  { name: 'Holders', class: 'number', label: 'holders', cell: ({ holders }) => count(holders) },
-                  transfers(day),
-                  { name: 'Tokens', class: 'number', label: 'tokens', cell: ({ supply }) => count(supply) },
-                  { name: 'Minted', class: 'number', label: 'minted', cell: ({ minted }) => count(minted) },
-                ]}
-              />
-              <Pager next={next} previous={previous} />
-            </>
-          )}
-        </Show>
-      </Panel>
+        loaded={collections}
+        aside={dayOf(collections)}
+        stacked
+        keyOf={assetOf}
+        empty={emptyText(order, 'collections')}
+        columns={[
+          { name: 'Collection', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
+          HOLDERS,
+          transfers(collections),
+          { name: 'Tokens', class: 'number', label: 'tokens', cell: ({ supply }) => count(supply) },
+          { name: 'Minted', class: 'number', label: 'minted', cell: ({ minted }) => count(minted) },
+        ]}
+      />
     </>
   );
 }
@@ -298,46 +223,34 @@ function StxHolders() {
   const holders = useAnswer(
     `stx holders ${query.cursor}`,
     async (signal) => {
-      const params = { query };
       const [page, supply] = await Promise.all([
-        bodyOf(api.GET('/extended/v3/tokens/stx/holders', { params, signal })),
-        bodyOf(api.GET('/extended/v3/tokens/stx/supply', { signal })),
+        get('/extended/v3/tokens/stx/holders', query, signal),
+        get('/extended/v3/tokens/stx/supply', {}, signal),
       ]);
-      return { ...page, supply: supply.total };
+      const results = page.results.map((holder) => ({ ...holder, share: shareOf(holder.balance, supply.total) }));
+      return { ...page, results };
     },
     tipVersion.value,
   );
   return (
-    <Panel title="Holders of STX" source="/extended/v3/tokens/stx/holders">
-      <Show loaded={holders} rows={8}>
-        {({ results, total, supply, cursor: { next, previous } }) => (
-          <>
-            <Table
-              label="Holders of STX"
-              stacked
-              rows={results}
-              keyOf={({ principal }) => principal}
-              empty="Nobody holds STX."
-              columns={[
-                { name: 'Holder', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
-                {
-                  name: 'Balance',
-                  class: 'number',
-                  label: 'balance',
-                  cell: ({ balance }) => <Stx micro={balance} />,
-                },
-                {
-                  name: 'Share of the supply',
-                  class: 'number',
-                  label: 'share',
-                  cell: ({ balance }) => <Meter value={shareOf(balance, supply)} most={1} />,
-                },
-              ]}
-            />
-            <Pager next={next} previous={previous} total={plural(total, 'holder')} />
-          </>
-        )}
-      </Show>
-    </Panel>
+    <ListPanel
+      title="Holders of STX"
+      source="/extended/v3/tokens/stx/holders"
+      loaded={holders}
+      of="holder"
+      stacked
+      keyOf={({ principal }) => principal}
+      empty="Nobody holds STX."
+      columns={[
+        { name: 'Holder', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
+        { name: 'Balance', class: 'number', label: 'balance', cell: ({ balance }) => <Stx micro={balance} /> },
+        {
+          name: 'Share of the supply',
+          class: 'number',
+          label: 'share',
+          cell: ({ share }) => <Meter value={share} most={1} />,
+        },
+      ]}
+    />
   );
 }

@@ -4,22 +4,33 @@
  */
 import type { TargetedEvent } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { Answer } from '../../api/answer.ts';
-import { api, bodyOf } from '../../api/api.ts';
+import type { Answer } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useGet } from '../../api/use-answer.ts';
 import { count, exactTime, visible, words } from '../../chain/format.ts';
-import { Empty, Facts, listQuery, Page, Pager, Panel, Scrollable, Show, Table } from '../../ui/parts.tsx';
-import { go, pathTo, place, withQuery } from '../../ui/router.ts';
-import { TellMe } from '../../ui/tell-me.tsx';
+import {
+  Choices,
+  DataPanel,
+  Empty,
+  Facts,
+  ListPanel,
+  listQuery,
+  Page,
+  Panel,
+  Scrollable,
+  Show,
+  Table,
+} from '../../ui/parts.tsx';
+import { go, pathTo, place } from '../../ui/router.ts';
 import { Badge, Hash, Principal, TxLink } from '../../ui/values.tsx';
+import { TellMe } from '../../ui/watches.tsx';
 
 /** The namespace whose names are shown first. Most names belong to it. */
 const DEFAULT_NAMESPACE = 'btc';
 
 export function Names() {
   const field = useRef<HTMLInputElement>(null);
-  const namespaces = useAnswer('namespaces', (signal) => bodyOf(api.GET('/v1/namespaces', { signal })));
+  const namespaces = useGet('/v1/namespaces', {});
   const namespaceParameter = place.value.query.get('namespace');
   const look = (event: TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -37,11 +48,11 @@ export function Names() {
       </form>
       <Show loaded={namespaces}>
         {({ namespaces: all }) => {
-          const shown = namespaceParameter ?? (all.includes(DEFAULT_NAMESPACE) ? DEFAULT_NAMESPACE : all[0]);
-          return shown === undefined ? (
+          const usual = all.includes(DEFAULT_NAMESPACE) ? DEFAULT_NAMESPACE : all[0];
+          return usual === undefined ? (
             <Empty>No namespace exists yet.</Empty>
           ) : (
-            <NamesOf namespace={shown} all={all} />
+            <NamesOf namespace={namespaceParameter ?? usual} usual={usual} all={all} />
           );
         }}
       </Show>
@@ -49,55 +60,30 @@ export function Names() {
   );
 }
 
-function NamesOf({ namespace, all }: { namespace: string; all: readonly string[] }) {
-  const query = { namespace, ...listQuery() };
-  const names = useAnswer(
-    `names ${JSON.stringify(query)}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/names', { params: { query }, signal })),
-    tipVersion.value,
-  );
+/** @param usual the namespace of a page without the parameter */
+function NamesOf({ namespace, usual, all }: { namespace: string; usual: string; all: readonly string[] }) {
   return (
-    <Panel
+    <ListPanel
       title={`Names of .${namespace}`}
-      source={`/stackside/v1/names?namespace=${namespace}`}
+      loaded={useGet('/stackside/v1/names', { namespace, ...listQuery() }, tipVersion.value)}
       aside={
-        <nav class="row small" aria-label="Namespaces">
-          {all.map((one) => (
-            <a
-              key={one}
-              href={withQuery({ namespace: one, cursor: null })}
-              aria-current={one === namespace ? 'true' : undefined}
-            >
-              .{one}
-            </a>
-          ))}
-        </nav>
+        <Choices
+          label="Namespaces"
+          name="namespace"
+          choices={all.map((one) => [one, `.${one}`])}
+          chosen={namespace}
+          usual={usual}
+        />
       }
-    >
-      <Show loaded={names} rows={6}>
-        {({ results, cursor: { next, previous } }) => (
-          <>
-            <Table
-              label={`Names of .${namespace}`}
-              stacked
-              rows={results}
-              keyOf={({ name }) => name}
-              empty="The namespace has no names."
-              columns={[
-                {
-                  name: 'Name',
-                  class: 'main',
-                  cell: ({ name }) => <a href={pathTo('name', { name })}>{visible(name)}</a>,
-                },
-                { name: 'Owner', label: 'owner', cell: ({ owner }) => <Principal principal={owner} /> },
-                { name: 'Expires', label: 'expires', cell: ({ lease }) => <LeaseEnd lease={lease} /> },
-              ]}
-            />
-            <Pager next={next} previous={previous} />
-          </>
-        )}
-      </Show>
-    </Panel>
+      stacked
+      keyOf={({ name }) => name}
+      empty="The namespace has no names."
+      columns={[
+        { name: 'Name', class: 'main', cell: ({ name }) => <a href={pathTo('name', { name })}>{visible(name)}</a> },
+        { name: 'Owner', label: 'owner', cell: ({ owner }) => <Principal principal={owner} /> },
+        { name: 'Expires', label: 'expires', cell: ({ lease }) => <LeaseEnd lease={lease} /> },
+      ]}
+    />
   );
 }
 
@@ -124,18 +110,12 @@ const LeaseEnd = ({ lease }: { lease: Answer<'/stackside/v1/names/{name}'>['leas
 
 /** Renders the end of a name's lease. */
 function Lease({ name }: { name: string }) {
-  const { data } = useAnswer(
-    `lease ${name}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/names/{name}', { params: { path: { name } }, signal })),
-    tipVersion.value,
-  );
+  const { data } = useGet('/stackside/v1/names/{name}', { name }, tipVersion.value);
   return data === null ? null : <LeaseEnd lease={data.lease} />;
 }
 
-type BnsNameAnswer = Answer<'/stackside/v1/names/bns-v2/{name}'>;
-
 /** Renders a name of BNS-V2. */
-const BnsName = ({ of }: { of: BnsNameAnswer }) => (
+const BnsName = ({ of }: { of: Answer<'/stackside/v1/names/bns-v2/{name}'> }) => (
   <Panel title="BNS-V2" source={`/stackside/v1/names/bns-v2/${of.name}`}>
     <Facts
       facts={[
@@ -150,17 +130,8 @@ const BnsName = ({ of }: { of: BnsNameAnswer }) => (
 
 /** Renders the page of a name: its owner, expiry, zonefile and subdomains. */
 export function Name({ name }: { name: string }) {
-  const params = { path: { name } };
-  const found = useAnswer(
-    `name ${name}`,
-    (signal) => bodyOf(api.GET('/v1/names/{name}', { params, signal })),
-    tipVersion.value,
-  );
-  const { data: bnsName } = useAnswer(
-    `bns name ${name}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/names/bns-v2/{name}', { params, signal })),
-    tipVersion.value,
-  );
+  const found = useGet('/v1/names/{name}', { name }, tipVersion.value);
+  const { data: bnsName } = useGet('/stackside/v1/names/bns-v2/{name}', { name }, tipVersion.value);
   return (
     <Page kind="Name" title={visible(name)}>
       {bnsName === null ? null : <BnsName of={bnsName} />}
@@ -168,7 +139,7 @@ export function Name({ name }: { name: string }) {
         {(known) => (
           <>
             <TellMe kind="name" id={name} />
-            <Panel title="Name" source={`/v1/names/${name}`}>
+            <Panel title="Name" source={found.source}>
               <Facts
                 facts={[
                   [
@@ -204,23 +175,16 @@ export function Name({ name }: { name: string }) {
   );
 }
 
-function Subdomains({ name }: { name: string }) {
-  const subdomains = useAnswer(`subdomains ${name}`, (signal) =>
-    bodyOf(api.GET('/v1/names/{name}/subdomains', { params: { path: { name } }, signal })),
-  );
-  return (
-    <Panel title="Subdomains" source={`/v1/names/${name}/subdomains`}>
-      <Show loaded={subdomains}>
-        {(found) => (
-          <Table
-            label="Subdomains"
-            rows={found}
-            keyOf={(one) => one}
-            empty="The name has no subdomains."
-            columns={[{ name: 'Subdomain', cell: (one) => <a href={pathTo('name', { name: one })}>{one}</a> }]}
-          />
-        )}
-      </Show>
-    </Panel>
-  );
-}
+const Subdomains = ({ name }: { name: string }) => (
+  <DataPanel title="Subdomains" loaded={useGet('/v1/names/{name}/subdomains', { name })}>
+    {(subdomains) => (
+      <Table
+        label="Subdomains"
+        rows={subdomains}
+        keyOf={(one) => one}
+        empty="The name has no subdomains."
+        columns={[{ name: 'Subdomain', cell: (one) => <a href={pathTo('name', { name: one })}>{one}</a> }]}
+      />
+    )}
+  </DataPanel>
+);

@@ -2,14 +2,13 @@
  * The pages of forks: the list, and a page per fork with its two branches, its transactions, and its chainhook
  * deliveries.
  */
-import type { Answer } from '../../api/answer.ts';
-import { api, bodyOf } from '../../api/api.ts';
+import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { useAnswer } from '../../api/use-answer.ts';
-import { branchRows, FATES } from '../../chain/forks.ts';
+import { useAnswer, useGet } from '../../api/use-answer.ts';
+import { branchRows, FATES } from '../../chain/blocks.ts';
 import { count } from '../../chain/format.ts';
 import { DROPPED, kindOf } from '../../chain/transaction.ts';
-import { type Column, Facts, listQuery, Page, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
+import { type Column, Facts, Footer, ListPanel, listQuery, Page, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, BlockLink, Hash, TxLink, When } from '../../ui/values.tsx';
 import { ForkNotified } from '../hooks/notified.tsx';
@@ -47,44 +46,22 @@ const COLUMNS: readonly Column<ListedFork>[] = [
   { name: 'Time', class: 'number when', cell: ({ time }) => (time === null ? '–' : <Ago chain at={time} />) },
 ];
 
-export function Forks() {
-  const query = listQuery();
-  const forks = useAnswer(
-    `forks ${query.cursor}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/forks', { params: { query }, signal })),
-    tipVersion.value,
-  );
-  return (
-    <Page title="Forks" lead="Branches of blocks that are not on the chain, as this server saw them.">
-      <Panel title="Forks" source={`/stackside/v1/forks?limit=${PER_PAGE}`}>
-        <Show loaded={forks} rows={8}>
-          {({ results, cursor: { next, previous } }) => (
-            <>
-              <Table
-                label="Forks"
-                columns={COLUMNS}
-                rows={results}
-                keyOf={({ index_block_hash: hash }) => hash}
-                empty="No fork was seen."
-                stacked
-              />
-              <Pager next={next} previous={previous} />
-            </>
-          )}
-        </Show>
-      </Panel>
-    </Page>
-  );
-}
+export const Forks = () => (
+  <Page title="Forks" lead="Branches of blocks that are not on the chain, as this server saw them.">
+    <ListPanel
+      title="Forks"
+      loaded={useGet('/stackside/v1/forks', listQuery(), tipVersion.value)}
+      columns={COLUMNS}
+      keyOf={({ index_block_hash: hash }) => hash}
+      empty="No fork was seen."
+      stacked
+    />
+  </Page>
+);
 
 /** Renders the fork of an orphaned block. @param hash of any of its blocks */
 export function Fork({ hash }: { hash: string }) {
-  const params = { path: { hash } };
-  const fork = useAnswer(
-    `fork ${hash}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/forks/{hash}', { params, signal })),
-    tipVersion.value,
-  );
+  const fork = useGet('/stackside/v1/forks/{hash}', { hash }, tipVersion.value);
   return (
     <Page kind="Fork" title={fork.data === null ? hash : heights(fork.data)}>
       <Show loaded={fork} rows={8}>
@@ -193,9 +170,7 @@ function Lost({ fork }: { fork: ForkObject }) {
           },
         ]}
       />
-      {fork.is_whole ? null : (
-        <p class="panel-head row spread small quiet">The fork has more blocks or transactions than are shown.</p>
-      )}
+      {fork.is_whole ? null : <Footer>The fork has more blocks or transactions than are shown.</Footer>}
     </Panel>
   );
 }
@@ -207,12 +182,7 @@ const NEAREST = 5;
 
 /** Renders a note on the page of a block, if a fork has another block at its height. */
 export function ForkMark({ height }: { height: number }) {
-  const query = { limit: NEAREST, to_height: height };
-  const forks = useAnswer(
-    `forks at ${height}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/forks', { params: { query }, signal })),
-    tipVersion.value,
-  );
+  const forks = useGet('/stackside/v1/forks', { limit: NEAREST, to_height: height }, tipVersion.value);
   const here = forks.data?.results.filter(({ top_height: top }) => top >= height) ?? [];
   return (
     <>
@@ -227,11 +197,9 @@ export function ForkMark({ height }: { height: number }) {
 
 /** Renders a note instead of the page of an orphaned block. @param hash either of its hashes; a height has no note */
 export function OrphanMark({ hash }: { hash: string }) {
-  const params = { path: { hash } };
   const fork = useAnswer(
     `fork ${hash}`,
-    async (signal) =>
-      hash.length < HASH_DIGITS ? null : bodyOf(api.GET('/stackside/v1/forks/{hash}', { params, signal })),
+    async (signal) => (hash.length < HASH_DIGITS ? null : get('/stackside/v1/forks/{hash}', { hash }, signal)),
     tipVersion.value,
   );
   if (fork.data === null) return null;

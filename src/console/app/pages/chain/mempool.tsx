@@ -1,35 +1,39 @@
 /** The page of the mempool: expected blocks, the list of pending transactions, and statistics by type and by fee. */
-import { useState } from 'preact/hooks';
-import type { Answer } from '../../api/answer.ts';
-import { api, bodyOf } from '../../api/api.ts';
-import { tipVersion, useSubscription } from '../../api/live.ts';
-import { type Loaded, useAnswer } from '../../api/use-answer.ts';
+import type { Answer } from '../../api/api.ts';
+import { tipVersion, useUpdates } from '../../api/live.ts';
+import { type Loaded, useGet } from '../../api/use-answer.ts';
+import { blockTitle, type Projection, projectionNotes, queuePositionText } from '../../chain/blocks.ts';
 import { type Bar, mergedRanges } from '../../chain/chart.ts';
 import { type ChosenFilters, chosenFilters, PENDING_FILTERS } from '../../chain/filters.ts';
 import { bytes, count, plural, stxText } from '../../chain/format.ts';
-import { blockTitle, type Projection, projectionNotes, queuePositionText } from '../../chain/mempool.ts';
 import { kindOf } from '../../chain/transaction.ts';
 import { Filters, nothingMatches } from '../../ui/filters.tsx';
-import { Empty, listQuery, Page, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
+import {
+  Choices,
+  choiceOf,
+  DataPanel,
+  Empty,
+  List,
+  ListPanel,
+  listQuery,
+  Page,
+  Panel,
+  PER_PAGE,
+  Show,
+  Table,
+} from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
-import { PendingTable } from '../../ui/transactions.tsx';
+import { idOf, PENDING_COLUMNS } from '../../ui/transactions.tsx';
 import { Ago, Principal, Stx, TxLink } from '../../ui/values.tsx';
 import { BlockStrip } from './strip.tsx';
-
-const FEES = '/extended/v2/mempool/fees';
 
 const TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
 
 /** Returns a version that changes with each new transaction and each block. */
-export function useMempoolVersion(): string {
-  const [update, setUpdate] = useState(0);
-  useSubscription({ event: 'mempool' }, () => setUpdate((before) => before + 1));
-  return `${tipVersion.value} ${update}`;
-}
+export const useMempoolVersion = (): string => `${tipVersion.value} ${useUpdates({ event: 'mempool' })}`;
 
 export function Mempool() {
   const version = useMempoolVersion();
-  const stats = useAnswer('stats', (signal) => bodyOf(api.GET('/extended/v1/tx/mempool/stats', { signal })), version);
   const { query } = place.value;
   const chosen = chosenFilters(query, PENDING_FILTERS);
   const block = Number(query.get('block'));
@@ -39,10 +43,12 @@ export function Mempool() {
       {Number.isSafeInteger(block) && block > 0 ? <InBlock block={block} version={version} /> : null}
       <Pending chosen={chosen} version={version} />
       <div class="grid">
-        <Panel title="By type" source="/extended/v1/tx/mempool/stats">
-          <Show loaded={stats}>{(found) => <TypeTable stats={found} />}</Show>
+        <DataPanel title="By type" loaded={useGet('/extended/v1/tx/mempool/stats', {}, version)}>
+          {(stats) => <TypeTable stats={stats} />}
+        </DataPanel>
+        <Panel title="Fees" source="/extended/v2/mempool/fees">
+          <Fees />
         </Panel>
-        <FeePanel />
       </div>
       <FeeDistribution type={TYPES.find((type) => type === query.get('type')) ?? null} version={version} />
     </Page>
@@ -51,13 +57,13 @@ export function Mempool() {
 
 /** Reads the blocks that the pending transactions would fill. */
 export const useExpectedBlocks = (version: string): Loaded<Projection> =>
-  useAnswer('expected blocks', (signal) => bodyOf(api.GET('/stackside/v1/mempool/blocks', { signal })), version);
+  useGet('/stackside/v1/mempool/blocks', {}, version);
 
 /** Renders the strip of blocks, and explains the blocks that the pending transactions would fill. */
 function Expected({ version }: { version: string }) {
   const expected = useExpectedBlocks(version);
   return (
-    <Panel title="Expected blocks" source="/stackside/v1/mempool/blocks">
+    <Panel title="Expected blocks" source={expected.source}>
       <BlockStrip expected={expected} />
       <ul class="panel-body quiet tiny">
         <li>
@@ -71,38 +77,23 @@ function Expected({ version }: { version: string }) {
 }
 
 /** Renders the first transactions of an expected block. */
-function InBlock({ block, version }: { block: number; version: string }) {
-  const params = { path: { block }, query: { limit: PER_PAGE } };
-  const found = useAnswer(
-    `expected block ${block}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/mempool/blocks/{block}/transactions', { params, signal })),
-    version,
-  );
-  return (
-    <Panel
-      title={blockTitle(block)}
-      source={`/stackside/v1/mempool/blocks/${block}/transactions?limit=${PER_PAGE}`}
-      aside={<a href={withQuery({ block: null })}>Close</a>}
-    >
-      <Show loaded={found} rows={10}>
-        {({ results, total }) => (
-          <>
-            <PendingTable
-              label="Transactions of the expected block"
-              transactions={results}
-              empty="Fewer blocks would be filled now."
-            />
-            {total > results.length ? (
-              <p class="panel-head row spread small quiet">
-                The first {count(results.length)} of {plural(total, 'transaction')}, in the order of a miner.
-              </p>
-            ) : null}
-          </>
-        )}
-      </Show>
-    </Panel>
-  );
-}
+const InBlock = ({ block, version }: { block: number; version: string }) => (
+  <ListPanel
+    title={blockTitle(block)}
+    label="Transactions of the expected block"
+    loaded={useGet('/stackside/v1/mempool/blocks/{block}/transactions', { block, limit: PER_PAGE }, version)}
+    aside={
+      <>
+        <span class="quiet">in the order of a miner</span> <a href={withQuery({ block: null })}>Close</a>
+      </>
+    }
+    of="transaction"
+    columns={PENDING_COLUMNS}
+    keyOf={idOf}
+    empty="Fewer blocks would be filled now."
+    stacked
+  />
+);
 
 const ORDERS = [
   ['age', 'Newest first'],
@@ -111,65 +102,41 @@ const ORDERS = [
 
 /** Renders the pending transactions that meet the filters in the query, in the order in the query. */
 function Pending({ chosen, version }: { chosen: ChosenFilters; version: string }) {
-  const [order] = ORDERS.find(([name]) => name === place.value.query.get('sort')) ?? ORDERS[0];
+  const order = choiceOf('sort', ORDERS);
   return (
     <Panel
       title="Pending transactions"
       source={`/stackside/v1/mempool/transactions?sort_by=${order}&limit=${PER_PAGE}`}
-      aside={
-        <nav class="row small" aria-label="Order">
-          {ORDERS.map(([name, title]) => (
-            <a
-              key={name}
-              href={withQuery({ sort: name === 'age' ? null : name, cursor: null })}
-              aria-current={name === order ? 'true' : undefined}
-            >
-              {title}
-            </a>
-          ))}
-        </nav>
-      }
+      aside={<Choices label="Order" name="sort" choices={ORDERS} chosen={order} />}
     >
       <Filters chosen={chosen} />
       {chosen.conditions === null ? (
         <Empty>A filter is wrong: see above.</Empty>
       ) : (
-        <FoundPending conditions={chosen.conditions} order={order} version={version} isAny={chosen.isAny} />
+        <FoundPending conditions={{ ...chosen.conditions, sort_by: order }} version={version} isAny={chosen.isAny} />
       )}
     </Panel>
   );
 }
 
 interface FoundPendingProps {
-  conditions: NonNullable<ChosenFilters['conditions']>;
-  order: (typeof ORDERS)[number][0];
+  conditions: NonNullable<ChosenFilters['conditions']> & { sort_by: (typeof ORDERS)[number][0] };
   version: string;
   /** Whether there is any filter. */
   isAny: boolean;
 }
 
-function FoundPending({ conditions, order, version, isAny }: FoundPendingProps) {
-  const query = { ...listQuery(), ...conditions, sort_by: order };
-  const pending = useAnswer(
-    `pending ${JSON.stringify(query)}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/mempool/transactions', { params: { query }, signal })),
-    version,
-  );
-  return (
-    <Show loaded={pending} rows={10}>
-      {({ results, total, cursor: { next, previous } }) => (
-        <>
-          <PendingTable
-            label="Pending transactions"
-            transactions={results}
-            empty={isAny ? nothingMatches(next !== null) : 'No transaction is pending.'}
-          />
-          <Pager next={next} previous={previous} {...(total === null ? {} : { total: plural(total, 'transaction') })} />
-        </>
-      )}
-    </Show>
-  );
-}
+const FoundPending = ({ conditions, version, isAny }: FoundPendingProps) => (
+  <List
+    label="Pending transactions"
+    loaded={useGet('/stackside/v1/mempool/transactions', { ...listQuery(), ...conditions }, version)}
+    of="transaction"
+    columns={PENDING_COLUMNS}
+    keyOf={idOf}
+    empty={({ cursor: { next } }) => (isAny ? nothingMatches(next !== null) : 'No transaction is pending.')}
+    stacked
+  />
+);
 
 /**
  * Renders the position of a pending transaction: its index in the expected blocks, the transactions it waits for, and
@@ -218,16 +185,12 @@ export function Standing({ position }: { position: Answer<'/stackside/v1/mempool
  * Renders the distribution of fees over pending transactions, all or of one type, and the oldest pending transaction.
  */
 function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | null; version: string }) {
-  const distribution = useAnswer(
-    'fee distribution',
-    (signal) => bodyOf(api.GET('/stackside/v1/mempool', { signal })),
-    version,
-  );
+  const distribution = useGet('/stackside/v1/mempool', {}, version);
   const oldest = distribution.data?.oldest ?? null;
   return (
-    <Panel
+    <DataPanel
       title={type === null ? 'By fee' : `By fee: ${kindOf(type)}`}
-      source="/stackside/v1/mempool"
+      loaded={distribution}
       aside={
         oldest === null ? null : (
           <span>
@@ -236,15 +199,13 @@ function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | nul
         )
       }
     >
-      <Show loaded={distribution}>
-        {({ fees }) => (
-          <Histogram
-            label="Pending transactions by fee"
-            bars={mergedRanges(fees.filter((one) => type === null || one.type === type).map(({ ranges }) => ranges))}
-          />
-        )}
-      </Show>
-    </Panel>
+      {({ fees }) => (
+        <Histogram
+          label="Pending transactions by fee"
+          bars={mergedRanges(fees.filter((one) => type === null || one.type === type).map(({ ranges }) => ranges))}
+        />
+      )}
+    </DataPanel>
   );
 }
 
@@ -290,9 +251,8 @@ const PRIORITIES = [
 
 /** Renders the fees of pending transactions by priority. */
 export function Fees() {
-  const fees = useAnswer('fees', (signal) => bodyOf(api.GET(FEES, { signal })), tipVersion.value);
   return (
-    <Show loaded={fees}>
+    <Show loaded={useGet('/extended/v2/mempool/fees', {}, tipVersion.value)}>
       {({ all, token_transfer: transfer, contract_call: call }) => (
         <Table
           label="Fees by priority"
@@ -311,13 +271,6 @@ export function Fees() {
     </Show>
   );
 }
-
-/** Renders a panel with the fees. */
-const FeePanel = () => (
-  <Panel title="Fees" source={FEES}>
-    <Fees />
-  </Panel>
-);
 
 /** Returns the range of a bar as text. */
 const range = ({ from, to }: Bar): string =>

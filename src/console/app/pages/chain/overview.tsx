@@ -1,23 +1,24 @@
 /** The overview: the state of the server and of the chain, the newest blocks, charts, the mempool. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { api, bodyOf } from '../../api/api.ts';
+import { get } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { actingFor, readSession, session } from '../../api/session.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, plural } from '../../chain/format.ts';
 import { failureLine, type Hook } from '../../chain/hooks.ts';
-import { chainState, stateTitle } from '../../chain/state.ts';
+import { type FirstStep, firstSteps } from '../../chain/state.ts';
 import type { ServerStatus } from '../../chain/types.ts';
 import { Chart } from '../../ui/chart.tsx';
-import { now } from '../../ui/clock.ts';
-import { Copy, Facts, type Figure, Figures, Page, Panel, Show, Table } from '../../ui/parts.tsx';
+import { every, now } from '../../ui/clock.ts';
+import { DataPanel, Facts, type Figure, Figures, ListPanel, Page, Panel, Show } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
-import { WatchedHere } from '../../ui/tell-me.tsx';
-import { NewestTransactionTable } from '../../ui/transactions.tsx';
-import { Ago, ChainText, Count } from '../../ui/values.tsx';
-import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-block.tsx';
-import { FirstRun } from './first-run.tsx';
+import { idOf, NEWEST_COLUMNS } from '../../ui/transactions.tsx';
+import { Ago, Badge, ChainText, Count } from '../../ui/values.tsx';
+import { WatchedHere } from '../../ui/watches.tsx';
+import { StateNote } from '../state-note.tsx';
+import { BITCOIN_BLOCK_COLUMNS, hashOfBitcoinBlock } from './bitcoin.tsx';
 import { Fees, TypeTable, useExpectedBlocks, useMempoolVersion } from './mempool.tsx';
 import { BlockStrip, NEWEST_BLOCKS, StripLegend } from './strip.tsx';
 
@@ -32,31 +33,55 @@ export function Overview() {
   );
 }
 
-/** Renders the page of a server without a block: the way to the first one. */
-const BeforeBlocks = ({ status }: { status: ServerStatus }) => (
-  <>
-    <FirstRun status={status} />
-    <Server status={status} />
-  </>
-);
+/** Renders the page of a server without a block: a checklist that follows the server, with the one next step. */
+function BeforeBlocks({ status }: { status: ServerStatus }) {
+  const steps = firstSteps(status);
+  const note = <StateNote status={status} label="Next step" />;
+  return (
+    <>
+      <section class="panel" aria-label="First steps">
+        <header class="panel-head row spread">
+          <h2>Until the first block</h2>
+        </header>
+        <ol class="panel-body stack" aria-live="polite" aria-label="Checklist">
+          {steps.map((step) => (
+            <Step key={step.name} {...step}>
+              {step.progress === 'now' ? note : null}
+            </Step>
+          ))}
+        </ol>
+        {steps.some(({ progress }) => progress === 'now') ? null : note}
+      </section>
+      <Server status={status} />
+    </>
+  );
+}
+
+const MARKS = { done: ['ok', 'done'], now: ['wait', 'next'], later: ['plain', 'open'] } as const;
+
+function Step({ name, text, progress, children }: FirstStep & { children: ComponentChildren }) {
+  const [tone, mark] = MARKS[progress];
+  return (
+    <li class="stack">
+      <p>
+        <Badge tone={tone}>{mark}</Badge> <strong>{name}</strong> {text}
+      </p>
+      {children}
+    </li>
+  );
+}
 
 function Chain({ status }: { status: ServerStatus }) {
   const version = tipVersion.value;
-  const times = useAnswer(
-    'block times',
-    (signal) => bodyOf(api.GET('/extended/v2/blocks/average-times', { signal })),
-    version,
-  );
-  const mempool = useAnswer(
-    'mempool',
-    (signal) => bodyOf(api.GET('/extended/v1/tx/mempool/stats', { signal })),
-    version,
-  );
+  const times = useGet('/extended/v2/blocks/average-times', {}, version);
+  const mempool = useGet('/extended/v1/tx/mempool/stats', {}, version);
   const pending =
     mempool.data === null ? null : Object.values(mempool.data.tx_type_counts).reduce((sum, one) => sum + one, 0);
   return (
     <>
-      <State status={status} />
+      <StateNote status={status}>
+        <CatchingUp status={status} />
+      </StateNote>
       <FailingHooks />
       <Blocks />
       <Figures label="The chain now" figures={chainFigures(status, times.data?.last_1h ?? null, pending)} />
@@ -65,7 +90,7 @@ function Chain({ status }: { status: ServerStatus }) {
         <NewestTransactions />
         <Panel
           title="Mempool"
-          source="/extended/v1/tx/mempool/stats"
+          source={mempool.source}
           aside={<a href={pathTo('mempool')}>{pending === null ? 'All' : plural(pending, 'transaction')}</a>}
         >
           <Show loaded={mempool}>{(stats) => <TypeTable stats={stats} />}</Show>
@@ -137,18 +162,17 @@ function FailingHooks() {
       const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
       if (!isSignedIn) return [];
       const consumers = isOperator
-        ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.filter((one) => one.failing > 0)
+        ? (await get('/chainhooks/consumers', {}, signal)).results.filter((one) => one.failing > 0)
         : [{ consumer: null }];
-      const params = { query: { limit: MAX_FAILING, failing: true } };
+      const params = { limit: MAX_FAILING, failing: true };
       const hooks: Hook[] = [];
       for (const { consumer } of consumers) {
         if (hooks.length >= MAX_FAILING) break;
-        const headers = actingFor(consumer);
-        hooks.push(...(await bodyOf(api.GET('/chainhooks/me', { params, headers, signal }))).results);
+        hooks.push(...(await get('/chainhooks/me', params, signal, actingFor(consumer))).results);
       }
       return hooks.slice(0, MAX_FAILING);
     },
-    `${tipVersion.value} ${Math.floor(now.value / HOOKS_EVERY)}`,
+    `${tipVersion.value} ${every(HOOKS_EVERY)}`,
   );
   const hooks = failing.data ?? [];
   if (hooks.length === 0) return null;
@@ -180,70 +204,26 @@ function lag(height: number | null, nodeHeight: number): string {
 /** Seconds between reads of failing chainhooks. */
 const HOOKS_EVERY = 5;
 
-const AWAY =
-  'The node’s RPC interface does not answer. Check that the node runs, and check --node-rpc. Indexed data stays available.';
-
-/** Renders the state of a server with the next step; null if it is live and its node answers. */
-function State({ status }: { status: ServerStatus }) {
-  const { state, reason, next, observer, node, index } = status;
-  if (state === 'live' && node.height !== null) return null;
-  const { tone } = chainState(status, false);
-  const isLive = state === 'live';
-  return (
-    <section
-      class={`note stack ${tone === 'bad' ? 'bad' : 'wait'}`}
-      aria-label="State of the server"
-      aria-live="polite"
-    >
-      <div class="row spread">
-        <h2>{isLive ? 'The node is away' : stateTitle(state)}</h2>
-        {observer === null ? null : <Copy text={observer} what="configuration" />}
-      </div>
-      <p>{isLive ? AWAY : reason}</p>
-      {isLive ? null : <p>{next}</p>}
-      {observer === null ? null : <pre class="code scroll boxed">{observer}</pre>}
-      {state === 'starting' || state === 'catching_up' ? (
-        <CatchingUp height={index.height ?? 0} nodeHeight={node.height ?? 0} />
-      ) : null}
-    </section>
-  );
-}
-
-/** Renders the indexed share of the node's chain. */
-function CatchingUp({ height, nodeHeight }: { height: number; nodeHeight: number }) {
-  if (nodeHeight <= height) return null;
-  return <progress aria-label="Blocks indexed" max={nodeHeight} value={height} />;
+/** Renders the indexed share of the node's chain, while the index is behind. */
+function CatchingUp({ status: { state, index, node } }: { status: ServerStatus }) {
+  const [height, nodeHeight] = [index.height ?? 0, node.height ?? 0];
+  const isBehind = (state === 'starting' || state === 'catching_up') && nodeHeight > height;
+  return isBehind ? <progress aria-label="Blocks indexed" max={nodeHeight} value={height} /> : null;
 }
 
 const NEWEST_BITCOIN = 6;
 
-function NewestBitcoinBlocks() {
-  const params = { query: { limit: NEWEST_BITCOIN } };
-  const blocks = useAnswer(
-    'newest bitcoin blocks',
-    (signal) => bodyOf(api.GET('/extended/v2/burn-blocks', { params, signal })),
-    tipVersion.value,
-  );
-  return (
-    <Panel
-      title="Bitcoin blocks"
-      source={`/extended/v2/burn-blocks?limit=${NEWEST_BITCOIN}`}
-      aside={<a href={pathTo('bitcoinBlocks')}>All</a>}
-    >
-      <Show loaded={blocks}>
-        {({ results }) => (
-          <Table
-            label="Newest Bitcoin blocks"
-            columns={BITCOIN_BLOCK_COLUMNS.filter(({ name }) => name !== 'Hash')}
-            rows={results}
-            keyOf={({ burn_block_hash: hash }) => hash}
-            empty="No Bitcoin block has arrived yet."
-          />
-        )}
-      </Show>
-    </Panel>
-  );
-}
+const NewestBitcoinBlocks = () => (
+  <ListPanel
+    title="Bitcoin blocks"
+    label="Newest Bitcoin blocks"
+    loaded={useGet('/extended/v2/burn-blocks', { limit: NEWEST_BITCOIN }, tipVersion.value)}
+    aside={<a href={pathTo('bitcoinBlocks')}>All</a>}
+    columns={BITCOIN_BLOCK_COLUMNS.filter(({ name }) => name !== 'Hash')}
+    keyOf={hashOfBitcoinBlock}
+    empty="No Bitcoin block has arrived yet."
+  />
+);
 
 function Server({ status }: { status: ServerStatus }) {
   const { disk, memory_bytes: memory, uptime_seconds: uptime, server_version: version, mode, events, index } = status;
@@ -282,37 +262,28 @@ function Blocks() {
 const NEWEST_TRANSACTIONS = 8;
 
 function NewestTransactions() {
-  const params = { query: { limit: NEWEST_TRANSACTIONS } };
-  const transactions = useAnswer(
-    'newest transactions',
-    (signal) => bodyOf(api.GET('/extended/v3/transactions', { params, signal })),
-    tipVersion.value,
-  );
+  const loaded = useGet('/extended/v3/transactions', { limit: NEWEST_TRANSACTIONS }, tipVersion.value);
+  const { data } = loaded;
   return (
-    <Panel
+    <ListPanel
       title="Newest transactions"
-      source={`/extended/v3/transactions?limit=${NEWEST_TRANSACTIONS}`}
+      loaded={{ ...loaded, data: data === null ? null : { results: data.results } }}
       aside={<a href={pathTo('transactions')}>All</a>}
-    >
-      <Show loaded={transactions} rows={NEWEST_TRANSACTIONS}>
-        {({ results }) => <NewestTransactionTable transactions={results} />}
-      </Show>
-    </Panel>
+      columns={NEWEST_COLUMNS}
+      keyOf={idOf}
+      empty="No transaction has arrived yet."
+      stacked
+    />
   );
 }
 
 /** Renders charts of transactions and blocks per hour or day. */
 function ActivityCharts() {
   const [by, setBy] = useState<'hour' | 'day'>('day');
-  const loaded = useAnswer(
-    `blocks by ${by}`,
-    (signal) => bodyOf(api.GET('/stackside/v1/blocks/counts', { params: { query: { by } }, signal })),
-    tipVersion.value,
-  );
   return (
-    <Panel
+    <DataPanel
       title="Activity"
-      source={`/stackside/v1/blocks/counts?by=${by}`}
+      loaded={useGet('/stackside/v1/blocks/counts', { by }, tipVersion.value)}
       aside={
         <div class="row small">
           {(['hour', 'day'] as const).map((choice) => (
@@ -323,30 +294,28 @@ function ActivityCharts() {
         </div>
       }
     >
-      <Show loaded={loaded}>
-        {({ counts }) => (
-          <div class="grid">
-            {(
-              [
-                ['Transactions', 'ok', counts.map(({ transactions }) => transactions)],
-                ['Blocks', 'accent', counts.map(({ blocks }) => blocks)],
-              ] as const
-            ).map(([name, colour, values]) => (
-              <Chart
-                key={name}
-                label={`${name} of each ${by}`}
-                times={counts.map(({ start }) => start)}
-                series={[{ name, colour, values }]}
-                format={count}
-                steps="whole"
-                scale={by === 'hour' ? 'hour' : 'days'}
-                drawn="bars"
-                empty="No block has arrived yet."
-              />
-            ))}
-          </div>
-        )}
-      </Show>
-    </Panel>
+      {({ counts }) => (
+        <div class="grid">
+          {(
+            [
+              ['Transactions', 'ok', counts.map(({ transactions }) => transactions)],
+              ['Blocks', 'accent', counts.map(({ blocks }) => blocks)],
+            ] as const
+          ).map(([name, colour, values]) => (
+            <Chart
+              key={name}
+              label={`${name} of each ${by}`}
+              times={counts.map(({ start }) => start)}
+              series={[{ name, colour, values }]}
+              format={count}
+              steps="whole"
+              scale={by === 'hour' ? 'hour' : 'days'}
+              drawn="bars"
+              empty="No block has arrived yet."
+            />
+          ))}
+        </div>
+      )}
+    </DataPanel>
   );
 }

@@ -1,12 +1,11 @@
 /** The page of staking: reward cycles with their signers, and the bonds and signers of pox-5. */
-import { api, bodyOf } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useGet } from '../../api/use-answer.ts';
 import { count, percent } from '../../chain/format.ts';
-import { Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { ListPanel, listQuery, Page, PER_PAGE, Show, Tabs, tabOf } from '../../ui/parts.tsx';
 import { place, withQuery } from '../../ui/router.ts';
 import { Badge, BitcoinBlockLink, BlockLink, Btc, Hash, Meter, Principal, Stx } from '../../ui/values.tsx';
-import { Payments } from './bitcoin-block.tsx';
+import { Payments } from './bitcoin.tsx';
 
 const TABS = [
   ['cycles', 'Cycles'],
@@ -15,7 +14,6 @@ const TABS = [
 ] as const;
 
 const MAX_CYCLES = 20;
-const PAGE_LENGTH = 50;
 
 export function Staking() {
   const tab = tabOf(TABS);
@@ -27,55 +25,47 @@ export function Staking() {
   );
 }
 
+/** Returns a version that changes with each Bitcoin block. */
+const bitcoinVersion = (): number => tip.value?.burnBlockHeight ?? 0;
+
 function Cycles() {
-  const params = { query: { limit: MAX_CYCLES } };
-  const cycles = useAnswer(
-    'cycles',
-    (signal) => bodyOf(api.GET('/extended/v2/pox/cycles', { params, signal })),
-    tip.value?.burnBlockHeight ?? 0,
-  );
+  const cycles = useGet('/extended/v2/pox/cycles', { limit: MAX_CYCLES }, bitcoinVersion());
   const cycleParameter = place.value.query.get('cycle');
   return (
     <>
-      <Panel title="Reward cycles" source="/extended/v2/pox/cycles">
-        <Show loaded={cycles}>
-          {({ results }) => (
-            <Table
-              label="Reward cycles"
-              rows={results}
-              keyOf={({ cycle_number: cycle }) => String(cycle)}
-              empty="No cycle has begun yet."
-              stacked
-              columns={[
-                {
-                  name: 'Cycle',
-                  class: 'first',
-                  cell: ({ cycle_number: cycle }) => <a href={withQuery({ cycle: String(cycle) })}>{count(cycle)}</a>,
-                },
-                {
-                  name: 'Signers',
-                  class: 'number',
-                  label: 'signers',
-                  cell: ({ total_signers: signers }) => count(signers),
-                },
-                { name: 'Weight', class: 'number', label: 'weight', cell: ({ total_weight: weight }) => count(weight) },
-                {
-                  name: 'Signers set in block',
-                  class: 'number wide',
-                  label: 'signers set in block',
-                  cell: ({ block_height: height }) => <BlockLink height={height} />,
-                },
-                {
-                  name: 'Stacked',
-                  class: 'number',
-                  label: 'stacked',
-                  cell: ({ total_stacked_amount: stacked }) => <Stx micro={stacked} />,
-                },
-              ]}
-            />
-          )}
-        </Show>
-      </Panel>
+      <ListPanel
+        title="Reward cycles"
+        loaded={cycles}
+        keyOf={({ cycle_number: cycle }) => String(cycle)}
+        empty="No cycle has begun yet."
+        stacked
+        columns={[
+          {
+            name: 'Cycle',
+            class: 'first',
+            cell: ({ cycle_number: cycle }) => <a href={withQuery({ cycle: String(cycle) })}>{count(cycle)}</a>,
+          },
+          {
+            name: 'Signers',
+            class: 'number',
+            label: 'signers',
+            cell: ({ total_signers: signers }) => count(signers),
+          },
+          { name: 'Weight', class: 'number', label: 'weight', cell: ({ total_weight: weight }) => count(weight) },
+          {
+            name: 'Signers set in block',
+            class: 'number wide',
+            label: 'signers set in block',
+            cell: ({ block_height: height }) => <BlockLink height={height} />,
+          },
+          {
+            name: 'Stacked',
+            class: 'number',
+            label: 'stacked',
+            cell: ({ total_stacked_amount: stacked }) => <Stx micro={stacked} />,
+          },
+        ]}
+      />
       <Show loaded={cycles}>
         {({ results: [newest] }) => {
           const cycle = cycleParameter === null ? newest?.cycle_number : Number(cycleParameter);
@@ -102,77 +92,51 @@ function NewestRewards() {
 }
 
 function CycleSigners({ cycle }: { cycle: number }) {
-  const params = { path: { cycle_number: cycle }, query: { limit: PAGE_LENGTH } };
-  const signers = useAnswer(`cycle ${cycle}`, (signal) =>
-    bodyOf(api.GET('/extended/v2/pox/cycles/{cycle_number}/signers', { params, signal })),
-  );
+  const params = { cycle_number: cycle, limit: PER_PAGE };
   return (
-    <Panel title={`Signers of cycle ${cycle}`} source={`/extended/v2/pox/cycles/${cycle}/signers`}>
-      <Show loaded={signers}>
-        {({ results }) => (
-          <Table
-            label={`Signers of cycle ${cycle}`}
-            rows={results}
-            keyOf={({ signing_key: key }) => key}
-            empty="The cycle has no signers."
-            stacked
-            columns={[
-              {
-                name: 'Signer',
-                class: 'first nowrap',
-                cell: ({ signer_address: address }) => <Principal principal={address} />,
-              },
-              {
-                name: 'Key',
-                class: 'wide',
-                cell: ({ signing_key: key }) => <Hash value={key} copy="signing key" />,
-              },
-              { name: 'Weight', class: 'number', label: 'weight', cell: ({ weight }) => count(weight) },
-              {
-                name: 'Share',
-                class: 'number',
-                label: 'share',
-                cell: ({ weight_percent: share }) => <Meter value={share} most={100} />,
-              },
-              {
-                name: 'Stacked',
-                class: 'number',
-                label: 'stacked',
-                cell: ({ stacked_amount: stacked }) => <Stx micro={stacked} />,
-              },
-            ]}
-          />
-        )}
-      </Show>
-    </Panel>
+    <ListPanel
+      title={`Signers of cycle ${cycle}`}
+      loaded={useGet('/extended/v2/pox/cycles/{cycle_number}/signers', params)}
+      keyOf={({ signing_key: key }) => key}
+      empty="The cycle has no signers."
+      stacked
+      columns={[
+        {
+          name: 'Signer',
+          class: 'first nowrap',
+          cell: ({ signer_address: address }) => <Principal principal={address} />,
+        },
+        { name: 'Key', class: 'wide', cell: ({ signing_key: key }) => <Hash value={key} copy="signing key" /> },
+        { name: 'Weight', class: 'number', label: 'weight', cell: ({ weight }) => count(weight) },
+        {
+          name: 'Share',
+          class: 'number',
+          label: 'share',
+          cell: ({ weight_percent: share }) => <Meter value={share} most={100} />,
+        },
+        {
+          name: 'Stacked',
+          class: 'number',
+          label: 'stacked',
+          cell: ({ stacked_amount: stacked }) => <Stx micro={stacked} />,
+        },
+      ]}
+    />
   );
 }
 
-function Signers() {
-  const signers = useAnswer(
-    'signers',
-    (signal) => bodyOf(api.GET('/extended/v3/staking/signers', { params: { query: { limit: PAGE_LENGTH } }, signal })),
-    tip.value?.burnBlockHeight ?? 0,
-  );
-  return (
-    <Panel title="Signers of pox-5" source="/extended/v3/staking/signers">
-      <Show loaded={signers}>
-        {({ results }) => (
-          <Table
-            label="Signers of pox-5"
-            rows={results}
-            keyOf={({ signer }) => signer}
-            empty="No signer registered a key yet."
-            columns={[
-              { name: 'Signer', class: 'main', cell: ({ signer }) => <Principal principal={signer} /> },
-              { name: 'Key', class: 'number', cell: ({ signer_key: key }) => <Hash value={key} copy="signing key" /> },
-            ]}
-          />
-        )}
-      </Show>
-    </Panel>
-  );
-}
+const Signers = () => (
+  <ListPanel
+    title="Signers of pox-5"
+    loaded={useGet('/extended/v3/staking/signers', listQuery(), bitcoinVersion())}
+    keyOf={({ signer }) => signer}
+    empty="No signer registered a key yet."
+    columns={[
+      { name: 'Signer', class: 'main', cell: ({ signer }) => <Principal principal={signer} /> },
+      { name: 'Key', class: 'number', cell: ({ signer_key: key }) => <Hash value={key} copy="signing key" /> },
+    ]}
+  />
+);
 
 /** Place of a registration's locked BTC, by type. */
 const LOCK_UPS: Readonly<Record<string, string>> = { l1: 'on Bitcoin', l2: 'as sBTC' };
@@ -182,60 +146,46 @@ const BOND_TONES: Readonly<Record<string, 'ok' | 'accent' | 'plain'>> = { active
 /** Renders the bonds, and the registrations for one of them. */
 function Bonds() {
   const bondParameter = place.value.query.get('bond');
-  const bonds = useAnswer(
-    'bonds',
-    (signal) => bodyOf(api.GET('/extended/v3/staking/bonds', { params: { query: { limit: PAGE_LENGTH } }, signal })),
-    tip.value?.burnBlockHeight ?? 0,
-  );
+  const bonds = useGet('/extended/v3/staking/bonds', listQuery('bonds'), bitcoinVersion());
   return (
     <>
-      <Panel title="Bonds" source="/extended/v3/staking/bonds">
-        <Show loaded={bonds}>
-          {({ results }) => (
-            <Table
-              label="Bonds"
-              rows={results}
-              keyOf={({ index }) => String(index)}
-              empty="No bond was set up yet."
-              columns={[
-                {
-                  name: 'Bond',
-                  cell: ({ index }) => <a href={withQuery({ bond: String(index) })}>{count(index)}</a>,
-                },
-                { name: 'Status', cell: ({ status }) => <Badge tone={BOND_TONES[status] ?? 'plain'}>{status}</Badge> },
-                {
-                  name: 'Rate',
-                  class: 'number medium',
-                  cell: ({ parameters }) => percent(parameters.target_rate_bps, 10_000),
-                },
-                {
-                  name: 'Bitcoin blocks',
-                  class: 'number wide',
-                  cell: ({ schedule: { activation, unlock } }) =>
-                    `${count(activation.bitcoin_height)} to ${count(unlock.bitcoin_height)}`,
-                },
-                {
-                  name: 'Registered',
-                  class: 'number wide',
-                  cell: ({ registrations }) =>
-                    `${count(registrations.registered_count)} of ${count(registrations.allowed_count)}`,
-                },
-                { name: 'BTC', class: 'number', cell: ({ balances }) => <Btc satoshis={balances.locked.btc} /> },
-                { name: 'STX', class: 'number medium', cell: ({ balances }) => <Stx micro={balances.locked.stx} /> },
-                {
-                  name: 'Paid out',
-                  class: 'number wide',
-                  cell: ({ balances }) => <Btc satoshis={balances.paid_out.btc} />,
-                },
-              ]}
-            />
-          )}
-        </Show>
-      </Panel>
+      <ListPanel
+        title="Bonds"
+        loaded={bonds}
+        pager="bonds"
+        keyOf={({ index }) => String(index)}
+        empty="No bond was set up yet."
+        columns={[
+          {
+            name: 'Bond',
+            cell: ({ index }) => <a href={withQuery({ bond: String(index), registrations: null })}>{count(index)}</a>,
+          },
+          { name: 'Status', cell: ({ status }) => <Badge tone={BOND_TONES[status] ?? 'plain'}>{status}</Badge> },
+          {
+            name: 'Rate',
+            class: 'number medium',
+            cell: ({ parameters }) => percent(parameters.target_rate_bps, 10_000),
+          },
+          {
+            name: 'Bitcoin blocks',
+            class: 'number wide',
+            cell: ({ schedule: { activation, unlock } }) =>
+              `${count(activation.bitcoin_height)} to ${count(unlock.bitcoin_height)}`,
+          },
+          {
+            name: 'Registered',
+            class: 'number wide',
+            cell: ({ registrations }) =>
+              `${count(registrations.registered_count)} of ${count(registrations.allowed_count)}`,
+          },
+          { name: 'BTC', class: 'number', cell: ({ balances }) => <Btc satoshis={balances.locked.btc} /> },
+          { name: 'STX', class: 'number medium', cell: ({ balances }) => <Stx micro={balances.locked.stx} /> },
+          { name: 'Paid out', class: 'number wide', cell: ({ balances }) => <Btc satoshis={balances.paid_out.btc} /> },
+        ]}
+      />
       <Show loaded={bonds}>
         {({ results }) => {
-          const [newest] = results;
-          const used = results.find(({ registrations }) => registrations.registered_count > 0) ?? newest;
+          const used = results.find(({ registrations }) => registrations.registered_count > 0) ?? results[0];
           const bond = bondParameter === null ? used?.index : Number(bondParameter);
           return bond === undefined ? null : <Registrations bond={bond} />;
         }}
@@ -246,32 +196,21 @@ function Bonds() {
 
 /** Renders the registrations for a bond: each staker with its signer and its locked BTC and STX. */
 function Registrations({ bond }: { bond: number }) {
-  const params = { path: { bond_index: bond }, query: { limit: PAGE_LENGTH } };
-  const registrations = useAnswer(
-    `registrations ${bond}`,
-    (signal) => bodyOf(api.GET('/extended/v3/staking/bonds/{bond_index}/registrations', { params, signal })),
-    tip.value?.burnBlockHeight ?? 0,
-  );
-  const title = `Registrations for bond ${bond}`;
+  const params = { bond_index: bond, ...listQuery('registrations') };
   return (
-    <Panel title={title} source={`/extended/v3/staking/bonds/${bond}/registrations`}>
-      <Show loaded={registrations}>
-        {({ results }) => (
-          <Table
-            label={title}
-            rows={results}
-            keyOf={({ staker }) => staker}
-            empty="Nobody has registered yet."
-            columns={[
-              { name: 'Staker', class: 'nowrap', cell: ({ staker }) => <Principal principal={staker} /> },
-              { name: 'Signer', class: 'main medium', cell: ({ signer }) => <Principal principal={signer} /> },
-              { name: 'Lock-up', class: 'wide nowrap', cell: ({ type }) => LOCK_UPS[type] ?? type },
-              { name: 'BTC', class: 'number', cell: ({ balances }) => <Btc satoshis={balances.btc} /> },
-              { name: 'STX', class: 'number medium', cell: ({ balances }) => <Stx micro={balances.stx} /> },
-            ]}
-          />
-        )}
-      </Show>
-    </Panel>
+    <ListPanel
+      title={`Registrations for bond ${bond}`}
+      loaded={useGet('/extended/v3/staking/bonds/{bond_index}/registrations', params, bitcoinVersion())}
+      pager="registrations"
+      keyOf={({ staker }) => staker}
+      empty="Nobody has registered yet."
+      columns={[
+        { name: 'Staker', class: 'nowrap', cell: ({ staker }) => <Principal principal={staker} /> },
+        { name: 'Signer', class: 'main medium', cell: ({ signer }) => <Principal principal={signer} /> },
+        { name: 'Lock-up', class: 'wide nowrap', cell: ({ type }) => LOCK_UPS[type] ?? type },
+        { name: 'BTC', class: 'number', cell: ({ balances }) => <Btc satoshis={balances.btc} /> },
+        { name: 'STX', class: 'number medium', cell: ({ balances }) => <Stx micro={balances.stx} /> },
+      ]}
+    />
   );
 }

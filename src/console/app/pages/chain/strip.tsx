@@ -1,11 +1,18 @@
 /** The strip of blocks: the expected next blocks, and the newest blocks in tenures with their forks. */
 import { useRef } from 'preact/hooks';
-import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { type Loaded, useAnswer } from '../../api/use-answer.ts';
-import { fillOf, type NewestBlocks, type StripBlock, tenuresOf } from '../../chain/block-strip.ts';
+import { type Loaded, useGet } from '../../api/use-answer.ts';
+import {
+  blockTitle,
+  feeLevel,
+  fillOf,
+  type NewestBlocks,
+  type ProjectedBlock,
+  type Projection,
+  type StripBlock,
+  tenuresOf,
+} from '../../chain/blocks.ts';
 import { bytes, count, plural, stxText } from '../../chain/format.ts';
-import { blockTitle, feeLevel, type ProjectedBlock, type Projection } from '../../chain/mempool.ts';
 import { Show } from '../../ui/parts.tsx';
 import { pathTo, place } from '../../ui/router.ts';
 import { Ago } from '../../ui/values.tsx';
@@ -22,12 +29,7 @@ interface StripProps {
 
 /** Renders the strip. The arrow keys move from block to block. */
 export function BlockStrip({ expected }: StripProps) {
-  const params = { query: { limit: NEWEST } };
-  const newest = useAnswer(
-    'newest blocks',
-    (signal) => bodyOf(api.GET('/stackside/v1/blocks/newest', { params, signal })),
-    tipVersion.value,
-  );
+  const newest = useGet('/stackside/v1/blocks/newest', { limit: NEWEST }, tipVersion.value);
   return (
     <div class="strip-frame">
       <Show loaded={newest}>{(found) => <Strip newest={found} expected={expected.data?.blocks ?? []} />}</Show>

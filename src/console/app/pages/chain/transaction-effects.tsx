@@ -1,7 +1,5 @@
 /** The events and post-conditions of a transaction, and why it failed. */
-
-import { api, bodyOf, RequestError } from '../../api/api.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useGet } from '../../api/use-answer.ts';
 import { errorSource } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
 import { conditionWords, failedCondition, modeWords } from '../../chain/transaction.ts';
@@ -223,20 +221,13 @@ function Reason({ transaction }: { transaction: MinedTransaction }) {
   return <ReturnedError contract={contract} name={name} error={transaction.tx_result.repr} />;
 }
 
-/** Returns the source of a contract; empty if the index doesn't have it, for example for a boot contract. */
-async function sourceOf(contract: string, signal: AbortSignal): Promise<string> {
-  const params = { path: { contract_id: contract }, query: { include: ['source_code' as const] } };
-  try {
-    return (await bodyOf(api.GET('/extended/v3/smart-contracts/{contract_id}', { params, signal }))).source_code ?? '';
-  } catch (error) {
-    if (error instanceof RequestError && error.status === 404) return '';
-    throw error;
-  }
-}
-
 function ReturnedError({ contract, name, error }: { contract: string; name: string; error: string }) {
-  const source = useAnswer(`source ${contract}`, (signal) => sourceOf(contract, signal));
-  const found = errorSource(source.data ?? '', name, error);
+  // The index doesn't have the source of a boot contract.
+  const source = useGet('/extended/v3/smart-contracts/{contract_id}', {
+    contract_id: contract,
+    include: ['source_code'],
+  });
+  const found = errorSource(source.data?.source_code ?? '', name, error);
   if (found === null) {
     return (
       <p>

@@ -1,8 +1,8 @@
 /** The pages of transactions: the list, and one transaction, mined, pending or dropped. */
 import { useState } from 'preact/hooks';
-import { api, bodyOf, RequestError } from '../../api/api.ts';
-import { tip, tipVersion, useSubscription } from '../../api/live.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { get, RequestError } from '../../api/api.ts';
+import { tip, tipVersion, useUpdates } from '../../api/live.ts';
+import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
 import { assetName, bytes, count, plural, shortHash, textOfHex, visible } from '../../chain/format.ts';
 import {
@@ -28,7 +28,10 @@ import {
   Copy,
   Facts,
   JsonLink,
+  List,
   listQuery,
+  offsetQuery,
+  offsetsBeside,
   Page,
   Pager,
   Panel,
@@ -39,7 +42,7 @@ import {
 } from '../../ui/parts.tsx';
 import { place } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
-import { FoundTransactions, Sentence, Status, searchPath, TransactionTable } from '../../ui/transactions.tsx';
+import { FoundTransactions, idOf, MINED_COLUMNS, Sentence, Status, searchPath } from '../../ui/transactions.tsx';
 import {
   BitcoinBlockLink,
   BlockLink,
@@ -66,8 +69,8 @@ const NOT_FOUND = 404;
  * unknown
  */
 async function findTransaction(id: string, offset: number, signal: AbortSignal): Promise<TransactionObject> {
-  const query = { tx_id: [id], event_limit: PER_PAGE, event_offset: offset };
-  const answer = await bodyOf(api.GET('/extended/v1/tx/multiple', { params: { query }, signal }));
+  const params = { tx_id: [id], event_limit: PER_PAGE, event_offset: offset };
+  const answer = await get('/extended/v1/tx/multiple', params, signal);
   const [result] = Object.values(answer);
   if (result?.found !== true) throw new RequestError(NOT_FOUND, 'No transaction with this id has arrived.');
   return result.result;
@@ -75,13 +78,12 @@ async function findTransaction(id: string, offset: number, signal: AbortSignal):
 
 export function Transaction({ id: txId }: { id: string }) {
   const id = txId.toLowerCase().replace(/^(0x)?/, '0x');
-  const offset = Math.max(0, Number(place.value.query.get('offset')) || 0);
-  const [update, setUpdate] = useState(0);
-  useSubscription({ event: 'tx_update', tx_id: id }, () => setUpdate((before) => before + 1));
+  const { offset } = offsetQuery();
+  const updates = useUpdates({ event: 'tx_update', tx_id: id });
   const loaded = useAnswer(
     `transaction ${id} ${offset}`,
     (signal) => findTransaction(id, offset, signal),
-    `${tipVersion.value} ${update}`,
+    `${tipVersion.value} ${updates}`,
   );
   const found = loaded.data;
   return (
@@ -387,14 +389,12 @@ const LongValue = ({ repr, label }: { repr: string; label: string }) =>
 function Events({ transaction, offset }: { transaction: MinedTransaction; offset: number }) {
   const { events, event_count: total, tx_id: id } = transaction;
   if (total === 0) return null;
-  const at = (start: number) => (start <= 0 ? '' : String(start));
   return (
     <Panel title="Events" source={`/extended/v3/transactions/${id}/events`}>
       <EventTable events={events} />
       <Pager
         name="offset"
-        next={offset + PER_PAGE < total ? at(offset + PER_PAGE) : null}
-        previous={offset > 0 ? at(offset - PER_PAGE) : null}
+        {...offsetsBeside(offset, PER_PAGE, offset + PER_PAGE < total)}
         total={plural(total, 'event')}
       />
     </Panel>
@@ -449,14 +449,9 @@ const LEVELS = [
 function Prospects({ transaction }: { transaction: PendingTransaction }) {
   const { tx_id: id, tx_type: type, fee_rate: fee } = transaction;
   const version = useMempoolVersion();
-  const rank = useAnswer(
-    `position ${id}`,
-    (signal) =>
-      bodyOf(api.GET('/stackside/v1/mempool/transactions/{tx_id}', { params: { path: { tx_id: id } }, signal })),
-    version,
-  );
+  const rank = useGet('/stackside/v1/mempool/transactions/{tx_id}', { tx_id: id }, version);
   const place = rank.data?.position_by_fee ?? null;
-  const fees = useAnswer('fees', (signal) => bodyOf(api.GET('/extended/v2/mempool/fees', { signal })), version);
+  const fees = useGet('/extended/v2/mempool/fees', {}, version);
   const levels = fees.data?.all ?? null;
   const level = levels === null ? undefined : LEVELS.find(([name]) => Number(fee) >= (levels[name] ?? 0));
   return (
@@ -491,12 +486,8 @@ function RawTransaction({ id }: { id: string }) {
 const HEX_DIGITS_OF_A_BYTE = 2;
 
 function RawBytes({ id }: { id: string }) {
-  const params = { path: { tx_id: id } };
-  const raw = useAnswer(`raw ${id}`, (signal) =>
-    bodyOf(api.GET('/stackside/v1/transactions/{tx_id}/raw', { params, signal })),
-  );
   return (
-    <Show loaded={raw} rows={2}>
+    <Show loaded={useGet('/stackside/v1/transactions/{tx_id}/raw', { tx_id: id })} rows={2}>
       {({ raw_tx: hex }) => (
         <>
           <p class="panel-body with-copy">
@@ -527,21 +518,14 @@ export function Transactions() {
   );
 }
 
-function AllTransactions() {
-  const query = listQuery();
-  const transactions = useAnswer(
-    `transactions ${query.cursor}`,
-    (signal) => bodyOf(api.GET('/extended/v3/transactions', { params: { query }, signal })),
-    tipVersion.value,
-  );
-  return (
-    <Show loaded={transactions} rows={12}>
-      {({ results, total, cursor: { next, previous } }) => (
-        <>
-          <TransactionTable label="Transactions" transactions={results} empty="No transaction has arrived yet." />
-          <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
-        </>
-      )}
-    </Show>
-  );
-}
+const AllTransactions = () => (
+  <List
+    label="Transactions"
+    loaded={useGet('/extended/v3/transactions', listQuery(), tipVersion.value)}
+    of="transaction"
+    columns={MINED_COLUMNS}
+    keyOf={idOf}
+    empty="No transaction has arrived yet."
+    stacked
+  />
+);

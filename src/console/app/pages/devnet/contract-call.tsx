@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { abiTypeString } from '../../../../codec/abi.ts';
 import { clarity } from '../../../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../../../codec/hex.ts';
-import { api, bodyOf } from '../../api/api.ts';
+import { post } from '../../api/api.ts';
 import {
   type Argument,
   type ContractFunction,
@@ -15,13 +15,12 @@ import {
 } from '../../chain/contract-values.ts';
 import { visible, words } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
-import { Mistakes, TextField } from '../../ui/form.tsx';
-import { Empty } from '../../ui/parts.tsx';
+import { Check, ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
+import { Empty, Problem } from '../../ui/parts.tsx';
 import { go, place, withQuery } from '../../ui/router.ts';
 import { ChainText } from '../../ui/values.tsx';
 import { ArgumentField, OfInterface } from '../account/contract-values.tsx';
-import { type DevnetAccount, OfAccounts, useSender } from './sender.tsx';
-import { type Sent, SentTransaction } from './sent-transaction.tsx';
+import { type DevnetAccount, OfAccounts, type Sent, SentTransaction, useSender } from './sending.tsx';
 
 /** The query parameter that names the function. */
 const CALLED = 'call';
@@ -41,23 +40,18 @@ function Caller({ contract, functions }: { contract: string; functions: readonly
   return (
     <>
       <div class="panel-body form stack">
-        <label>
-          Function
-          <select
-            value={called?.name ?? ''}
-            onChange={({ currentTarget }) => go(withQuery({ [CALLED]: currentTarget.value }))}
-          >
-            {called === undefined ? <option value="" /> : null}
-            {functions.map(({ name }) => (
-              <option key={name} value={name}>
-                {visible(name)}
-              </option>
-            ))}
-          </select>
-          {called === undefined ? null : (
-            <span class="quiet tiny">Returns {visible(called.output ?? 'a type that this page does not support')}</span>
-          )}
-        </label>
+        <ChoiceField
+          label="Function"
+          value={called?.name ?? ''}
+          choices={[
+            ...(called === undefined ? [''] : []),
+            ...functions.map(({ name }) => [name, visible(name)] as const),
+          ]}
+          help={
+            called === undefined ? '' : `Returns ${visible(called.output ?? 'a type that this page does not support')}`
+          }
+          onChange={(name) => go(withQuery({ [CALLED]: name }))}
+        />
       </div>
       {called === undefined ? (
         <Empty>
@@ -112,7 +106,7 @@ function CallForm({ contract, name, args, accounts }: FunctionFormProps & { acco
     const body = { ...sender, contract, function: name, arguments: given };
     run(
       async () => {
-        const answer = await bodyOf(api.POST('/stackside/v1/devnet/call', { body }));
+        const answer = await post('/stackside/v1/devnet/call', {}, body);
         setSent(answer);
         return answer;
       },
@@ -129,7 +123,6 @@ function CallForm({ contract, name, args, accounts }: FunctionFormProps & { acco
                 label={visible(one.name)}
                 value={literals.get(one.name) ?? ''}
                 help={visible(abiTypeString(one.type) ?? '')}
-                mistake={null}
                 onChange={(text) => setLiterals(new Map(literals).set(one.name, text))}
               />
             ))
@@ -145,24 +138,13 @@ function CallForm({ contract, name, args, accounts }: FunctionFormProps & { acco
                 />
               ))}
         {args.length === 0 ? null : (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={areLiteral}
-              onChange={({ currentTarget }) => setAreLiteral(currentTarget.checked)}
-            />
-            <span>
-              Write them as Clarity literals, such as <code>u1</code>, <code>none</code> or <code>(list u1 u2)</code>
-            </span>
-          </label>
+          <Check checked={areLiteral} onChange={setAreLiteral}>
+            Write them as Clarity literals, such as <code>u1</code>, <code>none</code> or <code>(list u1 u2)</code>
+          </Check>
         )}
         {senderField}
         <Mistakes mistakes={shown.map(({ path, message }) => `${path} ${message}`)} />
-        {problem === null ? null : (
-          <p class="problem" role="alert">
-            {visible(problem)}
-          </p>
-        )}
+        <Problem text={problem} />
         <div class="row">
           <button type="submit" class="primary" disabled={busy}>
             Call

@@ -1,16 +1,14 @@
 /** The page for writing a contract, or reading it from a file, and deploying it. */
 import type { TargetedEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { Answer } from '../../api/answer.ts';
-import { api, bodyOf } from '../../api/api.ts';
-import { visible, words } from '../../chain/format.ts';
-import { mistakeLine } from '../../chain/source-mistake.ts';
+import { type Answer, post } from '../../api/api.ts';
+import { mistakeLine } from '../../chain/clarity.ts';
+import { words } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
-import { TextField } from '../../ui/form.tsx';
-import { Panel } from '../../ui/parts.tsx';
+import { ChoiceField, onCtrlEnter, TextField } from '../../ui/form.tsx';
+import { Panel, Problem } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { type DevnetAccount, OfAccounts, useSender } from './sender.tsx';
-import { SentTransaction } from './sent-transaction.tsx';
+import { type DevnetAccount, OfAccounts, SentTransaction, useSender } from './sending.tsx';
 
 /** The versions of Clarity that the form offers. */
 const VERSIONS = ['1', '2', '3', '4', '5'];
@@ -64,7 +62,7 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
     const body = { ...sender, ...chosen, name: name.trim(), source };
     run(
       async () => {
-        const sent = await bodyOf(api.POST('/stackside/v1/devnet/deploy', { body }));
+        const sent = await post('/stackside/v1/devnet/deploy', {}, body);
         setDeployed({ sent, name: body.name, source });
         return sent;
       },
@@ -81,23 +79,14 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
           </p>
         )}
         <div class="form grid">
-          <TextField
-            label="Name"
-            value={name}
-            help="1 to 40 letters, digits, _ and -"
-            mistake={null}
-            onChange={setName}
+          <TextField label="Name" value={name} help="1 to 40 letters, digits, _ and -" onChange={setName} />
+          <ChoiceField
+            label="Clarity version"
+            value={version}
+            choices={[['', 'the default of the epoch'], ...VERSIONS]}
+            help="A later one has more functions"
+            onChange={setVersion}
           />
-          <label>
-            Clarity version
-            <select value={version} onChange={({ currentTarget }) => setVersion(currentTarget.value)}>
-              <option value="">the default of the epoch</option>
-              {VERSIONS.map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-            <span class="quiet tiny">A later one has more functions</span>
-          </label>
           {senderField}
           <label>
             File
@@ -115,18 +104,10 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
             rows={18}
             required
             defaultValue={EXAMPLE}
-            onKeyDown={(event) => {
-              if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-              event.preventDefault();
-              event.currentTarget.form?.requestSubmit();
-            }}
+            onKeyDown={onCtrlEnter(() => editor.current?.form?.requestSubmit())}
           />
         </label>
-        {problem === null ? null : (
-          <p class="problem" role="alert">
-            {visible(problem)}
-          </p>
-        )}
+        <Problem text={problem} />
         <div class="row">
           <button type="submit" class="primary" disabled={busy}>
             Deploy <kbd>Ctrl Enter</kbd>

@@ -3,13 +3,24 @@
  * and body.
  */
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api/answer.ts';
-import { api, bodyOf, doneOf } from '../../api/api.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type Answer, get, post } from '../../api/api.ts';
+import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, plural, visible, words } from '../../chain/format.ts';
 import { type Hook, STATE_TONES, waitingDeliveriesText } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
-import { Copy, Facts, listQuery, Page, Pager, Panel, Scrollable, Show, Table } from '../../ui/parts.tsx';
+import {
+  Choices,
+  Copy,
+  Facts,
+  listQuery,
+  Page,
+  Pager,
+  Panel,
+  Problem,
+  Scrollable,
+  Show,
+  Table,
+} from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { Ago, Badge, BlockLink, Due, Hash, When } from '../../ui/values.tsx';
 import { hookVersion } from './hooks.tsx';
@@ -49,14 +60,13 @@ export function Deliveries({ hook }: { hook: Hook }) {
   const state = isState(stateParameter) ? stateParameter : null;
   const failing = state === null ? hook.status.failing_delivery : null;
   const states = state === null ? (failing === null ? [] : NOT_PENDING) : [state];
-  const params = { path: { uuid }, query: { ...query, ...(states.length === 0 ? {} : { state: states }) } };
   const deliveries = useAnswer(
     `deliveries ${uuid} ${query.cursor} ${states}`,
     async (signal) => {
-      const page = await bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries', { params, signal }));
-      if (failing === null || query.cursor !== undefined) return page;
-      const path = { uuid, id: failing };
-      const first = await bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries/{id}', { params: { path }, signal }));
+      const params = { uuid, ...query, state: states.length === 0 ? null : states };
+      const page = await get('/chainhooks/me/{uuid}/deliveries', params, signal);
+      if (failing === null || query.cursor !== null) return page;
+      const first = await get('/chainhooks/me/{uuid}/deliveries/{id}', { uuid, id: failing }, signal);
       return { ...page, results: [first, ...page.results.filter(({ id }) => id !== failing)] };
     },
     hookVersion(),
@@ -67,17 +77,12 @@ export function Deliveries({ hook }: { hook: Hook }) {
       title="Deliveries"
       source={`/chainhooks/me/${uuid}/deliveries`}
       aside={
-        <nav class="row small" aria-label="State">
-          {[null, ...STATES].map((one) => (
-            <a
-              key={one}
-              href={withQuery({ state: one, cursor: null })}
-              aria-current={one === state ? 'true' : undefined}
-            >
-              {one === null ? 'All' : words(one)}
-            </a>
-          ))}
-        </nav>
+        <Choices
+          label="State"
+          name="state"
+          choices={[[null, 'All'], ...STATES.map((one) => [one, words(one)] as const)]}
+          chosen={state}
+        />
       }
     >
       <Show loaded={deliveries} rows={8}>
@@ -89,7 +94,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
               </p>
             )}
             <DeliveryTable hook={uuid} deliveries={results} />
-            <Pager next={next} previous={previous} total={plural(total, 'delivery', 'deliveries')} />
+            <Pager next={next} previous={previous} total={plural(total, 'delivery')} />
           </>
         )}
       </Show>
@@ -145,7 +150,7 @@ function ResendFailed({ hook }: { hook: string }) {
   const resend = () =>
     run(async () => {
       const body = { state: ['dead' as const, 'failed' as const], ...(since === null ? {} : { since }) };
-      await bodyOf(api.POST('/chainhooks/me/{uuid}/deliveries/redeliver', { params: { path: { uuid: hook } }, body }));
+      await post('/chainhooks/me/{uuid}/deliveries/redeliver', { uuid: hook }, body);
     }, 'The deliveries are queued again');
   const which = since === null ? 'all failed deliveries' : `deliveries that failed since ${day}`;
   return (
@@ -157,32 +162,23 @@ function ResendFailed({ hook }: { hook: string }) {
       <Confirm action={`Resend ${which}`} question={`Resend ${which}?`} onConfirm={resend}>
         The deliveries are queued in their original order, with their original bodies.
       </Confirm>
-      {problem === null ? null : (
-        <span class="problem" role="alert">
-          {problem}
-        </span>
-      )}
+      <Problem text={problem} />
     </div>
   );
 }
 
 /** Renders the page of a delivery: its state, its attempts with the receiver's responses, and its body. */
 export function Delivery({ hook, id }: { hook: string; id: string }) {
-  const params = { path: { uuid: hook, id } };
-  const delivery = useAnswer(
-    `delivery ${id}`,
-    (signal) => bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries/{id}', { params, signal })),
-    hookVersion(),
-  );
-  const source = `/chainhooks/me/${hook}/deliveries/${id}`;
+  const params = { uuid: hook, id };
+  const delivery = useGet('/chainhooks/me/{uuid}/deliveries/{id}', params, hookVersion());
+  const { source } = delivery;
   const { run, problem, busy } = useAction(delivery.retry);
   const resend = () =>
     run(async () => {
-      const queued = await bodyOf(api.POST('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', { params }));
+      const queued = await post('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', params);
       go(pathTo('delivery', { id: hook, delivery: queued.id }));
     }, 'The delivery is queued again');
-  const skip = () =>
-    run(() => doneOf(api.POST('/chainhooks/me/{uuid}/deliveries/{id}/skip', { params })), 'The delivery is skipped');
+  const skip = () => run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/skip', params), 'The delivery is skipped');
   const state = delivery.data?.state ?? null;
   const isWaiting = state === 'pending' || state === 'failed' || state === 'in_flight';
   return (
@@ -201,11 +197,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
                 Resend
               </button>
               {isWaiting ? <Skip onConfirm={skip} /> : null}
-              {problem === null ? null : (
-                <span class="problem" role="alert">
-                  {problem}
-                </span>
-              )}
+              <Problem text={problem} />
             </div>
             {found.problem === null ? null : (
               <section class="note stack bad" aria-label="Problem">
@@ -262,7 +254,7 @@ interface Attempt {
   response_excerpt: string | null;
 }
 
-const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: string }) => (
+const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: string | undefined }) => (
   <Panel title="Attempts" source={source}>
     <Table
       label="Attempts"
@@ -293,7 +285,7 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
 /** Number of characters of a body to show at first: a body may have megabytes. */
 const SHOWN = 20_000;
 
-function Payload({ payload, source }: { payload: object | null; source: string }) {
+function Payload({ payload, source }: { payload: object | null; source: string | undefined }) {
   const [whole, setWhole] = useState(false);
   if (payload === null) return <p class="panel-body quiet">The body is no longer stored.</p>;
   const text = JSON.stringify(payload, null, 2);

@@ -1,11 +1,9 @@
 /** The pages that create and edit a chainhook, as a form or as JSON, with a preview of matches in past blocks. */
 import { useRef, useState } from 'preact/hooks';
-import type { Answer } from '../../api/answer.ts';
-import { api, bodyOf } from '../../api/api.ts';
+import { type Answer, type Body, get, patch, post } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
-import type { paths } from '../../api/openapi.d.ts';
 import { actingFor } from '../../api/session.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer, useGet } from '../../api/use-answer.ts';
 import {
   amountMistake,
   count,
@@ -33,21 +31,18 @@ import {
 } from '../../chain/hook-definition.ts';
 import { draftBy, isAboutSame, type TemplateName, templateOf, templates } from '../../chain/hook-templates.ts';
 import { useAction } from '../../ui/actions.tsx';
-import { Mistakes, TextField } from '../../ui/form.tsx';
-import { Page, Panel, Scrollable, Show } from '../../ui/parts.tsx';
+import { Check, ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
+import { unitOf } from '../../ui/metadata.ts';
+import { Page, Panel, Problem, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { server } from '../../ui/server-status.ts';
-import { unitOf } from '../../ui/token-metadata.ts';
-
-type Definition = paths['/chainhooks/me']['post']['requestBody']['content']['application/json'];
 
 /** Returns the draft as a request body. The server checks each field. */
-const definitionOf = (draft: Draft) => draft as unknown as Definition;
+const definitionOf = (draft: Draft) => draft as unknown as Body<'/chainhooks/me', 'post'>;
 
 /** Returns the network of the chain: addresses of mainnet begin with SP or SM (SIP-005). */
 async function networkOf(signal: AbortSignal): Promise<string> {
-  const params = { query: { limit: 1 } };
-  const { results } = await bodyOf(api.GET('/extended/v3/transactions', { params, signal }));
+  const { results } = await get('/extended/v3/transactions', { limit: 1 }, signal);
   return /^S[PM]/.test(results[0]?.sender.address ?? '') ? 'mainnet' : 'testnet';
 }
 
@@ -72,9 +67,7 @@ export function NewHook() {
             key={`${template} ${of} ${isDemo}`}
             initial={draftBy(template, of, found, isDemo ? EXAMPLE_RECEIVER : '')}
             action="Create"
-            save={async (draft) =>
-              (await bodyOf(api.POST('/chainhooks/me', { headers, body: definitionOf(draft) }))).uuid
-            }
+            save={(draft) => post('/chainhooks/me', {}, definitionOf(draft), headers)}
           />
         )}
       </Show>
@@ -112,8 +105,7 @@ const Templates = ({ chosen }: { chosen: TemplateName | null }) => (
 );
 
 export function EditHook({ id }: { id: string }) {
-  const params = { path: { uuid: id } };
-  const hook = useAnswer(`edited hook ${id}`, (signal) => bodyOf(api.GET('/chainhooks/me/{uuid}', { params, signal })));
+  const hook = useGet('/chainhooks/me/{uuid}', { uuid: id });
   return (
     <Page
       kind="Chainhook"
@@ -128,9 +120,7 @@ export function EditHook({ id }: { id: string }) {
             <Editor
               initial={initial}
               action="Save"
-              save={async (draft) =>
-                (await bodyOf(api.PATCH('/chainhooks/me/{uuid}', { params, body: definitionOf(draft) }))).uuid
-              }
+              save={(draft) => patch('/chainhooks/me/{uuid}', { uuid: id }, definitionOf(draft))}
             />
           );
         }}
@@ -143,8 +133,8 @@ interface EditorProps {
   initial: Draft;
   /** Text of the button that saves. */
   action: string;
-  /** Saves a draft. @returns the id of the chainhook @throws RequestError */
-  save: (draft: Draft) => Promise<string>;
+  /** Saves a draft. @throws RequestError */
+  save: (draft: Draft) => Promise<{ uuid: string }>;
 }
 
 /** Edits a draft as a form or as JSON. Both show the same draft. */
@@ -159,7 +149,7 @@ function Editor({ initial, action, save }: EditorProps) {
   const submit = () => {
     setTried(true);
     if (!isRight) return;
-    run(async () => go(pathTo('hook', { id: await save(read) })), 'The chainhook is saved');
+    run(async () => go(pathTo('hook', { id: (await save(read)).uuid })), 'The chainhook is saved');
   };
   return (
     <>
@@ -207,11 +197,7 @@ function Editor({ initial, action, save }: EditorProps) {
               : []
         }
       />
-      {problem === null ? null : (
-        <p class="problem" role="alert">
-          {visible(problem)}
-        </p>
-      )}
+      <Problem text={problem} />
       <HookPreview draft={typeof read === 'string' ? null : read} />
       <div class="row">
         <button type="button" class="primary" disabled={busy} onClick={submit}>
@@ -236,6 +222,7 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
   const { filters, options, action } = draft;
   const mistakeAt = (path: string): string | null => mistakes.find((one) => one.path === path)?.message ?? null;
   const setEvents = (events: FilterValues[]) => onChange({ ...draft, filters: { events } });
+  const setOption = (name: string, value: unknown) => onChange({ ...draft, options: { ...options, [name]: value } });
   return (
     <>
       <Panel title="Chainhook">
@@ -259,7 +246,7 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
             value={typeof options.alert_url === 'string' ? options.alert_url : ''}
             help="Receives a POST when the chainhook is interrupted or expires."
             mistake={mistakeAt('options.alert_url')}
-            onChange={(url) => onChange({ ...draft, options: { ...options, alert_url: url.trim() || null } })}
+            onChange={(url) => setOption('alert_url', url.trim() || null)}
           />
         </div>
       </Panel>
@@ -285,16 +272,9 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
       <Panel title="Options">
         <div class="panel-body form grid">
           {FLAGS.map(([name, title]) => (
-            <label key={name} class="check">
-              <input
-                type="checkbox"
-                checked={options[name] === true}
-                onChange={({ currentTarget }) =>
-                  onChange({ ...draft, options: { ...options, [name]: currentTarget.checked } })
-                }
-              />
+            <Check key={name} checked={options[name] === true} onChange={(checked) => setOption(name, checked)}>
               {title}
-            </label>
+            </Check>
           ))}
           {LIMITS.map(([name, title]) => (
             <label key={name}>
@@ -305,7 +285,7 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
                 placeholder="no limit"
                 value={typeof options[name] === 'number' ? String(options[name]) : ''}
                 onInput={({ currentTarget: { valueAsNumber: value } }) =>
-                  onChange({ ...draft, options: { ...options, [name]: Number.isNaN(value) ? null : value } })
+                  setOption(name, Number.isNaN(value) ? null : value)
                 }
               />
             </label>
@@ -346,16 +326,12 @@ function FilterForm({ number, filter, mistakeAt, onChange, onRemove }: FilterFor
     <fieldset class="stack">
       <legend>Filter {number}</legend>
       <div class="form row">
-        <label>
-          Event
-          <select value={filter.type} onChange={({ currentTarget }) => onChange(withType(filter, currentTarget.value))}>
-            {filterTypes.map((type) => (
-              <option key={type} value={type}>
-                {titleOf(type)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <ChoiceField
+          label="Event"
+          value={filter.type}
+          choices={filterTypes.map((type) => [type, titleOf(type)])}
+          onChange={(type) => onChange(withType(filter, type))}
+        />
         {onRemove === null ? null : (
           <button type="button" onClick={onRemove}>
             Remove
@@ -395,21 +371,9 @@ function Field({ field: { name, required, help, choices, many }, value, unit, mi
     return <TextField label={label} value={text} help={help} mistake={mistake} onChange={typed} />;
   }
   if (!many) {
+    const all = [['', 'any'] as const, ...choices.map((choice) => [choice, words(choice)] as const)];
     return (
-      <label>
-        {label}
-        <select
-          value={typeof value === 'string' ? value : ''}
-          onChange={({ currentTarget }) => onChange(currentTarget.value)}
-        >
-          <option value="">any</option>
-          {choices.map((choice) => (
-            <option key={choice} value={choice}>
-              {words(choice)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <ChoiceField label={label} value={typeof value === 'string' ? value : ''} choices={all} onChange={onChange} />
     );
   }
   const chosen = Array.isArray(value) ? (value as string[]) : [];
@@ -417,16 +381,13 @@ function Field({ field: { name, required, help, choices, many }, value, unit, mi
     <fieldset class="row">
       <legend>{label}</legend>
       {choices.map((choice) => (
-        <label key={choice} class="check">
-          <input
-            type="checkbox"
-            checked={chosen.includes(choice)}
-            onChange={({ currentTarget }) =>
-              onChange(choices.filter((one) => (one === choice ? currentTarget.checked : chosen.includes(one))))
-            }
-          />
+        <Check
+          key={choice}
+          checked={chosen.includes(choice)}
+          onChange={(checked) => onChange(choices.filter((one) => (one === choice ? checked : chosen.includes(one))))}
+        >
           {words(choice)}
-        </label>
+        </Check>
       ))}
     </fieldset>
   );
@@ -491,7 +452,7 @@ function HookPreview({ draft }: { draft: Draft | null }) {
     const from_height = Math.max(1, to_height - (blocks.current?.valueAsNumber ?? DEFAULT_BLOCKS) + 1);
     run(async () => {
       setFound(null);
-      setFound(await bodyOf(api.POST('/chainhooks/preview', { body: { filters, options, from_height, to_height } })));
+      setFound(await post('/chainhooks/preview', {}, { filters, options, from_height, to_height }));
     }, 'The preview is ready');
   };
   return (
@@ -505,11 +466,7 @@ function HookPreview({ draft }: { draft: Draft | null }) {
           {busy ? 'Searching…' : 'Search'}
         </button>
         {isRight ? null : <span class="quiet">Correct the filters first.</span>}
-        {problem === null ? null : (
-          <span class="problem" role="alert">
-            {visible(problem)}
-          </span>
-        )}
+        <Problem text={problem} />
       </div>
       {found === null ? null : <PreviewFound preview={found} />}
     </Panel>

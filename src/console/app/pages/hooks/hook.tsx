@@ -1,17 +1,28 @@
 /** The page of a chainhook: its state, deliveries, backfills and definition, and sample receivers. */
-
 import type { TargetedEvent } from 'preact';
-import { useRef, useState } from 'preact/hooks';
-import type { Answer } from '../../api/answer.ts';
-import { api, bodyOf, doneOf } from '../../api/api.ts';
+import { useState } from 'preact/hooks';
+import { type Answer, patch, post, remove } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
 import { type Hook as HookObject, healthOf, waitingDeliveriesText } from '../../chain/hooks.ts';
 import { type Language, receivers, sourceTokens } from '../../chain/receivers.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
 import { SourceBlock } from '../../ui/code.tsx';
-import { Copy, Figures, Page, Panel, PER_PAGE, Scrollable, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { Check } from '../../ui/form.tsx';
+import {
+  Copy,
+  Figures,
+  ListPanel,
+  offsetQuery,
+  Page,
+  Panel,
+  Problem,
+  Scrollable,
+  Show,
+  Tabs,
+  tabOf,
+} from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
 import { Ago, Badge, Due, Meter, When } from '../../ui/values.tsx';
 import { Deliveries, Skip } from './deliveries.tsx';
@@ -25,17 +36,12 @@ const TABS = [
 ] as const;
 
 export function Hook({ id }: { id: string }) {
-  const params = { path: { uuid: id } };
-  const hook = useAnswer(
-    `hook ${id}`,
-    (signal) => bodyOf(api.GET('/chainhooks/me/{uuid}', { params, signal })),
-    hookVersion(),
-  );
+  const hook = useGet('/chainhooks/me/{uuid}', { uuid: id }, hookVersion());
   const { data } = hook;
   return (
     <Page
       kind="Chainhook"
-      title={data === null ? id : visible(data.definition.name === '' ? id : data.definition.name)}
+      title={data === null ? id : visible(data.definition.name || id)}
       beside={data === null ? null : <HealthBadge hook={data} />}
       lead={data === null ? null : <code class="break">{data.definition.action.url}</code>}
     >
@@ -76,14 +82,10 @@ function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
   const { failing_delivery: id, last_error: error, last_failed_at: failed, next_attempt_at: next } = status;
   const waiting = waitingDeliveriesText(hook);
   if (id === null) return null;
-  const params = { path: { uuid, id } };
+  const params = { uuid, id };
   const tryNow = () =>
-    run(
-      () => bodyOf(api.POST('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', { params })),
-      'The delivery is due now',
-    );
-  const skip = () =>
-    run(() => doneOf(api.POST('/chainhooks/me/{uuid}/deliveries/{id}/skip', { params })), 'The delivery is skipped');
+    run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', params), 'The delivery is due now');
+  const skip = () => run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/skip', params), 'The delivery is skipped');
   const isHeldUp = next !== null || status.status === 'interrupted';
   return (
     <>
@@ -108,11 +110,7 @@ function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
           Open the delivery
         </a>
       </div>
-      {problem === null ? null : (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
     </>
   );
 }
@@ -171,15 +169,14 @@ function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
 
 function Actions({ hook: { uuid, status, definition }, changed }: { hook: HookObject; changed: () => void }) {
   const { run, problem, busy } = useAction(changed);
-  const params = { path: { uuid } };
   const setEnabled = (enabled: boolean) =>
     run(
-      () => doneOf(api.PATCH('/chainhooks/me/{uuid}/enabled', { params, body: { enabled } })),
+      () => patch('/chainhooks/me/{uuid}/enabled', { uuid }, { enabled }),
       enabled ? 'The chainhook is enabled' : 'The chainhook is paused',
     );
-  const remove = () =>
+  const removeHook = () =>
     run(async () => {
-      await doneOf(api.DELETE('/chainhooks/me/{uuid}', { params }));
+      await remove('/chainhooks/me/{uuid}', { uuid });
       go(pathTo('hooks'));
     }, 'The chainhook is deleted');
   return (
@@ -191,16 +188,12 @@ function Actions({ hook: { uuid, status, definition }, changed }: { hook: HookOb
         <a class="button" href={pathTo('editHook', { id: uuid })}>
           Edit
         </a>
-        <Confirm action="Delete" question={`Delete “${visible(definition.name)}”?`} onConfirm={remove}>
+        <Confirm action="Delete" question={`Delete “${visible(definition.name)}”?`} onConfirm={removeHook}>
           The chainhook sends nothing more. Its delivery log stays until retention removes it.
         </Confirm>
         <TestDelivery hook={uuid} />
       </div>
-      {problem === null ? null : (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
     </>
   );
 }
@@ -225,7 +218,7 @@ function TestDelivery({ hook }: { hook: string }) {
   const send = () =>
     run(async () => {
       setOutcome(null);
-      setOutcome(await bodyOf(api.POST('/chainhooks/me/{uuid}/test', { params: { path: { uuid: hook } }, body: {} })));
+      setOutcome(await post('/chainhooks/me/{uuid}/test', { uuid: hook }, {}));
     }, 'The test was sent');
   return (
     <>
@@ -233,11 +226,7 @@ function TestDelivery({ hook }: { hook: string }) {
         {busy ? 'Sending…' : 'Send a test'}
       </button>
       {outcome === null ? null : <TestOutcome outcome={outcome} />}
-      {problem === null ? null : (
-        <span class="problem" role="alert">
-          {problem}
-        </span>
-      )}
+      <Problem text={problem} />
     </>
   );
 }
@@ -257,95 +246,70 @@ const BACKFILL_TONES = { queued: 'wait', running: 'wait', completed: 'ok', cance
 
 /** Renders the backfills of a chainhook, with their progress. */
 function Backfills({ hook }: { hook: string }) {
-  const params = { path: { uuid: hook }, query: { limit: PER_PAGE } };
-  const backfills = useAnswer(
-    `backfills ${hook}`,
-    (signal) => bodyOf(api.GET('/chainhooks/me/{uuid}/backfills', { params, signal })),
-    hookVersion(),
-  );
+  const backfills = useGet('/chainhooks/me/{uuid}/backfills', { uuid: hook, ...offsetQuery() }, hookVersion());
   const { run, problem } = useAction(backfills.retry);
   const cancel = (job: string) =>
-    run(
-      () => doneOf(api.DELETE('/chainhooks/me/{uuid}/backfills/{job}', { params: { path: { uuid: hook, job } } })),
-      'The backfill is cancelled',
-    );
+    run(() => remove('/chainhooks/me/{uuid}/backfills/{job}', { uuid: hook, job }), 'The backfill is cancelled');
   return (
     <>
       <NewBackfill hook={hook} started={backfills.retry} />
-      {problem === null ? null : (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <Panel title="Backfills" source={`/chainhooks/me/${hook}/backfills`}>
-        <Show loaded={backfills}>
-          {({ results }) => (
-            <Table
-              label="Backfills"
-              rows={results}
-              keyOf={({ id }) => id}
-              empty="No past blocks were delivered yet."
-              columns={[
-                {
-                  name: 'Blocks',
-                  class: 'nowrap',
-                  cell: ({ from_height: from, to_height: to }) => `${count(from)} to ${count(to)}`,
-                },
-                {
-                  name: 'State',
-                  class: 'nowrap',
-                  cell: ({ state, dry_run: dry }) => (
-                    <>
-                      <Badge tone={BACKFILL_TONES[state]}>{state}</Badge>{' '}
-                      {dry ? <span class="quiet">dry run</span> : null}
-                    </>
-                  ),
-                },
-                {
-                  name: 'Searched',
-                  class: 'number',
-                  cell: ({ from_height: from, to_height: to, next_height: next }) => (
-                    <Meter value={next - from} most={to - from + 1} />
-                  ),
-                },
-                { name: 'Matches', class: 'number medium', cell: ({ matched_blocks: blocks }) => count(blocks) },
-                { name: 'Delivered', class: 'number medium', cell: ({ deliveries }) => count(deliveries.delivered) },
-                { name: 'Created', class: 'number wide', cell: ({ created_at: at }) => <Ago at={at} /> },
-                {
-                  name: 'Actions',
-                  class: 'number',
-                  cell: ({ id, state }) =>
-                    state === 'queued' || state === 'running' ? (
-                      <button type="button" onClick={() => cancel(id)}>
-                        Cancel
-                      </button>
-                    ) : null,
-                },
-              ]}
-            />
-          )}
-        </Show>
-      </Panel>
+      <Problem text={problem} />
+      <ListPanel
+        title="Backfills"
+        loaded={backfills}
+        of="backfill"
+        pager="offset"
+        keyOf={({ id }) => id}
+        empty="No past blocks were delivered yet."
+        columns={[
+          {
+            name: 'Blocks',
+            class: 'nowrap',
+            cell: ({ from_height: from, to_height: to }) => `${count(from)} to ${count(to)}`,
+          },
+          {
+            name: 'State',
+            class: 'nowrap',
+            cell: ({ state, dry_run: dry }) => (
+              <>
+                <Badge tone={BACKFILL_TONES[state]}>{state}</Badge> {dry ? <span class="quiet">dry run</span> : null}
+              </>
+            ),
+          },
+          {
+            name: 'Searched',
+            class: 'number',
+            cell: ({ from_height: from, to_height: to, next_height: next }) => (
+              <Meter value={next - from} most={to - from + 1} />
+            ),
+          },
+          { name: 'Matches', class: 'number medium', cell: ({ matched_blocks: blocks }) => count(blocks) },
+          { name: 'Delivered', class: 'number medium', cell: ({ deliveries }) => count(deliveries.delivered) },
+          { name: 'Created', class: 'number wide', cell: ({ created_at: at }) => <Ago at={at} /> },
+          {
+            name: 'Actions',
+            class: 'number',
+            cell: ({ id, state }) =>
+              state === 'queued' || state === 'running' ? (
+                <button type="button" onClick={() => cancel(id)}>
+                  Cancel
+                </button>
+              ) : null,
+          },
+        ]}
+      />
     </>
   );
 }
 
 function NewBackfill({ hook, started }: { hook: string; started: () => void }) {
-  const from = useRef<HTMLInputElement>(null);
-  const to = useRef<HTMLInputElement>(null);
   const [dry, setDry] = useState(false);
   const { run, problem, busy } = useAction(started);
   const submit = (event: TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const body = {
-      from_height: from.current?.valueAsNumber ?? 1,
-      to_height: to.current?.valueAsNumber ?? 1,
-      dry_run: dry,
-    };
-    run(
-      () => doneOf(api.POST('/chainhooks/me/{uuid}/backfills', { params: { path: { uuid: hook } }, body })),
-      'The backfill is queued',
-    );
+    const form = new FormData(event.currentTarget);
+    const body = { from_height: Number(form.get('from')), to_height: Number(form.get('to')), dry_run: dry };
+    run(() => post('/chainhooks/me/{uuid}/backfills', { uuid: hook }, body), 'The backfill is queued');
   };
   const height = tip.value?.height ?? 1;
   return (
@@ -353,24 +317,19 @@ function NewBackfill({ hook, started }: { hook: string; started: () => void }) {
       <form class="panel-body form row" onSubmit={submit}>
         <label>
           From block
-          <input ref={from} type="number" min={1} max={height} defaultValue="1" required />
+          <input name="from" type="number" min={1} max={height} defaultValue="1" required />
         </label>
         <label>
           To block
-          <input ref={to} type="number" min={1} max={height} defaultValue={String(height)} required />
+          <input name="to" type="number" min={1} max={height} defaultValue={String(height)} required />
         </label>
-        <label class="check">
-          <input type="checkbox" checked={dry} onChange={({ currentTarget }) => setDry(currentTarget.checked)} />
+        <Check checked={dry} onChange={setDry}>
           Only count the matches
-        </label>
+        </Check>
         <button type="submit" class="primary" disabled={busy}>
           Start
         </button>
-        {problem === null ? null : (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
       </form>
     </Panel>
   );

@@ -1,13 +1,26 @@
 /** The page of chainhooks, of one consumer or, for the operator, of all, with the signing secret of a consumer. */
-import { api, bodyOf, doneOf } from '../../api/api.ts';
+import { get, post, remove } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { actingFor, session, signOut } from '../../api/session.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { count, plural, visible } from '../../chain/format.ts';
 import { failingFirst, failureLine, type Hook, healthOf } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
-import { now } from '../../ui/clock.ts';
-import { Copy, Page, Pager, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
+import { every, now } from '../../ui/clock.ts';
+import {
+  Choices,
+  Copy,
+  Footer,
+  offsetQuery,
+  offsetsBeside,
+  Page,
+  Pager,
+  Panel,
+  PER_PAGE,
+  Problem,
+  Show,
+  Table,
+} from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { Ago, Badge, ChainText } from '../../ui/values.tsx';
 import { DeliveryCharts } from '../history-charts.tsx';
@@ -37,11 +50,7 @@ function SignOut() {
   const { run, problem, busy } = useAction();
   return (
     <>
-      {problem === null ? null : (
-        <span class="problem" role="alert">
-          {problem}
-        </span>
-      )}
+      <Problem text={problem} />
       <button type="button" disabled={busy} onClick={() => run(signOut, 'Signed out')}>
         Sign out
       </button>
@@ -66,11 +75,7 @@ const MAX_LISTS = 12;
 
 /** Renders the chainhooks of all consumers, or of one, for the operator. @param chosen null for all */
 function OfConsumers({ chosen }: { chosen: string | null }) {
-  const consumers = useAnswer(
-    'consumers',
-    (signal) => bodyOf(api.GET('/chainhooks/consumers', { signal })),
-    tipVersion.value,
-  );
+  const consumers = useGet('/chainhooks/consumers', {}, tipVersion.value);
   const own = session.value?.consumer ?? null;
   return (
     <Show loaded={consumers}>
@@ -109,26 +114,25 @@ const ConsumerFilter = ({ consumers, chosen }: ConsumerFilterProps) => (
     source="/chainhooks/consumers"
     aside={<span class="quiet">As the operator, you manage the chainhooks of all consumers.</span>}
   >
-    <nav class="panel-body row small" aria-label="Consumer">
-      <a href={withQuery({ consumer: null, offset: null })} aria-current={chosen === null ? 'true' : undefined}>
-        All
-      </a>
-      {consumers.map(({ consumer, hooks, failing }) => (
-        <a
-          key={consumer}
-          href={withQuery({ consumer, offset: null })}
-          aria-current={consumer === chosen ? 'true' : undefined}
-        >
-          <ChainText text={consumer} /> <span class="quiet">{count(hooks)}</span>
-          {failing === 0 ? null : (
+    <Choices
+      class="panel-body"
+      label="Consumer"
+      name="consumer"
+      choices={[
+        [null, 'All'],
+        ...consumers.map(({ consumer, hooks, failing }) => {
+          const badge = failing === 0 ? null : <Badge tone="bad">{count(failing)} failing</Badge>;
+          const text = (
             <>
-              {' '}
-              <Badge tone="bad">{count(failing)} failing</Badge>
+              <ChainText text={consumer} /> <span class="quiet">{count(hooks)}</span> {badge}
             </>
-          )}
-        </a>
-      ))}
-    </nav>
+          );
+          return [consumer, text] as const;
+        }),
+      ]}
+      chosen={chosen}
+      without={['offset']}
+    />
   </Panel>
 );
 
@@ -140,15 +144,14 @@ interface HookListProps {
 }
 
 function HookList({ consumer, isPart = false }: HookListProps) {
-  const offset = isPart ? 0 : Math.max(0, Number(place.value.query.get('offset')) || 0);
-  const request = { params: { query: { limit: PER_PAGE, offset } }, headers: actingFor(consumer) };
+  const { limit, offset } = isPart ? { limit: PER_PAGE, offset: 0 } : offsetQuery();
+  const headers = actingFor(consumer);
   const hooks = useAnswer(
     `hooks ${consumer} ${offset}`,
     async (signal) => {
-      const page = bodyOf(api.GET('/chainhooks/me', { ...request, signal }));
+      const page = get('/chainhooks/me', { limit, offset }, signal, headers);
       if (offset > 0) return page;
-      const query = { limit: PER_PAGE, failing: true };
-      const failing = bodyOf(api.GET('/chainhooks/me', { ...request, params: { query }, signal }));
+      const failing = get('/chainhooks/me', { limit, failing: true }, signal, headers);
       // Awaited together: if the user leaves the page, both are aborted, and neither error may stay unhandled.
       const [newest, failed] = await Promise.all([page, failing]);
       return { ...newest, results: failingFirst(failed.results, newest.results) };
@@ -165,14 +168,13 @@ function HookList({ consumer, isPart = false }: HookListProps) {
           <>
             <HookTable label={title} hooks={results} />
             {isPart ? (
-              <p class="panel-head row spread small">
+              <Footer>
                 <a href={withQuery({ consumer, offset: null })}>{plural(total, 'chainhook')}</a>
-              </p>
+              </Footer>
             ) : (
               <Pager
                 name="offset"
-                next={offset + PER_PAGE < total ? String(offset + PER_PAGE) : null}
-                previous={offset > PER_PAGE ? String(offset - PER_PAGE) : ''}
+                {...offsetsBeside(offset, limit, offset + limit < total)}
                 total={plural(total, 'chainhook')}
               />
             )}
@@ -204,7 +206,7 @@ const HookTable = ({ label, hooks }: { label: string; hooks: readonly Hook[] }) 
         class: 'main',
         cell: ({ uuid, definition }) => (
           <a href={pathTo('hook', { id: uuid })}>
-            <ChainText text={definition.name === '' ? uuid : definition.name} />
+            <ChainText text={definition.name || uuid} />
           </a>
         ),
       },
@@ -242,18 +244,14 @@ const UNREADABLE = 409;
 /** Renders the signing secret of a consumer. @param consumer null for the session's consumer */
 function Secret({ consumer }: { consumer: string | null }) {
   const headers = actingFor(consumer);
-  const secret = useAnswer(`secret ${consumer}`, (signal) =>
-    bodyOf(api.GET('/chainhooks/me/secret', { headers, signal })),
-  );
+  const secret = useAnswer(`secret ${consumer}`, (signal) => get('/chainhooks/me/secret', {}, signal, headers));
   const { run, problem } = useAction(secret.retry);
   const changes = (exists: boolean) => (
     <div class="row">
       <Confirm
         action={exists ? 'Rotate the secret' : 'Create a secret'}
         question={exists ? 'Rotate the secret?' : 'Create a secret?'}
-        onConfirm={() =>
-          run(() => bodyOf(api.POST('/chainhooks/me/secret', { headers })), 'The new secret is in force')
-        }
+        onConfirm={() => run(() => post('/chainhooks/me/secret', {}, undefined, headers), 'The new secret is in force')}
       >
         Deliveries are signed with the new secret from now on, and for one day with the old one as well.
       </Confirm>
@@ -261,7 +259,7 @@ function Secret({ consumer }: { consumer: string | null }) {
         <Confirm
           action="Delete the secret"
           question="Delete the secret?"
-          onConfirm={() => run(() => doneOf(api.DELETE('/chainhooks/me/secret', { headers })), 'The secret is deleted')}
+          onConfirm={() => run(() => remove('/chainhooks/me/secret', {}, undefined, headers), 'The secret is deleted')}
         >
           Deliveries are no longer signed, and receivers that check signatures refuse them.
         </Confirm>
@@ -277,9 +275,7 @@ function Secret({ consumer }: { consumer: string | null }) {
         </p>
         {secret.error?.status === UNREADABLE ? (
           <>
-            <p class="problem" role="alert">
-              {secret.error.message}
-            </p>
+            <Problem text={secret.error.message} />
             {changes(true)}
           </>
         ) : (
@@ -298,11 +294,7 @@ function Secret({ consumer }: { consumer: string | null }) {
             )}
           </Show>
         )}
-        {problem === null ? null : (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
       </div>
     </Panel>
   );
@@ -312,4 +304,4 @@ function Secret({ consumer }: { consumer: string | null }) {
 const READ_EVERY = 3;
 
 /** Returns a version for responses about chainhooks, which changes with each block and every few seconds. */
-export const hookVersion = (): string => `${tipVersion.value} ${Math.floor(now.value / READ_EVERY)}`;
+export const hookVersion = (): string => `${tipVersion.value} ${every(READ_EVERY)}`;

@@ -1,6 +1,5 @@
 /** Chainhook deliveries about blocks, or about a transaction, from the chainhooks that this browser may manage. */
-import type { Answer } from '../../api/answer.ts';
-import { api, bodyOf } from '../../api/api.ts';
+import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { actingFor, readSession, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -30,21 +29,18 @@ async function deliveriesOf(from: number, to: number, signal: AbortSignal): Prom
   const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
   if (!isSignedIn) return null;
   const consumers = isOperator
-    ? (await bodyOf(api.GET('/chainhooks/consumers', { signal }))).results.map(({ consumer }) => consumer)
+    ? (await get('/chainhooks/consumers', {}, signal)).results.map(({ consumer }) => consumer)
     : [null];
   const deliveries: FoundDelivery[] = [];
   let remaining = MAX_HOOKS;
   for (const consumer of consumers) {
     if (remaining <= 0) break;
     const headers = actingFor(consumer);
-    const hooks = await bodyOf(api.GET('/chainhooks/me', { params: { query: { limit: remaining } }, headers, signal }));
+    const hooks = await get('/chainhooks/me', { limit: remaining }, signal, headers);
     remaining -= hooks.results.length;
     for (const hook of hooks.results) {
-      const params = {
-        path: { uuid: hook.uuid },
-        query: { limit: PER_PAGE, from_height: from, to_height: to },
-      };
-      const { results } = await bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries', { params, headers, signal }));
+      const params = { uuid: hook.uuid, limit: PER_PAGE, from_height: from, to_height: to };
+      const { results } = await get('/chainhooks/me/{uuid}/deliveries', params, signal, headers);
       deliveries.push(...results.map((one) => ({ hook, consumer, one })));
     }
   }
@@ -57,9 +53,9 @@ async function deliveriesWith(id: string, height: number, signal: AbortSignal): 
   if (all === null) return null;
   const deliveries: FoundDelivery[] = [];
   for (const each of all) {
-    const params = { path: { uuid: each.hook.uuid, id: each.one.id } };
+    const params = { uuid: each.hook.uuid, id: each.one.id };
     const headers = actingFor(each.consumer);
-    const { payload } = await bodyOf(api.GET('/chainhooks/me/{uuid}/deliveries/{id}', { params, headers, signal }));
+    const { payload } = await get('/chainhooks/me/{uuid}/deliveries/{id}', params, signal, headers);
     if (payloadIncludes(payload, id)) deliveries.push(each);
   }
   return deliveries;
@@ -100,7 +96,7 @@ const Told = ({
         class: 'main',
         cell: ({ hook: { uuid, definition } }) => (
           <a href={pathTo('hook', { id: uuid })}>
-            <ChainText text={definition.name === '' ? uuid : definition.name} />
+            <ChainText text={definition.name || uuid} />
           </a>
         ),
       },

@@ -1,6 +1,6 @@
 /** The API reference: the operations of the server's OpenAPI document, and the page of each. */
 import { signal } from '@preact/signals';
-import { failureOf, unreachable } from '../../api/api.ts';
+import { jsonOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import {
   type ApiDocument,
@@ -14,7 +14,7 @@ import {
 } from '../../chain/api-reference.ts';
 import { count } from '../../chain/format.ts';
 import { SourceBlock } from '../../ui/code.tsx';
-import { SearchField } from '../../ui/form.tsx';
+import { Check, SearchField } from '../../ui/form.tsx';
 import { type Column, Empty, Facts, JsonLink, Page, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Described, SchemaTree } from './schema.tsx';
@@ -23,11 +23,8 @@ import { TryIt } from './try-it.tsx';
 const DOCUMENT = '/docs/json';
 const TITLE = 'API reference';
 
-async function readDocument(signal: AbortSignal): Promise<Reference> {
-  const response = await fetch(DOCUMENT, { signal }).catch(unreachable);
-  if (!response.ok) throw failureOf(response, null);
-  return readReference((await response.json().catch(unreachable)) as ApiDocument);
-}
+const readDocument = async (signal: AbortSignal): Promise<Reference> =>
+  readReference((await jsonOf(DOCUMENT, { signal })) as ApiDocument);
 
 /** The text of the search, and whether the list has deprecated operations. They stay while operations are shown. */
 const searched = signal('');
@@ -79,16 +76,14 @@ function Operations({ groups }: { groups: readonly Group[] }) {
             searched.value = text;
           }}
         />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={withDeprecated.value}
-            onChange={({ currentTarget }) => {
-              withDeprecated.value = currentTarget.checked;
-            }}
-          />
+        <Check
+          checked={withDeprecated.value}
+          onChange={(checked) => {
+            withDeprecated.value = checked;
+          }}
+        >
           Show deprecated operations ({count(deprecated.length)})
-        </label>
+        </Check>
       </div>
       <nav class="row small" aria-label="Groups">
         {shown.map(({ name }) => (

@@ -1,7 +1,7 @@
 /** A form that sends a request of an operation to this server, and its response. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { parsedJson } from '../../../../base/json.ts';
-import { RequestError, unreachable } from '../../api/api.ts';
+import { onlyRequestError, unreachable } from '../../api/api.ts';
 import {
   curlOf,
   exampleOf,
@@ -18,7 +18,7 @@ import {
 } from '../../chain/api-reference.ts';
 import { bytes, count } from '../../chain/format.ts';
 import { SourceBlock } from '../../ui/code.tsx';
-import { announce, Copy, Panel, Scrollable } from '../../ui/parts.tsx';
+import { announce, Copy, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
 import { Described } from './schema.tsx';
 
 /** Maximum characters of a response to show. A stream that is longer ends there. */
@@ -174,7 +174,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
       .then(() => announce('The response has arrived'))
       .catch((error: unknown) => {
         if (own.signal.aborted) return;
-        if (!(error instanceof RequestError)) throw error;
+        onlyRequestError(error);
         setProblem(error.message);
       })
       .finally(() => {
@@ -251,11 +251,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
               </button>
             ) : null}
             <Copy text={curlOf(request, location.origin)} what="curl command" />
-            {problem === null ? null : (
-              <p class="problem" role="alert">
-                {problem}
-              </p>
-            )}
+            <Problem text={problem} />
           </div>
         </form>
       </div>

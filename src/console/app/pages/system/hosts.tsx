@@ -1,9 +1,8 @@
 /** The tab of hosts: this host, the other hosts of its shared log, the log, and the replication of PostgreSQL. */
-import type { Answer } from '../../api/answer.ts';
-import { api, bodyOf } from '../../api/api.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import type { Answer } from '../../api/api.ts';
+import { useGet } from '../../api/use-answer.ts';
 import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
-import { now } from '../../ui/clock.ts';
+import { every } from '../../ui/clock.ts';
 import { Empty, Facts, Figures, Panel, Show, Table } from '../../ui/parts.tsx';
 import { Badge, Hash } from '../../ui/values.tsx';
 
@@ -19,27 +18,24 @@ type Log = NonNullable<State['log']>;
 type Host = Log['hosts'][number];
 type Engine = Log['engine'];
 
-export function Hosts() {
-  const hosts = useAnswer('hosts', (signal) => bodyOf(api.GET(HOSTS, { signal })), Math.floor(now.value / HOSTS_EVERY));
-  return (
-    <Show loaded={hosts} rows={6}>
-      {({ host, log, problem }) =>
-        host === null ? (
-          <Empty>
-            This server is a single host. To share a log between hosts, run <code>stackside cluster init</code> and
-            start each host with <code class="nowrap">--cluster</code>.
-          </Empty>
-        ) : (
-          <>
-            <Here host={host} />
-            <Warnings title="The log can’t be reached" texts={problem === null ? [] : [problem]} />
-            {log === null ? null : <Cluster log={log} self={host.name} />}
-          </>
-        )
-      }
-    </Show>
-  );
-}
+export const Hosts = () => (
+  <Show loaded={useGet(HOSTS, {}, every(HOSTS_EVERY))} rows={6}>
+    {({ host, log, problem }) =>
+      host === null ? (
+        <Empty>
+          This server is a single host. To share a log between hosts, run <code>stackside cluster init</code> and start
+          each host with <code class="nowrap">--cluster</code>.
+        </Empty>
+      ) : (
+        <>
+          <Here host={host} />
+          <Warnings title="The log can’t be reached" texts={problem === null ? [] : [problem]} />
+          {log === null ? null : <Cluster log={log} self={host.name} />}
+        </>
+      )
+    }
+  </Show>
+);
 
 /** Returns the state of this host relative to the log, in a word and a note. */
 function logState({ entry, head, lag_seconds: lag, reachable }: ThisHost): { value: string; note: string } {
@@ -61,7 +57,7 @@ const Here = ({ host }: { host: ThisHost }) => (
       { name: 'State', ...logState(host) },
       {
         name: 'Missing',
-        value: host.head === null ? '–' : plural(Math.max(0, host.head - host.entry), 'entry', 'entries'),
+        value: host.head === null ? '–' : plural(Math.max(0, host.head - host.entry), 'entry'),
         note: missingNote(host),
       },
       { name: 'Conflicts', value: count(host.conflicts), note: 'events that met an entry of another host' },
@@ -99,8 +95,7 @@ const Cluster = ({ log, self }: { log: Log; self: string }) => (
           {
             name: 'Lag',
             class: 'number medium',
-            cell: ({ behind, lag_seconds: lag }) =>
-              lag === 0 ? '–' : `${plural(behind, 'entry', 'entries')}, ${duration(lag)}`,
+            cell: ({ behind, lag_seconds: lag }) => (lag === 0 ? '–' : `${plural(behind, 'entry')}, ${duration(lag)}`),
           },
           { name: 'Version', class: 'wide break', cell: ({ version }) => version },
           { name: 'Seen', class: 'nowrap', cell: ({ seen_seconds_ago: seconds }) => ago(seconds) },

@@ -1,12 +1,12 @@
 /** The page of SQL: the views, an editor, and the result as a table, a chart and files. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Answer } from '../../api/answer.ts';
-import { api, bodyOf, RequestError } from '../../api/api.ts';
-import { type Loaded, useAnswer } from '../../api/use-answer.ts';
+import { type Answer, jsonOf, onlyRequestError, responseOf, withBody } from '../../api/api.ts';
+import { type Loaded, useGet } from '../../api/use-answer.ts';
 import { count, duration, plural, visible } from '../../chain/format.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf, type SqlValue } from '../../chain/sql.ts';
 import { Chart } from '../../ui/chart.tsx';
-import { announce, Empty, Panel, Scrollable, Show } from '../../ui/parts.tsx';
+import { ChoiceField, onCtrlEnter } from '../../ui/form.tsx';
+import { announce, DataPanel, Empty, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 
 const SQL = '/stackside/v1/sql';
@@ -41,7 +41,7 @@ const QUERY = 'q';
 
 export function Sql() {
   const queryText = place.value.query.get(QUERY) ?? '';
-  const views = useAnswer('sql-views', (signal) => bodyOf(api.GET(SQL, { signal })));
+  const views = useGet(SQL, {});
   const editor = useRef<HTMLTextAreaElement>(null);
   const running = useRef<AbortController | null>(null);
   const [busy, setBusy] = useState(false);
@@ -65,8 +65,10 @@ export function Sql() {
       announce(await work(query, own.signal));
     } catch (error) {
       if (own.signal.aborted) announce('The query was cancelled');
-      else if (error instanceof RequestError) setProblem(error.message);
-      else throw error;
+      else {
+        onlyRequestError(error);
+        setProblem(error.message);
+      }
     } finally {
       running.current = null;
       setBusy(false);
@@ -76,18 +78,17 @@ export function Sql() {
   const show = () =>
     run(async (query, signal) => {
       const start = performance.now();
-      // The request asks for JSON, not for another format of the route.
-      const result = (await bodyOf(
-        api.POST(SQL, { body: { query, max_rows: MAX_ROWS }, signal }),
-      )) as QueryResult['result'];
+      const result = (await jsonOf(SQL, {
+        ...withBody('POST', { query, max_rows: MAX_ROWS }),
+        signal,
+      })) as QueryResult['result'];
       setFound({ query, result, milliseconds: performance.now() - start });
       return plural(result.rows.length, 'row');
     });
   const download = (format: FileFormat) =>
     run(async (query, signal) => {
       const body = { query, format, max_rows: MAX_ROWS_OF_FILE };
-      const file: unknown = await bodyOf(api.POST(SQL, { body, signal, parseAs: 'blob' }));
-      save(file as Blob, `query.${format}`);
+      save(await (await responseOf(SQL, { ...withBody('POST', body), signal })).blob(), `query.${format}`);
       return `Saved query.${format}`;
     });
 
@@ -104,11 +105,7 @@ export function Sql() {
               autocapitalize="off"
               rows={8}
               defaultValue={queryText}
-              onKeyDown={(event) => {
-                if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-                event.preventDefault();
-                void show();
-              }}
+              onKeyDown={onCtrlEnter(() => void show())}
             />
             <div class="row">
               <button type="button" class="primary" disabled={busy} onClick={() => void show()}>
@@ -126,11 +123,7 @@ export function Sql() {
                 Parquet
               </button>
             </div>
-            {problem === null ? null : (
-              <p class="problem" role="alert">
-                {visible(problem)}
-              </p>
-            )}
+            <Problem text={problem} />
             {views.data === null ? null : (
               <p class="quiet">
                 Examples:{' '}
@@ -166,38 +159,36 @@ function ViewList({ loaded, editor }: { loaded: Loaded<Views>; editor: { current
   const write = ({ name, query }: Views['views'][number]) =>
     insert(editor.current, editor.current?.value === '' ? query : name);
   return (
-    <Panel title="Views" source={SQL}>
-      <Show loaded={loaded} rows={8}>
-        {({ views }) => (
-          <Scrollable label="Views and their columns" class="panel-body scroll small">
-            {views.map((view) => (
-              <details key={view.name}>
-                <summary>
-                  <code>{view.name}</code>
-                </summary>
-                <p class="quiet tiny">{view.help}</p>
-                <button type="button" onClick={() => write(view)}>
-                  Insert {view.name}
-                </button>
-                <ul>
-                  {view.columns.map(({ name, type, help, indexed }) => (
-                    <li key={name}>
-                      <button type="button" class="link" onClick={() => insert(editor.current, name)}>
-                        <code>{name}</code>
-                      </button>{' '}
-                      <span class="quiet">
-                        {type}
-                        {indexed ? ', indexed' : ''}. {help}
-                      </span>
-                    </li>
-                  ))}
-                </ul>
-              </details>
-            ))}
-          </Scrollable>
-        )}
-      </Show>
-    </Panel>
+    <DataPanel title="Views" loaded={loaded} rows={8}>
+      {({ views }) => (
+        <Scrollable label="Views and their columns" class="panel-body scroll small">
+          {views.map((view) => (
+            <details key={view.name}>
+              <summary>
+                <code>{view.name}</code>
+              </summary>
+              <p class="quiet tiny">{view.help}</p>
+              <button type="button" onClick={() => write(view)}>
+                Insert {view.name}
+              </button>
+              <ul>
+                {view.columns.map(({ name, type, help, indexed }) => (
+                  <li key={name}>
+                    <button type="button" class="link" onClick={() => insert(editor.current, name)}>
+                      <code>{name}</code>
+                    </button>{' '}
+                    <span class="quiet">
+                      {type}
+                      {indexed ? ', indexed' : ''}. {help}
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            </details>
+          ))}
+        </Scrollable>
+      )}
+    </DataPanel>
   );
 }
 
@@ -280,34 +271,23 @@ function ResultChart({ result }: { result: QueryResult['result'] }) {
   const [y, setY] = useState<number | null>(up.find((at) => at !== along[0]) ?? up[0] ?? null);
   if (result.rows.length < MIN_POINTS || y === null) return null;
   const { times, values, scale } = pointsOf(result, x, y);
-  const name = visible(result.columns[y] ?? '');
+  const choiceAt = (at: number) => [String(at), visible(result.columns[at] ?? '')] as const;
+  const [, name] = choiceAt(y);
   return (
     <Panel title="Chart">
       <div class="panel-body form row">
-        <label>
-          Along
-          <select
-            value={x ?? ''}
-            onChange={({ currentTarget: { value } }) => setX(value === '' ? null : Number(value))}
-          >
-            <option value="">Number of the row</option>
-            {along.map((at) => (
-              <option key={at} value={at}>
-                {visible(result.columns[at] ?? '')}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Up
-          <select value={y} onChange={({ currentTarget: { value } }) => setY(Number(value))}>
-            {up.map((at) => (
-              <option key={at} value={at}>
-                {visible(result.columns[at] ?? '')}
-              </option>
-            ))}
-          </select>
-        </label>
+        <ChoiceField
+          label="Along"
+          value={String(x ?? '')}
+          choices={[['', 'Number of the row'], ...along.map(choiceAt)]}
+          onChange={(value) => setX(value === '' ? null : Number(value))}
+        />
+        <ChoiceField
+          label="Up"
+          value={String(y)}
+          choices={up.map(choiceAt)}
+          onChange={(value) => setY(Number(value))}
+        />
       </div>
       <Chart
         label={name}

@@ -1,21 +1,21 @@
 /** The page of the system: charts of the last hour for everybody; settings, data, hosts and log for the operator. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api/answer.ts';
-import { api, bodyOf, doneOf } from '../../api/api.ts';
-import { type Loaded, useAnswer } from '../../api/use-answer.ts';
-import { bytes, count, duration, percent, plural, visible, words } from '../../chain/format.ts';
+import { type Answer, post, remove } from '../../api/api.ts';
+import { useGet } from '../../api/use-answer.ts';
+import { bytes, count, duration, hasWords, percent, plural, visible, words } from '../../chain/format.ts';
 import { isLogMatch, logFieldsOf } from '../../chain/log.ts';
-import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure, stateTitle } from '../../chain/state.ts';
+import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '../../chain/state.ts';
 import { useAction } from '../../ui/actions.tsx';
-import { now } from '../../ui/clock.ts';
-import { SearchField } from '../../ui/form.tsx';
-import { Empty, Facts, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
-import { place, withQuery } from '../../ui/router.ts';
+import { every, now } from '../../ui/clock.ts';
+import { ChoiceField, SearchField } from '../../ui/form.tsx';
+import { Choices, Empty, Facts, Figures, Page, Panel, Problem, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { place } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { Ago, Badge, When } from '../../ui/values.tsx';
 import { ServerCharts } from '../history-charts.tsx';
-import { OperatorOnly } from '../signed-in.tsx';
+import { SignedIn } from '../signed-in.tsx';
+import { StateNote } from '../state-note.tsx';
 import { Hosts } from './hosts.tsx';
 
 const TABS = [
@@ -40,7 +40,7 @@ export function System() {
   return (
     <Page title="System" lead="The load, settings, data, hosts and log of this server.">
       <Tabs label="Parts of the system" tabs={TABS} />
-      {OPERATORS[tab] === undefined ? <Hour /> : <OperatorOnly>{OPERATORS[tab]()}</OperatorOnly>}
+      {OPERATORS[tab] === undefined ? <Hour /> : <SignedIn operator>{OPERATORS[tab]()}</SignedIn>}
     </Page>
   );
 }
@@ -81,7 +81,7 @@ function Hour() {
                 ? []
                 : [
                     { name: 'Archive', ...archiveFigure(archive) },
-                    { name: 'Base of the archive', ...baseFigure(archive.base, Math.floor(now.value)) },
+                    { name: 'Base of the archive', ...baseFigure(archive.base, now.value) },
                   ]),
             ]}
           />
@@ -92,10 +92,8 @@ function Hour() {
   );
 }
 
-type AlertsState = Answer<'/stackside/v1/alerts'>;
-type Alert = AlertsState['alerts'][number];
+type Alert = Answer<'/stackside/v1/alerts'>['alerts'][number];
 
-const ALERTS = '/stackside/v1/alerts';
 /** Seconds between reads of the alerts. */
 const ALERTS_EVERY = 30;
 
@@ -104,19 +102,16 @@ const ALERT_WORDS = { firing: 'fires', pending: 'pending', quiet: 'quiet', elsew
 
 /** Renders the alerts for Prometheus, which the server also evaluates. */
 function Alerts() {
-  const loaded = useAnswer(
-    'alerts',
-    (signal) => bodyOf(api.GET('/stackside/v1/alerts', { signal })),
-    Math.floor(now.value / ALERTS_EVERY),
-  );
+  const { data: status } = useServerStatus();
+  const loaded = useGet('/stackside/v1/alerts', {}, every(ALERTS_EVERY));
   return (
     <Show loaded={loaded} rows={6}>
       {({ evaluated_at: at, alerts }) => (
         <>
-          <StateNote />
+          {status === null ? null : <StateNote status={status} />}
           <Panel
             title="Alerts"
-            source={ALERTS}
+            source={loaded.source}
             aside={
               at === null ? null : (
                 <span class="quiet">
@@ -186,27 +181,13 @@ const Threshold = ({ alert: { threshold, for_seconds: seconds } }: { alert: Aler
 const presentText = ({ labels, value }: Alert['values'][number]): string =>
   visible([Number(value.toPrecision(4)), ...Object.values(labels)].join(' '));
 
-/** Renders the state that the header shows, with its reason and the next step, unless the server is live. */
-function StateNote() {
-  const { data } = useServerStatus();
-  if (data === null || data.state === 'live') return null;
-  return (
-    <section class="note stack wait" aria-label="State of the server">
-      <h2>{stateTitle(data.state)}</h2>
-      <p>{data.reason}</p>
-      <p>{data.next}</p>
-    </section>
-  );
-}
-
 type SystemState = Answer<'/stackside/v1/system'>;
 type Setting = SystemState['settings'][number];
 
 const SYSTEM = '/stackside/v1/system';
 
 /** Returns the state of the system, which only the operator may read. */
-const useSystem = (version: number | string = 0): Loaded<SystemState> =>
-  useAnswer('system', (signal) => bodyOf(api.GET('/stackside/v1/system', { signal })), version);
+const useSystem = (version?: number) => useGet(SYSTEM, {}, version);
 
 const SOURCES: Readonly<Record<Setting['source'], string>> = {
   default: 'default',
@@ -225,13 +206,8 @@ const SourceOf = ({ setting: { source, source_name: name } }: { setting: Setting
   );
 
 /** Reports whether the name, help, value or source of a setting contains each word of a text. */
-function isSettingMatch({ name, help, value, source_name: source }: Setting, text: string): boolean {
-  const searched = [name, help, value, source].join(' ').toLowerCase();
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => searched.includes(word));
-}
+const isSettingMatch = ({ name, help, value, source_name: source }: Setting, text: string): boolean =>
+  hasWords([name, help, value, source].join(' '), text);
 
 /** Query parameter that hides settings with their default. */
 const CHANGED = 'changed';
@@ -270,14 +246,15 @@ function Settings() {
                 help="a name, a value or words: threads"
               />
             </div>
-            <nav class="row small" aria-label="Settings">
-              <a href={withQuery({ [CHANGED]: null })} aria-current={onlyChanged ? undefined : 'true'}>
-                All settings
-              </a>
-              <a href={withQuery({ [CHANGED]: '1' })} aria-current={onlyChanged ? 'true' : undefined}>
-                Changed from their defaults
-              </a>
-            </nav>
+            <Choices
+              label="Settings"
+              name={CHANGED}
+              choices={[
+                [null, 'All settings'],
+                ['1', 'Changed from their defaults'],
+              ]}
+              chosen={onlyChanged ? '1' : null}
+            />
             {groups.length === 0 ? <Empty>No setting matches.</Empty> : null}
             {groups.map((group) => (
               <Panel key={group} title={group} source={SYSTEM}>
@@ -329,7 +306,7 @@ const INSPECTIONS_EVERY = 2;
 
 /** Renders the files of the server, its journal, and inspections of the index. */
 function Data() {
-  const system = useSystem(Math.floor(now.value / FILES_EVERY));
+  const system = useSystem(every(FILES_EVERY));
   return (
     <>
       <Show loaded={system} rows={8}>
@@ -346,18 +323,16 @@ function Data() {
   );
 }
 
-const ARCHIVE_BASE = '/stackside/v1/archive/base';
-
 /**
  * Renders the newest base of the archive, and a button that makes another; nothing if this server writes no archive.
  */
 function Bases() {
   const { data: status } = useServerStatus();
-  const { run, problem, busy } = useAction(() => {});
+  const { run, problem, busy } = useAction();
   const base = status?.archive?.base;
   if (base == null) return null;
-  const { value, note } = baseFigure(base, Math.floor(now.value));
-  const make = () => run(() => doneOf(api.POST(ARCHIVE_BASE)), 'A base was requested');
+  const { value, note } = baseFigure(base, now.value);
+  const make = () => run(() => post('/stackside/v1/archive/base', {}), 'A base was requested');
   return (
     <Panel title="Base of the archive" source="/stackside/v1/status">
       <div class="panel-body stack">
@@ -370,11 +345,7 @@ function Bases() {
             Make a base now
           </button>
         </div>
-        {problem === null ? null : (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
       </div>
     </Panel>
   );
@@ -414,11 +385,7 @@ const Journal = ({ state: { journal, durability } }: { state: SystemState }) => 
 );
 
 function Inspections() {
-  const inspections = useAnswer(
-    'inspections',
-    (signal) => bodyOf(api.GET('/stackside/v1/inspections', { signal })),
-    Math.floor(now.value / INSPECTIONS_EVERY),
-  );
+  const inspections = useGet(INSPECTIONS, {}, every(INSPECTIONS_EVERY));
   return (
     <Show loaded={inspections} rows={4}>
       {({ check, tables }) => {
@@ -556,8 +523,8 @@ function Inspection(props: InspectionProps) {
   const { kind, title, action, explanation, inspection, isBusy, changed, children } = props;
   const { run, problem, busy } = useAction(changed);
   const isRunning = inspection?.state === 'running';
-  const start = () => run(() => doneOf(api.POST('/stackside/v1/inspections', { body: { kind } })), `${title} started`);
-  const cancel = () => run(() => doneOf(api.DELETE('/stackside/v1/inspections')), `${title} cancelled`);
+  const start = () => run(() => post(INSPECTIONS, {}, { kind }), `${title} started`);
+  const cancel = () => run(() => remove(INSPECTIONS, {}), `${title} cancelled`);
   return (
     <Panel title={title} source={INSPECTIONS} aside={inspection === null ? null : <Outcome inspection={inspection} />}>
       <div class="panel-body stack">
@@ -574,11 +541,7 @@ function Inspection(props: InspectionProps) {
             </button>
           )}
         </div>
-        {problem === null && inspection?.problem == null ? null : (
-          <p class="problem" role="alert">
-            {problem ?? inspection?.problem}
-          </p>
-        )}
+        <Problem text={problem ?? inspection?.problem ?? null} />
       </div>
       {children}
     </Panel>
@@ -632,13 +595,8 @@ const Level = ({ level, quiet = false }: { level: string; quiet?: boolean }) => 
 
 /** Renders the last log events, and the count of each kind. */
 function SystemLog() {
-  const log = useAnswer(
-    'log',
-    (signal) => bodyOf(api.GET('/stackside/v1/log', { signal })),
-    Math.floor(now.value / LOG_EVERY),
-  );
   return (
-    <Show loaded={log} rows={10}>
+    <Show loaded={useGet(LOG, {}, every(LOG_EVERY))} rows={10}>
       {({ recent, kinds }) => (
         <>
           <Recent recent={recent} />
@@ -649,7 +607,7 @@ function SystemLog() {
   );
 }
 
-const LEVELS = ['error', 'warn', 'info', 'debug'] as const;
+const LEVELS = [['', 'any'] as const, 'error', 'warn', 'info', 'debug'];
 
 /** Renders the last log events, filtered by level, words and fields. */
 function Recent({ recent }: { recent: Log['recent'] }) {
@@ -658,15 +616,7 @@ function Recent({ recent }: { recent: Log['recent'] }) {
   return (
     <Panel title="Last events" source={LOG}>
       <div class="panel-body form row">
-        <label>
-          Level
-          <select value={level} onChange={({ currentTarget }) => setLevel(currentTarget.value)}>
-            <option value="">any</option>
-            {LEVELS.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        </label>
+        <ChoiceField label="Level" value={level} choices={LEVELS} onChange={setLevel} />
         <SearchField
           label="Search events"
           value={searched}

@@ -1,8 +1,9 @@
 /**
- * Watches accounts, contracts, tokens and names in this browser: checks them at each block, and shows notifications.
+ * Notifications about accounts, contracts, tokens and names: this browser checks those that it watches at each block,
+ * or a chainhook does.
  */
 import { effect, signal } from '@preact/signals';
-import { api, bodyOf, RequestError } from '../api/api.ts';
+import { get, onlyRequestError, RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/order.ts';
 import { visible } from '../chain/format.ts';
@@ -16,12 +17,14 @@ import {
   withoutWatch,
   withWatch,
 } from '../chain/watches.ts';
+import { Panel, Table } from './parts.tsx';
 import { go, pathTo } from './router.ts';
+import { Ago, ChainText } from './values.tsx';
 
 const KEY = 'stackside.watches';
 
 /** The objects that this browser watches, newest first. */
-export const watches = signal<readonly Watch[]>(watchesOf(localStorage.getItem(KEY)));
+const watches = signal<readonly Watch[]>(watchesOf(localStorage.getItem(KEY)));
 
 function store(list: readonly Watch[]): void {
   watches.value = list;
@@ -29,7 +32,7 @@ function store(list: readonly Watch[]): void {
 }
 
 /** Returns the path of the page of something watched. */
-export function watchedPath({ kind, id }: Watched): string {
+function watchedPath({ kind, id }: Watched): string {
   switch (kind) {
     case 'account':
       return pathTo('principal', { id });
@@ -51,21 +54,18 @@ const NEWEST: Readonly<Record<WatchKind, (id: string, signal: AbortSignal) => Pr
   // The transfers of a collection are calls of its contract.
   collection: (id, signal) => newestOfPrincipal(id.split('::').at(0) ?? '', signal),
   async token(id, signal) {
-    const params = { path: { asset_identifier: id }, query: { limit: 1 } };
-    const { results } = await bodyOf(
-      api.GET('/stackside/v1/tokens/ft/{asset_identifier}/transfers', { params, signal }),
-    );
+    const params = { asset_identifier: id, limit: 1 };
+    const { results } = await get('/stackside/v1/tokens/ft/{asset_identifier}/transfers', params, signal);
     return results.at(0)?.tx_id ?? null;
   },
   async name(id, signal) {
-    const { last_txid: last } = await bodyOf(api.GET('/v1/names/{name}', { params: { path: { name: id } }, signal }));
+    const { last_txid: last } = await get('/v1/names/{name}', { name: id }, signal);
     return last === '' ? null : last;
   },
 };
 
 async function newestOfPrincipal(principal: string, signal: AbortSignal): Promise<string | null> {
-  const params = { path: { principal }, query: { limit: 1 } };
-  const { results } = await bodyOf(api.GET('/extended/v3/principals/{principal}/transactions', { params, signal }));
+  const { results } = await get('/extended/v3/principals/{principal}/transactions', { principal, limit: 1 }, signal);
   return results.at(0)?.transaction.tx_id ?? null;
 }
 
@@ -73,7 +73,7 @@ async function newestOfPrincipal(principal: string, signal: AbortSignal): Promis
  * Whether this browser shows notifications. It must allow them, and supports them only on encrypted pages and on this
  * machine.
  */
-export const notifies = signal(canNotify());
+const notifies = signal(canNotify());
 
 function canNotify(): boolean {
   return 'Notification' in window && Notification.permission === 'granted';
@@ -122,14 +122,12 @@ const newestQuery = liveQuery({
     );
     for (const watch of news) notify(watch);
   },
-  failed(error) {
-    // The next block tries again.
-    if (!(error instanceof RequestError)) throw error;
-  },
+  // The next block tries again.
+  failed: onlyRequestError,
 });
 
 /** Starts to watch an object in this browser, and requests the permission for notifications. */
-export function startToWatch(watched: Watched): void {
+function startToWatch(watched: Watched): void {
   store(withWatch(watches.value, watched));
   newestQuery.restart();
   if (!('Notification' in window)) return;
@@ -139,7 +137,7 @@ export function startToWatch(watched: Watched): void {
 }
 
 /** Stops watching an object. */
-export function stopWatching(watched: Watched): void {
+function stopWatching(watched: Watched): void {
   store(withoutWatch(watches.value, watched));
 }
 
@@ -152,4 +150,77 @@ export function startWatches(): void {
   effect(() => {
     if (tipVersion.value !== '' && watches.peek().length > 0) newestQuery.refresh();
   });
+}
+
+/** Returns the path of the editor with filters for an object. */
+const hookPath = ({ kind, id }: Watched): string =>
+  `${pathTo('newHook')}?${new URLSearchParams({ template: kind, of: id })}`;
+
+/** Renders a button that watches the shown object, and a link that creates a chainhook for it. */
+export function TellMe(watched: Watched) {
+  const isWatched = watches.value.some((one) => isSameWatch(one, watched));
+  return (
+    <section class="row small" aria-label="Notifications">
+      <span class="quiet">Notify me of new transactions:</span>
+      <button
+        type="button"
+        aria-pressed={isWatched}
+        onClick={() => (isWatched ? stopWatching(watched) : startToWatch(watched))}
+      >
+        {isWatched ? 'Watched in this browser' : 'In this browser'}
+      </button>
+      <a class="button" href={hookPath(watched)}>
+        By a chainhook
+      </a>
+      {isWatched ? <span class="quiet">{notificationHint()}</span> : null}
+    </section>
+  );
+}
+
+/** Explains how the browser notifies the user. */
+const notificationHint = (): string =>
+  notifies.value
+    ? 'While a page of this console is open, the browser notifies you. The overview lists what you watch.'
+    : 'This browser can’t show notifications for this page. The overview lists what you watch.';
+
+/** Renders the objects that this browser watches, with the last change of each; null if there are none. */
+export function WatchedHere() {
+  if (watches.value.length === 0) return null;
+  return (
+    <Panel title="Watched in this browser" aside={<span class="quiet">Stored only in this browser</span>}>
+      <Table
+        label="Watched in this browser"
+        rows={watches.value}
+        keyOf={({ kind, id }) => `${kind} ${id}`}
+        empty=""
+        stacked
+        columns={[
+          {
+            name: 'What',
+            class: 'main',
+            cell: (watch) => (
+              <a href={watchedPath(watch)}>
+                <ChainText text={watch.id} />
+              </a>
+            ),
+          },
+          { name: 'Kind', cell: ({ kind }) => kind },
+          {
+            name: 'New transaction',
+            label: 'new transaction',
+            cell: ({ changed_at: at }) => (at === null ? <span class="quiet">none since</span> : <Ago at={at} />),
+          },
+          {
+            name: 'Actions',
+            class: 'number',
+            cell: (watch) => (
+              <button type="button" class="link" onClick={() => stopWatching(watch)}>
+                Remove
+              </button>
+            ),
+          },
+        ]}
+      />
+    </Panel>
+  );
 }

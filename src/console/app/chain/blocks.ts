@@ -1,0 +1,110 @@
+/** Blocks as the console shows them: the newest in tenures, the expected ones, and the branches of a fork. */
+import type { Answer } from '../api/api.ts';
+import { count, plural } from './format.ts';
+
+export type NewestBlocks = Answer<'/stackside/v1/blocks/newest'>;
+export type StripBlock = NewestBlocks['blocks'][number];
+type Orphan = NewestBlocks['orphans'][number];
+
+interface Place {
+  block: StripBlock;
+  /** Orphaned blocks at the same height; at the tip also higher ones. */
+  orphans: Orphan[];
+}
+
+/** Blocks that one Bitcoin block elected, highest first. */
+interface Tenure {
+  bitcoinHeight: number;
+  places: Place[];
+}
+
+/** Returns the newest blocks by tenure, newest first. */
+export function tenuresOf({ blocks, orphans }: NewestBlocks): Tenure[] {
+  const tip = blocks[0]?.height ?? 0;
+  const tenures: Tenure[] = [];
+  for (const block of blocks) {
+    const place = { block, orphans: orphans.filter(({ height }) => Math.min(height, tip) === block.height) };
+    const last = tenures.at(-1);
+    if (last?.bitcoinHeight === block.burn_block_height) last.places.push(place);
+    else tenures.push({ bitcoinHeight: block.burn_block_height, places: [place] });
+  }
+  return tenures;
+}
+
+/** Minimum fill of a block in per cent, so that its colour is visible. */
+const MIN_FILL = 6;
+
+/** Returns the fill of a block in per cent: its size compared to the largest block. */
+export const fillOf = (size: number, largest: number): number =>
+  largest === 0 ? MIN_FILL : Math.max(MIN_FILL, Math.round((100 * size) / largest));
+
+export type Projection = Answer<'/stackside/v1/mempool/blocks'>;
+export type ProjectedBlock = Projection['blocks'][number];
+
+/** Median fees in micro-STX at which the colour of a block changes. */
+const LEVELS = [1_000, 10_000, 100_000, 1_000_000];
+
+/** Returns the colour of a block by its median fee, in micro-STX: from 0 for the lowest fees to 4. */
+export const feeLevel = (median: string): number => LEVELS.filter((least) => Number(median) >= least).length;
+
+/** Returns `Next block`, or the number of earlier blocks: `1 block later`. */
+export const blockTitle = (block: number): string =>
+  block === 1 ? 'Next block' : `${plural(block - 1, 'block')} later`;
+
+/** Describes the transactions outside of the expected blocks, and those that aren't shown. */
+export function projectionNotes({ total, considered, waiting, beyond }: Projection): string[] {
+  const notes: string[] = [];
+  if (beyond > 0) notes.push(`${plural(beyond, 'transaction')} would be in later blocks.`);
+  if (waiting.nonce > 0) {
+    notes.push(`${plural(waiting.nonce, 'transaction')} can’t be mined before another with a lower nonce.`);
+  }
+  if (waiting.balance > 0) {
+    notes.push(`${plural(waiting.balance, 'transaction')} can’t be paid from the account’s balance.`);
+  }
+  if (considered < total) {
+    notes.push(`The blocks contain the ${count(considered)} transactions with the highest fees.`);
+  }
+  return notes;
+}
+
+/** Describes the position of a pending transaction in the expected blocks. */
+export const queuePositionText = ({ block, place }: { block: number; place: number }): string =>
+  block === 1
+    ? `Currently number ${count(place)} of the next block.`
+    : `Currently number ${count(place)} of the block after ${plural(block - 1, 'other')}.`;
+
+type Fork = Pick<Answer<'/stackside/v1/forks/{hash}'>, 'orphaned' | 'canonical'>;
+type ForkBlock = Fork['orphaned'][number];
+
+interface BranchRow {
+  height: number;
+  /** Index of the orphaned block among the orphaned blocks at its height. */
+  index: number;
+  orphaned: ForkBlock | null;
+  canonical: ForkBlock | null;
+}
+
+/** Returns both branches by height. Each of several orphaned blocks at one height gets a row. */
+export function branchRows({ orphaned, canonical }: Fork): BranchRow[] {
+  const heights = new Set([...orphaned, ...canonical].map(({ height }) => height));
+  return [...heights]
+    .sort((a, b) => a - b)
+    .flatMap((height) => {
+      const beside = canonical.find((block) => block.height === height) ?? null;
+      const own = orphaned.filter((block) => block.height === height);
+      return (own.length === 0 ? [null] : own).map((block, index) => ({
+        ...{ height, index, orphaned: block },
+        canonical: index === 0 ? beside : null,
+      }));
+    });
+}
+
+type Fate = Answer<'/stackside/v1/forks/{hash}'>['transactions'][number]['fate'];
+
+/** Descriptions of a transaction's fate after its block was orphaned. */
+export const FATES: Readonly<Record<Fate, { tone: 'ok' | 'bad' | 'wait' | 'plain'; words: string }>> = {
+  mined: { tone: 'ok', words: 'in block' },
+  pending: { tone: 'wait', words: 'pending again' },
+  dropped: { tone: 'bad', words: 'dropped' },
+  lost: { tone: 'plain', words: 'lost' },
+};

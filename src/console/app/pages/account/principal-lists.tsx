@@ -1,0 +1,285 @@
+/** Lists of a principal: its transactions, pending ones, transfers of STX, tokens, and transfers of one token. */
+import { useGet } from '../../api/use-answer.ts';
+import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
+import { textOfHex, visible } from '../../chain/format.ts';
+import { action, directionOf } from '../../chain/transaction.ts';
+import { Value } from '../../ui/code.tsx';
+import { Filters } from '../../ui/filters.tsx';
+import { List, ListPanel, listQuery, Panel } from '../../ui/parts.tsx';
+import { pathTo, place, withQuery } from '../../ui/router.ts';
+import {
+  Fee,
+  FoundTransactions,
+  idOf,
+  MinedStatus,
+  PENDING_COLUMNS,
+  Sentence,
+  searchPath,
+} from '../../ui/transactions.tsx';
+import {
+  AGE,
+  Ago,
+  Asset,
+  BLOCK,
+  BlockLink,
+  ChainText,
+  End,
+  Principal,
+  principalPath,
+  SmallestUnit,
+  Stx,
+  TokenAmount,
+  TxLink,
+  tokenName,
+} from '../../ui/values.tsx';
+import { CsvLink, type PrincipalProps } from './principal-activity.tsx';
+
+/** Renders the transactions of a principal that meet the filters in the query, newest first. */
+export function PrincipalTransactions({ principal, version }: PrincipalProps) {
+  const chosen = chosenFilters(place.value.query, CHAIN_FILTERS);
+  return (
+    <Panel
+      title="Transactions"
+      source={
+        chosen.isAny ? searchPath(chosen.conditions, principal) : `/extended/v3/principals/${principal}/transactions`
+      }
+      aside={<CsvLink principal={principal} />}
+    >
+      <Filters chosen={chosen} />
+      {chosen.isAny ? (
+        <FoundTransactions conditions={chosen.conditions} principal={principal} version={version} />
+      ) : (
+        <AllTransactions principal={principal} version={version} />
+      )}
+    </Panel>
+  );
+}
+
+const AllTransactions = ({ principal, version }: PrincipalProps) => (
+  <List
+    label="Transactions"
+    loaded={useGet('/extended/v3/principals/{principal}/transactions', { principal, ...listQuery() }, version)}
+    of="transaction"
+    keyOf={({ transaction }) => transaction.tx_id}
+    empty="No transaction concerns this principal."
+    stacked
+    columns={[
+      { name: 'Action', class: 'main', cell: ({ transaction }) => <Sentence parts={action(transaction)} /> },
+      {
+        name: 'STX',
+        class: 'number',
+        cell: ({ balance_changes: { stx } }) =>
+          stx.net === '0' ? <span class="quiet">–</span> : <Stx micro={stx.net} signed />,
+      },
+      { name: 'Status', class: 'nowrap', cell: ({ transaction: { status } }) => <MinedStatus status={status} /> },
+      {
+        name: 'Direction',
+        class: 'nowrap',
+        cell: ({ transaction: { sender }, involvement, balance_changes: { stx } }) => (
+          <>
+            {directionOf(involvement, stx.net)}
+            {involvement === 'sender' ? null : (
+              <>
+                {' from '}
+                <Principal principal={sender.address} />
+              </>
+            )}
+          </>
+        ),
+      },
+      {
+        name: 'Fee',
+        class: 'number wide',
+        label: 'fee',
+        cell: ({ transaction }) => <Fee micro={transaction.fee_rate} />,
+      },
+      { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
+      { ...AGE, cell: ({ transaction: { block } }) => <Ago chain at={block.time} /> },
+    ]}
+  />
+);
+
+/** Returns the key of a row that an event made. */
+const eventKey = ({ transaction }: { transaction: { tx_id: string; event_index: number } }): string =>
+  `${transaction.tx_id} ${transaction.event_index}`;
+
+/** Renders the transfers, mints and burns of STX that a principal received or sent. */
+export function Transfers({ principal, direction, version }: PrincipalProps & { direction: 'inbound' | 'outbound' }) {
+  const isInbound = direction === 'inbound';
+  return (
+    <ListPanel
+      title={isInbound ? 'STX received' : 'STX sent'}
+      loaded={useGet(
+        `/extended/v3/principals/{principal}/transfers/stx/${direction}`,
+        { principal, ...listQuery() },
+        version,
+      )}
+      aside={<CsvLink principal={principal} />}
+      of="transfer"
+      keyOf={eventKey}
+      empty={isInbound ? 'The principal received no STX.' : 'The principal sent no STX.'}
+      stacked
+      columns={[
+        {
+          name: isInbound ? 'From' : 'To',
+          class: 'main',
+          cell: ({ sender, recipient }) =>
+            isInbound ? <End principal={sender} nobody="minted" /> : <End principal={recipient} nobody="burnt" />,
+        },
+        { name: 'Amount', class: 'number', cell: ({ amount }) => <Stx micro={amount} /> },
+        {
+          name: 'Memo',
+          class: 'wide short',
+          cell({ memo }) {
+            const text = memo === null ? '' : (textOfHex(memo.hex) ?? memo.hex);
+            return text === '' ? null : <ChainText text={text} />;
+          },
+        },
+        { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
+        { ...BLOCK, cell: ({ block }) => <BlockLink height={block.height} /> },
+        { ...AGE, cell: ({ block }) => <Ago chain at={block.time} /> },
+      ]}
+    />
+  );
+}
+
+/** Renders the pending transactions of a principal. */
+export const Pending = ({ principal, version }: PrincipalProps) => (
+  <ListPanel
+    title="Pending transactions"
+    loaded={useGet('/extended/v3/principals/{principal}/mempool/transactions', { principal, ...listQuery() }, version)}
+    of="transaction"
+    columns={PENDING_COLUMNS}
+    keyOf={idOf}
+    empty="No transaction is pending."
+    stacked
+  />
+);
+
+/** Query parameters for the token whose transfers are shown, and for the cursor in their list. */
+const TOKEN = 'token';
+const CURSOR = 'moves';
+
+/** Returns the path of a principal's transfers of a fungible token. */
+export const tokenMovesPath = (principal: string, asset: string): string =>
+  `${principalPath(principal)}?${new URLSearchParams({ tab: 'tokens', [TOKEN]: asset })}`;
+
+/** Renders the tokens of a principal, or its transfers of the token in the query. */
+export function Tokens(props: PrincipalProps) {
+  const asset = place.value.query.get(TOKEN);
+  if (asset !== null) return <TokenMoves key={asset} asset={asset} {...props} />;
+  return (
+    <>
+      <FungibleTokens {...props} />
+      <NonFungibleTokens {...props} />
+    </>
+  );
+}
+
+const FungibleTokens = ({ principal, version }: PrincipalProps) => (
+  <ListPanel
+    title="Fungible tokens"
+    loaded={useGet('/extended/v3/principals/{principal}/balances/ft', { principal, ...listQuery('ft') }, version)}
+    pager="ft"
+    aside={<CsvLink principal={principal} />}
+    keyOf={({ asset_identifier: asset }) => asset}
+    empty="The principal holds no fungible token."
+    columns={[
+      { name: 'Token', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} fungible /> },
+      {
+        name: 'Balance',
+        class: 'number',
+        cell: ({ asset_identifier: asset, balance }) => (
+          <>
+            <TokenAmount asset={asset} value={balance} /> <SmallestUnit asset={asset} />
+          </>
+        ),
+      },
+      {
+        name: 'Transfers',
+        class: 'number medium',
+        cell: ({ asset_identifier: asset }) => (
+          <a
+            href={withQuery({ [TOKEN]: asset, [CURSOR]: null })}
+            aria-label={`Transfers of ${visible(tokenName(asset))}`}
+          >
+            Transfers
+          </a>
+        ),
+      },
+    ]}
+  />
+);
+
+const NonFungibleTokens = ({ principal, version }: PrincipalProps) => (
+  <ListPanel
+    title="Non-fungible tokens"
+    loaded={useGet('/extended/v3/principals/{principal}/balances/nft', { principal, ...listQuery() }, version)}
+    of="token"
+    keyOf={({ asset_identifier: asset, value }) => `${asset} ${value.hex}`}
+    empty="The principal holds no non-fungible token."
+    columns={[
+      { name: 'Token', class: 'nowrap', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
+      {
+        name: 'Value',
+        class: 'fill',
+        cell: ({ asset_identifier: asset, value }) => (
+          <a href={pathTo('nft', { asset, value: value.hex })}>
+            <Value repr={value.repr} />
+          </a>
+        ),
+      },
+    ]}
+  />
+);
+
+/** Renders a principal's transfers, mints and burns of one fungible token. */
+function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: string }) {
+  const moves = useGet(
+    '/extended/v3/principals/{principal}/transfers/ft/{asset_identifier}',
+    { principal, asset_identifier: asset, ...listQuery(CURSOR) },
+    version,
+  );
+  return (
+    <ListPanel
+      title={`Transfers of ${visible(tokenName(asset))}`}
+      loaded={moves}
+      aside={
+        <>
+          <SmallestUnit asset={asset} />
+          <a href={withQuery({ [TOKEN]: null, [CURSOR]: null })}>All tokens</a>
+        </>
+      }
+      of="transfer"
+      pager={CURSOR}
+      keyOf={eventKey}
+      empty="The principal neither sent nor received this token."
+      columns={[
+        { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
+        {
+          name: 'Counterparty',
+          class: 'main',
+          cell({ sender, recipient }) {
+            const isSender = sender === principal;
+            const other = isSender ? recipient : sender;
+            return (
+              <>
+                {other === null ? null : <span class="quiet">{isSender ? 'to ' : 'from '}</span>}
+                <End principal={other} nobody={isSender ? 'burnt' : 'minted'} />
+              </>
+            );
+          },
+        },
+        {
+          name: 'Amount',
+          class: 'number',
+          cell: ({ sender, amount }) => (
+            <TokenAmount asset={asset} value={sender === principal ? `-${amount}` : amount} signed />
+          ),
+        },
+        { ...BLOCK, cell: ({ block }) => <BlockLink height={block.height} /> },
+        { ...AGE, class: 'number medium', cell: ({ block }) => <Ago chain at={block.time} /> },
+      ]}
+    />
+  );
+}

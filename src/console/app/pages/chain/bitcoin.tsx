@@ -1,0 +1,226 @@
+/** The pages of Bitcoin: blocks with their Stacks blocks and payments to stackers, and an address with its payments. */
+import { get } from '../../api/api.ts';
+import { tip, tipVersion } from '../../api/live.ts';
+import { useAnswer, useGet } from '../../api/use-answer.ts';
+import { count, plural } from '../../chain/format.ts';
+import type { BitcoinBlock as BitcoinBlockObject } from '../../chain/types.ts';
+import {
+  BLOCKS_PER_PAGE,
+  type Column,
+  Copy,
+  DataPanel,
+  Facts,
+  ListPanel,
+  offsetQuery,
+  offsetsBeside,
+  Page,
+  Panel,
+  Show,
+} from '../../ui/parts.tsx';
+import { pathTo } from '../../ui/router.ts';
+import { AGE, Ago, BitcoinAddressLink, BitcoinBlockLink, Btc, Count, Hash, Principal, When } from '../../ui/values.tsx';
+import { BLOCK_COLUMNS, Neighbours } from './block.tsx';
+
+export function BitcoinBlock({ id }: { id: string }) {
+  const block = useGet('/extended/v2/burn-blocks/{height_or_hash}', { height_or_hash: id }, tipVersion.value);
+  const newest = tip.value?.burnBlockHeight;
+  // If no Stacks block was built on a Bitcoin block, the API doesn't return the block, but may return its payouts.
+  const without = block.error?.status === 404 && Number(id) <= (newest ?? 0) ? Number(id) : null;
+  const height = block.data?.burn_block_height ?? without;
+  return (
+    <Page
+      kind="Bitcoin block"
+      title={height === null ? id : count(height)}
+      beside={height === null ? null : <Neighbours page="bitcoinBlock" height={height} tip={newest} />}
+    >
+      <Show loaded={block} missing="The server has no Stacks block that was built on this Bitcoin block.">
+        {({ burn_block_time: time, burn_block_hash: hash, burn_block_height: height, stacks_blocks: blocks }) => (
+          <>
+            <Panel title="Bitcoin block" source={`/extended/v2/burn-blocks/${hash}`}>
+              <Facts
+                facts={[
+                  ['Time', <When key="time" chain at={time} />],
+                  ['Hash', <Hash key="hash" value={hash} whole copy="Bitcoin block hash" />],
+                  ['Stacks blocks', count(blocks.length)],
+                ]}
+              />
+            </Panel>
+            <StacksBlocks height={height} total={blocks.length} />
+            <Payments height={height} />
+          </>
+        )}
+      </Show>
+      {without === null ? null : <Payments height={without} />}
+    </Page>
+  );
+}
+
+function StacksBlocks({ height, total }: { height: number; total: number }) {
+  const params = { height_or_hash: String(height), limit: BLOCKS_PER_PAGE };
+  return (
+    <ListPanel
+      title="Stacks blocks"
+      loaded={useGet('/extended/v2/burn-blocks/{height_or_hash}/blocks', params, total)}
+      aside={total > BLOCKS_PER_PAGE ? <span class="quiet">the newest {BLOCKS_PER_PAGE}</span> : null}
+      columns={BLOCK_COLUMNS.filter(({ name }) => name !== 'Bitcoin block')}
+      keyOf={({ hash }) => hash}
+      empty="No Stacks block was built on this Bitcoin block."
+      stacked
+    />
+  );
+}
+
+type Output = { tx_id: string; utxo_idx: number; amount: string };
+
+const outputKey = ({ tx_id, utxo_idx }: Output): string => `${tx_id} ${utxo_idx}`;
+
+const OUTPUT_COLUMNS: readonly Column<Output>[] = [
+  {
+    name: 'Bitcoin transaction',
+    class: 'medium',
+    cell: ({ tx_id }) => <Hash value={tx_id} copy="Bitcoin transaction id" />,
+  },
+  { name: 'Amount', class: 'number', cell: ({ amount }) => <Btc satoshis={amount} /> },
+];
+
+/** Renders the payouts of miners to stackers in a Bitcoin block. */
+export function Payments({ height }: { height: number }) {
+  const params = { height_or_hash: String(height), limit: BLOCKS_PER_PAGE };
+  const payments = useGet('/extended/v2/burn-blocks/{height_or_hash}/pox-transactions', params);
+  return (
+    <ListPanel
+      title="Payments to stackers"
+      loaded={payments}
+      aside={payments.data === null ? null : <span class="quiet">{plural(payments.data.total, 'payment')}</span>}
+      keyOf={outputKey}
+      empty="Miners paid nothing to stackers in this block."
+      columns={[
+        { name: 'Recipient', class: 'main', cell: ({ recipient }) => <BitcoinAddressLink address={recipient} /> },
+        ...OUTPUT_COLUMNS,
+      ]}
+    />
+  );
+}
+
+export const BITCOIN_BLOCK_COLUMNS: readonly Column<BitcoinBlockObject>[] = [
+  { name: 'Height', class: 'nowrap', cell: (block) => <BitcoinBlockLink height={block.burn_block_height} /> },
+  {
+    name: 'Hash',
+    class: 'medium',
+    cell: ({ burn_block_hash: hash }) => <Hash value={hash} to={pathTo('bitcoinBlock', { id: hash })} />,
+  },
+  { name: 'Stacks blocks', class: 'number', cell: ({ stacks_blocks: blocks }) => <Count value={blocks.length} /> },
+  { ...AGE, class: 'number', cell: ({ burn_block_time: at }) => <Ago chain at={at} /> },
+];
+
+export const hashOfBitcoinBlock = ({ burn_block_hash: hash }: BitcoinBlockObject): string => hash;
+
+/** Renders Bitcoin blocks, newest first. */
+export const BitcoinBlocks = () => (
+  <Page title="Bitcoin blocks" lead="Blocks of Bitcoin, each with the Stacks blocks that were built on it.">
+    <ListPanel
+      title="Bitcoin blocks"
+      loaded={useGet(
+        '/extended/v2/burn-blocks',
+        offsetQuery('offset', BLOCKS_PER_PAGE),
+        tip.value?.burnBlockHeight ?? 0,
+      )}
+      of="block"
+      pager="offset"
+      columns={BITCOIN_BLOCK_COLUMNS}
+      keyOf={hashOfBitcoinBlock}
+      empty="No Bitcoin block has arrived yet."
+    />
+  </Page>
+);
+
+/** Renders the page of a Bitcoin address: the payouts of Bitcoin blocks to it, and the Stacks account of the same key. */
+export function BitcoinAddress({ address }: { address: string }) {
+  const version = tip.value?.burnBlockHeight ?? 0;
+  const total = useGet('/extended/v1/burnchain/rewards/{address}/total', { address }, version);
+  // The search converts the address. The console has no code for that.
+  const account = useGet('/stackside/v1/search', { q: address });
+  const same = account.data?.results.find(({ kind, match }) => kind === 'address' && match === 'exact');
+  return (
+    <Page
+      kind="Bitcoin address"
+      title={address}
+      heading={
+        <span class="with-copy">
+          <span class="mono break">{address}</span>
+          <Copy text={address} what="Bitcoin address" />
+        </span>
+      }
+    >
+      <DataPanel title="Rewards" loaded={total} rows={2}>
+        {({ reward_amount: amount }) => (
+          <Facts
+            facts={[
+              ['Paid to stackers at this address', <Btc key="total" satoshis={amount} />],
+              [
+                'Account of the same key',
+                same === undefined ? 'none' : <Principal key="account" principal={same.id} whole />,
+              ],
+            ]}
+          />
+        )}
+      </DataPanel>
+      <Rewards address={address} version={version} />
+      <Outputs address={address} version={version} />
+    </Page>
+  );
+}
+
+interface ListProps {
+  address: string;
+  version: number;
+}
+
+const BITCOIN_BLOCK: Column<{ burn_block_height: number }> = {
+  name: 'Bitcoin block',
+  cell: ({ burn_block_height: height }) => <BitcoinBlockLink height={height} />,
+};
+
+function Rewards({ address, version }: ListProps) {
+  const { limit, offset } = offsetQuery('offset', BLOCKS_PER_PAGE);
+  const rewards = useAnswer(
+    `rewards of ${address} ${offset}`,
+    async (signal) => {
+      // The route returns no total: one more reward shows that there is a next page.
+      const params = { address, limit: limit + 1, offset };
+      const { results } = await get('/extended/v1/burnchain/rewards/{address}', params, signal);
+      return { results: results.slice(0, limit), cursor: offsetsBeside(offset, limit, results.length > limit) };
+    },
+    version,
+  );
+  return (
+    <ListPanel
+      title="Rewards by Bitcoin block"
+      source={`/extended/v1/burnchain/rewards/${address}`}
+      loaded={rewards}
+      pager="offset"
+      keyOf={({ burn_block_height: height, reward_index: index }) => `${height} ${index}`}
+      empty="No Bitcoin block paid a reward to this address."
+      columns={[
+        BITCOIN_BLOCK,
+        { name: 'Reward', class: 'number', cell: ({ reward_amount: amount }) => <Btc satoshis={amount} /> },
+      ]}
+    />
+  );
+}
+
+/** Renders the outputs of Bitcoin transactions that paid the address. */
+function Outputs({ address, version }: ListProps) {
+  const params = { burnchain_address: address, ...offsetQuery('outputs', BLOCKS_PER_PAGE) };
+  return (
+    <ListPanel
+      title="Payments of miners"
+      loaded={useGet('/extended/v2/addresses/{burnchain_address}/pox-transactions', params, version)}
+      of="payment"
+      pager="outputs"
+      keyOf={outputKey}
+      empty="No miner paid to this address."
+      columns={[BITCOIN_BLOCK, ...OUTPUT_COLUMNS]}
+    />
+  );
+}

@@ -1,0 +1,297 @@
+/**
+ * The part of the bundle that steers a simulated chain, and its page: clock, accounts, contracts and snapshots, and the
+ * controls of its node.
+ */
+import type { TargetedEvent } from 'preact';
+import { useState } from 'preact/hooks';
+import { type Answer, get, post } from '../../api/api.ts';
+import { tipVersion } from '../../api/live.ts';
+import { useGet } from '../../api/use-answer.ts';
+import { count, duration, exactTime, plural } from '../../chain/format.ts';
+import { useAction } from '../../ui/actions.tsx';
+import { every } from '../../ui/clock.ts';
+import { Figures, ListPanel, Panel, Problem, Show, Table } from '../../ui/parts.tsx';
+import { pathTo } from '../../ui/router.ts';
+import { BlockLink, ChainText, Principal, Stx } from '../../ui/values.tsx';
+
+export { ContractCall } from './contract-call.tsx';
+export { NewContract } from './new-contract.tsx';
+export { FailedCall, PendingSteps } from './transaction-steps.tsx';
+
+const SOURCE = '/stackside/v1/devnet';
+type State = Answer<typeof SOURCE>;
+
+/** Seconds between reads of the state: snapshots and pending transactions change without a block. */
+const EVERY = 3;
+
+export const DevnetControls = () => (
+  <Show loaded={useGet(SOURCE, {}, `${tipVersion.value} ${every(EVERY)}`)}>
+    {(found) => (
+      <>
+        <Figures label="The simulated chain" figures={figuresOf(found)} />
+        <SimulatedNode />
+        <div class="grid">
+          <Accounts state={found} />
+          <div class="stack page">
+            <Snapshots state={found} />
+            <Contracts />
+          </div>
+        </div>
+      </>
+    )}
+  </Show>
+);
+
+const figuresOf = ({ tip, bitcoin, cycle, interval, pending }: State) => [
+  { name: 'Height', value: <BlockLink height={tip.height} /> },
+  { name: 'Bitcoin height', value: count(bitcoin.height) },
+  {
+    name: 'Time of the newest block',
+    value: exactTime(tip.time).slice(11, 19),
+    note: exactTime(tip.time).slice(0, 10),
+  },
+  {
+    name: 'Reward cycle',
+    value: count(cycle.number),
+    note: `${plural(cycle.blocks_left, 'Bitcoin block')} until the next one`,
+  },
+  { name: 'Blocks', value: interval === 0 ? 'on request' : `every ${interval} s` },
+  { name: 'Pending', value: count(pending.length), note: 'transactions' },
+];
+
+const Accounts = ({ state: { accounts, faucet } }: { state: State }) => (
+  <Panel title="Accounts" source={SOURCE}>
+    <Table
+      label="Accounts of the devnet"
+      rows={[...accounts, { name: 'faucet', ...faucet }]}
+      keyOf={({ name }) => name}
+      empty=""
+      columns={[
+        { name: 'Name', cell: ({ name }) => <ChainText text={name} /> },
+        { name: 'Address', cell: ({ address }) => <Principal principal={address} copy /> },
+        { name: 'Balance', class: 'number', cell: ({ balance }) => <Stx micro={balance} /> },
+      ]}
+    />
+  </Panel>
+);
+
+function Snapshots({ state: { snapshots } }: { state: State }) {
+  const { run, problem, busy } = useAction();
+  const revert = (snapshot: string) =>
+    run(() => post('/stackside/v1/devnet/revert', {}, { snapshot }), `The state is that of ${snapshot}.`);
+  return (
+    <Panel title="Snapshots" source={SOURCE}>
+      <Problem text={problem} class="panel-body" />
+      <Table
+        label="Snapshots"
+        rows={snapshots}
+        keyOf={({ name }) => name}
+        empty="There is no snapshot yet. Take one above, and return to it at any time."
+        columns={[
+          { name: 'Name', cell: ({ name }) => <ChainText text={name} /> },
+          { name: 'Block', class: 'number', cell: ({ height }) => <BlockLink height={height} /> },
+          {
+            name: '',
+            class: 'number',
+            cell: ({ name }) => (
+              <button type="button" disabled={busy} onClick={() => revert(name)}>
+                Go back<span class="sr-only"> to {name}</span>
+              </button>
+            ),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** Number of the newest contracts. */
+const NEWEST = 8;
+
+function Contracts() {
+  const loaded = useGet('/stackside/v1/contracts', { limit: NEWEST }, tipVersion.value);
+  const { data } = loaded;
+  return (
+    <ListPanel
+      title="Newest contracts"
+      loaded={{ ...loaded, data: data === null ? null : { results: data.results } }}
+      aside={
+        <>
+          <a href={pathTo('newContract')}>Deploy a contract</a> <a href={pathTo('contracts')}>All</a>
+        </>
+      }
+      keyOf={({ contract_id: id }) => id}
+      empty="No contract was deployed yet."
+      columns={[
+        { name: 'Contract', class: 'main', cell: ({ contract_id: id }) => <Principal principal={id} /> },
+        {
+          name: 'Block',
+          class: 'number',
+          cell: ({ deployment }) => (deployment === null ? '–' : <BlockLink height={deployment.block_height} />),
+        },
+      ]}
+    />
+  );
+}
+
+const MICRO = 1_000_000;
+
+const heights = (blocks: readonly { height: number }[]): string =>
+  blocks.length === 0
+    ? 'no block'
+    : `${plural(blocks.length, 'block')}, up to ${count(Math.max(...blocks.map(({ height }) => height)))}`;
+
+interface Field {
+  name: string;
+  label: string;
+  value: string;
+  type?: 'number';
+  /** Whether it may be left empty. */
+  isOptional?: boolean;
+}
+
+interface Steering {
+  action: string;
+  fields: readonly Field[];
+  /** Runs the command. @returns its result, as a sentence */
+  run: (value: (name: string) => string) => Promise<string>;
+}
+
+/** Returns the distance: up to a height if one is given, otherwise a number of blocks. */
+const distance = (value: (name: string) => string): { count: number } | { until_height: number } =>
+  value('until') === '' ? { count: Number(value('count')) } : { until_height: Number(value('until')) };
+
+const FAR: readonly Field[] = [
+  { name: 'count', label: 'Blocks', value: '1', type: 'number' },
+  { name: 'until', label: 'or up to height', value: '', type: 'number', isOptional: true },
+];
+
+const ALL: readonly Steering[] = [
+  {
+    action: 'Mine',
+    fields: FAR,
+    async run(value) {
+      const { blocks } = await post('/stackside/v1/devnet/mine', {}, distance(value));
+      return `Mined ${heights(blocks)}.`;
+    },
+  },
+  {
+    action: 'Mine Bitcoin blocks',
+    fields: FAR,
+    async run(value) {
+      const { bitcoin_blocks: blocks } = await post('/stackside/v1/devnet/bitcoin', {}, distance(value));
+      return `Made ${heights(blocks)}, each with the first block of a tenure.`;
+    },
+  },
+  {
+    action: 'Fork',
+    fields: [{ name: 'depth', label: 'Blocks to orphan', value: '1', type: 'number' }],
+    async run(value) {
+      const body = { depth: Number(value('depth')) };
+      const { blocks, orphaned } = await post('/stackside/v1/devnet/fork', {}, body);
+      return `Mined another branch with ${heights(blocks)}, in place of ${plural(orphaned.length, 'block')}.`;
+    },
+  },
+  {
+    action: 'Take a snapshot',
+    fields: [{ name: 'name', label: 'Name', value: 'default' }],
+    async run(value) {
+      const { tip } = await post('/stackside/v1/devnet/snapshot', {}, { name: value('name') });
+      return `The state after block ${count(tip.height)} has the name ${value('name')}.`;
+    },
+  },
+  {
+    action: 'Go back',
+    fields: [{ name: 'place', label: 'To a snapshot, or a height', value: 'default' }],
+    async run(value) {
+      const place = value('place').trim();
+      const { orphaned } = await post('/stackside/v1/devnet/revert', {}, await placeOf(place));
+      const state = isHeight(place) ? `that after block ${count(place)}` : `that of ${place}`;
+      return `The state is ${state}; ${plural(orphaned.length, 'block')} left the chain.`;
+    },
+  },
+  {
+    action: 'Fund',
+    fields: [
+      { name: 'address', label: 'Address', value: '' },
+      { name: 'amount', label: 'STX', value: '100', type: 'number' },
+    ],
+    async run(value) {
+      const address = value('address').trim();
+      const amount = String(BigInt(Math.round(Number(value('amount')) * MICRO)));
+      const { block } = await post('/stackside/v1/devnet/fund', {}, { address, amount });
+      return `Sent ${value('amount')} STX to ${address} in block ${count(block.height)}.`;
+    },
+  },
+  {
+    action: 'Let time pass',
+    fields: [{ name: 'minutes', label: 'Minutes', value: '10', type: 'number' }],
+    async run(value) {
+      const seconds = 60 * Number(value('minutes'));
+      await post('/stackside/v1/devnet/time', {}, { seconds });
+      return `The next block is ${duration(seconds)} later.`;
+    },
+  },
+];
+
+const isHeight = (place: string): boolean => /^\d+$/.test(place);
+
+/**
+ * Returns the body that identifies a state: by a snapshot, or by the block at a height. @throws RequestError if there
+ * is no such block
+ */
+async function placeOf(place: string): Promise<{ snapshot: string } | { index_block_hash: string }> {
+  if (!isHeight(place)) return { snapshot: place };
+  const { index_block_hash } = await get('/extended/v2/blocks/{height_or_hash}', { height_or_hash: place });
+  return { index_block_hash };
+}
+
+/** Renders the panel that controls the node. */
+const SimulatedNode = () => (
+  <Panel title="Simulated node" source={SOURCE}>
+    <div class="panel-body grid" style={{ '--column': '26rem' }}>
+      {ALL.map((steering) => (
+        <Steer key={steering.action} {...steering} />
+      ))}
+    </div>
+  </Panel>
+);
+
+function Steer({ action, fields, run: steered }: Steering) {
+  const [said, setSaid] = useState('');
+  const { run, problem, busy } = useAction();
+  const submit = (event: TargetedEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const formData = new FormData(event.currentTarget);
+    setSaid('');
+    run(
+      async () => {
+        const sentence = await steered((name) => String(formData.get(name) ?? ''));
+        setSaid(sentence);
+        return sentence;
+      },
+      (sentence) => sentence,
+    );
+  };
+  return (
+    <form class="form row" aria-label={action} onSubmit={submit}>
+      {fields.map(({ name, label, value, type, isOptional = false }) => (
+        <label key={name}>
+          {label}
+          <input
+            name={name}
+            {...(type === undefined ? { type: 'text' } : { type, min: 1 })}
+            autocomplete="off"
+            defaultValue={value}
+            required={!isOptional}
+          />
+        </label>
+      ))}
+      <button type="submit" disabled={busy}>
+        {action}
+      </button>
+      {said === '' ? null : <span class="quiet break">{said}</span>}
+      <Problem text={problem} />
+    </form>
+  );
+}

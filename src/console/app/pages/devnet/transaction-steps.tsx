@@ -1,0 +1,103 @@
+/** On the page of a transaction of a simulated chain: why a call failed, and actions while the transaction is pending. */
+import type { TargetedEvent } from 'preact';
+import { useState } from 'preact/hooks';
+import { post } from '../../api/api.ts';
+import { useGet } from '../../api/use-answer.ts';
+import { count, visible } from '../../chain/format.ts';
+import { useAction } from '../../ui/actions.tsx';
+import { Panel, Problem, Scrollable, Table } from '../../ui/parts.tsx';
+import { go, pathTo } from '../../ui/router.ts';
+
+const nameOf = (contract: string): string => contract.slice(contract.indexOf('.') + 1);
+
+/** Renders the expression that made the error, the calls, and the costs of functions; nothing if they aren't known. */
+export function FailedCall({ id }: { id: string }) {
+  const { data, source } = useGet('/stackside/v1/devnet/transactions/{tx_id}', { tx_id: id });
+  const failure = data?.failure ?? null;
+  if (failure === null) return null;
+  const { place, trace, costs } = failure;
+  return (
+    <Panel title="Failed expression" source={source}>
+      {place === null ? null : (
+        <>
+          <p class="panel-body">
+            The error was made on{' '}
+            <a href={`${pathTo('contract', { id: place.contract })}#L${place.line}`}>
+              line {place.line} of {nameOf(place.contract)}
+            </a>
+            .
+          </p>
+          <Scrollable label="Expression" class="code scroll boxed">
+            {visible(place.expression)}
+          </Scrollable>
+        </>
+      )}
+      {trace === '' ? null : (
+        <Scrollable label="Calls" class="code scroll boxed">
+          {visible(trace)}
+        </Scrollable>
+      )}
+      {costs.length === 0 ? null : (
+        <Table
+          label="Runtime cost by function"
+          rows={costs}
+          keyOf={(cost) => cost.function}
+          empty=""
+          columns={[
+            {
+              name: 'Function',
+              class: 'main',
+              cell: (cost) => <code title={cost.function}>{nameOf(cost.function)}</code>,
+            },
+            { name: 'Runtime cost', class: 'number', cell: ({ runtime }) => count(runtime) },
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}
+
+interface PendingStepsProps {
+  id: string;
+  /** Fee in micro-STX. */
+  fee: string;
+}
+
+/** Renders buttons that mine the next block, and that replace or drop a transaction. */
+export function PendingSteps({ id, fee }: PendingStepsProps) {
+  const { run, problem, busy } = useAction();
+  const [next, setNext] = useState(String(2n * BigInt(fee)));
+  const mine = () => post('/stackside/v1/devnet/mine', {}, {});
+  const drop = () => post('/stackside/v1/devnet/drop', {}, { tx_id: id });
+  const replace = (event: TargetedEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    run(async () => {
+      const { tx_id: other } = await post('/stackside/v1/devnet/replace', {}, { tx_id: id, fee: next.trim() });
+      go(pathTo('transaction', { id: other }));
+    }, 'Replaced the transaction');
+  };
+  return (
+    <form class="form row" aria-label="Steps of the simulated node" onSubmit={replace}>
+      <button type="button" disabled={busy} onClick={() => run(mine, 'Mined a block')}>
+        Mine a block
+      </button>
+      <button type="button" disabled={busy} onClick={() => run(drop, 'Dropped the transaction')}>
+        Drop
+      </button>
+      <label>
+        Fee in micro-STX
+        <input
+          type="text"
+          inputMode="numeric"
+          autocomplete="off"
+          value={next}
+          onInput={({ currentTarget }) => setNext(currentTarget.value)}
+        />
+      </label>
+      <button type="submit" disabled={busy}>
+        Replace
+      </button>
+      <Problem text={problem} />
+    </form>
+  );
+}

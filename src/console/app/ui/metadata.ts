@@ -1,0 +1,103 @@
+/**
+ * Primary names of addresses (BNS-V2), and metadata of fungible tokens. A page requests those that it shows, each once
+ * while it is open.
+ */
+import { type Signal, signal } from '@preact/signals';
+import { type Answer, get, onlyRequestError, post } from '../api/api.ts';
+import { assetContract, type TokenUnit, unitIn } from '../chain/format.ts';
+import { server } from './server-status.ts';
+
+/** Maximum addresses in a request. */
+const MAX_ASKED = 50;
+
+/** Names by address; null for an address without one. */
+const names = signal<ReadonlyMap<string, string | null>>(new Map());
+const requested = new Set<string>();
+let addresses: string[] = [];
+
+async function askNames(principals: string[]): Promise<void> {
+  const { results } = await post('/stackside/v1/names/bns-v2/primary', {}, { principals });
+  names.value = new Map([...names.value, ...results.map(({ principal, name }) => [principal, name] as const)]);
+}
+
+/** Requests the names of all addresses of the page together. */
+function askAllNames(): void {
+  const all = addresses;
+  addresses = [];
+  // The page shows elsewhere that the server is away. The addresses stay without names.
+  for (let at = 0; at < all.length; at += MAX_ASKED) askNames(all.slice(at, at + MAX_ASKED)).catch(onlyRequestError);
+}
+
+/** Reports whether the server can return names: it knows the whole chain. */
+const hasNames = (): boolean => {
+  const { status } = server.value;
+  return status !== null && status.index.height !== null && status.index.history_from === undefined;
+};
+
+/** Returns the primary name of an address; null until the response arrives, and if the address has none. */
+export function primaryNameOf(principal: string): string | null {
+  const name = names.value.get(principal) ?? null;
+  if (requested.has(principal) || principal.includes('.') || !hasNames()) return name;
+  requested.add(principal);
+  if (addresses.length === 0) setTimeout(askAllNames);
+  addresses.push(principal);
+  return name;
+}
+
+type Token = Answer<'/metadata/v1/ft'>['results'][number];
+
+/** Milliseconds before the metadata of a token without decimals is requested again. */
+const AGAIN_MS = 60_000;
+
+const tokens = new Map<string, { token: Signal<Token | null>; askAgainAt: number }>();
+
+/** Maximum tokens in a response: the contracts with identifiers that start like the requested one. */
+const MAX_ALIKE = 60;
+
+/** Maximum concurrent requests: a list may have hundreds of tokens. */
+const AT_ONCE = 4;
+const waiting: (() => Promise<void>)[] = [];
+let running = 0;
+
+function askNext(): void {
+  const next = running < AT_ONCE ? waiting.shift() : undefined;
+  if (next === undefined) return;
+  running += 1;
+  void next().finally(() => {
+    running -= 1;
+    askNext();
+  });
+}
+
+async function ask(contract: string, token: Signal<Token | null>): Promise<void> {
+  // The list returns nothing if the token is missing. The route of one token would return an error, which the browser
+  // would show.
+  const { results } = await get('/metadata/v1/ft', { address: contract, limit: MAX_ALIKE });
+  const metadata = results.find(({ contract_principal }) => contract_principal === contract);
+  if (metadata === undefined) return;
+  token.value = metadata;
+  if (metadata.decimals !== undefined) tokens.set(contract, { token, askAgainAt: Number.POSITIVE_INFINITY });
+}
+
+/**
+ * Returns the metadata of a fungible token; null until the response arrives, and if its contract has none for this
+ * asset.
+ */
+export function tokenOf(asset: string): Token | null {
+  const contract = assetContract(asset);
+  let cached = tokens.get(contract);
+  if (cached === undefined || performance.now() >= cached.askAgainAt) {
+    const token = cached?.token ?? signal<Token | null>(null);
+    cached = { token, askAgainAt: performance.now() + AGAIN_MS };
+    tokens.set(contract, cached);
+    // The page shows elsewhere that the server is away. Amounts stay in the smallest unit.
+    waiting.push(() => ask(contract, token).catch(onlyRequestError));
+    askNext();
+  }
+  const metadata = cached.token.value;
+  return metadata?.asset_identifier === asset ? metadata : null;
+}
+
+/** Returns symbol and decimals of a fungible token; null if they are unknown. */
+export const unitOf = (asset: string): TokenUnit =>
+  unitIn(asset, tokenOf(asset) ?? {}) ?? { symbol: null, decimals: null };
