@@ -152,18 +152,22 @@ const OWN = 0o600;
 /** Number of random bytes of a generated secret. */
 export const MADE_BYTES = 32;
 
+/** Reads from a file that the operator named. @throws OperatorError with the reason and a remedy */
+function readable<T>(file: string, remedy: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new OperatorError(operatorErrorOf(cause, file)?.message ?? `${file} can't be read.`, remedy, { cause });
+  }
+}
+
 /**
  * Reads a file that the operator named.
  * @param remedy the operator's next step if it can't be read
  * @throws OperatorError with the reason
  */
-export function fileText(file: string, remedy: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new OperatorError(operatorErrorOf(cause, file)?.message ?? `${file} can't be read.`, remedy, { cause });
-  }
-}
+export const fileText = (file: string, remedy: string): string =>
+  readable(file, remedy, () => readFileSync(file, 'utf8'));
 
 /**
  * Reads a file with a secret that a flag names, trimmed.
@@ -171,8 +175,14 @@ export function fileText(file: string, remedy: string): string {
  * @throws OperatorError if it can't be read, or if every user may read or write it
  */
 export function secretFileText(file: string, flag: string): string {
-  const text = fileText(file, `Check ${flag}.`).trim();
-  const { mode } = statSync(file);
+  const [text, mode] = readable(file, `Check ${flag}.`, () => {
+    const opened = openSync(file, 'r');
+    try {
+      return [readFileSync(opened, 'utf8').trim(), fstatSync(opened).mode] as const;
+    } finally {
+      closeSync(opened);
+    }
+  });
   // The group may read: orchestrators mount secrets for the group of a service.
   if (process.platform !== 'win32' && (mode & EVERYBODY) !== 0) {
     throw new OperatorError(`Every user of this machine may read ${file} or write to it.`, `Run chmod 600 ${file}.`);
