@@ -2,6 +2,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
+import { systemRandom } from '../base/random.ts';
 import { isLoopback, parseAddress } from '../http/hosts.ts';
 import { objectStoreAt, schemeOf, withoutName } from '../storage/location.ts';
 import type { BackupSource, ObjectStoreReads } from '../storage/object-store.ts';
@@ -26,6 +27,8 @@ export interface OpenArchiveOptions extends Pick<SignedArchiveOptions, 'lacks'> 
   directory: string | null;
   trust: Trust;
   clock: Clock;
+  /** Called with the reason before a request to the archive's server is repeated for the first time. */
+  retrying?: (reason: string) => void;
 }
 
 /** Warning about an archive that no key verifies. */
@@ -36,13 +39,13 @@ export const UNSIGNED =
 export const isWeb = (location: string): boolean => ['http', 'https'].includes(schemeOf(location) ?? '');
 
 /** @throws OperatorError if the location is not a URL, or is a URL of another machine without TLS */
-function webFiles(location: string, clock: Clock): BackupSource {
+function webFiles(location: string, clock: Clock, retrying: OpenArchiveOptions['retrying']): BackupSource {
   const url = URL.parse(location);
   if (url === null) throw new OperatorError(`${location} isn't a URL.`, 'Correct the URL.');
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const address = parseAddress(host);
   const isOwn = host === 'localhost' || (address !== null && isLoopback(address));
-  if (url.protocol === 'https:' || isOwn) return webSource(url, clock);
+  if (url.protocol === 'https:' || isOwn) return webSource(url, clock, systemRandom.number, retrying);
   throw new OperatorError(
     `${location} doesn't use TLS, so anyone on the network path can withhold or delay data.`,
     'Use a URL that begins with https://. http:// works only for servers on this machine.',
@@ -53,9 +56,14 @@ function webFiles(location: string, clock: Clock): BackupSource {
 export const archiveLocation = (location: string): string => withoutName(withoutName(location, IDENTITY), HEAD);
 
 /** Returns the source of objects at a location, without reading any. @throws OperatorError for an unreadable location */
-export const filesAt = (locationText: string, directory: string | null, clock: Clock): BackupSource => {
+export const filesAt = (
+  locationText: string,
+  directory: string | null,
+  clock: Clock,
+  retrying?: OpenArchiveOptions['retrying'],
+): BackupSource => {
   const location = archiveLocation(locationText);
-  return isWeb(location) ? webFiles(location, clock) : objectStoreAt(location, directory);
+  return isWeb(location) ? webFiles(location, clock, retrying) : objectStoreAt(location, directory, retrying);
 };
 
 /** @throws OperatorError unless the reader gives exactly one of a key and --archive-unsigned */
@@ -88,14 +96,15 @@ export async function openArchive({
   trust,
   clock,
   lacks,
+  retrying,
 }: OpenArchiveOptions): Promise<ObjectStoreReads> {
   const { archivePublicKey: key, archiveUnsigned } = trust;
   if (isWeb(given)) {
-    const source = filesAt(given, directory, clock);
+    const source = filesAt(given, directory, clock, retrying);
     requireTrust(source.location, trust);
     return signedArchive({ source, key, lacks, ...noting(directory, source.location) });
   }
-  const store = objectStoreAt(archiveLocation(given), directory);
+  const store = objectStoreAt(archiveLocation(given), directory, retrying);
   if (key === null && !archiveUnsigned && (await identityIn(store))?.public !== true) return store;
   requireTrust(store.location, trust);
   return key === null ? store : signedArchive({ source: store, key, lacks, ...noting(directory, store.location) });

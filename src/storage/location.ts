@@ -29,15 +29,20 @@ function requireOutside(location: string, directory: string): void {
 /**
  * Returns the store at a path or below a key of S3, without reading it.
  * @param directory the data directory, which must not contain the store; null if the command has none
+ * @param retrying called with the reason before a request to S3 is repeated for the first time
  * @throws OperatorError if the location is neither a path nor a key, or is inside the data directory
  */
-export function objectStoreAt(location: string, directory: string | null): ObjectStore {
+export function objectStoreAt(
+  location: string,
+  directory: string | null,
+  retrying?: (reason: string) => void,
+): ObjectStore {
   switch (schemeOf(location)) {
     case null:
       if (directory !== null) requireOutside(location, directory);
       return directoryFiles(location);
     case 's3':
-      return s3Objects({ url: location, variables: process.env, clock: systemClock });
+      return s3Objects({ url: location, variables: process.env, clock: systemClock, retrying });
     default:
       throw new OperatorError(
         `${location} is not a location for an archive.`,

@@ -17,12 +17,18 @@ function shownUrl(url: URL): string {
 }
 
 /** Returns the files below a URL. Each request includes the URL's query. */
-export function webSource(url: URL, clock: Clock, random = systemRandom.number): BackupSource {
+export function webSource(
+  url: URL,
+  clock: Clock,
+  random = systemRandom.number,
+  retrying?: Transfer['retrying'],
+): BackupSource {
   const location = shownUrl(url);
   const transferOf = (file: string): Transfer => ({
     location: file,
     clock,
     random,
+    retrying,
     redirect: 'follow',
     refused: ({ status }) =>
       MISSING.has(status)
@@ -173,10 +179,11 @@ export interface S3Options {
   clock: Clock;
   /** Returns a number from 0 to 1, for the waits after failures. */
   random?: () => number;
+  retrying?: Transfer['retrying'];
 }
 
 /** Returns the objects below a key of S3. @throws OperatorError for a URL without a key */
-export function s3Objects({ url, variables, clock, random = systemRandom.number }: S3Options): ObjectStore {
+export function s3Objects({ url, variables, clock, random = systemRandom.number, retrying }: S3Options): ObjectStore {
   const match = /^s3:\/\/([^/]+)\/+(.*[^/])\/*$/.exec(url);
   if (match === null)
     throw new OperatorError(`${url} has no prefix.`, 'Give a bucket and a prefix: s3://bucket/prefix');
@@ -187,6 +194,7 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number 
     location,
     clock,
     random,
+    retrying,
     redirect: 'manual',
     refused: (refusal) => refused(location, refusal),
     mayPass: (refusal) => PASSING.has(codeOf(refusal)),

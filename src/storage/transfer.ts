@@ -44,6 +44,8 @@ export interface Transfer {
    * not be replaced.
    */
   refused: (refusal: Refusal) => OperatorError | null;
+  /** Called with the reason before a request is repeated for the first time. */
+  retrying?: ((reason: string) => void) | undefined;
   /** Reports whether a client error may pass although its status isn't one of {@link PASSING}. */
   mayPass?: (refusal: Refusal) => boolean;
 }
@@ -144,7 +146,7 @@ async function tried<T>(
  * Repeats an attempt until it succeeds or fails permanently.
  * @throws OperatorError for a permanent rejection; PassingError if all attempts fail
  */
-async function persistently<T>({ location, clock, random }: Transfer, attempt: () => Promise<T>): Promise<T> {
+async function persistently<T>({ location, clock, random, retrying }: Transfer, attempt: () => Promise<T>): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
       return await attempt();
@@ -157,6 +159,7 @@ async function persistently<T>({ location, clock, random }: Transfer, attempt: (
           { cause: error },
         );
       }
+      if (failures === 1) retrying?.(`${location} can't be reached yet: ${error.message}`);
       await pause(clock, backoff(failures, { ...WAITS, random }));
     }
   }

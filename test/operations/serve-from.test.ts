@@ -148,14 +148,21 @@ test("accepts existing data even if the archive can't be reached", async () => {
   cpSync(source, data, { recursive: true });
   using away = webServer(path);
   away.answer = () => new Response('no', { status: 503 });
+  const failing = { event: 'service_failing', service: 'following', place: away.url } as const;
+  const file = `${away.url}/head.json`;
   expect(await from(away.url, data)).toEqual([
-    {
-      event: 'service_failing',
-      service: 'following',
-      place: away.url,
-      reason: expect.stringContaining("head.json can't be reached"),
-    },
+    { ...failing, reason: `${file} can't be reached yet: it answered 503` },
+    { ...failing, reason: `${file} can't be reached: it answered 503.` },
   ]);
+});
+
+test('logs the first failed request while the server waits for its archive', async () => {
+  using away = webServer(path);
+  let asked = 0;
+  away.answer = () => (++asked === 1 ? new Response('no', { status: 503 }) : null);
+  const said = await from(away.url, folder());
+  expect(names(said)).toEqual(['service_failing', 'restore_begun', 'restored']);
+  expect(said[0]).toMatchObject({ reason: `${away.url}/head.json can't be reached yet: it answered 503` });
 });
 
 test('rejects a directory that contains files but no entries', async () => {

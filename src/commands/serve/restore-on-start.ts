@@ -26,17 +26,32 @@ interface From {
   log: Log;
 }
 
-/** @param directory the data directory, if it records the archive's newest state */
+/**
+ * @param directory the data directory, if it records the archive's newest state
+ * @param retrying called with the reason before a request is repeated for the first time
+ */
 export const openSource = (
   { from, settings, clock, log }: From,
   directory: string | null,
+  retrying: (reason: string) => void = () => {},
 ): Promise<ObjectStoreReads> => {
   const { location } = filesAt(from, settings.data, clock);
   return openArchive({
-    ...{ location: from, directory, trust: settings, clock },
+    ...{ location: from, directory, trust: settings, clock, retrying },
     lacks: (name, entry) => log({ event: 'archive_open_part_missing', place: location, name, entry }),
   });
 };
+
+/** Opens the archive for the start of the server, which waits for it. Logs once that its server doesn't answer yet. */
+function openedAtStart(given: From, directory: string | null): Promise<ObjectStoreReads> {
+  const { from, settings, clock, log } = given;
+  const { location: place } = filesAt(from, settings.data, clock);
+  let isSaid = false;
+  return openSource(given, directory, (reason) => {
+    if (!isSaid) log({ event: 'service_failing', service: 'following', place, reason });
+    isSaid = true;
+  });
+}
 
 /**
  * Requires data of the archive's chain. Another log is allowed, because the server takes the archive's events like a node's.
@@ -53,7 +68,7 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
     );
   }
   try {
-    const archive = await requireIdentity(await openSource(given, directory));
+    const archive = await requireIdentity(await openedAtStart(given, directory));
     if (chainId === null || chainId === archive.chain_id) return;
     throw new OperatorError(
       `The archive at ${location} belongs to ${chainOfIdentity(archive)}, but the data in ${directory} to chain ${chainIdText(chainId)}.`,
@@ -70,7 +85,7 @@ async function requireSameChain(given: From, { chainId, position }: DataState): 
 async function restore(given: From): Promise<void> {
   const { settings, clock, log } = given;
   const { data: directory, network: chainId } = settings;
-  const store = await openSource(given, directory);
+  const store = await openedAtStart(given, directory);
   const { location } = store;
   const archive = await requireIdentity(store);
   log({ event: 'restore_begun', place: location, chain: chainIdText(archive.chain_id) });
