@@ -1,7 +1,119 @@
-/**
- * The entry module of an API thread. The file is next to main.ts so that the compiled executable finds it by the same
- * name.
- */
-import { runApiThread } from './commands/serve/api-thread.ts';
+/** An API thread. It reads separate snapshots, and forwards requests that need the main thread. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { Registry } from 'prom-client';
+import type { Readiness } from './api/operations.ts';
+import { systemClock } from './base/clock.ts';
+import { messageOfError } from './base/errors.ts';
+import { lossyOutputs } from './base/lossy-output.ts';
+import { operatorErrorOf } from './base/system-errors.ts';
+import { Turns } from './base/turns.ts';
+import { startApiService } from './commands/serve/api-service.ts';
+import type { FromThread, ThreadStart, ToThread } from './commands/serve/api-threads.ts';
+import { recentLog, type ThreadLog } from './commands/serve/recent-log.ts';
+import { prettyLog } from './commands/terminal/pretty-log.ts';
+import { directFetch } from './http/direct-fetch.ts';
+import { forwardTo } from './http/forward.ts';
+import type { ApiServer } from './http/server.ts';
+import { MAX_PROXY_BODY_BYTES } from './http/upstream.ts';
+import { createLog, reportingDropped } from './log.ts';
+import { RequestCounts } from './metrics/last-hour.ts';
+import { snapshotLog } from './metrics/requests.ts';
+import { outputMetrics } from './metrics/server.ts';
+import { nodeRpc } from './node/rpc.ts';
+import { CommitCount } from './store/ingest/commit-count.ts';
+import { openSnapshots } from './store/read/snapshots.ts';
 
-await runApiThread();
+const port = parentPort;
+if (port === null) throw new Error('this code runs only in a separate thread');
+const say = (message: FromThread): void => port.postMessage(message);
+
+async function start({
+  settings,
+  port: apiPort,
+  shared,
+  mainThread,
+  internalToken,
+  rates,
+  requests,
+  commits,
+  log: form,
+}: ThreadStart) {
+  const registry = new Registry();
+  outputMetrics(registry, lossyOutputs);
+  const printed = form.pretty
+    ? prettyLog({
+        level: settings.logLevel,
+        colors: form.colors,
+        print: (line) => say({ kind: 'said', line }),
+        now: systemClock.now,
+      })
+    : createLog(settings.logLevel);
+  const { log: recent, read } = recentLog(printed, settings.logLevel, systemClock.now);
+  const log = reportingDropped(recent, lossyOutputs);
+  const committed = new CommitCount(commits);
+  const turns = new Turns(systemClock);
+  const snapshots = openSnapshots(settings.data, {
+    log: snapshotLog(registry, log),
+    before: () => committed.await(),
+    sharing: { turn: systemClock.turn, commits: () => committed.now() },
+    turns,
+  });
+  const node = nodeRpc(settings.nodeRpc);
+  const server = await startApiService({
+    settings,
+    snapshots,
+    turns,
+    node,
+    registry,
+    log,
+    operations: {
+      // Only the main thread can check whether it can write.
+      readiness: async () => (await (await directFetch(`${mainThread}/ready`)).json()) as Readiness,
+      // The main thread answers the metrics of all threads together.
+      metrics: async () => (await directFetch(`${mainThread}/metrics`)).text(),
+    },
+    address: { hostname: settings.apiHost, port: apiPort, shared },
+    mainThread: forwardTo(mainThread, MAX_PROXY_BODY_BYTES),
+    internalToken,
+    rates,
+    requestCounts: new RequestCounts(requests),
+  });
+  const stop = async () => {
+    await server.stop();
+    snapshots.close();
+  };
+  return { server: { ...server, stop }, registry, log: read };
+}
+
+interface Running {
+  server: ApiServer;
+  registry: Registry;
+  log: () => ThreadLog;
+}
+
+function listen({ server, registry, log }: Running): void {
+  port?.on('message', async (message: ToThread) => {
+    if (message.kind === 'stop') {
+      await server.stop();
+      say({ kind: 'stopped' });
+      return;
+    }
+    const { id, what } = message;
+    say({ kind: 'report', id, report: what === 'log' ? log() : await registry.getMetricsAsJSON() });
+  });
+}
+
+for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
+  process.on(kind, (cause: unknown) =>
+    say({ kind: 'crashed', cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }),
+  );
+}
+try {
+  const started = await start(workerData as ThreadStart);
+  listen(started);
+  say({ kind: 'listening', url: started.server.url });
+} catch (error) {
+  const operatorError = operatorErrorOf(error, (workerData as ThreadStart).settings.data);
+  if (operatorError === null) throw error;
+  say({ kind: 'refused', error: messageOfError(operatorError) });
+}

@@ -1,4 +1,9 @@
-/** The entry module of the thread that checkpoints. The file is next to main.ts so that the compiled executable finds it by the same name. */
-import { runCheckpointThread } from './commands/serve/checkpoint-thread.ts';
+/** The thread that copies write-ahead logs into their files. */
+import { parentPort } from 'node:worker_threads';
+import type { CopiedLog, CopyLog } from './commands/serve/checkpoints.ts';
+import { copyLog } from './store/files/checkpointer.ts';
 
-runCheckpointThread();
+parentPort?.on('message', ({ path }: CopyLog) => {
+  const copied: CopiedLog = { path, isCopied: copyLog(path) };
+  parentPort?.postMessage(copied);
+});

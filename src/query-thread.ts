@@ -1,4 +1,56 @@
-/** The entry module of a query's thread. The file is next to main.ts so that the compiled executable finds it by the same name. */
-import { runQueryThread } from './commands/query/thread.ts';
+/** The thread that runs a query. While SQLite looks for a row it blocks its thread, so only another thread can cancel. */
+import { sendStream } from './base/thread-stream.ts';
+import { encoderOf, inLargeParts } from './commands/query/formats.ts';
+import type { QueryEnd, QueryStart } from './commands/query/run.ts';
+import type { Connection } from './store/files/connection.ts';
+import {
+  beginSnapshot,
+  openForQueries,
+  type Result,
+  requireOnlyViews,
+  resultOf,
+  type SqlValue,
+  withForms,
+} from './store/sql/result.ts';
+import { blocksOf, type ExportedBlocks, viewNamed, viewResult } from './store/sql/view-rows.ts';
 
-await runQueryThread();
+/** The first rows of a result, counted. */
+function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryEnd): Generator<SqlValue[]> {
+  for (const row of rows) {
+    if (end.rows === most) {
+      end.cut = true;
+      return;
+    }
+    end.rows += 1;
+    yield row;
+  }
+}
+
+/** The requested rows, and their blocks. */
+function found(
+  db: Connection,
+  { source, format, maxRows }: Pick<QueryStart, 'source' | 'format' | 'maxRows'>,
+): { result: Result; blocks: ExportedBlocks | null } {
+  if ('sql' in source) {
+    const { sql, parameters, viewsAlone = false } = source;
+    const result = resultOf(db, sql, parameters);
+    if (viewsAlone) requireOnlyViews(sql, parameters);
+    return { result: format === 'parquet' ? withForms(db, sql, parameters, maxRows) : result, blocks: null };
+  }
+  const view = viewNamed(source.view);
+  const blocks = view.range === null ? null : blocksOf(db, source.heights);
+  return { result: viewResult(db, view, blocks), blocks };
+}
+
+/** The output of a query in parts, from one snapshot. @returns its result @throws OperatorError */
+function* output(start: QueryStart): Generator<Uint8Array, QueryEnd> {
+  const { directory, format, printable, maxRows } = start;
+  using db = openForQueries(directory);
+  beginSnapshot(db);
+  const { result, blocks } = found(db, start);
+  const end: QueryEnd = { rows: 0, cut: false, blocks };
+  yield* inLargeParts(encoderOf(format, printable)(result.columns, firstRows(result.rows(), maxRows, end)));
+  return end;
+}
+
+await sendStream(1, output);

@@ -1,4 +1,17 @@
-/** The entry module of a thread that reads ahead. The file is next to main.ts so that the compiled executable finds it by the same name. */
-import { runReadingThread } from './commands/data/reading-thread.ts';
+/** A thread that reads a recording or a journal ahead of the writer. */
+import { sendStream } from './base/thread-stream.ts';
+import { preparer } from './chain/prepared.ts';
+import { preparedEntries } from './commands/data/journal-entries.ts';
+import type { ReaderStart } from './commands/data/read-ahead.ts';
+import { preparedRows, type RowBatch } from './commands/data/recording-rows.ts';
+import type { PreparedEntry } from './store/ingest/event.ts';
 
-await runReadingThread();
+/** Batches of a thread that wait for the writer. */
+const MAX_WAITING = 3;
+
+// Sends the batches of this thread's share.
+await sendStream<ReaderStart, RowBatch | PreparedEntry[], void>(MAX_WAITING, ({ source, chainId, share }) => {
+  const prepare = preparer(chainId);
+  const isOwn = (batch: number): boolean => batch % share.of === share.index;
+  return 'file' in source ? preparedRows(source, prepare, isOwn) : preparedEntries(source, prepare, isOwn);
+});

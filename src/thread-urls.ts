@@ -1,4 +1,4 @@
-/** The URLs of the modules that threads run. The compiled executable keeps all entry modules side by side. */
+/** The URLs of the modules that threads run. They are next to main.ts, because the compiled executable keeps all entry modules side by side. */
 
 /** An API thread's module. */
 export const apiThreadUrl = new URL('./api-thread.ts', import.meta.url);

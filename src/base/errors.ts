@@ -38,25 +38,27 @@ export class PassingError extends OperatorError {
  */
 export abstract class TransientError extends Error {}
 
+/** The disk is full. A command ends; a server is restarted until there is space. */
+export class DiskFullError extends OperatorError {
+  override readonly name = 'DiskFullError';
+}
+
 /** An OperatorError of another thread, as a message. */
 export interface ErrorMessage {
   problem: string;
   remedy: string;
-  exitCode: number;
+  kind: 'operator' | 'passing' | 'disk full';
 }
 
-export const messageOfError = ({ message, remedy, exitCode }: OperatorError): ErrorMessage => ({
-  problem: message,
-  remedy,
-  exitCode,
+export const messageOfError = (error: OperatorError): ErrorMessage => ({
+  problem: error.message,
+  remedy: error.remedy,
+  kind: error instanceof DiskFullError ? 'disk full' : error instanceof PassingError ? 'passing' : 'operator',
 });
 
-export const errorOfMessage = ({ problem, remedy, exitCode }: ErrorMessage): OperatorError =>
-  exitCode === EXIT.again ? new PassingError(problem, remedy) : new OperatorError(problem, remedy);
-
-/** The disk is full. A command ends; a server is restarted until there is space. */
-export class DiskFullError extends OperatorError {
-  override readonly name = 'DiskFullError';
+export function errorOfMessage({ problem, remedy, kind }: ErrorMessage): OperatorError {
+  const kinds = { operator: OperatorError, passing: PassingError, 'disk full': DiskFullError };
+  return new kinds[kind](problem, remedy);
 }
 
 /** Reports whether a system error has this code, such as `ENOENT`. */

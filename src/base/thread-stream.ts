@@ -8,7 +8,7 @@ type FromStream<T, End> =
   | { kind: 'value'; value: T }
   | { kind: 'end'; end: End }
   /** An OperatorError of the thread. */
-  | ({ kind: 'refused' } & ErrorMessage);
+  | { kind: 'refused'; error: ErrorMessage };
 
 /**
  * Sends the values of a generator to the main thread. Called by the module of a thread.
@@ -46,7 +46,7 @@ export async function sendStream<Start, T, End>(
     }
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    say({ kind: 'refused', ...messageOfError(error) });
+    say({ kind: 'refused', error: messageOfError(error) });
   }
   port.close();
 }
@@ -94,7 +94,7 @@ export function startStream<T, End = void>({ module, start, lost }: StreamOption
     /** Returns the next value, or the end. @throws OperatorError of the thread, the error of `lost` */
     async next(): Promise<IteratorResult<T, End>> {
       const message = await nextMessage();
-      if (message.kind === 'refused') throw errorOfMessage(message);
+      if (message.kind === 'refused') throw errorOfMessage(message.error);
       if (message.kind === 'end') return { done: true, value: message.end };
       thread.say(null);
       return { done: false, value: message.value };

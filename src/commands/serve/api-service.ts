@@ -10,16 +10,19 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { Turns } from '../../base/turns.ts';
 import type { Faucets } from '../../faucets/faucets.ts';
 import type { HookApi } from '../../hooks/routes/hooks.ts';
+import { type AddressOf, clientBehind } from '../../http/client-address.ts';
 import { deprecationPolicy } from '../../http/deprecation.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
+import { parseNetworks } from '../../http/hosts.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
+import { RateLimiter, RateTable, readKeysOf } from '../../http/rate-limit.ts';
 import { type ApiServer, startApi } from '../../http/server.ts';
 import { MAX_PROXY_BODY_BYTES } from '../../http/upstream.ts';
 import { type ClientLimits, startRealtime } from '../../live/realtime.ts';
 import type { Log } from '../../log.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';
 import { changeMetrics, liveMetrics } from '../../metrics/live.ts';
-import { requestMetrics } from '../../metrics/requests.ts';
+import { rateLimitMetrics, requestMetrics } from '../../metrics/requests.ts';
 import { nodeProxy, parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../node/proxy.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import { untouchedAccounts } from '../../node/untouched-accounts.ts';
@@ -27,7 +30,6 @@ import type { Settings } from '../../settings/config.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import { createApp, type ServerReadings } from './app.ts';
-import { clientAddresses, rateLimiter } from './clients.ts';
 
 export interface ApiServiceOptions {
   settings: Settings;
@@ -172,3 +174,36 @@ const proxySettings = (settings: Settings) => ({
   extraEndpointsFile: settings.extraTxEndpoints,
   estimatesFees: settings.feeEstimator,
 });
+
+/**
+ * Counts the requests of clients; null if there is no limit, and no key.
+ * @param rates memory with the counts, which all threads share
+ * @throws OperatorError if the keys can't be read
+ */
+function rateLimiter(
+  { rateLimit: perMinute, readKeys }: Settings,
+  rates: SharedArrayBuffer,
+  registry: Registry,
+  clock: Clock,
+): RateLimiter | null {
+  if (perMinute === null && readKeys === null) return null;
+  const keys = readKeys === null ? [] : readKeysOf(readKeys);
+  const table = new RateTable(rates, clock.now);
+  return new RateLimiter({ perMinute, keys, table, metrics: rateLimitMetrics(registry) });
+}
+
+/** Makes the function that returns a client's address. A proxy that isn't trusted is logged once, if its clients then share a limit. */
+function clientAddresses({ trustedProxies }: Settings, isLimited: boolean, log: Log): AddressOf {
+  const networks = parseNetworks(trustedProxies);
+  if (networks === null) throw new Error('proxies are checked when the settings are read');
+  let isSaid = !isLimited;
+  return clientBehind(networks, (address) => {
+    if (isSaid) return;
+    isSaid = true;
+    log({
+      event: 'setup_warning',
+      problem: `Requests name their clients through a proxy at ${address} that isn't trusted, so its clients share one limit.`,
+      remedy: `Add ${address} to --trusted-proxies if the proxy is yours.`,
+    });
+  });
+}

@@ -1,14 +1,21 @@
 /** Starts, watches and stops the API threads from the main thread; and the messages between them. */
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+import type { Steering } from '../../api/devnet/family.ts';
+import type { SystemApi } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
-import { DiskFullError, OperatorError } from '../../base/errors.ts';
+import { type ErrorMessage, errorOfMessage, OperatorError } from '../../base/errors.ts';
 import { startThread, type Thread } from '../../base/thread.ts';
+import type { Faucets } from '../../faucets/faucets.ts';
+import type { HookApi } from '../../hooks/routes/hooks.ts';
 import { listenHttp } from '../../http/listener.ts';
+import { RateTable } from '../../http/rate-limit.ts';
 import { apiListener } from '../../http/server.ts';
-import type { RequestCounts } from '../../metrics/last-hour.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { CommitCount } from '../../store/ingest/commit-count.ts';
 import { apiThreadUrl } from '../../thread-urls.ts';
+import { startApiService } from './api-service.ts';
+import type { ServerReadings } from './app.ts';
+import { type Base, crash } from './base.ts';
 import type { Environment } from './environment.ts';
 import type { ThreadLog } from './recent-log.ts';
 
@@ -44,8 +51,7 @@ interface Reports {
 /** A message from an API thread to the main thread. */
 export type FromThread =
   | { kind: 'listening'; url: string }
-  /** An OperatorError of the thread: its two lines, and whether a disk is full. */
-  | { kind: 'refused'; problem: string; remedy: string; isFull: boolean }
+  | { kind: 'refused'; error: ErrorMessage }
   | { kind: 'crashed'; cause: string }
   /** A line of the log. */
   | { kind: 'said'; line: string }
@@ -55,29 +61,16 @@ export type FromThread =
 /** A message from the main thread to an API thread. */
 export type ToThread = { kind: 'report'; what: keyof Reports; id: number } | { kind: 'stop' };
 
-export interface ApiThreadsOptions {
-  settings: Settings;
-  /** Number of threads. */
-  count: number;
-  /** URL of the main thread for forwarded requests. */
-  mainThread: string;
-  /** The secret that marks requests of the process's own threads. */
-  internalToken: string;
-  /** Shared memory with the counts of clients' requests, for their limits. */
-  rates: SharedArrayBuffer;
-  clock: Clock;
-  /** Counts of the threads' requests. */
-  requests: RequestCounts;
-  /** Count of the writing process's commits. */
-  commits: CommitCount;
-  /** Prints the threads' log lines; null if each thread writes its own JSON. */
-  lines: Environment['threadLines'];
-  /** Called when a thread crashes. */
-  crashed(cause: unknown): void;
-}
-
 /** Maximum wait for a thread's answer, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 2_000;
+
+interface ThreadParts {
+  clock: Clock;
+  /** Called when a thread crashes. */
+  crashed(cause: unknown): void;
+  /** Prints the threads' log lines; null if each thread writes its own JSON. */
+  lines: Environment['threadLines'];
+}
 
 class ApiThread {
   readonly #thread: Thread<ToThread>;
@@ -88,7 +81,7 @@ class ApiThread {
   readonly #waiting = new Map<number, (report: Reports[keyof Reports]) => void>();
   #requests = 0;
 
-  constructor(start: ThreadStart, { clock, crashed, lines }: Pick<ApiThreadsOptions, 'clock' | 'crashed' | 'lines'>) {
+  constructor(start: ThreadStart, { clock, crashed, lines }: ThreadParts) {
     this.#clock = clock;
     const ended = (cause: unknown) => {
       this.#listening.reject(cause);
@@ -100,7 +93,7 @@ class ApiThread {
           this.#listening.resolve(message.url);
           return;
         case 'refused':
-          this.#listening.reject(new (message.isFull ? DiskFullError : OperatorError)(message.problem, message.remedy));
+          this.#listening.reject(errorOfMessage(message.error));
           return;
         case 'crashed':
           ended(message.cause);
@@ -173,18 +166,9 @@ const notYet = (): Response => Response.error();
  * Starts the threads. All listen on the same port, and the system distributes the connections.
  * @throws OperatorError if they can't listen
  */
-export async function startApiThreads({
-  settings,
-  count,
-  mainThread,
-  internalToken,
-  rates,
-  clock,
-  requests: { memory: requests },
-  commits: { memory: commits },
-  lines,
-  crashed,
-}: ApiThreadsOptions) {
+async function startApiThreads(count: number, given: Omit<ThreadStart, 'port' | 'shared' | 'log'>, parts: ThreadParts) {
+  const { settings } = given;
+  const { lines } = parts;
   const { apiHost: hostname } = settings;
   if (count > 1 && !canShare) {
     throw new OperatorError(
@@ -206,14 +190,8 @@ export async function startApiThreads({
   const { port = settings.apiPort } = probe;
   await probe.stop(true);
   const log = { pretty: lines !== null, colors: lines?.colors ?? false };
-  const threads = Array.from(
-    { length: count },
-    () =>
-      new ApiThread(
-        { settings, port, shared: count > 1, mainThread, internalToken, rates, requests, commits, log },
-        { clock, crashed, lines },
-      ),
-  );
+  const start = { ...given, port, shared: count > 1, log };
+  const threads = Array.from({ length: count }, () => new ApiThread(start, parts));
   try {
     const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));
     return {
@@ -233,3 +211,44 @@ export async function startApiThreads({
   }
 }
 export type ApiThreads = Awaited<ReturnType<typeof startApiThreads>>;
+
+/** The main thread's address for forwarded requests. */
+const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
+
+interface ApiParts {
+  commits: CommitCount;
+  faucets: Faucets;
+  hooks: HookApi | null;
+  server: ServerReadings;
+  system: SystemApi | null;
+  steering: Steering | null;
+}
+
+/** Starts the API. @returns its URL, and the threads that answer; null if this thread does */
+export async function answerApi(
+  { services, environment, watch, ...base }: Base,
+  { commits, ...own }: ApiParts,
+): Promise<{ url: string; threads: ApiThreads | null }> {
+  const { settings, log } = base;
+  const { clock, listen, clientLimits, cores } = environment;
+  const { apiHost: hostname, apiPort: port } = settings;
+  const count = apiThreadCount(settings.threads, cores);
+  const address = count === 0 ? { hostname, port, shared: false } : LOOPBACK;
+  const internalToken = crypto.randomUUID();
+  const rates = RateTable.memory(clock.now());
+  const { requests } = watch;
+  // API threads count the requests that they forward.
+  const counted = count === 0 ? { requestCounts: requests } : {};
+  const service = await startApiService({
+    ...{ ...base, ...own, ...counted, clock, listen, clientLimits, address, internalToken, rates },
+  });
+  const { url } = services.use('API', service);
+  if (count === 0) return { url, threads: null };
+  const crashed = (cause: unknown) => crash(log, cause);
+  const threads = await startApiThreads(
+    count,
+    { settings, mainThread: url, internalToken, rates, requests: requests.memory, commits: commits.memory },
+    { clock, crashed, lines: environment.threadLines },
+  );
+  return { url: services.use('API threads', threads).url, threads };
+}

@@ -19,7 +19,7 @@ import type {
   BaseSummary,
   FromArchiveThread,
   ToArchiveThread,
-} from './archive-messages.ts';
+} from './archive-client.ts';
 
 const summaryOf = ({ position, height, created_at }: BaseManifest): BaseSummary => ({
   entry: position,
@@ -86,7 +86,7 @@ export function runArchiveThread(): void {
     } catch (error) {
       const operatorError = operatorErrorOf(error, directory);
       if (operatorError === null) throw error;
-      say({ kind: 'failed', ...messageOfError(operatorError) });
+      say({ kind: 'failed', error: messageOfError(operatorError) });
     }
   });
 }

@@ -13,8 +13,8 @@ import { archiveMetrics } from '../../metrics/archive.ts';
 import type { Settings } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
-import { archiveClient } from './archive-client.ts';
-import type { ArchiveThreadStart } from './archive-messages.ts';
+import { type ArchiveThreadStart, archiveClient } from './archive-client.ts';
+import type { ArchiveLease } from './bases.ts';
 
 /** Archives the entries of the journal. */
 export interface ArchiveRounds {
@@ -42,9 +42,6 @@ export function archiveThread(start: ArchiveThreadStart): ArchiveRounds {
 const LAST_ROUND_MS = 2_000;
 /** Maximum milliseconds between two attempts while the archive fails. */
 const MAX_WAIT_MS = 60_000;
-
-/** The lease of this host; without a shared log, there is none to hold. */
-export type ArchiveLease = () => { epoch: number | null } | null;
 
 export interface ArchivingOptions {
   /** The data directory. */

@@ -1,6 +1,7 @@
 /** The objects that all services of a server share. */
 import type { Registry } from 'prom-client';
 import type { Operations } from '../../api/operations.ts';
+import { EXIT } from '../../base/errors.ts';
 import type { Services } from '../../base/service.ts';
 import type { Turns } from '../../base/turns.ts';
 import { type Log, reportingDropped } from '../../log.ts';
@@ -40,4 +41,13 @@ export interface Base {
   /** Divides this thread's time between the node and all clients. */
   turns: Turns;
   services: Services;
+}
+
+/** Ends the process at once: acknowledged events are on the disk, but the state in memory may be wrong. */
+export function crash(log: Log, cause: unknown): never {
+  try {
+    log({ event: 'crashed', cause });
+  } finally {
+    process.exit(EXIT.again);
+  }
 }

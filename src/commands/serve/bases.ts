@@ -12,9 +12,13 @@ import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';
 import { baseMetrics } from '../../metrics/archive.ts';
-import { archiveClient } from './archive-client.ts';
-import type { ArchiveThreadStart, BaseNews, BaseStep, BaseSummary } from './archive-messages.ts';
-import type { ArchiveLease } from './archiving.ts';
+import {
+  type ArchiveThreadStart,
+  archiveClient,
+  type BaseNews,
+  type BaseStep,
+  type BaseSummary,
+} from './archive-client.ts';
 
 /** Looks at the bases of an archive, and makes one. */
 export interface BaseMaking {
@@ -53,6 +57,9 @@ const MAX_WAIT_MS = 600_000;
 const MAX_BEHIND_SECONDS = 60;
 
 const HOUR_MS = 3_600_000;
+
+/** The lease of this host; without a shared log, there is none to hold. */
+export type ArchiveLease = () => { epoch: number | null } | null;
 
 export interface BasesOptions {
   /** The data directory. */

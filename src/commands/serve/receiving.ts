@@ -1,16 +1,120 @@
-/** Receives the events of a server from its sources: the node, blocks that fill gaps, and the archive of `--from`. */
+/** The sources of a server's events: the event port, or stacks-node-publisher. */
+import { operationAnswer } from '../../api/operations.ts';
+import type { EventSource } from '../../api/server-state.ts';
 import type { OperatorError } from '../../base/errors.ts';
-import type { EventRate } from '../../node/event-intake.ts';
-import { readNodeConfig } from '../../node/node-config.ts';
+import { eventMetrics, snpMetrics } from '../../metrics/events.ts';
+import { countedBy, type EventRate, eventIntake, type Intake, type IntakeOptions } from '../../node/event-intake.ts';
+import { observerProblem, readNodeConfig } from '../../node/node-config.ts';
+import { type Receiver, startReceiver } from '../../node/receiver.ts';
+import type { Refusal } from '../../node/refusal.ts';
+import { SnpSubscriber } from '../../node/snp/subscriber.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { MissingParent } from '../../store/ingest/known-blocks.ts';
 import type { ServedCluster } from '../cluster/host.ts';
+import { browserUrl } from '../terminal/pages.ts';
 import type { Base } from './base.ts';
-import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFollowing } from './following.ts';
 import { serverFilling } from './gap-filling.ts';
 import { requiresWhole, startBelowTip, untilPartial } from './history-start.ts';
 import type { Filling } from './state-watch.ts';
+
+interface SourceParts {
+  ingest: Pick<Ingest, 'imported' | 'history'>;
+  /** Accepts an event; it is durable when this resolves. */
+  receive: IntakeOptions['receive'];
+  /** Fills the gap below a refused block; null if nothing can. */
+  fill: NonNullable<IntakeOptions['fill']> | null;
+  /** Resolves when this host has the entries of the log, so that a stream begins after them, or when the signal is aborted. */
+  caughtUp: (signal: AbortSignal) => Promise<void>;
+  rate: EventRate;
+}
+
+interface EventSources {
+  /** URL of the event port; null if it isn't open. */
+  port: string | null;
+  /** URL at which events arrive or are read. */
+  url: string;
+  /** The source, for the state of the server. */
+  source(): EventSource;
+  /** Why the newest block was refused; null if it was accepted. */
+  refusal(): Refusal | null;
+}
+
+/**
+ * Starts receiving events. With stacks-node-publisher, the event port is opened only if it is the process's only port for
+ * health and metrics.
+ * @throws OperatorError if the event port can't be opened, or the node's configuration can't be read
+ */
+function receiveEvents(base: Base, { ingest, receive, fill, caughtUp, rate }: SourceParts): EventSources {
+  const { settings, environment, registry, log, watch, services } = base;
+  const { snp: url, mode } = settings;
+  const nodeConfig = settings.nodeConfig === null ? null : readNodeConfig(settings.nodeConfig);
+  let receiver: Receiver | null = null;
+  let refusal: Refusal | null = null;
+  const intake = eventIntake({
+    receive,
+    log,
+    metrics: countedBy(rate, watch.hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0))),
+    clock: environment.clock,
+    ...(fill === null ? {} : { fill }),
+    refused(now) {
+      refusal = now;
+    },
+  });
+  const state = { refusal: () => refusal };
+  if (url === null) {
+    receiver = openPort(base, intake);
+    const endpoint = new URL(browserUrl(receiver.url)).host;
+    const misconfigured = nodeConfig === null ? null : observerProblem(nodeConfig, endpoint);
+    const config = nodeConfig === null ? 'unknown' : (misconfigured ?? 'right');
+    if (misconfigured !== null) {
+      const { problem, remedy, section: observer } = misconfigured;
+      log({ event: 'setup_warning', problem, remedy, observer });
+    }
+    return {
+      ...state,
+      port: receiver.url,
+      url: receiver.url,
+      source: () => ({ kind: 'port', endpoint, config }),
+    };
+  }
+  if (mode === 'write') receiver = openPort(base, intake);
+  const subscriber = new SnpSubscriber({
+    url,
+    prefix: settings.snpKeyPrefix,
+    skip: settings.snpSkip ?? [],
+    intake,
+    positionOf: ingest.imported,
+    tip: ingest.history.tip,
+    begin: caughtUp,
+    log,
+    clock: environment.clock,
+    random: environment.random,
+  });
+  services.use('event stream', subscriber);
+  snpMetrics(registry, subscriber);
+  const source = (): EventSource => ({ kind: 'stream', failure: subscriber.failing() });
+  return { ...state, port: receiver?.url ?? null, url, source };
+}
+
+/** Maximum size of an event's body. */
+const MAX_EVENT_BYTES = 500_000_000;
+
+function openPort({ settings, environment, operations, log, turns, services }: Base, intake: Intake) {
+  const { clock, listen } = environment;
+  const receiver = startReceiver({
+    hostname: settings.eventHost,
+    port: settings.eventPort,
+    bodyLimit: MAX_EVENT_BYTES,
+    intake,
+    log,
+    otherwise: operationAnswer(operations),
+    turns,
+    clock,
+    listen,
+  });
+  return services.use('event receiver', receiver);
+}
 
 interface ReceivingParts {
   ingest: Ingest;
@@ -30,7 +134,7 @@ export interface Receiving extends EventSources {
  * @throws OperatorError if the event port can't be opened, or the node's configuration can't be read
  */
 export async function receiveChain(base: Base, { ingest, cluster, rate, ended }: ReceivingParts): Promise<Receiving> {
-  const { settings, environment, services, watch, node, log } = base;
+  const { settings, environment, services, node, log } = base;
   const { clock } = environment;
   const receive = untilPartial(cluster?.receive ?? ingest.receive, ended);
   const filling = services.use('gap filling', serverFilling(base, ingest, cluster, receive));
@@ -40,12 +144,11 @@ export async function receiveChain(base: Base, { ingest, cluster, rate, ended }:
   const fill = (parent: MissingParent): void => {
     for (const one of fillers) one.fill(parent);
   };
-  const events = receiveEvents({
-    ...{ ...base, hour: watch.hour, ingest, rate },
+  const events = receiveEvents(base, {
+    ...{ ingest, rate },
     receive: following?.around(receive) ?? receive,
     caughtUp: cluster?.caughtUp ?? (async () => {}),
     fill: fillers.length === 0 ? null : fill,
-    nodeConfig: settings.nodeConfig === null ? null : readNodeConfig(settings.nodeConfig),
   });
   return { ...events, filling: () => filling?.state() ?? following?.state() ?? null };
 }

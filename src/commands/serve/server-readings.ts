@@ -171,15 +171,7 @@ function journalOf(directory: string): SystemState['journal'] {
 }
 
 /** Unix seconds at which the newest entry of a journal was received; null if the journal is empty. */
-export function newestEntryAt(directory: string): number | null {
-  const journal = openJournalReader(directory);
-  try {
-    const span = journal.span();
-    return span === null ? null : Math.floor(span.last / MICROSECONDS);
-  } finally {
-    journal.close();
-  }
-}
+export const newestEntryAt = (directory: string): number | null => journalOf(directory).newest_at;
 
 const valueIndexState = (index: ValueIndex): SystemState['value_indexes'][number] => ({
   of: index.subject,

@@ -11,27 +11,20 @@ import { EventRate } from '../../node/event-intake.ts';
 import type { Settings } from '../../settings/config.ts';
 import { changedSettings } from '../../settings/describe.ts';
 import { CommitCount } from '../../store/ingest/commit-count.ts';
-import type { Ingest } from '../../store/ingest/ingest.ts';
 import { serverVersion } from '../cli/this-program.ts';
-import { joinCluster, type ServedCluster } from '../cluster/host.ts';
+import { joinCluster } from '../cluster/host.ts';
 import type { ServerInfo } from '../terminal/presenter.ts';
-import { answerApi } from './api.ts';
-import type { ApiThreads } from './api-threads.ts';
-import { archiveLog } from './archive.ts';
+import { type ApiThreads, answerApi } from './api-threads.ts';
 import type { Base, Watch } from './base.ts';
 import type { Environment } from './environment.ts';
-import { serverFaucets } from './faucets.ts';
 import { askStartingAccounts, requiresWhole } from './history-start.ts';
 import { manageHooks } from './hooks.ts';
-import { importOldNames } from './old-names.ts';
+import { manage } from './managing.ts';
 import { readOrReason, serverOperations } from './operations.ts';
-import { type Receiving, receiveChain } from './receiving.ts';
-import type { ThreadLog } from './recent-log.ts';
+import type { Receiving } from './receiving.ts';
 import { newestEntryAt, type Sources, serverReadings } from './server-readings.ts';
 import { chainOfNode, requireAgreement, requireNodesChain, warnOfOpenEventPort } from './start-checks.ts';
 import { watchState } from './state-watch.ts';
-import { systemOf } from './system.ts';
-import { askAboutTokens } from './tokens.ts';
 import { openWriting } from './writing.ts';
 
 /** Additional options of a server. */
@@ -171,34 +164,4 @@ async function startServices(
     failed: cluster === null ? ended.promise : Promise.race([cluster.failed, ended.promise]),
     stop: () => services.stop(),
   };
-}
-
-interface ManagingParts {
-  cluster: ServedCluster | null;
-  rate: EventRate;
-  sbtcAsset: string | undefined;
-  sources: Sources;
-  /** Reads the log events of the API threads. */
-  logs: () => Promise<(ThreadLog | null)[]>;
-  /** Called with an error that ends the server. */
-  ended: (error: OperatorError) => void;
-}
-
-/** Starts the services of a process that writes, except its chainhooks. */
-async function manage(base: Base, ingest: Ingest, parts: ManagingParts) {
-  const { settings, environment, services, snapshots, node, log } = base;
-  const { cluster, rate, ended, sbtcAsset, ...rest } = parts;
-  const { clock, random } = environment;
-  const commander = cluster?.commander ?? ingest.commander(clock, random);
-  const faucets = serverFaucets(settings, { ingest, commander, snapshots, node, log }, sbtcAsset);
-  const names = services.use('old names', await importOldNames(settings, { commander, ingest, clock, log }));
-  if (cluster === null) await names.done;
-  const isHeld = () => cluster?.deliveries?.isHeld() ?? true;
-  services.use('token metadata', askAboutTokens(settings, { ...base, ingest, commander, isHeld }));
-  const archiving = services.use('archive', archiveLog(base, ingest, cluster));
-  const receiving = await receiveChain(base, { ingest, cluster, rate, ended });
-  const listeners = receiving.port === null ? [] : [{ name: 'Events of the node', url: receiving.port }];
-  const requestBase = archiving?.requestBase ?? null;
-  const system = systemOf(base, { ...rest, ingest, cluster, commander, listeners, requestBase });
-  return { faucets, archiving, receiving, listeners, system };
 }

@@ -1,0 +1,197 @@
+/** The services of a process that writes, except its chainhooks; and the operator's functions of `/stackside/v1/system`. */
+
+import { hostname } from 'node:os';
+import type { ServerStatus } from '../../api/stackside/server.ts';
+import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';
+import { servedSigner } from '../../archive/key-file.ts';
+import type { OperatorError } from '../../base/errors.ts';
+import type { Service } from '../../base/service.ts';
+import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
+import { watchAlerts } from '../../metrics/alerts.ts';
+import { tokenMetrics } from '../../metrics/tokens.ts';
+import type { EventRate } from '../../node/event-intake.ts';
+import type { Settings } from '../../settings/config.ts';
+import { type Commander, commandsOf } from '../../store/ingest/commands.ts';
+import type { FaucetCommands } from '../../store/ingest/faucet-requests.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import type { TokenCommands } from '../../store/ingest/token-commands.ts';
+import { startMetadataFetcher } from '../../tokens/metadata-fetcher.ts';
+import type { ServedCluster } from '../cluster/host.ts';
+import { apiThreadCount } from './api-threads.ts';
+import { startArchiving } from './archiving.ts';
+import type { Base } from './base.ts';
+import { type ArchiveLease, startBases } from './bases.ts';
+import { inspections } from './inspections.ts';
+import { importOldNames } from './old-names.ts';
+import { queries } from './queries.ts';
+import { receiveChain } from './receiving.ts';
+import { systemLog, type ThreadLog } from './recent-log.ts';
+import { alertsState, type Sources, systemState } from './server-readings.ts';
+
+interface ManagingParts {
+  cluster: ServedCluster | null;
+  rate: EventRate;
+  sbtcAsset: string | undefined;
+  /** Sources of the settings' values. */
+  sources: Sources;
+  /** Reads the log events of the API threads. */
+  logs: () => Promise<(ThreadLog | null)[]>;
+  /** Called with an error that ends the server. */
+  ended: (error: OperatorError) => void;
+}
+
+/** Starts the services of a process that writes, except its chainhooks. */
+export async function manage(base: Base, ingest: Ingest, parts: ManagingParts) {
+  const { settings, environment, services, log } = base;
+  const { cluster, rate, ended, sbtcAsset, ...rest } = parts;
+  const { clock, random } = environment;
+  const commander = cluster?.commander ?? ingest.commander(clock, random);
+  const faucets = serverFaucets(base, ingest, commander, sbtcAsset);
+  const names = services.use('old names', await importOldNames(settings, { commander, ingest, clock, log }));
+  if (cluster === null) await names.done;
+  services.use('token metadata', fetchMetadata(base, ingest, commander, cluster));
+  const archiving = services.use('archive', archiveLog(base, ingest, cluster));
+  const receiving = await receiveChain(base, { ingest, cluster, rate, ended });
+  const listeners = receiving.port === null ? [] : [{ name: 'Events of the node', url: receiving.port }];
+  const requestBase = archiving?.requestBase ?? null;
+  const system = systemOf(base, { ...rest, ingest, cluster, commander, listeners, requestBase });
+  return { faucets, archiving, receiving, listeners, system };
+}
+
+/** The archive of a server, with its bases. */
+interface ServedArchive extends Service {
+  status: () => ServerStatus['archive'];
+  requestBase: RequestBase;
+}
+
+/**
+ * Archives the log; of several hosts that share it, the one that holds the lease does.
+ * @returns null if the settings name no archive
+ */
+function archiveLog(
+  { settings, environment, registry, log }: Base,
+  ingest: Ingest,
+  cluster: ServedCluster | null,
+): ServedArchive | null {
+  const { data: directory, archive: location, archiveBase: hours, archivePublic: isPublic, hostName } = settings;
+  if (location === null) return null;
+  if (isPublic) servedSigner(directory, cluster !== null);
+  const lease = (): ReturnType<ArchiveLease> => {
+    if (cluster === null) return { epoch: null };
+    return cluster.deliveries?.isHeld() ? { epoch: cluster.deliveries.status().epoch } : null;
+  };
+  const { clock, random, archiveSeconds: seconds, archiveRounds, baseMaking } = environment;
+  const rounds = archiveRounds({ directory, location, isPublic });
+  const host = hostName ?? hostname();
+  const archiving = startArchiving({
+    ...{ directory, location, seconds, host, lease, rounds, ingest, clock, random, registry, log },
+    newestBase: () => bases.newest(),
+  });
+  const making = baseMaking({ directory, location, isPublic }, settings.archiveKeep);
+  const bases = startBases({
+    ...{ directory, location, hours, lease, making, clock, random, registry, log },
+    archive: archiving.status,
+  });
+  return {
+    status() {
+      const status = archiving.status();
+      return status === null ? null : { ...status, base: bases.state() };
+    },
+    requestBase: () => bases.request() ?? bases.state(),
+    async stop() {
+      await Promise.all([bases.stop(), archiving.stop()]);
+    },
+  };
+}
+
+/** The token of the test network that the sBTC faucet sends. */
+const SBTC_ASSET = 'ST1F7QA2MDF17S807EPA36TSS8AMEFY4KA9TVGWXT.sbtc-token::sbtc-token';
+
+/** The Bitcoin node with its credentials; null unless URL, user, password and key are all set. */
+function bitcoinOf({ btcRpc, btcFaucetKey: key }: Settings): FaucetSettings['bitcoin'] {
+  if (btcRpc === null || key === null) return null;
+  const { origin, pathname, username, password } = new URL(btcRpc);
+  if (username === '' || password === '') return null;
+  // The setting rejects a URL with invalid escapes.
+  const url = `${origin}${pathname === '/' ? '' : pathname}`;
+  return { url, user: decodeURIComponent(username), password: decodeURIComponent(password), key };
+}
+
+/** The faucets of the process that writes, since every request that is served is recorded in the index. */
+const serverFaucets = (
+  { settings, snapshots, node, log }: Base,
+  ingest: Ingest,
+  commander: Commander,
+  sbtcAsset = SBTC_ASSET,
+): Faucets =>
+  openFaucets({
+    settings: {
+      sbtc: settings.sbtcFaucet,
+      keys: settings.faucetKeys?.split(',') ?? [],
+      sbtcAsset,
+      bitcoin: bitcoinOf(settings),
+      limited: settings.faucetLimits,
+    },
+    onTestNetwork: () => ingest.networkKind() === 'testnet',
+    requests: ingest.faucetRequests,
+    commands: commandsOf<FaucetCommands>(commander),
+    node,
+    nextNonce: (address) => snapshots.read((read) => read.principals.nonces(address).next),
+    now: Date.now,
+    log,
+  });
+
+/** Looks token metadata up; in a cluster, only one host does. @returns null if lookups are off */
+function fetchMetadata(base: Base, ingest: Ingest, commander: Commander, cluster: ServedCluster | null) {
+  const { settings, environment, registry, snapshots, node, log } = base;
+  if (settings.tokenMetadata === 'off') return null;
+  const { clock, random } = environment;
+  const isHeld = () => cluster?.deliveries?.isHeld() ?? true;
+  const { commits, tokenJobs } = ingest;
+  const fetcher = startMetadataFetcher({ snapshots, node, commander, isHeld, log, commits, clock, random });
+  tokenMetrics(registry, fetcher.counters, tokenJobs);
+  return fetcher;
+}
+
+/** Makes the function that refreshes token metadata; null if lookups are off. */
+function refreshingTokens({ tokenMetadata }: Settings, commander: Commander): SystemApi['refreshTokens'] {
+  if (tokenMetadata === 'off') return null;
+  const commands = commandsOf<TokenCommands>(commander);
+  return async (contract, tokens) => {
+    const unknown = await commands.run('tokens.refresh', { contract, tokens: tokens?.map(String) ?? null });
+    return Array.isArray(unknown) ? unknown.map(BigInt) : unknown;
+  };
+}
+
+interface SystemParts extends Pick<ManagingParts, 'cluster' | 'sources' | 'logs'> {
+  ingest: Ingest;
+  commander: Commander;
+  /** Bound addresses; more may be added later. */
+  listeners: readonly { name: string; url: string }[];
+  /** Requests a base of the archive; null without an archive. */
+  requestBase: RequestBase | null;
+}
+
+/** Makes the operator's functions. */
+function systemOf(
+  { settings, environment, operations, log, watch, services }: Base,
+  { ingest, cluster, commander, sources, listeners, logs, requestBase }: SystemParts,
+): SystemApi {
+  const { clock, cores, startOwnProcess: start } = environment;
+  const { data: directory } = settings;
+  const threads = apiThreadCount(settings.threads, cores);
+  const failed = (cause: unknown) =>
+    log({ event: 'unexpected_error', part: 'request', method: 'GET', path: '/metrics', cause });
+  const alerts = services.use('alerts', watchAlerts(clock, operations.metrics, failed));
+  return {
+    state: () =>
+      systemState({ settings, sources, listeners: [...listeners], threads, valueIndexes: ingest.valueIndexes.all() }),
+    log: async () => systemLog([watch.recent.read(), ...(await logs())]),
+    inspections: services.use('inspections', inspections({ directory, clock, start })),
+    hosts: async () => (await cluster?.hosts()) ?? { host: null, log: null, problem: null },
+    refreshTokens: refreshingTokens(settings, commander),
+    requestBase,
+    queries: services.use('queries', queries({ directory, start })),
+    alerts: () => alertsState(alerts.last()),
+  };
+}
