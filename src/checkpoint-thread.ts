@@ -1,6 +1,6 @@
 /** The thread that copies write-ahead logs into their files. */
 import { parentPort } from 'node:worker_threads';
-import type { CopiedLog, CopyLog } from './commands/serve/checkpoints.ts';
+import type { CopiedLog, CopyLog } from './commands/serve/writing.ts';
 import { copyLog } from './store/files/checkpointer.ts';
 
 parentPort?.on('message', ({ path }: CopyLog) => {

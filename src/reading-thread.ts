@@ -1,8 +1,7 @@
 /** A thread that reads a recording or a journal ahead of the writer. */
 import { sendStream } from './base/thread-stream.ts';
 import { preparer } from './chain/prepared.ts';
-import { preparedEntries } from './commands/data/journal-entries.ts';
-import type { ReaderStart } from './commands/data/read-ahead.ts';
+import { preparedEntries, type ReaderStart } from './commands/data/read-ahead.ts';
 import { preparedRows, type RowBatch } from './commands/data/recording-rows.ts';
 import type { PreparedEntry } from './store/ingest/event.ts';
 

@@ -1,8 +1,7 @@
 /** Opens the archive at a location for reading, with the key that its reader trusts. */
 
-import type { Clock } from '../base/clock.ts';
+import { type Clock, systemRandom } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { systemRandom } from '../base/random.ts';
 import { isLoopback, parseAddress } from '../http/hosts.ts';
 import { objectStoreAt, schemeOf, withoutName } from '../storage/location.ts';
 import type { BackupSource, ObjectStoreReads } from '../storage/object-store.ts';
@@ -10,8 +9,7 @@ import { webSource } from '../storage/remote.ts';
 import { identityIn } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
 import { HEAD } from './head.ts';
-import { noteArchive, seenArchive } from './seen-head.ts';
-import { type SignedArchiveOptions, signedArchive } from './signed.ts';
+import { noteArchive, type SignedArchiveOptions, seenArchive, signedArchive } from './signed.ts';
 
 /** Settings for the trust of a reader in an archive. */
 export interface Trust {

@@ -1,4 +1,4 @@
-/** Time: the system's clock in production, a clock that the test advances in tests. */
+/** Time and random numbers: the system's in production, the test's in tests. */
 import { setImmediate as turn } from 'node:timers/promises';
 
 /**
@@ -95,3 +95,14 @@ export function pause(clock: Clock, milliseconds: number, signal?: AbortSignal):
     if (signal?.aborted === true) done();
   });
 }
+
+export interface RandomSource {
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
+  number(): number;
+  uuid(): string;
+}
+
+export const systemRandom: RandomSource = {
+  number: Math.random,
+  uuid: () => crypto.randomUUID(),
+};

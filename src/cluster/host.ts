@@ -8,9 +8,8 @@
  *     nothing to append: read the entries after the last one · apply, many in a transaction · wait for more
  */
 
-import { type Clock, pause } from '../base/clock.ts';
+import { type Clock, pause, type RandomSource } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import type { RandomSource } from '../base/random.ts';
 import { type Loop, startLoop } from '../base/service.ts';
 import { isTransient, StoreUnavailableError, unavailable } from '../base/store-failure.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';

@@ -4,8 +4,7 @@
  * notices too late that it lost the lease, so the work that it still does must be harmless.
  */
 
-import { type Clock, pause } from '../base/clock.ts';
-import type { RandomSource } from '../base/random.ts';
+import { type Clock, pause, type RandomSource } from '../base/clock.ts';
 import { type Loop, startLoop } from '../base/service.ts';
 import { isTransient, unavailable } from '../base/store-failure.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';

@@ -21,8 +21,7 @@ import { type Block, bodyOf, eventPayload, type SealedHeader } from './block.ts'
 import { type BurnBlock, jsonInteger } from './burn-chain.ts';
 import { concat, sha512_256, u32 } from './bytes.ts';
 import type { SimulatedChain } from './chain.ts';
-import { EngineEndedError, EngineRefusedError } from './clarity/engine.ts';
-import type { EngineRead } from './clarity/engine-messages.ts';
+import { EngineEndedError, type EngineRead, EngineRefusedError } from './clarity/engine.ts';
 import type { ClarityMiner } from './clarity/miner.ts';
 import { vmErrorOf } from './clarity/outcome.ts';
 import { type ContractTemplate, fieldOf, isOfType, type ReadContext, uintOf } from './contract.ts';

@@ -1,7 +1,6 @@
 /** The chainhooks of a process that writes: the functions for routes, and the background work. */
 
-import { type Clock, systemClock } from '../base/clock.ts';
-import { type RandomSource, systemRandom } from '../base/random.ts';
+import { type Clock, type RandomSource, systemClock, systemRandom } from '../base/clock.ts';
 import type { Network } from '../chain/network.ts';
 import { type Lease, ownLease } from '../cluster/lease-keeper.ts';
 import { type Send, send as sendRequest, type TargetGuard, type TargetRules, targetGuard } from '../http/outgoing.ts';

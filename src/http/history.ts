@@ -11,7 +11,7 @@ import { ApiError, ShapedError } from './errors.ts';
 
 /**
  * The part of the chain that a route needs for right answers if the index began at a block. All but `none` also need
- * the identity of the chain (`known-chain.ts`).
+ * the identity of the chain (`isChainKnown` of `route.ts`).
  * - `none`: nothing of the chain, for constants or the state of the server.
  * - `pending`: nothing that is older, for pending transactions or fees. One exception: if a branch that lost below the first
  *   block mined a transaction, and the node announces it again, it stays pending although an older block used its nonce.

@@ -186,3 +186,13 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
 
 /** Starts an HTTP server, on a port of this machine or, in simulations, elsewhere. */
 export type Listen = typeof listenHttp;
+
+/** Reports whether another program listens on a TCP port of this machine. */
+export function isPortTaken(hostname: string, port: number): boolean {
+  try {
+    Bun.listen({ hostname, port, socket: { data() {} } }).stop(true);
+    return false;
+  } catch {
+    return true;
+  }
+}

@@ -14,7 +14,6 @@ import type { Forward } from './forward.ts';
 import { type Heights, minimumHeight, ResponseHeight } from './heights.ts';
 import { type AskAccount, errorSince, type HistoryRequirement, requireHistory } from './history.ts';
 import { jsonParts } from './json.ts';
-import { isChainKnown, unknownChain } from './known-chain.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -622,3 +621,17 @@ export const plugin =
     }
     return app;
   };
+
+/** Seconds to wait for the node or the first block before the next try. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** Creates the error while the server's chain is unknown. @param reason the server's state in sentences; null if unknown */
+function unknownChain(reason: string | null): ApiError {
+  const message = "This server's chain is still unknown";
+  return new ApiError(503, reason === null ? message : `${message}. ${reason}`, 'CHAIN_UNKNOWN', {
+    headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+  });
+}
+
+/** Returns whether the data names the chain or has a block. */
+const isChainKnown = ({ chain }: Reader): boolean => chain.tip() !== null || chain.chainId() !== null;

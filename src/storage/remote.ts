@@ -1,10 +1,9 @@
 /** Archives on other machines: on S3, or read-only on a web server. */
 import { AwsV4Signer } from 'aws4fetch';
 import { lazy } from '../base/cache.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, systemRandom } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
-import { systemRandom } from '../base/random.ts';
 import type { BackupSource, ObjectStore } from './object-store.ts';
 import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 

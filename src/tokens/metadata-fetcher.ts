@@ -3,9 +3,8 @@
  * job stays in the queue until its result is written, even if the process is killed.
  */
 
-import type { Clock } from '../base/clock.ts';
+import type { Clock, RandomSource } from '../base/clock.ts';
 import type { ServiceEvent } from '../base/log-events.ts';
-import type { RandomSource } from '../base/random.ts';
 import { backoff, startLoop } from '../base/service.ts';
 import { atMost } from '../base/turns.ts';
 import { toHex } from '../codec/hex.ts';

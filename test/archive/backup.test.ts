@@ -8,7 +8,7 @@ import { endOf } from '../../src/archive/archive.ts';
 import { openArchive } from '../../src/archive/open.ts';
 import { newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { runBackup, runRestore } from '../../src/commands/data/backup.ts';
+import { runBackup, runRestore } from '../../src/commands/data/archive.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';

@@ -1,8 +1,7 @@
 /** A host over a log in memory. */
 
-import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock, systemRandom } from '../../src/base/clock.ts';
 import type { OperatorError } from '../../src/base/errors.ts';
-import { systemRandom } from '../../src/base/random.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { ClusterHost } from '../../src/cluster/host.ts';
 import type { SharedLog } from '../../src/cluster/shared-log.ts';

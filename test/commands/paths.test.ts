@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { runBackup, runRestore } from '../../src/commands/data/backup.ts';
+import { runBackup, runRestore } from '../../src/commands/data/archive.ts';
 import { exportRows, runExport } from '../../src/commands/data/export.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';

@@ -5,7 +5,7 @@ import { rangeOfName } from '../../src/archive/segment.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { progressLines, progressReport, secondaryIndexReport, sizeText } from '../../src/commands/cli/progress.ts';
-import { runRestore } from '../../src/commands/data/backup.ts';
+import { runRestore } from '../../src/commands/data/archive.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';

@@ -1,7 +1,6 @@
 /** Simulated time, which passes when nothing else is left to do, with events in an order that a seed draws. */
 
-import type { Clock } from '../../src/base/clock.ts';
-import type { RandomSource } from '../../src/base/random.ts';
+import type { Clock, RandomSource } from '../../src/base/clock.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 
 /** When every simulation begins: Unix milliseconds. */

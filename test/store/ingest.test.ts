@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { systemRandom } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
-import { systemRandom } from '../../src/base/random.ts';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';

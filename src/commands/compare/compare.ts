@@ -14,8 +14,8 @@ import {
   STATUS,
 } from './known-differences.ts';
 import { type Plan, type Question, questionOf, SkippedQuestion } from './questions.ts';
+import { addFinding, routeTally, type Tally } from './report.ts';
 import { drawSamples } from './samples.ts';
-import { addFinding, routeTally, type Tally } from './tally.ts';
 import { type Answer, NoAnswer, type ThrottledClient } from './throttled-client.ts';
 
 export interface CompareOptions {

@@ -1,8 +1,7 @@
 /** `stackside compare`: its requests and its output. */
 
-import { systemClock } from '../../base/clock.ts';
+import { systemClock, systemRandom } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import { systemRandom } from '../../base/random.ts';
 import { noFaucets } from '../../faucets/faucets.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { interruptible } from '../cli/output.ts';
@@ -12,8 +11,7 @@ import { resources } from '../serve/app.ts';
 import { apartText, type CommonChain } from './common-chain.ts';
 import { compare } from './compare.ts';
 import { plansOf } from './questions.ts';
-import { printReport, totalsOf } from './report.ts';
-import type { Tally } from './tally.ts';
+import { printReport, type Tally, totalsOf } from './report.ts';
 import { ThrottledClient } from './throttled-client.ts';
 
 export interface CompareSettings {

@@ -1,4 +1,4 @@
-/** `stackside archive …` shows an archive's content; `stackside restore` restores an archive. */
+/** `stackside archive …`, `stackside backup` and `stackside restore`. */
 import {
   chainOfIdentity,
   contentsOf,
@@ -9,13 +9,16 @@ import {
   type Verified,
   verifiedArchive,
 } from '../../archive/archive.ts';
+import { type Backup, backUp } from '../../archive/backup.ts';
 import { basesOf, newestBase } from '../../archive/base.ts';
 import { verifiedBases } from '../../archive/base-verify.ts';
-import { loadOrCreateSigner } from '../../archive/key-file.ts';
-import { archiveLocation, isWeb, openArchive, type Trust } from '../../archive/open.ts';
+import { ARCHIVE_KEY, loadOrCreateSigner } from '../../archive/key-file.ts';
+import { archiveLocation, isWeb, openArchive, type Trust, UNSIGNED } from '../../archive/open.ts';
 import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
 import { systemClock } from '../../base/clock.ts';
+import { ADMIN_KEY } from '../../hooks/access/keys.ts';
+import { SECRETS_KEY } from '../../hooks/delivery/sealing.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
@@ -23,10 +26,11 @@ import { objectStoreAt } from '../../storage/location.ts';
 import type { ObjectStoreReads } from '../../storage/object-store.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { interruptible, printLines } from '../cli/output.ts';
-import { duration, progressLines, secondaryIndexReport } from '../cli/progress.ts';
+import { duration, progressLines, secondaryIndexReport, sizeText } from '../cli/progress.ts';
+import { serverVersion } from '../cli/this-program.ts';
 
 /** Prints a warning if the open part after the signed head is missing. */
-export const lacksOpenPart = (name: string, entry: number): void =>
+const lacksOpenPart = (name: string, entry: number): void =>
   void process.stderr.write(
     `${name} is missing or differs from the signed list, so the last entries up to ${entry} are missing. They may arrive later.\n`,
   );
@@ -162,7 +166,7 @@ const identityText = (store: ObjectStoreReads, last: number, identity: string | 
   'until stackside hooks enable --paused.\n';
 
 /** Restores an archive into a data directory, or continues an interrupted restore. @returns the text to print */
-export async function restoreFromArchive(
+async function restoreFromArchive(
   settings: SettingsOf<'restore'>,
   store: ObjectStoreReads,
   choice: ArchiveChoice,
@@ -203,4 +207,65 @@ export async function restoreFromArchive(
 export function printArchiveKey(directory: string, json: boolean): void {
   const { publicKey } = loadOrCreateSigner(directory);
   process.stdout.write(`${json ? JSON.stringify({ public_key: publicKey }) : publicKey}\n`);
+}
+
+/** Files that no archive holds, so that an archive allows neither signing deliveries nor managing hooks. */
+const KEYS = [ADMIN_KEY, SECRETS_KEY];
+
+/** Describes a backup. */
+const backupText = (location: string, { entry, base, sent }: Backup): string =>
+  `${location}: entry ${entry}; base of height ${base.height}, entry ${base.entry}; ${sizeText(sent)} sent\n`;
+
+/** Brings an archive up to date with a data directory. @param isPublic whether to omit chainhooks and faucet requests */
+export async function runBackup(
+  settings: SettingsOf<'backup'>,
+  locationText: string,
+  isPublic: boolean,
+): Promise<void> {
+  const { data: directory, archiveKeep: keepDays } = settings;
+  const location = archiveLocation(locationText);
+  const store = objectStoreAt(location, directory);
+  const signer = isPublic ? loadOrCreateSigner(directory) : null;
+  const progress = progressLines(process.stderr);
+  const backup = await interruptible(
+    () => {},
+    () =>
+      backUp({
+        ...{ directory, store, signer, program: serverVersion, clock: systemClock },
+        keepDays,
+        archived: (entry, last) => progress.draw(() => `${store.location}: entry ${entry} of ${last}`),
+        report: ({ table, number, of, sentBytes }) =>
+          progress.draw(
+            () => `${store.location}: base, table ${number} of ${of} (${table}), ${sizeText(sentBytes)} sent`,
+          ),
+      }),
+  );
+  progress.done();
+  process.stdout.write(backupText(store.location, backup));
+  if (signer === null) {
+    process.stdout.write(`Archives contain no keys: keep copies of ${KEYS.join(' and ')} of ${directory} elsewhere.\n`);
+    return;
+  }
+  process.stdout.write(
+    `It is signed for --archive-public-key ${signer.publicKey}. Keep ${ARCHIVE_KEY} of ${directory} elsewhere.\n`,
+  );
+}
+
+/** Restores an archive into a data directory, or continues an interrupted restore. */
+export async function runRestore(
+  settings: SettingsOf<'restore'>,
+  location: string,
+  choice: ArchiveChoice = { until: null },
+): Promise<void> {
+  const { data: directory, archiveUnsigned } = settings;
+  if (archiveUnsigned) process.stderr.write(`${UNSIGNED}\n`);
+  const archive = await openArchive({
+    ...{ location, directory, trust: settings, clock: systemClock },
+    lacks: lacksOpenPart,
+  });
+  process.stdout.write(await restoreFromArchive(settings, archive, choice));
+  process.stdout.write(
+    `Archives contain no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
+      `Without ${SECRETS_KEY}, deliveries that need a signature wait until each consumer creates a new secret.\n`,
+  );
 }

@@ -91,7 +91,7 @@ export const sql = command({
   ],
   async run({ settings }, options: SqlOptions, query?: string) {
     if (options.request) {
-      const { runRequest } = await import('../query/request.ts');
+      const { runRequest } = await import('../query/sql.ts');
       return runRequest(settings.data, options);
     }
     const { runSql } = await import('../query/sql.ts');
@@ -127,7 +127,7 @@ export const backup = command({
     ),
   ],
   async run({ settings }, { public: isPublic }: { public: boolean }, location: string) {
-    const { runBackup } = await import('./backup.ts');
+    const { runBackup } = await import('./archive.ts');
     await runBackup(settings, location, isPublic);
   },
 });
@@ -162,7 +162,7 @@ export const restore = command({
     ),
   ],
   async run({ settings }, { untilHeight, untilTime, untilEntry, ...choice }: RestoreChoice, location: string) {
-    const { runRestore } = await import('./backup.ts');
+    const { runRestore } = await import('./archive.ts');
     const until =
       untilHeight !== undefined
         ? { height: untilHeight }

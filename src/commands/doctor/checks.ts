@@ -1,10 +1,12 @@
-/** The checks of `stackside doctor`: each is a function of the facts, with a problem and its remedy. */
+/** `stackside doctor`: each check is a function of the facts, with a problem and its remedy. */
+import { systemClock } from '../../base/clock.ts';
 import { spanText } from '../../base/span-text.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { observerProblem } from '../../node/node-config.ts';
+import { nodeRpc } from '../../node/rpc.ts';
 import { unreleasedFile } from '../../store/files/connection.ts';
 import { sizeText } from '../cli/progress.ts';
-import type { Facts } from './facts.ts';
+import { type DoctorSettings, type Facts, gatherFacts } from './facts.ts';
 
 /** The result of a check. */
 export type Finding =
@@ -205,3 +207,25 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
 /** Runs the checks. */
 export const runChecks = (facts: Facts): ({ name: string } & Finding)[] =>
   Object.entries(checks).map(([name, check]) => ({ name, ...check(facts) }));
+
+const WIDTHS = { state: 8, name: 9 };
+
+const below = (text: string): string => text.trimEnd().replace(/^/gm, ' '.repeat(WIDTHS.state + 1 + WIDTHS.name));
+
+/** Prints the checks. @param json whether to print one JSON object @returns whether there is no problem */
+export async function reportDoctor(settings: DoctorSettings, json: boolean): Promise<boolean> {
+  const findings = runChecks(await gatherFacts(settings, nodeRpc(settings.nodeRpc), systemClock));
+  const isWell = findings.every(({ state }) => state !== 'problem');
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ ok: isWell, checks: findings })}\n`);
+    return isWell;
+  }
+  for (const finding of findings) {
+    const { state, name, message } = finding;
+    process.stdout.write(`${state.padEnd(WIDTHS.state)} ${name.padEnd(WIDTHS.name)}${message}\n`);
+    if (finding.state !== 'problem') continue;
+    process.stdout.write(`${below(finding.remedy)}\n`);
+    if (finding.observer !== undefined) process.stdout.write(`\n${below(finding.observer)}\n\n`);
+  }
+  return isWell;
+}

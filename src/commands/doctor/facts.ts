@@ -6,7 +6,7 @@ import { ServerStatus } from '../../api/stackside/server.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
-import { isPortTaken } from '../../base/ports.ts';
+import { isPortTaken } from '../../http/listener.ts';
 import { type Alert, Alerts, seriesIn } from '../../metrics/alerts.ts';
 import { type NodeConfig, nodeToken, readNodeConfig } from '../../node/node-config.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';

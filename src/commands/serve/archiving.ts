@@ -3,9 +3,8 @@
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { Round } from '../../archive/archiver.ts';
-import { type Clock, pause } from '../../base/clock.ts';
+import { type Clock, pause, type RandomSource } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import type { RandomSource } from '../../base/random.ts';
 import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';

@@ -5,9 +5,8 @@
 
 import type { Registry } from 'prom-client';
 import type { ServerStatus } from '../../api/stackside/server.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, RandomSource } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import type { RandomSource } from '../../base/random.ts';
 import { startLoop } from '../../base/service.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import type { Log } from '../../log.ts';

@@ -114,7 +114,7 @@ export const doctor = command({
   mainSettings,
   options: [switchOption('--json', 'Print JSON')],
   async run({ settings }, { json }: { json: boolean }) {
-    const { reportDoctor } = await import('../doctor/doctor.ts');
+    const { reportDoctor } = await import('../doctor/checks.ts');
     if (!(await reportDoctor(settings, json))) process.exitCode = EXIT.operator;
   },
 });

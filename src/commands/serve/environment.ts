@@ -1,8 +1,7 @@
 /** The environment of a server: time, random numbers, cores, files and the network. Tests replace it. */
 import { availableParallelism } from 'node:os';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { type Clock, type RandomSource, systemClock, systemRandom } from '../../base/clock.ts';
 import { type LossyOutputs, lossyOutputs } from '../../base/lossy-output.ts';
-import { type RandomSource, systemRandom } from '../../base/random.ts';
 import type { DeliveryRules } from '../../hooks/delivery/attempt.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { type Send, send } from '../../http/outgoing.ts';

@@ -7,7 +7,7 @@ import { type AskedQuery, type Queries, SQL_LIMITS } from '../../api/stackside/s
 import { parsedJson } from '../../base/json.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { OwnProcess, StartOwnProcess } from '../cli/this-program.ts';
-import { SqlLine, type SqlRequest } from '../query/request.ts';
+import { SqlLine, type SqlRequest } from '../query/sql.ts';
 
 const { atOnce, bytes: mostBytes, megabytes } = SQL_LIMITS;
 

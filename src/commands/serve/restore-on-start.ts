@@ -2,7 +2,7 @@
 import { chainOfIdentity, requireIdentity } from '../../archive/archive.ts';
 import { filesAt, openArchive, UNSIGNED } from '../../archive/open.ts';
 import { restoreArchive } from '../../archive/restore.ts';
-import { noteArchive, seenArchive } from '../../archive/seen-head.ts';
+import { noteArchive, seenArchive } from '../../archive/signed.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Every } from '../../base/clock.ts';
 import type { OperatorError } from '../../base/errors.ts';
 import type { Services } from '../../base/service.ts';
+import { startThread, type Thread } from '../../base/thread.ts';
 import { type HookMachine, openWithHooks } from '../../hooks/machine.ts';
 import type { Log } from '../../log.ts';
 import { storeMetrics } from '../../metrics/server.ts';
@@ -12,8 +13,8 @@ import { startCheckpointer } from '../../store/files/checkpointer.ts';
 import { pathsOpenToOthers } from '../../store/files/private-files.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
+import { checkpointThreadUrl } from '../../thread-urls.ts';
 import { crash } from './base.ts';
-import { checkpointClient } from './checkpoints.ts';
 import type { Environment } from './environment.ts';
 import { requiresWhole, requireWholeHistory } from './history-start.ts';
 import { requireNodesChain } from './start-checks.ts';
@@ -101,4 +102,45 @@ function warnOfOthers(directory: string, log: Log): void {
   if (paths.length === 0) return;
   const problem = `Other users can access ${paths.join(', ')}.`;
   log({ event: 'setup_warning', problem, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
+}
+
+/** A request to the thread to copy a log. */
+export interface CopyLog {
+  /** Path of the database file. */
+  path: string;
+}
+
+/** The thread's answer. */
+export interface CopiedLog extends CopyLog {
+  isCopied: boolean;
+}
+
+/** @param crashed called with the cause if the thread ends by itself */
+function checkpointClient(crashed: (cause: unknown) => void) {
+  let thread: Thread<CopyLog> | null = null;
+  /** Running copies, by path. */
+  const copying = new Map<string, PromiseWithResolvers<boolean>>();
+
+  function copied({ path, isCopied }: CopiedLog): void {
+    copying.get(path)?.resolve(isCopied);
+    copying.delete(path);
+  }
+
+  return {
+    /** Copies the log of a file. @returns whether that succeeded */
+    copy(path: string): Promise<boolean> {
+      const copy = Promise.withResolvers<boolean>();
+      copying.set(path, copy);
+      thread ??= startThread<CopiedLog, CopyLog>({
+        ...{ module: checkpointThreadUrl, start: null, heard: copied, ended: crashed },
+      });
+      thread.say({ path });
+      return copy.promise;
+    },
+    /** Ends the thread after the running copies. */
+    async stop(): Promise<void> {
+      await Promise.all([...copying.values()].map(({ promise }) => promise));
+      await thread?.stop();
+    },
+  };
 }

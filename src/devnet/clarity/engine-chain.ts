@@ -1,13 +1,13 @@
 /** Keeps the engine at a block of the chain. To undo a block, it builds the chain again up to another block. */
-import type { ClarityEngine } from './engine.ts';
 import type {
+  ClarityEngine,
   Credit,
   EngineBlock,
   EngineOutcome,
   EnginePosition,
   EngineRead,
   EngineSession,
-} from './engine-messages.ts';
+} from './engine.ts';
 import type { TraceReport } from './failure.ts';
 
 /** The start of the chain. */

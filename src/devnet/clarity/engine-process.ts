@@ -15,7 +15,7 @@ import type {
   EngineReady,
   EngineSession,
   ToEngine,
-} from './engine-messages.ts';
+} from './engine.ts';
 
 /** The parts of the engine's interface that are used (@stacks/clarinet-sdk-wasm 3). */
 interface Session {

@@ -14,9 +14,17 @@ import { brokenPostCondition, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
 import { payerOf, type SignedTransaction } from '../transaction.ts';
-import { type ClarityEngine, EngineEndedError, EngineRefusedError } from './engine.ts';
+import {
+  type ClarityEngine,
+  type Credit,
+  type EngineAction,
+  type EngineBlock,
+  EngineEndedError,
+  type EngineOutcome,
+  type EngineRead,
+  EngineRefusedError,
+} from './engine.ts';
 import { type Attempt, EngineChain, isProbe } from './engine-chain.ts';
-import type { Credit, EngineAction, EngineBlock, EngineOutcome, EngineRead } from './engine-messages.ts';
 import { type Failure, failureOf } from './failure.ts';
 import { executedOf, vmErrorOf } from './outcome.ts';
 

@@ -4,7 +4,7 @@ import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex } from '../../codec/hex.ts';
 import type { ChainEvent, ContractInterface, Cost, Executed } from '../contract.ts';
 import { noCost } from '../execute.ts';
-import type { EngineOutcome } from './engine-messages.ts';
+import type { EngineOutcome } from './engine.ts';
 
 /** Thrown if the engine reported something unsupported. */
 class UnknownReportError extends Error {

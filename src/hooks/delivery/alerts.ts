@@ -4,8 +4,7 @@
  * since the log and the hook's status show the same.
  */
 
-import { pause } from '../../base/clock.ts';
-import type { RandomSource } from '../../base/random.ts';
+import { pause, type RandomSource } from '../../base/clock.ts';
 import type { Outgoing } from '../../http/outgoing.ts';
 import type { HookStopped } from '../engine.ts';
 import { webhookId } from '../evaluation/payload.ts';

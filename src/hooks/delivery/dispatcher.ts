@@ -4,8 +4,7 @@
  * delivery is written. All state is stored: after a crash, unfinished deliveries are sent again, with the same id.
  */
 
-import type { Clock } from '../../base/clock.ts';
-import type { RandomSource } from '../../base/random.ts';
+import type { Clock, RandomSource } from '../../base/clock.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';

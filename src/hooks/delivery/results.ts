@@ -3,8 +3,7 @@
  * a delivery costs only a part of a sync. If a result is lost before it is written, its delivery is sent again.
  */
 
-import { type Clock, pause } from '../../base/clock.ts';
-import type { RandomSource } from '../../base/random.ts';
+import { type Clock, pause, type RandomSource } from '../../base/clock.ts';
 import { unavailable } from '../../base/store-failure.ts';
 import { LogUnavailableError } from '../../cluster/shared-log.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';

@@ -4,10 +4,9 @@
  * accepted blocks those behind it, which stay in Redis.
  */
 
-import { type Clock, pause } from '../../base/clock.ts';
+import { type Clock, pause, type RandomSource } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import type { ServiceEvent } from '../../base/log-events.ts';
-import type { RandomSource } from '../../base/random.ts';
 import { type Backoff, backoff, type Loop, startLoop } from '../../base/service.ts';
 import { mayBeEventPath, SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';

@@ -18,8 +18,8 @@
  * block, so that Stackside can ignore a late answer for a former start.
  */
 import type { Database } from 'bun:sqlite';
+import { type RandomSource, systemRandom } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { type RandomSource, systemRandom } from '../../base/random.ts';
 import type { Block } from '../../chain/block.ts';
 import { PayloadError, readPayload } from '../../chain/payload-reader.ts';
 import type { StartingAccountPayload } from '../../chain/payload-schemas.ts';

@@ -4,9 +4,8 @@
  */
 
 import { statfsSync } from 'node:fs';
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, type RandomSource, systemRandom } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { type RandomSource, systemRandom } from '../../base/random.ts';
 import { StoreUnavailableError } from '../../base/store-failure.ts';
 import type { Network } from '../../chain/network.ts';
 import { truncateWal } from '../files/checkpointer.ts';

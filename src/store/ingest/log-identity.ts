@@ -6,8 +6,8 @@
 import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { type RandomSource, systemRandom } from '../../base/clock.ts';
 import { parsedJson } from '../../base/json.ts';
-import { type RandomSource, systemRandom } from '../../base/random.ts';
 import { type Entry, type Head, headAfter } from '../log/entry.ts';
 import { logIdentityQuery } from '../queries/log-identity.ts';
 import { COMMAND_PATH, type EntryCommand, LOG_IDENTITY } from './commands.ts';
