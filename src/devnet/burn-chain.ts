@@ -1,4 +1,5 @@
 /** The Bitcoin side of the simulated chain: its blocks, and the effects of their operations on Stacks (SIP-007). */
+import { exactNumber } from '../base/json.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { noCost, type Receipt } from './execute.ts';
@@ -169,7 +170,7 @@ export function executeOperation(
       memo: toHex(memo),
       recipient: addressObject(recipient, network),
       sender: from,
-      transfered_ustx: jsonInteger(amount),
+      transfered_ustx: exactNumber(amount),
     };
     const result = clarity.ok(clarity.bool(true));
     return { ...base, status: 'success', result, events: [event], burnchainOp: { transfer_stx: transfer } };
@@ -185,12 +186,12 @@ export function executeOperation(
   const stacked = {
     auth_id: Number(stacking.authorization),
     ...burnFields,
-    max_amount: jsonInteger(stacking.maximum),
+    max_amount: exactNumber(stacking.maximum),
     num_cycles: stacking.period,
     reward_addr: bitcoinAddress(hashOfAddress(stacking.rewardAddress), network),
     sender: from,
     signer_key: stacking.signerKey.toHex(),
-    stacked_ustx: jsonInteger(stacking.amount),
+    stacked_ustx: exactNumber(stacking.amount),
   };
   return {
     ...base,
@@ -203,12 +204,4 @@ export function executeOperation(
 
 function addressObject({ address, hash160 }: Account, network: Network) {
   return { address, address_hash_bytes: toHex(hash160), address_version: network.addressVersion };
-}
-
-/** ES2026, which the compiler's library doesn't contain yet. */
-type RawJson = JSON & { rawJSON(text: string): unknown };
-
-/** Returns a JSON number of any size, as in the node's JSON: a u128 exceeds a double. */
-export function jsonInteger(value: bigint): unknown {
-  return (JSON as RawJson).rawJSON(String(value));
 }

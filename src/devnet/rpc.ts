@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { isTooDeep, MAX_DEPTH } from '../base/json.ts';
+import { exactNumber, isTooDeep, MAX_DEPTH } from '../base/json.ts';
 import type { UnexpectedEvent } from '../base/log-events.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
 import { parseStacksAddress, principalBytes, splitPrincipal } from '../codec/address.ts';
@@ -18,7 +18,7 @@ import { type Listen, listenHttp, stopGracefully } from '../http/listener.ts';
 import { BodyError, bodyBytes, bodyText } from '../http/request-body.ts';
 import { Rejection } from './admission.ts';
 import { type Block, bodyOf, eventPayload, type SealedHeader } from './block.ts';
-import { type BurnBlock, jsonInteger } from './burn-chain.ts';
+import type { BurnBlock } from './burn-chain.ts';
 import { concat, sha512_256, u32 } from './bytes.ts';
 import type { SimulatedChain } from './chain.ts';
 import { EngineEndedError, type EngineRead, EngineRefusedError } from './clarity/engine.ts';
@@ -320,7 +320,7 @@ async function pox(request: RpcRequest) {
   const prepare = cycles.prepareStartOf(id + 1);
   const { epochs, versions } = erasOf(request);
   const stacked = await stackedAt(request, id);
-  const slot = jsonInteger(stacked.minimum);
+  const slot = exactNumber(stacked.minimum);
   const last = epochs.findLastIndex(([, start]) => start <= height);
   return {
     contract_id: `${boot}.${block.world.isActive('pox-4', height) ? 'pox-4' : 'pox-5'}`,
@@ -332,13 +332,13 @@ async function pox(request: RpcRequest) {
     reward_phase_block_length: cycles.length - cycles.prepareLength,
     reward_slots: 2 * (cycles.length - cycles.prepareLength),
     rejection_fraction: null,
-    total_liquid_supply_ustx: jsonInteger(stacked.supply),
-    current_cycle: { id, min_threshold_ustx: slot, stacked_ustx: jsonInteger(stacked.present), is_pox_active: true },
+    total_liquid_supply_ustx: exactNumber(stacked.supply),
+    current_cycle: { id, min_threshold_ustx: slot, stacked_ustx: exactNumber(stacked.present), is_pox_active: true },
     next_cycle: {
       id: id + 1,
       min_threshold_ustx: slot,
-      min_increment_ustx: jsonInteger(stacked.supply / 5_000n),
-      stacked_ustx: jsonInteger(stacked.next),
+      min_increment_ustx: exactNumber(stacked.supply / 5_000n),
+      stacked_ustx: exactNumber(stacked.next),
       prepare_phase_start_block_height: prepare,
       blocks_until_prepare_phase: prepare - height,
       reward_phase_start_block_height: next,
@@ -348,7 +348,7 @@ async function pox(request: RpcRequest) {
     epochs: epochs.map(([epoch, start, networkEpoch], at) => ({
       epoch_id: epoch,
       start_height: start,
-      end_height: epochs[at + 1]?.[1] ?? jsonInteger(LAST_HEIGHT),
+      end_height: epochs[at + 1]?.[1] ?? exactNumber(LAST_HEIGHT),
       block_limit: blockLimit,
       network_epoch: networkEpoch,
     })),
@@ -436,7 +436,7 @@ function replay(request: RpcRequest) {
     block_height: block.height,
     parent_block_id: bare(block.parent ?? noHash),
     consensus_hash: block.burn.consensusHash.toHex(),
-    fees: jsonInteger(block.transactions.reduce((sum, transaction) => sum + payerOf(transaction).fee, 0n)),
+    fees: exactNumber(block.transactions.reduce((sum, transaction) => sum + payerOf(transaction).fee, 0n)),
     tx_merkle_root: header.transactionRoot.toHex(),
     state_index_root: header.stateRoot.toHex(),
     timestamp: block.time,
@@ -539,7 +539,7 @@ function stackerSet({ block, params: [cycle = ''] }: RpcRequest) {
     return Response.json(error, { status: 400 });
   }
   const { pox_ustx_threshold, rewarded_addresses, signers, start_cycle_state } = chosen.set;
-  const number = (text: string) => jsonInteger(BigInt(text));
+  const number = (text: string) => exactNumber(BigInt(text));
   return {
     stacker_set: {
       pox_ustx_threshold: pox_ustx_threshold === null ? null : number(pox_ustx_threshold),

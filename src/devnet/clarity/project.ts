@@ -1,12 +1,13 @@
 /** A Clarinet project: its contracts in an order in which they can be deployed, and its accounts. */
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { HDKey } from '@scure/bip32';
 import { mnemonicToSeedSync, validateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../../base/errors.ts';
+import { isInside } from '../../base/files.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { networks } from '../network.ts';
 import { type Account, accountOf, accounts } from '../wallet.ts';
@@ -152,11 +153,6 @@ function inOrder(contracts: readonly ProjectContract[], path: string): ProjectCo
   return [...ordered];
 }
 
-const isInside = (directory: string, path: string): boolean => {
-  const way = relative(directory, path);
-  return !isAbsolute(way) && way.split(sep)[0] !== '..';
-};
-
 /**
  * Reads the source of a contract. A project may come from somebody else, so it can't name a file outside its directory, not
  * even by a symbolic link.
@@ -165,7 +161,7 @@ const isInside = (directory: string, path: string): boolean => {
 function sourceAt(directory: string, name: string, file: string): string {
   const path = resolve(directory, file);
   return onFile(path, () => {
-    if (!isInside(directory, path) || !isInside(realpathSync(directory), realpathSync(path))) {
+    if (!isInside(path, directory)) {
       throw new OperatorError(
         `${join(directory, MANIFEST)}: contracts.${name}.path is outside the project: ${file}`,
         'Copy the contract into the directory of the project.',
@@ -180,7 +176,7 @@ function contractsIn(directory: string, all: readonly ProjectAccount[], files: s
   const path = join(directory, MANIFEST);
   const { project, contracts = {} } = read(path, Manifest);
   const paths = Object.values(contracts).map(({ path: file }) => resolve(directory, file));
-  files.push(...paths.filter((one) => isInside(directory, one)));
+  files.push(...paths.filter((one) => isInside(one, directory)));
   const sources = Object.entries(contracts).map(([name, { path: file, clarity_version: version, deployer }]) => {
     const source = sourceAt(directory, name, file);
     const account = all.find((one) => one.name === (deployer ?? 'deployer'));
