@@ -233,7 +233,6 @@ export async function sealedSegment(store: BackupSource, range: SegmentRange, la
   return segment;
 }
 
-/** An open part. */
 export interface OpenPart extends Segment {
   name: string;
 }

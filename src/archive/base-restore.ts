@@ -136,7 +136,6 @@ export async function fillJournal(options: FillingOptions): Promise<void> {
   }
 }
 
-/** A part with its table. */
 interface TablePart {
   table: BaseTable;
   part: BasePart;

@@ -92,7 +92,6 @@ const BASES = 'base-';
 export const baseName = ({ id, chain }: Head): string =>
   `${BASES}${String(id).padStart(DIGITS, '0')}-${chain.toHex()}.json.zst`;
 
-/** A base by its name. */
 export interface NamedBase extends Head {
   name: string;
 }

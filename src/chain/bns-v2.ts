@@ -20,7 +20,6 @@ import { type Tuple, tupleOf } from './pox/print.ts';
 /** Name of the contracts, and of their non-fungible token. */
 const NAME = 'BNS-V2';
 
-/** The contract of each network. */
 export const BNS_CONTRACTS: Readonly<Record<Network['kind'], string>> = {
   mainnet: `SP2QEZ06AGJ3RKJPBV14SY1V5BBFNAW33D96YPGZF.${NAME}`,
   testnet: `ST2QEZ06AGJ3RKJPBV14SY1V5BBFNAW33D9SZJQ0M.${NAME}`,

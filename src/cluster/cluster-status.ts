@@ -94,7 +94,6 @@ export async function missingEntries(log: PostgresLog): Promise<{ first: number;
 
 // ── The reports of hosts ──
 
-/** The position of a host. */
 interface HostPosition {
   /** The host's name. */
   name: string;
@@ -104,7 +103,6 @@ interface HostPosition {
   version: string;
 }
 
-/** The report of a host. */
 export interface HostReport extends HostPosition {
   /** Seconds since the host last had all entries of the log; 0 while it has them. */
   lagSeconds: number;

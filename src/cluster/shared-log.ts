@@ -30,7 +30,6 @@ export const UNSOUND_REMEDY =
 /** An entry of the log is missing, or doesn't match its chain value. */
 export class DamagedLogError extends OperatorError {
   constructor(
-    /** The number of the entry. */
     readonly entry: number,
     readonly fault: EntryFault,
   ) {

@@ -422,7 +422,6 @@ export class SimulatedChain {
     return this.#builder.fill(context, count, [...again, ...due], busy, submitted);
   }
 
-  /** Makes the block from its body. */
   #assemble(context: BlockContext, body: BlockBody, time: number): Block {
     const { parent, burn, burnView, world, miner, newTenure } = context;
     const header = this.#sealed(context, body, time);

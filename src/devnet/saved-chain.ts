@@ -31,7 +31,6 @@ export const SavedChain = Type.Object({
     }),
   ),
   snapshots: Type.Array(Type.Object({ name: Type.String(), height: Count, skipped: Count })),
-  /** Pending transactions. */
   pending: Type.Array(SavedTransaction),
   /** Seconds that commands added to the machine's time. */
   skipped: Count,

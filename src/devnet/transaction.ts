@@ -83,7 +83,6 @@ export interface Signer {
   readonly fee: bigint;
 }
 
-/** An unsigned transaction. */
 interface UnsignedTransaction {
   /** Payload type and payload, made by the functions below. */
   readonly payload: Uint8Array;

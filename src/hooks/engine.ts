@@ -45,7 +45,6 @@ interface EngineListeners extends Pick<HookTimers, 'evaluated'> {
   queued: (hookId: number, queue: QueueName) => void;
   /** A hook has to catch up, or a backfill may queue more. */
   behind: () => void;
-  /** A hook ended. */
   ended: (end: HookStopped) => void;
   /** Writes succeed again after failures: any queue may have deliveries, and any hook may have to catch up. */
   recovered: () => void;

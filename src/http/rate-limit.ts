@@ -7,7 +7,6 @@ import { digestOfKey, type KeyLine, keyLines, wrongLine } from '../base/key-file
 import { addressGroup, providerNetwork } from './client-address.ts';
 import { ApiError } from './errors.ts';
 
-/** A key for reading. */
 export interface ReadKey {
   name: string;
   /** SHA-256 of the key. */

@@ -23,7 +23,6 @@ import type { Responder } from './respond.ts';
 import type { ResponseCache } from './response-cache.ts';
 import { inParts, Streamed, streamedResponse } from './streamed.ts';
 
-/** Metrics of requests. */
 export interface RequestMetrics {
   /**
    * Registers a route.

@@ -144,7 +144,6 @@ export function ioRefusal(error: unknown): { status: 400 | 413; message: string 
     : { status: 400, message: 'The body is not complete' };
 }
 
-/** Options of all connections. */
 interface IoConnectionOptions {
   subscriptions: Subscriptions;
   metrics: ConnectionMetrics;

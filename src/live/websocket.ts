@@ -21,7 +21,6 @@ const GOING_AWAY = 1001;
 
 type Socket = Bun.ServerWebSocket<RpcConnection>;
 
-/** Options of all connections. */
 interface RpcConnectionOptions {
   subscriptions: Subscriptions;
   metrics: ConnectionMetrics;

@@ -25,7 +25,6 @@ interface Condition extends Measure {
 const { groups } = Bun.YAML.parse(rulesText) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
 
-/** A value with its labels. */
 interface LabeledValue {
   labels: Readonly<Record<string, string>>;
   value: number;

@@ -19,7 +19,6 @@ export type IntakeEvent =
  */
 export type EventOutcome = Outcome | 'rejected' | 'failed';
 
-/** Metrics of events. */
 export interface EventMetrics {
   /** Counts an answered event. @param path the event's path */
   answered(path: string, outcome: EventOutcome, milliseconds: number): void;

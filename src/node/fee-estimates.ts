@@ -16,7 +16,6 @@ const CURRENT_FULLNESS = 0.5;
 /** Minimum blocks in the current tenure for examining it. */
 const MIN_CURRENT_BLOCKS = 5;
 
-/** The limits of a tenure. */
 export type TenureLimits = Omit<TenureLoad, 'blocks'>;
 
 const DEFAULT_LIMITS: TenureLimits = {

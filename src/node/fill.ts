@@ -29,7 +29,6 @@ export type FillEvent =
   | { event: 'gap_filled'; blocks: number; burn_blocks: number; height: number; accounts_not_compared: number }
   | ServiceEvent;
 
-/** The index to fill. */
 export interface FilledIndex {
   snapshots: Snapshots;
   history: ChainHistory;

@@ -174,7 +174,6 @@ function addressHex(host: string): string | null {
   return address === null ? null : unmapped(address).toHex();
 }
 
-/** Returns the addresses of this machine. */
 const machineAddresses = (): string[] =>
   Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
 

@@ -22,7 +22,6 @@ export interface OwnProcess {
   lines: AsyncIterable<string>;
   /** Resolves at its end, with its exit code (null after a signal) and its stderr. */
   ended: Promise<{ code: number | null; errors: string }>;
-  /** Kills it. */
   kill(): void;
 }
 

@@ -192,7 +192,6 @@ function filling(last: number, what = 'entries'): (id: number) => void {
   };
 }
 
-/** Options of a report. */
 export interface ReportOptions {
   format: OutputFormat;
   /** Whether to verify the chain value of every entry. */

@@ -278,7 +278,6 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   };
 }
 
-/** The JSON of a log with its hosts. */
 const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: ClusterStatus): ClusterLog => ({
   chain_id: chainId,
   head: { entry: head.id, chain: toHex(head.chain) },

@@ -8,7 +8,6 @@ import type { Preparation } from '../../store/ingest/event.ts';
 import { packed } from '../../store/log/entry.ts';
 import { type Input, openInput, rowReader } from './input.ts';
 
-/** A row of a recording. */
 export interface RecordingRow {
   /** Bytes of its line. */
   bytes: number;

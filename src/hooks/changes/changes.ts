@@ -132,7 +132,6 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
     next: (from: ChangePosition, filter: ChangeFilter, most = MAX_CHANGES_PER_CALL): ChangeBatch | null =>
       snapshots.read((read) => walk(read, from, filter, most)),
 
-    /** Finds a place. */
     place: <T>(find: (steps: Reader['steps']) => ReadNow<T>): T => snapshots.read((read) => find(read.steps)),
   };
 }

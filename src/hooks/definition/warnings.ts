@@ -11,7 +11,6 @@ import type { Filter } from './filter-schemas.ts';
 /** Returns the interface of a contract that is deployed at the tip, as JSON; null if there is none. */
 export type InterfaceOf = (contractId: string) => string | null;
 
-/** A parameter and its problem. */
 type Warning = readonly [parameter: string, problem: string];
 
 const VERSIONS: Readonly<Record<Network['kind'], readonly number[]>> = { mainnet: [22, 20], testnet: [26, 21] };
