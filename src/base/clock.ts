@@ -79,11 +79,14 @@ export const systemClock: Clock = {
   turn: () => turn(),
 };
 
+/** The present time in Unix microseconds, as entries of the log have it. */
+export const microseconds = ({ now }: Pick<Clock, 'now'>): number => now() * 1_000;
+
 /**
  * Waits for a number of milliseconds.
  * @param signal ends the wait early, without an error
  */
-export function pause(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
+export function pause(clock: Pick<Clock, 'after'>, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       cancel();

@@ -1,3 +1,6 @@
+/** Returns a number with a noun: `1 byte`, `2 bytes`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 /** Returns a span of time in its largest units: `3 days 4 hours`, `59 seconds`. */
 export function spanText(seconds: number): string {
   const units = [
@@ -12,7 +15,7 @@ export function spanText(seconds: number): string {
   const words = units.slice(first, first + 2).flatMap(({ name, of }) => {
     const count = Math.floor(remaining / of);
     remaining -= count * of;
-    return count === 0 ? [] : [`${count} ${name}${count === 1 ? '' : 's'}`];
+    return count === 0 ? [] : [counted(count, name)];
   });
   return words.join(' ');
 }

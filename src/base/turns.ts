@@ -1,5 +1,5 @@
 /** Shares a thread fairly among its clients, so that no client waits for all requests of another client. */
-import type { Clock } from './clock.ts';
+import { type Clock, pause } from './clock.ts';
 
 /**
  * Milliseconds per turn of the event loop for requests and messages of clients. Later requests wait for another turn.
@@ -45,6 +45,22 @@ export function atMost(most: number) {
       if (next === undefined) running -= 1;
       else next();
     }
+  };
+}
+
+/**
+ * Spaces requests to another server. @param rate maximum requests per second; null for no limit
+ * @returns a function that waits until the next request is allowed, and for more milliseconds before a retry
+ */
+export function paced(rate: number | null, clock: Pick<Clock, 'monotonic' | 'after'>, signal?: AbortSignal) {
+  let next = 0;
+  return async (moreMs = 0): Promise<void> => {
+    signal?.throwIfAborted();
+    const now = clock.monotonic();
+    const at = Math.max(now, next) + moreMs;
+    next = at + (rate === null ? 0 : 1_000 / rate);
+    if (at > now) await pause(clock, at - now, signal);
+    signal?.throwIfAborted();
   };
 }
 

@@ -8,7 +8,7 @@
  *     nothing to append: read the entries after the last one · apply, many in a transaction · wait for more
  */
 
-import { type Clock, pause, type RandomSource } from '../base/clock.ts';
+import { type Clock, microseconds, pause, type RandomSource } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { type Loop, startLoop } from '../base/service.ts';
 import { isTransient, StoreUnavailableError, unavailable } from '../base/store-failure.ts';
@@ -171,7 +171,7 @@ export class ClusterHost {
     if (this.#levelAt === null) throw new HostBehindError();
     const sent = { ...command, uuid: random.uuid(), isBatched };
     await this.#requireLog();
-    const submit = () => this.#submit({ command: sent, receivedAt: clock.now() * 1_000, clock });
+    const submit = () => this.#submit({ command: sent, receivedAt: microseconds(clock), clock });
     const { result } = await (isBatched ? this.#batched.run(submit) : submit());
     return result;
   }

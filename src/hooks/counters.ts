@@ -1,22 +1,23 @@
-/** Counters of chainhooks since the process began, for metrics. */
-export interface HookCounters {
+/** Counters of chainhooks since the process began, for metrics, at zero. */
+export const newCounters = () => ({
   /** Number of blocks that live hooks were evaluated on. */
-  evaluatedBlocks: number;
+  evaluatedBlocks: 0,
   /** Blocks that matched, counted once per hook. */
-  matches: number;
+  matches: 0,
   /** Queued deliveries. */
-  queued: number;
+  queued: 0,
   /** Queued deliveries that roll back blocks. */
-  rollbacks: number;
+  rollbacks: 0,
   /** Attempts with a 2xx response. */
-  delivered: number;
+  delivered: 0,
   /** Attempts without a 2xx response. */
-  failed: number;
+  failed: 0,
   /** Interruptions of hooks. */
-  interrupted: number;
+  interrupted: 0,
   /** Attempts that were refused because the target is not allowed. */
-  blockedTargets: number;
-}
+  blockedTargets: 0,
+});
+export type HookCounters = ReturnType<typeof newCounters>;
 
 /** Measures durations of chainhooks, for metrics. */
 export interface HookTimers {
@@ -28,15 +29,3 @@ export interface HookTimers {
 
 /** Measures nothing. */
 export const untimedHooks: HookTimers = { evaluated() {}, attempted() {} };
-
-/** Counters at zero. */
-export const newCounters = (): HookCounters => ({
-  evaluatedBlocks: 0,
-  matches: 0,
-  queued: 0,
-  rollbacks: 0,
-  delivered: 0,
-  failed: 0,
-  interrupted: 0,
-  blockedTargets: 0,
-});

@@ -2,8 +2,9 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { memoizeByObject } from '../base/cache.ts';
-import { type Clock, pause } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { parsedJson } from '../base/json.ts';
+import { paced } from '../base/turns.ts';
 import { signerBits } from '../chain/normalise.ts';
 import { BOOT_ADDRESS, splitPrincipal } from '../codec/address.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
@@ -93,12 +94,14 @@ const FIRST_RETRY_MS = 250;
 
 /** A client of the node with a limited rate of requests. */
 export class ThrottledNode {
-  private next = 0;
+  readonly #turn: ReturnType<typeof paced>;
 
   constructor(
     private readonly rpc: NodeRpc,
     private readonly options: RequestOptions,
-  ) {}
+  ) {
+    this.#turn = paced(options.rate, options.clock, options.signal);
+  }
 
   /**
    * Sends a request.
@@ -108,7 +111,7 @@ export class ThrottledNode {
   async bytes(path: string, init?: RequestInit): Promise<{ status: number; bytes: Uint8Array }> {
     const { retries = RETRIES } = this.options;
     for (let tried = 0; ; tried++) {
-      await this.turn(tried);
+      await this.#turn(tried === 0 ? 0 : FIRST_RETRY_MS * 2 ** tried);
       try {
         const response = await this.rpc.request(path, init);
         const bytes = await response.bytes();
@@ -126,17 +129,6 @@ export class ThrottledNode {
     if (status !== 200) return statusAnswer(status);
     const value = parsedJson(strictText(bytes) ?? '');
     return Value.Check(schema, value) ? value : new NoAnswer('an unexpected response');
-  }
-
-  /** Waits until the next request is allowed. */
-  private async turn(tried: number): Promise<void> {
-    const { rate, clock, signal } = this.options;
-    signal?.throwIfAborted();
-    const now = clock.monotonic();
-    const at = Math.max(now, this.next) + (tried === 0 ? 0 : FIRST_RETRY_MS * 2 ** tried);
-    this.next = at + 1000 / rate;
-    if (at > now) await pause(clock, at - now, signal);
-    signal?.throwIfAborted();
   }
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { lazy } from '../base/cache.ts';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, microseconds } from '../base/clock.ts';
 import { exactJson } from '../base/json.ts';
 import type { ServiceEvent } from '../base/log-events.ts';
 import type { Block } from '../chain/block.ts';
@@ -142,7 +142,7 @@ export async function fillTo(
   const event = (path: string, body: object | string): ReceivedEvent => ({
     path,
     text: typeof body === 'string' ? body : exactJson(body),
-    receivedAt: clock.now() * 1_000,
+    receivedAt: microseconds(clock),
   });
 
   /** Returns the tenure of a coinbase height on a block's branch; null if neither index nor node has it. */

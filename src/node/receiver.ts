@@ -4,7 +4,7 @@
  * 5xx, nothing has changed.
  */
 
-import { type Clock, systemClock } from '../base/clock.ts';
+import { type Clock, microseconds, systemClock } from '../base/clock.ts';
 import { UNEXPECTED } from '../base/errors.ts';
 import type { UnexpectedEvent } from '../base/log-events.ts';
 import { Turns } from '../base/turns.ts';
@@ -45,8 +45,6 @@ const IDLE_SECONDS = 255;
 
 /** Reports whether a web page made the request: browsers send the page's origin with every POST, and nodes never do. */
 const isFromPage = ({ headers }: Request): boolean => headers.has('origin') || headers.has('sec-fetch-site');
-
-const MICROSECONDS_PER_MILLISECOND = 1_000;
 
 /** Status of the answer to a refused block, by reason. */
 const STATUS_OF: Record<Refusal['why'], number> = { gap: 500, deep_fork: 500, partial_history: 503, wrong_chain: 400 };
@@ -98,7 +96,7 @@ export function startReceiver(options: ReceiverOptions) {
         error.reason === 'too_large' ? `Request body is too large: the limit is ${bodyLimit} bytes` : error.message;
       return answer(error.status, { error: message });
     }
-    return responseTo(await intake({ path, text, receivedAt: clock.now() * MICROSECONDS_PER_MILLISECOND }));
+    return responseTo(await intake({ path, text, receivedAt: microseconds(clock) }));
   }
 
   const server = listen({

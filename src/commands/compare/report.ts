@@ -1,4 +1,5 @@
 /** The findings of `stackside compare`, and their output. */
+import { counted } from '../../base/span-text.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { printableText, writeNow } from '../cli/output.ts';
 import { apartText, type CommonChain } from './common-chain.ts';
@@ -94,7 +95,6 @@ const unansweredOf = ({ unanswered }: RouteTally): number => sum(Object.values(u
 const comparedOf = ({ equal, known, differing }: RouteTally): number => equal + known + differing;
 
 const times = (count: number): string => (count === 1 ? 'once' : `${count} times`);
-const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
 
 const differences = ({ findings }: RouteTally): Finding[] => findings.filter(({ reason }) => reason === null);
 const knownOnes = ({ findings }: RouteTally): Finding[] => findings.filter(({ reason }) => reason !== null);

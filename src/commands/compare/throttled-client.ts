@@ -1,7 +1,9 @@
 /** Sends questions to a server: one at a time, with a limited rate, and with limits for its answers. */
+
 import { type Clock, pause } from '../../base/clock.ts';
 import { PassingError } from '../../base/errors.ts';
 import { isTooDeep, MAX_FOREIGN_DEPTH } from '../../base/json.ts';
+import { paced } from '../../base/turns.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { MAX_ANSWER_BYTES, UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 
@@ -110,11 +112,14 @@ function onSameHost(from: URL, location: string | null): URL | null {
 export class ThrottledClient {
   /** Requests that were made. */
   requests = 0;
-  #next = 0;
   #failures = 0;
   #hasAnswered = false;
 
-  constructor(private readonly options: AskedServerOptions) {}
+  readonly #turn: ReturnType<typeof paced>;
+
+  constructor(private readonly options: AskedServerOptions) {
+    this.#turn = paced(options.rate, options.clock);
+  }
 
   get url(): string {
     return this.options.url;
@@ -209,15 +214,5 @@ export class ThrottledClient {
     } catch (error) {
       throw error instanceof UnreachableError ? failureOf(error) : error;
     }
-  }
-
-  /** Waits until the next request may be made. */
-  async #turn(): Promise<void> {
-    const { rate, clock } = this.options;
-    if (rate === null) return;
-    const now = clock.monotonic();
-    const at = Math.max(now, this.#next);
-    this.#next = at + 1_000 / rate;
-    if (at > now) await pause(clock, at - now);
   }
 }

@@ -1,8 +1,10 @@
 /** `stackside hooks listen`: a receiver for a developer's terminal, which prints each delivery. */
+
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { fileText } from '../../base/files.ts';
 import { parsedJson } from '../../base/json.ts';
+import { counted } from '../../base/span-text.ts';
 import { verified } from '../../hooks/delivery/signature.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { BodyError, bodyText } from '../../http/request-body.ts';
@@ -79,8 +81,6 @@ function blocksOf(list: unknown): Blocks {
   const text = numbers.length === 0 ? '' : first === last ? ` ${first}` : ` ${first}-${last}`;
   return { count: blocks.length, transactions, heights: text };
 }
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** Returns a description of a payload: the blocks and the number of transactions. */
 export function contents(payload: unknown): string {

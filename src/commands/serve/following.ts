@@ -2,10 +2,11 @@
  * `serve --from` keeps up with the archive: while blocks are missing, or the node sends nothing, the events of the archive are
  * offered to the writer, like a node's. So the data's own log stays the truth, and an event that it has changes nothing.
  */
+
 import { entriesAfter } from '../../archive/archive.ts';
 import { entryBefore, entryBelow, type FollowEvent } from '../../archive/follow.ts';
 import { heightOf } from '../../archive/restore.ts';
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, microseconds } from '../../base/clock.ts';
 import { startLoop } from '../../base/service.ts';
 import type { IntakeOptions } from '../../node/event-intake.ts';
 import type { ObjectStoreReads } from '../../storage/object-store.ts';
@@ -93,8 +94,6 @@ interface FollowingOptions {
   log: (event: FollowEvent) => void;
 }
 
-const MICROSECONDS_PER_MILLISECOND = 1_000;
-
 /** Follows an archive until it is stopped. */
 export function archiveFollowing(options: FollowingOptions) {
   const { location: place, open, ingest, receive, node, claim, clock, log } = options;
@@ -111,7 +110,7 @@ export function archiveFollowing(options: FollowingOptions) {
     const height = isAlone && history.bottom() === 0 ? null : heightOf({ path, text });
     if (height !== null && height <= history.bottom()) return true;
     if (height !== null && height > limit) return false;
-    await receive({ path, text, receivedAt: clock.now() * MICROSECONDS_PER_MILLISECOND });
+    await receive({ path, text, receivedAt: microseconds(clock) });
     await clock.turn();
     return true;
   }

@@ -4,7 +4,7 @@
  */
 
 import type { Registry } from 'prom-client';
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, microseconds } from '../../base/clock.ts';
 import type { OperatorError } from '../../base/errors.ts';
 import type { ServiceEvent } from '../../base/log-events.ts';
 import { startLoop } from '../../base/service.ts';
@@ -78,9 +78,6 @@ export async function startBelowTip({ ingest, filling, node, clock, log }: Start
   }
 }
 
-const MICROSECONDS_PER_MILLISECOND = 1_000;
-const receivedAt = (clock: Clock): number => clock.now() * MICROSECONDS_PER_MILLISECOND;
-
 /** Accounts that are read at once. */
 const BATCH = 100;
 /** Requests that wait for the node at the same time. */
@@ -107,7 +104,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
   async function ask(node: ThrottledNode, principal: string, below: Uint8Array): Promise<string | null> {
     const account = await requestStartingAccount(node, principal, below);
     if (account instanceof NoAnswer) return account.reason;
-    const event = { path: STARTING_ACCOUNT_PATH, text: JSON.stringify(account), receivedAt: receivedAt(clock) };
+    const event = { path: STARTING_ACCOUNT_PATH, text: JSON.stringify(account), receivedAt: microseconds(clock) };
     try {
       if ((await ingest.queue.run(() => ingest.receive(event))) === 'applied') counts.asked += 1;
       return null;

@@ -4,13 +4,11 @@ import { EventNotAcceptedError, type NodeEvent, postEvents } from '../../devnet/
 import { type DevnetOptions, devnetEvents } from '../../devnet/scenario.ts';
 import { printLines, writeLines } from '../cli/output.ts';
 
-const MICROSECONDS_PER_MILLISECOND = 1_000;
-
 function* rowsOf(options: DevnetOptions): Generator<string> {
   let id = 0;
   for (const { path, body, time } of devnetEvents(options)) {
     id += 1;
-    yield recordingRow({ id, path, text: body, receivedAt: time * MICROSECONDS_PER_MILLISECOND });
+    yield recordingRow({ id, path, text: body, receivedAt: time * 1_000 });
   }
 }
 
