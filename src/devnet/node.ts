@@ -108,6 +108,10 @@ interface Signing {
   isSigned: boolean;
 }
 
+/** Returns the error for a field of a request. @param rule that follows the field's name */
+const wrongField = (field: string, rule: string): ParameterError =>
+  new ParameterError({ location: 'body', path: [field] }, rule);
+
 /** The result of a fork. */
 interface Fork {
   /** The blocks of the new branch, oldest first. */
@@ -482,10 +486,7 @@ export class SimulatedNode {
     const old = [...chain.ancestors(chain.tip).take(depth + 1)];
     const base = old[depth];
     if (base === undefined) {
-      throw new ParameterError(
-        { location: 'body', path: ['depth'] },
-        `must be <= ${old.length - 1}, the number of blocks below the tip`,
-      );
+      throw wrongField('depth', `must be <= ${old.length - 1}, the number of blocks below the tip`);
     }
     const blocks: Block[] = [];
     for (let parent = base; blocks.length < length; parent = blocks.at(-1)!) {
@@ -664,7 +665,7 @@ export class SimulatedNode {
   #requirePending(id: string): SignedTransaction {
     const pending = this.pending.find((one) => one.id === id);
     if (pending !== undefined) return pending;
-    throw new ParameterError({ location: 'body', path: ['tx_id'] }, 'must be the id of a pending transaction');
+    throw wrongField('tx_id', 'must be the id of a pending transaction');
   }
 
   /**
@@ -681,8 +682,7 @@ export class SimulatedNode {
       const { account } = signing ?? {};
       const replacement = account === undefined ? null : withFee(raw, { ...origin, account, fee }, this.chain.network);
       if (signing === null || replacement === null) {
-        const rule = 'must have one signature, no sponsor, and an account with a key in this devnet';
-        throw new ParameterError({ location: 'body', path: ['tx_id'] }, rule);
+        throw wrongField('tx_id', 'must have one signature, no sponsor, and an account with a key in this devnet');
       }
       const replaced = await this.#submitFrom(replacement, ['fee'], signing.isSigned);
       if (this.#automine) await this.#minePending();
@@ -758,8 +758,7 @@ export class SimulatedNode {
           : Math.max(this.clarity === undefined ? this.#shift.earliest : here, tip.time);
       const until = 'until' in to ? to.until : present + to.seconds;
       if (until <= present || until > present + MAX_STEP) {
-        const rule = `must be > ${present} and <= ${present + MAX_STEP}`;
-        throw new ParameterError({ location: 'body', path: ['until_time'] }, rule);
+        throw wrongField('until_time', `must be > ${present} and <= ${present + MAX_STEP}`);
       }
       const { skipped, earliest } = this.#shift;
       this.#shift = { skipped: skipped + until - present, earliest: this.clarity === undefined ? until : earliest };
@@ -800,7 +799,7 @@ export class SimulatedNode {
       const account = this.faucet;
       const { world, burnView } = this.#announced;
       const funds = world.spendable(account.address, burnView.height) - GIFT_FEE;
-      if (amount > funds) throw new ParameterError({ location: 'body', path: ['amount'] }, `must be <= ${funds}`);
+      if (amount > funds) throw wrongField('amount', `must be <= ${funds}`);
       return this.#mineOwn(account, tokenTransfer(recipient, amount, ''));
     });
   }
@@ -821,18 +820,18 @@ export class SimulatedNode {
         const funds = world.spendable(this.faucet.address, burnView.height) - GIFT_FEE;
         if (more <= funds) return this.#mineOwn(this.faucet, tokenTransfer(principal, more, ''));
         const most = world.balance(principal) + funds;
-        throw new ParameterError({ location: 'body', path: ['amount'] }, `must be <= ${most}`);
+        throw wrongField('amount', `must be <= ${most}`);
       }
       const known = this.#signing(principal);
       const account = known?.account ?? impersonated(principal, this.chain.network);
       if (account === null) {
         const rule = `must be >= ${world.balance(principal)}, because only its code can send the STX of a contract`;
-        throw new ParameterError({ location: 'body', path: ['amount'] }, rule);
+        throw wrongField('amount', rule);
       }
       const rest = -more - GIFT_FEE;
       if (rest <= 0n) {
         const rule = `must be >= ${world.balance(principal)}, or lower by more than ${GIFT_FEE}, the fee of the transfer`;
-        throw new ParameterError({ location: 'body', path: ['amount'] }, rule);
+        throw wrongField('amount', rule);
       }
       return this.#mineOwn(account, tokenTransfer(this.faucet.address, rest, ''), known?.isSigned ?? false);
     });
@@ -852,20 +851,18 @@ export class SimulatedNode {
       const [contract = '', token] = asset.split('::');
       const tokens = world.contract(contract)?.template.abi.fungible_tokens ?? [];
       if (!tokens.some(({ name }) => name === token)) {
-        const rule = 'must be a fungible token of a contract on this chain, such as CONTRACT_ID::NAME';
-        throw new ParameterError({ location: 'body', path: ['asset'] }, rule);
+        throw wrongField('asset', 'must be a fungible token of a contract on this chain, such as CONTRACT_ID::NAME');
       }
       const before = world.fungibleBalance(asset, principal);
       if (amount === before) return null;
       if (amount < before) {
-        const rule = `must be >= ${before}, because only the contract can take tokens away`;
-        throw new ParameterError({ location: 'body', path: ['amount'] }, rule);
+        throw wrongField('amount', `must be >= ${before}, because only the contract can take tokens away`);
       }
       const mint = { asset, recipient: principal, amount: String(amount - before) };
       const mined = await this.#mineOwn(this.faucet, tokenTransfer(this.chain.network.boot, 1n, ''), true, mint);
       const error = mined.block.receipts.find(({ txId }) => txId === mined.id)?.vmError ?? null;
       if (error === null) return mined;
-      throw new ParameterError({ location: 'body', path: ['amount'] }, `is refused by the interpreter: ${error}`);
+      throw wrongField('amount', `is refused by the interpreter: ${error}`);
     });
   }
 
@@ -1050,18 +1047,15 @@ function steps(distance: Distance, present: number, most: number, field: string)
   if ('count' in distance) return distance.count;
   const count = distance.until - present;
   if (count >= 1 && count <= most) return count;
-  throw new ParameterError(
-    { location: 'body', path: [field] },
-    `must be > ${present} (the current value) and <= ${present + most}`,
-  );
+  throw wrongField(field, `must be > ${present} (the current value) and <= ${present + most}`);
 }
 
 /** Returns the error for a state that the chain can't go back to. */
 const unreachable = (place: BlockReference): ParameterError =>
   'snapshot' in place
-    ? new ParameterError({ location: 'body', path: ['snapshot'] }, 'must name a snapshot of a block of the chain')
-    : new ParameterError(
-        { location: 'body', path: ['index_block_hash'] },
+    ? wrongField('snapshot', 'must name a snapshot of a block of the chain')
+    : wrongField(
+        'index_block_hash',
         `must be the index block hash of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
       );
 
