@@ -85,7 +85,8 @@ function requireNonce(
   }
 }
 
-const wideHex = (amount: bigint): string => `0x${amount.toString(16).padStart(32, '0')}`;
+/** Returns an amount as a node writes it: 16 bytes in hex. */
+export const wideHex = (amount: bigint): string => `0x${amount.toString(16).padStart(32, '0')}`;
 
 function requireFunds(address: string, due: bigint, { world, burnHeight }: AdmissionView): void {
   const available = world.spendable(address, burnHeight);

@@ -16,7 +16,7 @@ import { readPayload } from '../codec/payload.ts';
 import { transactionId } from '../codec/transaction.ts';
 import { type Listen, listenHttp, stopGracefully } from '../http/listener.ts';
 import { BodyError, bodyBytes, bodyText } from '../http/request-body.ts';
-import { Rejection } from './admission.ts';
+import { Rejection, wideHex } from './admission.ts';
 import { type Block, bodyOf, eventPayload, type SealedHeader } from './block.ts';
 import type { BurnBlock } from './burn-chain.ts';
 import { concat, sha512_256, u32 } from './bytes.ts';
@@ -402,20 +402,16 @@ function storedBlock({ node, params: [id = ''] }: RpcRequest): { block: Block; h
 }
 
 /** Returns the bytes of a block (SIP-021). */
-function blockBytes({ receipts }: Block, header: SealedHeader): Response {
-  const transactions = bodyOf(receipts).map(({ rawTx }) => fromHex(rawTx));
+function blockBytes({ block, header }: ReturnType<typeof storedBlock>): Response {
+  const transactions = bodyOf(block.receipts).map(({ rawTx }) => fromHex(rawTx));
   const bytes = concat(header.bytes, u32(transactions.length), ...transactions);
   return new Response(bytes, { headers: { 'content-type': 'application/octet-stream' } });
 }
 
-function blockById(request: RpcRequest): Response {
-  const { block, header } = storedBlock(request);
-  return blockBytes(block, header);
-}
-
 function blockByHeight({ node, block: tip, params: [height = ''] }: RpcRequest): Response {
   for (const block of node.chain.ancestors(tip)) {
-    if (String(block.height) === height && block.header !== null) return blockBytes(block, block.header);
+    const { header } = block;
+    if (String(block.height) === height && header !== null) return blockBytes({ block, header });
   }
   throw new RpcError(404, `No such block #${height}\n`);
 }
@@ -554,15 +550,13 @@ function stackerSet({ block, params: [cycle = ''] }: RpcRequest) {
   };
 }
 
-const wide = (amount: bigint): string => `0x${amount.toString(16).padStart(32, '0')}`;
-
 function account({ block, params: [principal = ''], query }: RpcRequest) {
   if (principalBytes(principal) === null) throw new RpcError(400, `${principal} is not a principal`);
   const { world, burnView } = block;
   const lock = world.locked(principal, burnView.height);
   const state = {
-    balance: wide(world.spendable(principal, burnView.height)),
-    locked: wide(lock?.amount ?? 0n),
+    balance: wideHex(world.spendable(principal, burnView.height)),
+    locked: wideHex(lock?.amount ?? 0n),
     unlock_height: lock?.unlockHeight ?? 0,
     nonce: world.nonce(principal),
   };
@@ -571,31 +565,13 @@ function account({ block, params: [principal = ''], query }: RpcRequest) {
 
 const NO_CLARITY = 'The simulated node executes no Clarity';
 
-interface FoundContract {
-  readonly context: ReadContext;
-  readonly template: ContractTemplate;
-  readonly height: number;
-}
-
-/** Returns the contract in the path; undefined if there is none. */
-function contractOf({
-  block: { world, burnView },
-  params: [address = '', name = ''],
-}: RpcRequest): FoundContract | undefined {
+/** Returns the contract in the path. @param what the part of it that is requested @throws RpcError if there is none */
+function required({ block: { world, burnView }, params: [address = '', name = ''] }: RpcRequest, what: string) {
   const contract = `${address}.${name}`;
   const deployed = world.contract(contract);
-  if (deployed === undefined) return undefined;
-  return {
-    context: { world, contract, burnHeight: burnView.height },
-    template: deployed.template,
-    height: deployed.height,
-  };
-}
-
-function required(request: RpcRequest, what: string): FoundContract {
-  const contract = contractOf(request);
-  if (contract === undefined) throw new RpcError(404, `No contract ${what} found`);
-  return contract;
+  if (deployed === undefined) throw new RpcError(404, `No contract ${what} found`);
+  const context: ReadContext = { world, contract, burnHeight: burnView.height };
+  return { context, template: deployed.template, height: deployed.height };
 }
 
 /** Looks up a member by name. */
@@ -619,24 +595,15 @@ function source(request: RpcRequest) {
  * @returns null if the value doesn't exist
  * @throws RpcError if the engine isn't available
  */
-const readReal = (real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead): Promise<string | null> =>
-  fromEngine(() => real.read(block, read));
-
-/** @returns null if the engine refuses @throws RpcError if the engine isn't available */
-async function fromEngine(ask: () => Promise<string | null>): Promise<string | null> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof EngineRefusedError) return null;
-    if (error instanceof EngineEndedError) throw new RpcError(500, error.message);
-    throw error;
-  }
+async function readReal(real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead): Promise<string | null> {
+  const answer = await fromEngine(() => real.read(block, read));
+  return answer.okay ? answer.result : null;
 }
 
-/** Returns the result of a read-only function. */
-async function called(real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead & { kind: 'call' }) {
+/** @returns what the engine returns, or why it refuses @throws RpcError if the engine isn't available */
+async function fromEngine(ask: () => Promise<string | null>) {
   try {
-    return { okay: true as const, result: await real.read(block, read) };
+    return { okay: true as const, result: await ask() };
   } catch (error) {
     if (error instanceof EngineRefusedError) return { okay: false as const, cause: vmErrorOf(error.message) };
     if (error instanceof EngineEndedError) throw new RpcError(500, error.message);
@@ -703,7 +670,7 @@ export async function readFunction(
     const bytes = args.map((value) => toHex(value.bytes));
     // The engine doesn't accept a contract as the sender, so the contract's address replaces it.
     const { address } = splitPrincipal(sender);
-    return called(real, block, { kind: 'call', contract, functionName, args: bytes, sender: address });
+    return fromEngine(() => real.read(block, { kind: 'call', contract, functionName, args: bytes, sender: address }));
   }
   const run = named(template.reads, functionName);
   if (run === undefined) return failed(`${NO_CLARITY}, and it doesn't simulate ${functionName}`);
@@ -757,9 +724,11 @@ async function constant(request: RpcRequest) {
   const { clarity: real } = request.node;
   if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
   const names = template.abi.variables.filter(({ access }) => access === 'constant').map((one) => one.name);
-  const constant = await fromEngine(() => real.constant(request.block, context.contract, name, names));
-  if (constant === null) throw new RpcError(501, `The engine doesn't return the value of ${name}`);
-  return { data: constant };
+  const answer = await fromEngine(() => real.constant(request.block, context.contract, name, names));
+  if (!answer.okay || answer.result === null) {
+    throw new RpcError(501, `The engine doesn't return the value of ${name}`);
+  }
+  return { data: answer.result };
 }
 
 const CLARITY_NAME = /^[a-zA-Z][a-zA-Z0-9\-_!?+<>=/*]*$/;
@@ -866,7 +835,7 @@ const routes: readonly RpcRoute[] = [
   },
   { method: 'GET', path: '/v3/tenures/info', answer: tenure },
   { method: 'GET', path: '/v3/tenures/blocks/*', answer: tenureBlocks },
-  { method: 'GET', path: '/v3/blocks/*', answer: blockById },
+  { method: 'GET', path: '/v3/blocks/*', answer: (request) => blockBytes(storedBlock(request)) },
   { method: 'GET', path: '/v3/blocks/height/*', answer: blockByHeight },
   { method: 'GET', path: '/v3/blocks/replay/*', answer: replay },
   { method: 'GET', path: '/v3/stacker_set/*', answer: stackerSet },
