@@ -25,12 +25,6 @@ export function shortText(text: string): Uint8Array {
   return concat(u8(bytes.length), bytes);
 }
 
-/** Encodes a long text such as source code: its length in four bytes, then its bytes. */
-export function longText(text: string): Uint8Array {
-  const bytes = utf8Bytes(text);
-  return concat(u32(bytes.length), bytes);
-}
-
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts));
 }

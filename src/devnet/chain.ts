@@ -1,4 +1,5 @@
 import { principalBytes } from '../codec/address.ts';
+import { deploymentPayload } from '../codec/boot-transaction.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { indexBlockHash } from '../codec/nakamoto-block.ts';
@@ -34,7 +35,7 @@ import { type NodeEvent, nodeEvent } from './node-event.ts';
 import { cycles, type RewardCycles } from './pox.ts';
 import { Prng } from './prng.ts';
 import { Mempool, Traffic } from './traffic.ts';
-import { type SignedTransaction, smartContract, tokenTransfer, versionedSmartContract } from './transaction.ts';
+import { type SignedTransaction, tokenTransfer } from './transaction.ts';
 import { type Account, accounts } from './wallet.ts';
 import { World } from './world.ts';
 
@@ -598,12 +599,12 @@ function genesisReceipts(
   const templates = [costs, lockup(unlocks), bns, pox4, ...(isPox5There ? [pox5] : [])];
   const deployments = templates.map((template) => {
     world.install({ id: `${network.boot}.${template.name}`, template, height: 0 });
-    return bootReceipt(smartContract(template.name, template.source), network, { abi: template.abi });
+    return bootReceipt(deploymentPayload(template.name, template.source, null), network, { abi: template.abi });
   });
   const sbtc = faucet === undefined ? [] : [sbtcToken, sbtcRegistry(faucet.publicKey)];
   for (const template of sbtc) {
     world.install({ id: `${SBTC_DEPLOYER}.${template.name}`, template, height: 0 });
-    const payload = versionedSmartContract(3, template.name, template.source);
+    const payload = deploymentPayload(template.name, template.source, 3);
     const deployers = principalBytes(SBTC_DEPLOYER)!.subarray(1);
     deployments.push(bootReceipt(payload, network, { abi: template.abi }, deployers));
   }
@@ -627,7 +628,7 @@ function genesisReceipts(
 function begunReceipts(world: World, { contracts, funds }: Beginning, network: Network): Receipt[] {
   const deployments = contracts.map(({ id, template }) => {
     world.install({ id, template, height: 0 });
-    return bootReceipt(smartContract(template.name, template.source), network, { abi: template.abi });
+    return bootReceipt(deploymentPayload(template.name, template.source, null), network, { abi: template.abi });
   });
   const events = funds.map(({ address: recipient, amount }) => ({
     type: 'stx_mint_event' as const,

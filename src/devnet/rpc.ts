@@ -565,11 +565,11 @@ function account({ block, params: [principal = ''], query }: RpcRequest) {
 
 const NO_CLARITY = 'The simulated node executes no Clarity';
 
-/** Returns the contract in the path. @param what the part of it that is requested @throws RpcError if there is none */
-function required({ block: { world, burnView }, params: [address = '', name = ''] }: RpcRequest, what: string) {
+/** Returns the contract in the path. @param part the requested part, for the error @throws RpcError if there is none */
+function required({ block: { world, burnView }, params: [address = '', name = ''] }: RpcRequest, part: string) {
   const contract = `${address}.${name}`;
   const deployed = world.contract(contract);
-  if (deployed === undefined) throw new RpcError(404, `No contract ${what} found`);
+  if (deployed === undefined) throw new RpcError(404, `No contract ${part} found`);
   const context: ReadContext = { world, contract, burnHeight: burnView.height };
   return { context, template: deployed.template, height: deployed.height };
 }
@@ -600,7 +600,7 @@ async function readReal(real: Pick<ClarityMiner, 'read'>, block: Block, read: En
   return answer.okay ? answer.result : null;
 }
 
-/** @returns what the engine returns, or why it refuses @throws RpcError if the engine isn't available */
+/** Asks the engine. @returns its result, or the cause of its refusal @throws RpcError if the engine isn't available */
 async function fromEngine(ask: () => Promise<string | null>) {
   try {
     return { okay: true as const, result: await ask() };

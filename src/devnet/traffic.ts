@@ -1,5 +1,7 @@
 /** Transactions of simulated users: how they are made up, announced, replaced and dropped before they are mined. */
+
 import { stacksAddress } from '../codec/address.ts';
+import { deploymentPayload } from '../codec/boot-transaction.ts';
 import { toHex } from '../codec/hex.ts';
 import type { ContractTemplate, PostConditions, Scene } from './contract.ts';
 import { collectible } from './contracts/collectible.ts';
@@ -23,10 +25,8 @@ import {
   postConditions,
   type SignedTransaction,
   type Signer,
-  smartContract,
   stxCondition,
   tokenTransfer,
-  versionedSmartContract,
 } from './transaction.ts';
 import type { Account } from './wallet.ts';
 import type { World } from './world.ts';
@@ -148,9 +148,7 @@ export class Traffic {
     const flawed = this.#deployments > this.#templates.length && this.prng.chance(0.1);
     const flaw = flawed ? flawOfSource : null;
     const source = flawed ? flawedSource : template.source;
-    const { clarityVersion } = template;
-    const payload =
-      clarityVersion === undefined ? smartContract(name, source) : versionedSmartContract(clarityVersion, name, source);
+    const payload = deploymentPayload(name, source, template.clarityVersion ?? null);
     const signer = { account: origin, nonce: world.nonce(origin.address), fee: this.#fee() * 20n };
     return this.#signed(signer, payload, { kind: 'deploy', name, template, flaw, isOfUser: false }, world);
   }

@@ -6,7 +6,7 @@ import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { transactionId } from '../codec/transaction.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
-import { concat, longText, sha512_256, shortText, u8, u16, u32, u64 } from './bytes.ts';
+import { concat, sha512_256, shortText, u8, u16, u32, u64 } from './bytes.ts';
 import type { ContractCall, ContractTemplate, Executed, PostConditions } from './contract.ts';
 import type { Network } from './network.ts';
 import { type Account, sign } from './wallet.ts';
@@ -201,15 +201,6 @@ export function memoBytes(memo: string): Uint8Array {
   return bytes;
 }
 
-/** Returns a deployment without a Clarity version, which uses the epoch's version. */
-export function smartContract(name: string, source: string): Uint8Array {
-  return concat(u8(0x01), shortText(name), longText(source));
-}
-
-export function versionedSmartContract(clarityVersion: number, name: string, source: string): Uint8Array {
-  return concat(u8(0x06), u8(clarityVersion), shortText(name), longText(source));
-}
-
 /** Returns a call of a public function. The arguments are serialized Clarity values. */
 export function contractCall(contract: string, functionName: string, args: readonly Uint8Array[]): Uint8Array {
   return concat(u8(0x02), principalBytes(contract)!, shortText(functionName), encodeArguments([...args]));
@@ -275,7 +266,7 @@ type AmountCode = (typeof amountCodes)[keyof typeof amountCodes];
 
 const ALLOW = 0x01;
 const DENY = 0x02;
-const nftCodes = { sent: 0x10, notSent: 0x11 } as const;
+const NFT_SENT = 0x10;
 
 /** Mode `allow` without conditions: all transfers are allowed. */
 const noPostConditions: PostConditions = concat(u8(ALLOW), u32(0));
@@ -295,14 +286,9 @@ export function fungibleCondition(principal: string, asset: string, code: Amount
   return concat(u8(0x01), conditionPrincipal(principal), assetInfo(asset), u8(code), u64(amount));
 }
 
-/** Makes a condition that `principal` sends, or keeps, the token `id` (a serialized Clarity value) of `asset`. */
-export function nonFungibleCondition(
-  principal: string,
-  asset: string,
-  id: Uint8Array,
-  code: keyof typeof nftCodes,
-): Uint8Array {
-  return concat(u8(0x02), conditionPrincipal(principal), assetInfo(asset), id, u8(nftCodes[code]));
+/** Makes a condition that `principal` sends the token `id` (a serialized Clarity value) of `asset`. */
+export function nonFungibleCondition(principal: string, asset: string, id: Uint8Array): Uint8Array {
+  return concat(u8(0x02), conditionPrincipal(principal), assetInfo(asset), id, u8(NFT_SENT));
 }
 
 function conditionPrincipal(principal: string): Uint8Array {

@@ -1,7 +1,8 @@
 /** A small chain in which every user-chosen text is an attack on its readers. */
+import { deploymentPayload } from '../../src/codec/boot-transaction.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { smartContract, tokenTransfer } from '../../src/devnet/transaction.ts';
+import { tokenTransfer } from '../../src/devnet/transaction.ts';
 import { alice, block, bob, receipt, signed } from '../support/events/handmade.ts';
 
 const SCRIPT = '<script>window.attacked=1</script><img src=x onerror="window.attacked=1">';
@@ -22,7 +23,7 @@ const SOURCE = [
   ),
 ].join('\n');
 
-export const deployed = signed(alice, 0, 200, smartContract('hostile', SOURCE));
+export const deployed = signed(alice, 0, 200, deploymentPayload('hostile', SOURCE, null));
 export const sent = signed(alice, 1, 200, tokenTransfer(bob.address, 5n, MEMO));
 export const failed = signed(alice, 2, 200, tokenTransfer(bob.address, 5n, ''));
 

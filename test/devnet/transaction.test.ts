@@ -8,6 +8,7 @@ import {
   type StacksTransactionWire,
   sigHashPreSign,
 } from '@stacks/transactions';
+import { deploymentPayload } from '../../src/codec/boot-transaction.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
 import { networks } from '../../src/devnet/network.ts';
@@ -20,12 +21,10 @@ import {
   nonFungibleCondition,
   postConditions,
   signTransaction,
-  smartContract,
   stxCondition,
   tenureChange,
   tokenTransfer,
   unsignedBootTransaction,
-  versionedSmartContract,
 } from '../../src/devnet/transaction.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 
@@ -38,9 +37,9 @@ const contract = `${bob.address}.token-1`;
 const payloads: Record<string, { bytes: Uint8Array; type: PayloadType }> = {
   'a transfer to an address': { bytes: tokenTransfer(bob.address, 5n, 'rent'), type: PayloadType.TokenTransfer },
   'a transfer to a contract': { bytes: tokenTransfer(contract, 5n, ''), type: PayloadType.TokenTransfer },
-  'a deployment': { bytes: smartContract('a', '(print 1)\n'), type: PayloadType.SmartContract },
+  'a deployment': { bytes: deploymentPayload('a', '(print 1)\n', null), type: PayloadType.SmartContract },
   'a versioned deployment': {
-    bytes: versionedSmartContract(3, 'a', '(print 1)\n'),
+    bytes: deploymentPayload('a', '(print 1)\n', 3),
     type: PayloadType.VersionedSmartContract,
   },
   'a call': { bytes: contractCall(contract, 'burn', [clarity.uint(7)]), type: PayloadType.ContractCall },
@@ -71,7 +70,7 @@ for (const [name, { bytes, type }] of Object.entries(payloads)) {
     const conditions = postConditions([
       stxCondition(alice.address, amountCodes.lessOrEqual, 9n),
       fungibleCondition(contract, `${contract}::coin`, amountCodes.equal, 1n),
-      nonFungibleCondition(alice.address, `${contract}::card`, clarity.uint(1), 'sent'),
+      nonFungibleCondition(alice.address, `${contract}::card`, clarity.uint(1)),
     ]);
     const origin = { account: alice, nonce: 3, fee: 0n };
     for (const sponsor of [undefined, { account: bob, nonce: 8, fee: 321n }]) {

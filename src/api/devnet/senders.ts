@@ -1,7 +1,9 @@
 /** Routes that call contracts: transactions, each signed and mined in a separate block, and read-only functions. */
+
 import { type Static, Type } from '@sinclair/typebox';
 import type { AbiType } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN } from '../../codec/address.ts';
+import { deploymentPayload } from '../../codec/boot-transaction.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
@@ -10,7 +12,7 @@ import type { Block } from '../../devnet/block.ts';
 import { argumentOf } from '../../devnet/contract-source.ts';
 import type { SimulatedNode } from '../../devnet/node.ts';
 import { readFunction } from '../../devnet/rpc.ts';
-import { contractCall, smartContract, tokenTransfer, versionedSmartContract } from '../../devnet/transaction.ts';
+import { contractCall, tokenTransfer } from '../../devnet/transaction.ts';
 import { type Account, impersonated } from '../../devnet/wallet.ts';
 import { ApiError, notFound, ParameterError } from '../../http/errors.ts';
 import { type Route, route } from '../../http/route.ts';
@@ -309,11 +311,10 @@ export const senders = (family: DevnetFamily): Route[] => {
       body: Deploy,
       response: DeploymentSent,
       async handle({ caller: node, body: { sender: who, name, source, clarity_version: version } }) {
-        const payload =
-          version === undefined ? smartContract(name, source) : versionedSmartContract(version, name, source);
-        const answer = await sent(node, signerOf(node, who), payload);
+        const clarityVersion = version ?? null;
+        const answer = await sent(node, signerOf(node, who), deploymentPayload(name, source, clarityVersion));
         const { sender: deployer, error, block } = answer;
-        const deployment = { kind: 'deploy', sender: deployer, name, source, clarityVersion: version ?? null } as const;
+        const deployment = { kind: 'deploy', sender: deployer, name, source, clarityVersion } as const;
         const place =
           error === null ? null : await node.clarity?.failingForm(block.parent_index_block_hash!, deployment, error);
         return { ...answer, error_line: place?.line ?? null };

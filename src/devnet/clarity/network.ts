@@ -1,11 +1,12 @@
 /** A network that executes contracts: a Clarinet project's accounts and contracts, and a node that mines for them. */
+
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
+import { deploymentPayload } from '../../codec/boot-transaction.ts';
 import { DEFAULT_START, FAUCET_FUNDS, faucetOf } from '../chain.ts';
 import { networks } from '../network.ts';
 import { type Deployment, RefusedDeployment, SimulatedNode } from '../node.ts';
 import type { ObserverOptions } from '../observer.ts';
-import { smartContract, versionedSmartContract } from '../transaction.ts';
 import { impersonated } from '../wallet.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
 import { BITCOIN_SECONDS, BLOCK_SECONDS, ClarityMiner, EPOCH } from './miner.ts';
@@ -59,8 +60,7 @@ export type ContractsEvent =
 /** Returns the transaction that deploys a contract. */
 function deploymentOf({ accounts }: ClarinetProject, contract: ProjectContract): Deployment {
   const { name, source, clarityVersion, deployer } = contract;
-  const payload =
-    clarityVersion === null ? smartContract(name, source) : versionedSmartContract(clarityVersion, name, source);
+  const payload = deploymentPayload(name, source, clarityVersion);
   const account = accounts.find(({ address }) => address === deployer);
   if (account !== undefined) return { account, payload, network: networks.testnet, isSigned: true };
   // Requirements keep their address, also of another network. Nobody here has its key.

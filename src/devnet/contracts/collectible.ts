@@ -165,7 +165,7 @@ function transfer(contract: string, id: Uint8Array, from: string, recipient: str
   return {
     functionName: 'transfer',
     args: [id, clarity.principal(from), clarity.principal(recipient)],
-    postConditions: postConditions([nonFungibleCondition(from, asset, id, 'sent')]),
+    postConditions: postConditions([nonFungibleCondition(from, asset, id)]),
     run: moving(id, from, recipient),
   };
 }

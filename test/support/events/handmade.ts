@@ -1,8 +1,9 @@
 /** Hand-made blocks, microblocks and transactions, for cases that a simulated node doesn't send. */
+import { deploymentPayload } from '../../../src/codec/boot-transaction.ts';
 import { toHex } from '../../../src/codec/hex.ts';
 import { transactionId } from '../../../src/codec/transaction.ts';
 import { networks } from '../../../src/devnet/network.ts';
-import { contractCall, signTransaction, smartContract, tokenTransfer } from '../../../src/devnet/transaction.ts';
+import { contractCall, signTransaction, tokenTransfer } from '../../../src/devnet/transaction.ts';
 import { type Account, accounts } from '../../../src/devnet/wallet.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { jsonOf } from './payload-text.ts';
@@ -56,7 +57,7 @@ export function signed(from: Account, nonce: number, fee: number, payload: Uint8
 
 /** A contract of a few bytes. */
 export const deployment = (from: Account, nonce: number, fee: number, name = 'pool'): Transaction =>
-  signed(from, nonce, fee, smartContract(name, '(begin)'));
+  signed(from, nonce, fee, deploymentPayload(name, '(begin)', null));
 
 /** Returns a call of a function. */
 export const call = (
