@@ -168,7 +168,8 @@ function isPublicKey(program: Uint8Array): boolean {
 /** First byte of a compressed point with an even y (SEC 1). */
 const EVEN_Y = 2;
 
-function base58Address(version: number, hash: Uint8Array): string {
+/** Returns the address of a public key's or script's hash160. @param version such as 0x00 or 0x6f */
+export function base58Address(version: number, hash: Uint8Array): string {
   return base58check.encode(Uint8Array.of(version, ...hash));
 }
 

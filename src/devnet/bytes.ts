@@ -28,8 +28,3 @@ export function shortText(text: string): Uint8Array {
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts));
 }
-
-/** Returns the SHA-512/256, the hash of transaction ids, signature hashes and block ids. */
-export function sha512_256(bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(new Bun.CryptoHasher('sha512-256').update(bytes).digest());
-}

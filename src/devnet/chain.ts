@@ -1,6 +1,7 @@
 import { principalBytes } from '../codec/address.ts';
 import { deploymentPayload } from '../codec/boot-transaction.ts';
 import { clarity } from '../codec/clarity-encode.ts';
+import { sha512_256 } from '../codec/hash.ts';
 import { toHex } from '../codec/hex.ts';
 import { indexBlockHash } from '../codec/nakamoto-block.ts';
 import {
@@ -23,7 +24,7 @@ import {
   type Unlock,
 } from './block.ts';
 import { type BurnBlock, BurnChain, burnBlocksBetween, firstBurnHeight } from './burn-chain.ts';
-import { sha512_256, u64 } from './bytes.ts';
+import { u64 } from './bytes.ts';
 import { type Attachment, type ChainEvent, type ContractTemplate, contractInterface } from './contract.ts';
 import { bns } from './contracts/bns.ts';
 import { pox4 } from './contracts/pox-4.ts';

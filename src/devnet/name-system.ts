@@ -1,6 +1,5 @@
-import { ripemd160 } from '@noble/hashes/legacy.js';
-import { sha256 } from '@noble/hashes/sha2.js';
 import { clarity } from '../codec/clarity-encode.ts';
+import { hash160 } from '../codec/hash.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
 import type { CallContext, Outcome, WorldView } from './contract.ts';
 
@@ -11,9 +10,6 @@ import type { CallContext, Outcome, WorldView } from './contract.ts';
 
 /** Full name, as text: `alice.btc`. */
 export type FullName = string;
-
-/** Returns the RIPEMD-160 of the SHA-256, the hash of zonefiles and preorders. */
-export const hash160 = (bytes: Uint8Array): Uint8Array => ripemd160(sha256(bytes));
 
 /** Returns the salt of a simulated user's preorder. It is derived from the sender, so it isn't stored. */
 export const saltOf = (sender: string, name: string): Uint8Array => hash160(utf8Bytes(`${sender} salts ${name}`));

@@ -1,4 +1,4 @@
-import { sha256 } from '@noble/hashes/sha2.js';
+import { sha256 } from '../codec/hash.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
 
 /**

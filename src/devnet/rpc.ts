@@ -1,4 +1,5 @@
 /** The RPC interface of the simulated node, on a port of localhost. */
+
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -11,6 +12,7 @@ import { BytesReader, DecodeError, decoded } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { clarityRepr } from '../codec/clarity-text.ts';
+import { sha512_256 } from '../codec/hash.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { readPayload } from '../codec/payload.ts';
 import { transactionId } from '../codec/transaction.ts';
@@ -19,7 +21,7 @@ import { BodyError, bodyBytes, bodyText } from '../http/request-body.ts';
 import { Rejection, wideHex } from './admission.ts';
 import { type Block, bodyOf, eventPayload, type SealedHeader } from './block.ts';
 import type { BurnBlock } from './burn-chain.ts';
-import { concat, sha512_256, u32 } from './bytes.ts';
+import { concat, u32 } from './bytes.ts';
 import type { SimulatedChain } from './chain.ts';
 import { EngineEndedError, type EngineRead, EngineRefusedError } from './clarity/engine.ts';
 import type { ClarityMiner } from './clarity/miner.ts';

@@ -1,9 +1,10 @@
 /** Checks the signatures of a transaction (SIP-005, "Transaction signing and verifying"; SIP-027). */
+
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { BytesReader } from '../codec/bytes-reader.ts';
-import { hash160, sha256 } from '../codec/hash.ts';
+import { hash160, sha256, sha512_256 } from '../codec/hash.ts';
 import type { MultiSignature, SpendingCondition, Transaction } from '../codec/transaction.ts';
-import { concat, sha512_256, u8, u16, u32, u64 } from './bytes.ts';
+import { concat, u8, u16, u32, u64 } from './bytes.ts';
 
 const { Point, Signature } = secp256k1;
 

@@ -1,10 +1,9 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { bytesToNumberBE, numberToBytesBE } from '@noble/curves/utils.js';
-import { ripemd160 } from '@noble/hashes/legacy.js';
-import { sha256 } from '@noble/hashes/sha2.js';
-import { createBase58check } from '@scure/base';
 import { memoize } from '../base/cache.ts';
 import { parseStacksAddress, stacksAddress } from '../codec/address.ts';
+import { base58Address } from '../codec/bitcoin-address.ts';
+import { hash160 } from '../codec/hash.ts';
 import { concat, u8 } from './bytes.ts';
 import type { Network } from './network.ts';
 import { Prng } from './prng.ts';
@@ -54,8 +53,8 @@ const publicKeyOf = memoize((privateKey) => secp256k1.getPublicKey(Uint8Array.fr
 /** Returns the account of a private key. */
 export function accountOf(privateKey: Uint8Array, network: Network): Account {
   const publicKey = publicKeyOf(privateKey.toHex());
-  const hash160 = ripemd160(sha256(publicKey));
-  return { address: stacksAddress(network.addressVersion, hash160), privateKey, publicKey, hash160 };
+  const hash = hash160(publicKey);
+  return { address: stacksAddress(network.addressVersion, hash), privateKey, publicKey, hash160: hash };
 }
 
 /**
@@ -72,9 +71,6 @@ export function sign(digest: Uint8Array, privateKey: Uint8Array): Uint8Array {
   return concat(u8(isHigh ? 1 : 0), numberToBytesBE(BASE_X, 32), numberToBytesBE(isHigh ? ORDER - s : s, 32));
 }
 
-const base58check = createBase58check(sha256);
-
 /** Returns the pay-to-public-key-hash address of a hash160, in the form of nodes' reward recipients. */
-export function bitcoinAddress(hash160: Uint8Array, network: Network): string {
-  return base58check.encode(concat(u8(network.bitcoinVersion), hash160));
-}
+export const bitcoinAddress = (hash: Uint8Array, { bitcoinVersion }: Network): string =>
+  base58Address(bitcoinVersion, hash);

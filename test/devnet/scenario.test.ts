@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { addressFromVersionHash, addressToString, BytesReader, deserializeTransaction } from '@stacks/transactions';
 import { changeOfCall, nameChangeOf, nameOperations } from '../../src/chain/name-system.ts';
+import { hash160 } from '../../src/codec/hash.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { decodeTransaction } from '../../src/codec/transaction.ts';
-import { hash160 } from '../../src/devnet/name-system.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { type DevnetOptions, devnetEvents } from '../../src/devnet/scenario.ts';
 import { type BlockBody, blocksOf, bodiesOf, type DropBody } from './payload-types.ts';

@@ -1,6 +1,7 @@
 import type { AbiType } from '../../codec/abi.ts';
 import type { ClarityValue } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
+import { hash160 } from '../../codec/hash.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import {
   bufferOf,
@@ -19,7 +20,6 @@ import {
   buffer,
   errors,
   type FullName,
-  hash160,
   hasInvalidCharacters,
   importName,
   isFree,

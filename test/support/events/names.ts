@@ -1,9 +1,9 @@
 /** Hand-made blocks whose transactions are operations of the name system. */
 import { NAME_CONTRACTS, nameToken } from '../../../src/chain/name-system.ts';
 import { clarity } from '../../../src/codec/clarity-encode.ts';
+import { hash160 } from '../../../src/codec/hash.ts';
 import { toHex } from '../../../src/codec/hex.ts';
 import { utf8Bytes } from '../../../src/codec/utf8.ts';
-import { hash160 } from '../../../src/devnet/name-system.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { alice, block, bob, call, type MadeBlock, receipt, transfer } from './handmade.ts';
 import { jsonOf } from './payload-text.ts';
@@ -33,7 +33,7 @@ const metadataOf = (op: string, name: string): Uint8Array =>
   });
 
 /** The hash of a zonefile, as the contract keeps it. */
-export const hashOfText = (zonefile: string): Uint8Array => hash160(utf8Bytes(zonefile));
+export const hashOfText = (zonefile: string): Uint8Array => new Uint8Array(hash160(utf8Bytes(zonefile)));
 
 const printed = (txid: string, value: Uint8Array) => ({
   txid,
