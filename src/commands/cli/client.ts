@@ -107,7 +107,7 @@ async function sent(url: URL, request: BunFetchRequestInit) {
  * Checks a response body against its schema.
  * @throws OperatorError for another body, for example of a server that is not Stackside
  */
-export function answerOf<Schema extends TSchema>(schema: Schema, { url }: Connection, body: unknown): Static<Schema> {
+function answerOf<Schema extends TSchema>(schema: Schema, { url }: Connection, body: unknown): Static<Schema> {
   try {
     return Value.Parse(schema, body);
   } catch (cause) {
@@ -150,6 +150,15 @@ export const ask = (connection: Connection, method: string, path: string, body?:
 /** Sends a chainhook request, like {@link callServer}. @param path below `/chainhooks` */
 export const call = (connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> =>
   callServer(connection, method, `/chainhooks${path}`, payload);
+
+/** Sends a chainhook request, like {@link call}, and checks the body of the response against a schema. */
+export const callFor = async <Schema extends TSchema>(
+  schema: Schema,
+  connection: Connection,
+  method: string,
+  path: string,
+  payload?: unknown,
+): Promise<Static<Schema>> => answerOf(schema, connection, await call(connection, method, path, payload));
 
 const Refused = Type.Object({ message: Type.String() });
 

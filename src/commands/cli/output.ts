@@ -146,6 +146,12 @@ export async function writeLines(file: string, lines: Iterable<string>, overwrit
   process.stderr.write(`${file}: ${count()} rows\n`);
 }
 
+/** Writes to a stream. @returns once the stream has taken the output @throws the stream's error */
+export const written = (stream: Writable, output: Uint8Array | string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    stream.write(output, (error) => (error ? reject(error) : resolve()));
+  });
+
 /** Prints lines until stdout is closed or fails; see {@link guardOutput}. */
 export const printLines = (lines: Iterable<string>): Promise<void> => print(counted(lines).ended);
 

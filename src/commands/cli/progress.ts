@@ -27,6 +27,10 @@ export function duration(seconds: number): string {
   return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }
 
+/** The time that the rest of the work needs at the rate so far, as the end of a line; empty before there is a rate. */
+export const etaText = (seconds: number, done: number, left: number): string =>
+  done === 0 ? '' : `, ETA ${duration((seconds * left) / done)}`;
+
 const ERASE = '\r\u001b[K';
 
 /** Draws lines of progress. @param now a monotonic clock, in milliseconds */
@@ -76,9 +80,8 @@ export function progressReport(file: string, output: Output, now: () => number =
   return {
     update({ rows, height, read, size }: Progress): void {
       lines.draw((seconds) => {
-        const share = size === null || size === 0 ? null : read / size;
-        const eta = share === null || share === 0 ? '' : `, ETA ${duration((seconds / share) * (1 - share))}`;
-        const part = share === null ? '' : `, ${(share * 100).toFixed(1)}%`;
+        const part = size === null || size === 0 ? '' : `, ${((read / size) * 100).toFixed(1)}%`;
+        const eta = part === '' ? '' : etaText(seconds, read, (size ?? 0) - read);
         return `${file}: ${rows} rows, ${Math.round(rows / seconds)} rows/s, height ${height}${part}${eta}`;
       });
     },

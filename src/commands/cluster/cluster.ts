@@ -34,7 +34,7 @@ import { PartialHistoryError } from '../../store/ingest/history-start.ts';
 import { LOG_START } from '../../store/log/entry.ts';
 import { historyStartQuery } from '../../store/queries/blocks/chain.ts';
 import type { OutputFormat } from '../cli/command.ts';
-import { duration, progressLines } from '../cli/progress.ts';
+import { duration, etaText, progressLines } from '../cli/progress.ts';
 import { clusterStatusJson } from './host.ts';
 
 type ClusterSettings = SettingsOf<'cluster'>;
@@ -184,9 +184,8 @@ function filling(last: number, what = 'entries'): (id: number) => void {
     first ??= id;
     const done = id - first;
     lines.draw((seconds) => {
-      const rate = done / seconds;
-      const eta = rate === 0 ? '' : `, ETA ${duration((last - id) / rate)}`;
-      return `${id} of ${last} ${what}, ${Math.round(rate)} entries/s${eta}`;
+      const rate = Math.round(done / seconds);
+      return `${id} of ${last} ${what}, ${rate} entries/s${etaText(seconds, done, last - id)}`;
     });
     if (id === last) lines.done();
   };

@@ -26,7 +26,7 @@ import { objectStoreAt } from '../../storage/location.ts';
 import type { ObjectStoreReads } from '../../storage/object-store.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { interruptible, printLines } from '../cli/output.ts';
-import { duration, progressLines, secondaryIndexReport, sizeText } from '../cli/progress.ts';
+import { etaText, progressLines, secondaryIndexReport, sizeText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
 /** Prints a warning if the open part after the signed head is missing. */
@@ -191,9 +191,9 @@ async function restoreFromArchive(
         log: createLog('error'),
         report: ({ entry, from, last, height }) =>
           lines.draw((seconds) => {
-            const rate = (entry - from) / seconds;
-            const eta = duration((last - entry) / rate);
-            return `${store.location}: entry ${entry} of ${last}, ${Math.round(rate)} entries/s, height ${height}, ETA ${eta}`;
+            const rate = Math.round((entry - from) / seconds);
+            const eta = etaText(seconds, entry - from, last - entry);
+            return `${store.location}: entry ${entry} of ${last}, ${rate} entries/s, height ${height}${eta}`;
           }),
         making: secondaryIndexReport(lines).making,
         clock: systemClock,

@@ -10,7 +10,7 @@ import { indexPath, journalPath } from '../../store/files/database.ts';
 import type { JournalReads } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
 import { viewNamed } from '../../store/sql/view-rows.ts';
-import { print, printLines, writeFile, writeLines } from '../cli/output.ts';
+import { print, printLines, writeFile, writeLines, written } from '../cli/output.ts';
 import { type ExportFormat, type ExportOptions, exportFormats, requireReadable } from '../query/options.ts';
 import { type QueryEnd, type QuerySource, type QueryStart, runQuery } from '../query/run.ts';
 
@@ -63,11 +63,7 @@ function formatOf({ format, output = '' }: ExportOptions): ExportFormat {
 /** The output of a query as a stream at its reader's pace, and the query's result. */
 function streamed(start: QueryStart): { stream: Readable; end: Promise<QueryEnd> } {
   const stream = new PassThrough();
-  const write = (bytes: Uint8Array) =>
-    new Promise<void>((resolve, reject) => {
-      stream.write(bytes, (error) => (error ? reject(error) : resolve()));
-    });
-  const end = runQuery(start, { seconds: null, bytes: null }, write);
+  const end = runQuery(start, { seconds: null, bytes: null }, (bytes) => written(stream, bytes));
   end.then(
     () => stream.end(),
     (error: Error) => stream.destroy(error),

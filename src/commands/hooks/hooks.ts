@@ -14,7 +14,7 @@ import {
   TestResponse,
   Uuid,
 } from '../../hooks/routes/schemas.ts';
-import { answerOf, ask, type Connection, call } from '../cli/client.ts';
+import { ask, type Connection, call, callFor } from '../cli/client.ts';
 import { printableText } from '../cli/output.ts';
 import { contents } from './listen.ts';
 
@@ -68,7 +68,7 @@ async function hooksOf(connection: Connection): Promise<ListedHook[]> {
   const hooks: ListedHook[] = [];
   for (;;) {
     const path = `/me?limit=60&offset=${hooks.length}`;
-    const page = answerOf(HookPage, connection, await call(connection, 'GET', path));
+    const page = await callFor(HookPage, connection, 'GET', path);
     hooks.push(...page.results);
     if (page.results.length === 0 || hooks.length >= page.total) return hooks;
   }
@@ -182,11 +182,7 @@ export async function deliveries(
     const query = new URLSearchParams({ limit: String(Math.min(left, MAX_PAGE)) });
     if (state !== undefined) query.set('state', state);
     if (cursor !== null) query.set('cursor', cursor);
-    const page = answerOf(
-      DeliveryPage,
-      connection,
-      await call(connection, 'GET', `${pathOf(uuid)}/deliveries?${query}`),
-    );
+    const page = await callFor(DeliveryPage, connection, 'GET', `${pathOf(uuid)}/deliveries?${query}`);
     if (json) all.push(...page.results);
     else for (const one of page.results) printDelivery(one);
     left -= page.results.length;
@@ -219,7 +215,7 @@ export async function tryFile(
     ...(options === undefined ? {} : { options }),
     ...range,
   };
-  const preview = answerOf(PreviewResponse, connection, await call(connection, 'POST', '/preview', body));
+  const preview = await callFor(PreviewResponse, connection, 'POST', '/preview', body);
   if (payloads) printJson(preview.payloads);
   else if (json)
     printJson({ matched_transactions: preview.matched_transactions, matched_blocks: preview.matched_blocks });
@@ -244,10 +240,10 @@ export async function backfill(
     ...(toHeight === undefined ? {} : { to_height: toHeight }),
     dry_run: dryRun,
   };
-  let job = answerOf(BackfillResponse, connection, await call(connection, 'POST', `${pathOf(uuid)}/backfills`, body));
+  let job = await callFor(BackfillResponse, connection, 'POST', `${pathOf(uuid)}/backfills`, body);
   while (wait && (job.state === 'queued' || job.state === 'running')) {
     await Bun.sleep(POLL_MS);
-    job = answerOf(BackfillResponse, connection, await call(connection, 'GET', `${pathOf(uuid)}/backfills/${job.id}`));
+    job = await callFor(BackfillResponse, connection, 'GET', `${pathOf(uuid)}/backfills/${job.id}`);
   }
   printJson(job);
 }
@@ -297,7 +293,7 @@ const Failing = Type.Object({
 
 /** Returns the id of the failed delivery of a chainhook, and whether the chainhook is interrupted. */
 async function failing(connection: Connection, uuid: string): Promise<{ id: string; isInterrupted: boolean }> {
-  const { status } = answerOf(Failing, connection, await call(connection, 'GET', pathOf(uuid)));
+  const { status } = await callFor(Failing, connection, 'GET', pathOf(uuid));
   if (status.failing_delivery !== null)
     return { id: status.failing_delivery, isInterrupted: status.status === 'interrupted' };
   throw new OperatorError(
@@ -392,7 +388,7 @@ async function enablePaused(connection: Connection): Promise<void> {
   const connections = consumers?.map((consumer) => ({ ...connection, consumer })) ?? [connection];
   for (const one of connections) {
     const body = { enabled: true, filters: { paused: true } };
-    const { updated_uuids: uuids } = answerOf(Updated, one, await call(one, 'PATCH', '/me/enabled', body));
+    const { updated_uuids: uuids } = await callFor(Updated, one, 'PATCH', '/me/enabled', body);
     for (const uuid of uuids) print(uuid);
   }
 }
@@ -420,7 +416,7 @@ export async function remove(connection: Connection, uuid: string): Promise<void
 
 /** Sends a test delivery and prints the result. @throws OperatorError if the receiver did not accept it */
 export async function sendTest(connection: Connection, uuid: string, { json }: { json: boolean }): Promise<void> {
-  const result = answerOf(TestResponse, connection, await call(connection, 'POST', `${pathOf(uuid)}/test`));
+  const result = await callFor(TestResponse, connection, 'POST', `${pathOf(uuid)}/test`);
   if (json) printJson(result);
   else {
     const { status_code: status, error, duration_ms: duration, webhook_id: id, response_excerpt: excerpt } = result;

@@ -4,16 +4,12 @@ import { type Static, Type } from '@sinclair/typebox';
 import { EXIT, OperatorError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 import type { SqlParameter } from '../../store/sql/result.ts';
-import { closedOutput, printError } from '../cli/output.ts';
+import { closedOutput, printError, written } from '../cli/output.ts';
 import type { Encoding } from './formats.ts';
 import { BYTES_PER_MEGABYTE, requireReadable, type SqlOptions } from './options.ts';
 import { QueryLimitError, runQuery } from './run.ts';
 
-/** Writes to stdout; resolves when it is written. */
-const write = (output: Uint8Array | string): Promise<void> =>
-  new Promise((resolve, reject) => {
-    process.stdout.write(output, (error) => (error ? reject(error) : resolve()));
-  });
+const write = (output: Uint8Array | string): Promise<void> => written(process.stdout, output);
 
 const cutError = (rows: number): OperatorError =>
   new OperatorError(
