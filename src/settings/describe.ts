@@ -1,6 +1,6 @@
 /** Texts of settings, for `--help`, docs/settings.md, `stackside serve --print-settings` and the log. */
 import { type Settings, settings, settingsOfCommand } from './config.ts';
-import { type CommandName, defaultOf, type Setting, withoutCredentials } from './setting.ts';
+import { type CommandName, defaultOf, type Setting, type Source, withoutCredentials } from './setting.ts';
 
 /** Returns the printed name of a setting, such as `api_port`. */
 export const printedName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -28,6 +28,17 @@ export function defaultText(declared: Setting, command: CommandName): string | n
 
 /** Returns the help of a setting for a command. */
 export const helpOf = ({ help, except }: Setting, command: CommandName): string => except?.[command]?.help ?? help;
+
+/** Sources of settings' values by name. A missing setting has its default, or the program set it. */
+export type Sources = Readonly<Record<string, Source>>;
+
+/** Returns the settings of a server with their values, texts and sources. The text is null without a value. */
+export const serverSettings = (settings: object, sources: Sources) =>
+  settingsOfCommand('serve').map(([name, declared]) => {
+    const value = (settings as Record<string, unknown>)[name];
+    const text = printedValue(declared, value) ?? defaultText(declared, 'serve');
+    return { declared, group: declared.group, name: printedName(name), value, text, source: sources[name] ?? null };
+  });
 
 /** Returns the names of all variables that set a setting. */
 export const variableNames = ({ variables, hostAndPort = [] }: Setting): string[] => [

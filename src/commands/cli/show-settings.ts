@@ -1,30 +1,17 @@
 /** `stackside serve --print-settings`: the values in use, and their sources. */
-import { type ResolvedSettings, type SettingName, settingsOfCommand } from '../../settings/config.ts';
-import { defaultText, jsonValue, printedName, printedValue } from '../../settings/describe.ts';
+import type { ResolvedSettings } from '../../settings/config.ts';
+import { jsonValue, serverSettings } from '../../settings/describe.ts';
 import type { Source } from '../../settings/setting.ts';
 
 export type SettingsFormat = 'table' | 'json';
 
-interface Row {
-  group: string;
-  name: string;
-  text: string;
-  json: unknown;
-  source: Source;
-}
-
-const rowsOf = ({ settings, sources }: ResolvedSettings<'serve'>): Row[] =>
-  settingsOfCommand('serve').map(([name, declared]) => {
-    const value = (settings as Record<SettingName, unknown>)[name];
-    const source = (sources as Record<SettingName, Source>)[name];
-    return {
-      group: declared.group,
-      name: printedName(name),
-      text: printedValue(declared, value) ?? defaultText(declared, 'serve') ?? '-',
-      json: jsonValue(declared, value),
-      source,
-    };
-  });
+const rowsOf = ({ settings, sources }: ResolvedSettings<'serve'>) =>
+  serverSettings(settings, sources).map(({ declared, value, text, ...row }) => ({
+    ...row,
+    text: text ?? '-',
+    json: jsonValue(declared, value),
+  }));
+type Row = ReturnType<typeof rowsOf>[number];
 
 const sourceText = (source: Source): string => source?.name ?? 'default';
 

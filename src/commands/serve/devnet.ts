@@ -19,6 +19,7 @@ import { hostNames } from '../../http/hosts.ts';
 import { isPortTaken } from '../../http/listener.ts';
 import type { Log } from '../../log.ts';
 import { readSettings, type SettingsOf } from '../../settings/config.ts';
+import type { Sources } from '../../settings/describe.ts';
 import { LockHeldError, lockUnfinished } from '../../store/files/lock.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { clarityEngineUrl } from '../../thread-urls.ts';
@@ -27,7 +28,6 @@ import type { ShownAccount } from '../terminal/pages.ts';
 import { devnetPresenter, type ServerInfo, serverOutputs } from '../terminal/presenter.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
-import type { Sources } from './server-readings.ts';
 
 /** Signals that end a process and that a process can catch. */
 const ENDING = [

@@ -11,6 +11,7 @@ import { watchAlerts } from '../../metrics/alerts.ts';
 import { tokenMetrics } from '../../metrics/tokens.ts';
 import type { EventRate } from '../../node/event-intake.ts';
 import type { Settings } from '../../settings/config.ts';
+import type { Sources } from '../../settings/describe.ts';
 import { type Commander, commandsOf } from '../../store/ingest/commands.ts';
 import type { FaucetCommands } from '../../store/ingest/faucet-requests.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
@@ -26,7 +27,7 @@ import { importOldNames } from './old-names.ts';
 import { queries } from './queries.ts';
 import { receiveChain } from './receiving.ts';
 import { systemLog, type ThreadLog } from './recent-log.ts';
-import { alertsState, type Sources, systemState } from './server-readings.ts';
+import { alertsState, systemState } from './server-readings.ts';
 
 interface ManagingParts {
   cluster: ServedCluster | null;

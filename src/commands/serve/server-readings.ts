@@ -7,9 +7,9 @@ import type { Alert } from '../../metrics/alerts.ts';
 import type { DiskSpace, EventTimes, LastHour } from '../../metrics/last-hour.ts';
 import type { EventRate } from '../../node/event-intake.ts';
 import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
-import { type Settings, settingsOfCommand } from '../../settings/config.ts';
-import { defaultText, helpOf, printedName, printedValue } from '../../settings/describe.ts';
-import { defaultOf, type Source } from '../../settings/setting.ts';
+import type { Settings } from '../../settings/config.ts';
+import { helpOf, type Sources, serverSettings } from '../../settings/describe.ts';
+import { defaultOf } from '../../settings/setting.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { fileSizes, freeBytes } from '../../store/files/status.ts';
 import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/contract.ts';
@@ -126,9 +126,6 @@ function historyOf(hour: LastHour): ServerHistory {
   };
 }
 
-/** Sources of settings' values by name. A missing setting has its default, or the program set it. */
-export type Sources = Readonly<Record<string, Source>>;
-
 export interface SystemStateOptions {
   settings: Settings;
   sources: Sources;
@@ -138,20 +135,12 @@ export interface SystemStateOptions {
   valueIndexes: readonly ValueIndex[];
 }
 
-function settingsOf({ settings, sources }: SystemStateOptions): SystemState['settings'] {
-  return settingsOfCommand('serve').map(([name, declared]) => {
-    const value = (settings as Record<string, unknown>)[name];
-    const source = sources[name] ?? null;
-    return {
-      group: declared.group,
-      name: printedName(name),
-      value: printedValue(declared, value) ?? defaultText(declared, 'serve'),
-      help: helpOf(declared, 'serve'),
-      source: source?.kind ?? (value === defaultOf(declared, 'serve') ? 'default' : 'program'),
-      source_name: source?.name ?? null,
-    };
-  });
-}
+const settingsOf = ({ settings, sources }: SystemStateOptions): SystemState['settings'] =>
+  serverSettings(settings, sources).map(({ declared, group, name, value, text, source }) => ({
+    ...{ group, name, value: text, help: helpOf(declared, 'serve') },
+    source: source?.kind ?? (value === defaultOf(declared, 'serve') ? 'default' : 'program'),
+    source_name: source?.name ?? null,
+  }));
 
 const MICROSECONDS = 1_000_000;
 
