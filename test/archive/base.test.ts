@@ -1,4 +1,5 @@
 /** Snapshots: restoring from one, reusing parts in the next one, and rejecting damaged ones. */
+
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,8 +14,8 @@ import {
   partName,
   partsOfRows,
   rowsOfPart,
+  verifiedBases,
 } from '../../src/archive/base.ts';
-import { verifiedBases } from '../../src/archive/base-verify.ts';
 import type { ArchiveRestoreOptions } from '../../src/archive/restore.ts';
 import { SEGMENTS } from '../../src/archive/segment.ts';
 import { OperatorError } from '../../src/base/errors.ts';

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifiedArchive } from '../../src/archive/archive.ts';
-import { verifiedBases } from '../../src/archive/base-verify.ts';
+import { verifiedBases } from '../../src/archive/base.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';

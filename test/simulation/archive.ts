@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verifiedArchive } from '../../src/archive/archive.ts';
 import { Archiver } from '../../src/archive/archiver.ts';
-import { verifiedBases } from '../../src/archive/base-verify.ts';
+import { verifiedBases } from '../../src/archive/base.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { runBase } from '../../src/commands/serve/archive-thread.ts';

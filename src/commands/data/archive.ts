@@ -10,8 +10,7 @@ import {
   verifiedArchive,
 } from '../../archive/archive.ts';
 import { type Backup, backUp } from '../../archive/backup.ts';
-import { basesOf, newestBase } from '../../archive/base.ts';
-import { verifiedBases } from '../../archive/base-verify.ts';
+import { basesOf, newestBase, verifiedBases } from '../../archive/base.ts';
 import { ARCHIVE_KEY, loadOrCreateSigner } from '../../archive/key-file.ts';
 import { archiveLocation, isWeb, openArchive, type Trust, UNSIGNED } from '../../archive/open.ts';
 import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
