@@ -17,29 +17,6 @@ export const MAX_SUBSCRIPTIONS = 10_000;
 /** The error text for exceeding the limit. */
 const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MAX_SUBSCRIPTIONS} subscriptions`;
 
-export interface Subscriptions {
-  /** Adds a subscription. @returns null, or the reason why it is refused */
-  add(subscriber: Subscriber, topic: Topic, spelled: string): string | null;
-  /** Refuses further subscriptions to a kind of topics, for a reason. */
-  refuse(kind: TopicKind, reason: string): void;
-  remove(subscriber: Subscriber, topic: Topic): void;
-  /** Removes all subscriptions of a connection, for example when it closes. */
-  removeAll(subscriber: Subscriber): void;
-  /** Whether there are no subscriptions. */
-  isEmpty(): boolean;
-  /** Sets the function that is called before the first subscription is added after there was none. */
-  onFirst(call: () => void): void;
-  /** Whether any subscription has one of these kinds of topics. */
-  any(...kinds: readonly TopicKind[]): boolean;
-  has(topic: Topic): boolean;
-  /** Returns the topics of a kind that have subscribers. */
-  topics(kind: TopicKind): Topic[];
-  /** Sends a message to every subscriber of its topic. @returns the number of subscribers */
-  publish(message: Message): number;
-  /** The number of subscriptions, by kind of topic. */
-  counts(): Record<TopicKind, number>;
-}
-
 /** A topic with subscribers. They share its object and its key in memory. */
 interface Subscribed {
   topic: Topic;
@@ -62,7 +39,7 @@ function withoutTopic(own: Own, topic: Topic): Own | undefined {
 }
 
 /** An empty set of subscriptions. */
-export function subscriptions(): Subscriptions {
+export function subscriptions() {
   const byKey = new Map<string, Subscribed>();
   /** Number of subscribers with topics. */
   let subscribers = 0;
@@ -94,7 +71,8 @@ export function subscriptions(): Subscriptions {
   }
 
   return {
-    add(subscriber, named, spelled) {
+    /** Adds a subscription. @returns null, or the reason why it is refused */
+    add(subscriber: Subscriber, named: Topic, spelled: string): string | null {
       const refused = refusals.get(named.kind);
       if (refused !== undefined) return refused;
       const own = subscriber.topics;
@@ -111,33 +89,39 @@ export function subscriptions(): Subscriptions {
       return null;
     },
 
-    refuse: (kind, reason) => void refusals.set(kind, reason),
+    /** Refuses further subscriptions to a kind of topics, for a reason. */
+    refuse: (kind: TopicKind, reason: string): void => void refusals.set(kind, reason),
 
-    remove(subscriber, { key }) {
+    remove(subscriber: Subscriber, { key }: Topic): void {
       const topic = removeFromKey(key, subscriber);
       const own = subscriber.topics;
       if (topic === undefined || own === undefined) return;
       setTopics(subscriber, withoutTopic(own, topic));
     },
 
-    removeAll(subscriber) {
+    /** Removes all subscriptions of a connection, for example when it closes. */
+    removeAll(subscriber: Subscriber): void {
       const own = subscriber.topics;
       if (own === undefined) return;
       setTopics(subscriber, undefined);
       for (const { key } of topicsIn(own)) removeFromKey(key, subscriber);
     },
 
-    isEmpty: () => subscribers === 0,
-    onFirst(call) {
+    isEmpty: (): boolean => subscribers === 0,
+    /** Sets the function that is called before the first subscription is added after there was none. */
+    onFirst(call: () => void): void {
       first = call;
     },
 
-    any: (...kinds) => kinds.some((kind) => counts[kind] > 0),
-    has: ({ key }) => byKey.has(key),
-    topics: (kind) =>
+    /** Whether any subscription has one of these kinds of topics. */
+    any: (...kinds: readonly TopicKind[]): boolean => kinds.some((kind) => counts[kind] > 0),
+    has: ({ key }: Topic): boolean => byKey.has(key),
+    /** Returns the topics of a kind that have subscribers. */
+    topics: (kind: TopicKind): Topic[] =>
       counts[kind] === 0 ? [] : [...byKey.values()].flatMap(({ topic }) => (topic.kind === kind ? topic : [])),
 
-    publish(message) {
+    /** Sends a message to every subscriber of its topic. @returns the number of subscribers */
+    publish(message: Message): number {
       const subscribed = byKey.get(message.topic.key);
       if (subscribed === undefined) return 0;
       // A copy, since a delivery removes subscribers that it cuts off.
@@ -146,9 +130,11 @@ export function subscriptions(): Subscriptions {
       return all.length;
     },
 
-    counts: () => ({ ...counts }),
+    /** The number of subscriptions, by kind of topic. */
+    counts: (): Record<TopicKind, number> => ({ ...counts }),
   };
 }
+export type Subscriptions = ReturnType<typeof subscriptions>;
 
 /** JSON-RPC methods of notifications. */
 const rpcMethods: Readonly<Record<TopicKind, string>> = {

@@ -76,18 +76,8 @@ export interface BasesOptions {
   log: Log;
 }
 
-/** The bases of a server. */
-export interface Bases {
-  state: () => NonNullable<ServerStatus['archive']>['base'];
-  /** Entry of the newest base; null if there is none, or it is unknown yet. */
-  newest: () => number | null;
-  /** Requests a base now. @returns the reason for a refusal; null if the base is made as soon as the archive has all entries */
-  request: () => string | null;
-  stop: () => Promise<void>;
-}
-
 /** Begins to make bases. */
-export function startBases(options: BasesOptions): Bases {
+export function startBases(options: BasesOptions) {
   const { directory, location, hours, lease, archive, making, clock, random, registry, log } = options;
   /** The newest base; undefined if unknown: at the start, and after another host wrote. */
   let newest: BaseSummary | null | undefined;
@@ -185,8 +175,9 @@ export function startBases(options: BasesOptions): Bases {
     },
   });
   return {
-    newest: () => newest?.entry ?? null,
-    state: () => ({
+    /** Entry of the newest base; null if there is none, or it is unknown yet. */
+    newest: (): number | null => newest?.entry ?? null,
+    state: (): NonNullable<ServerStatus['archive']>['base'] => ({
       entry: newest?.entry ?? null,
       height: newest?.height ?? null,
       made_at: newest == null ? null : Math.floor(newest.madeAt / 1_000),
@@ -195,14 +186,15 @@ export function startBases(options: BasesOptions): Bases {
       making:
         step === null ? null : { table: step.table, number: step.number, of: step.of, sent_bytes: step.sentBytes },
     }),
-    request() {
+    /** Requests a base now. @returns the reason for a refusal; null if the base is made as soon as the archive has all entries */
+    request(): string | null {
       if (lease() === null) return 'another host writes the archive';
       if (step !== null) return 'a base is being made';
       isWanted = true;
       loop.wake();
       return null;
     },
-    async stop() {
+    async stop(): Promise<void> {
       await Promise.all([loop.stop(), making.stop()]);
     },
   };

@@ -39,18 +39,8 @@ interface AlertOptions extends Outgoing {
   random: RandomSource;
 }
 
-/** Sends alerts; before `start` it sends none. */
-interface Alerts {
-  /** Also starts again after `stop`. */
-  start(): void;
-  /** Queues an alert. */
-  ended(end: HookStopped): void;
-  /** Drops alerts that are not sent yet. */
-  stop(): Promise<void>;
-}
-
-/** Makes the sender of alerts, which tries each alert three times. */
-export function alerts(options: AlertOptions): Alerts {
+/** Makes the sender of alerts, which tries each alert three times. Before `start` it sends none. */
+export function alerts(options: AlertOptions) {
   const { url: operatorUrl, secrets, logIdentity, guard, rules, log, userAgent, clock, send, random } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
   /** Alerts by queue; a queue is here as long as it has work. */
@@ -117,15 +107,18 @@ export function alerts(options: AlertOptions): Alerts {
   }
 
   return {
-    start() {
+    /** Also starts again after `stop`. */
+    start(): void {
       stopping = new AbortController();
     },
-    ended(end) {
+    /** Queues an alert. */
+    ended(end: HookStopped): void {
       if (stopping.signal.aborted) return;
       if (operatorUrl !== null) add(OPERATOR, { url: operatorUrl, end });
       if (end.alertUrl !== null) add(end.consumer, { url: end.alertUrl, end });
     },
-    async stop() {
+    /** Drops alerts that are not sent yet. */
+    async stop(): Promise<void> {
       stopping.abort();
       queues.clear();
       await Promise.all(working);
