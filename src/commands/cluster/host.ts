@@ -11,7 +11,7 @@ import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import type { ClusterStatus, HostAnswer, HostReport } from '../../cluster/cluster-status.ts';
 import type { ClusterState, LeaseStatus } from '../../cluster/events.ts';
 import { ClusterHost, otherChain } from '../../cluster/host.ts';
-import { deliveryLease, hostOf, type LeaseKeeper } from '../../cluster/lease-keeper.ts';
+import { deliveryLease, hostOf } from '../../cluster/lease-keeper.ts';
 import type { LeaseEngine } from '../../cluster/leases.ts';
 import { LogUnavailableError, type SharedLog } from '../../cluster/shared-log.ts';
 import { verifying } from '../../cluster/verifying.ts';
@@ -20,7 +20,7 @@ import type { Log } from '../../log.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../metrics/cluster.ts';
 import type { Settings } from '../../settings/config.ts';
 import { lastWithheldIn } from '../../store/files/journal.ts';
-import type { Ingest } from '../../store/ingest/ingest.ts';
+import type { Ingest, ReceivedEvent } from '../../store/ingest/ingest.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
 /** Milliseconds between two reports of this host. */
@@ -65,22 +65,7 @@ export const openClusterLog: OpenLog = async (url, options) => {
 };
 
 /** This process as a host of a cluster. */
-export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'commander' | 'state' | 'caughtUp' | 'start'> {
-  /** The status of this host. */
-  host(): NonNullable<HostsState['host']>;
-  /** The status of all hosts, if the log can be read. */
-  hosts(): Promise<HostsState>;
-  /** The lease for delivering chainhooks, requested once it is started; null if this host only reads. */
-  deliveries: LeaseKeeper | null;
-  /** Takes the lease for other work that one host does at a time; null while another host has it. */
-  claim(work: string): Promise<Claim | null>;
-  /** How far this host is behind the log, if that is too far to answer; null if it isn't. */
-  behind(): StateReadings['log'];
-  /** Resolves with the error that ended the host; only the operator can resolve it. */
-  failed: Promise<OperatorError>;
-  /** Stops following the log, and closes it. */
-  stop(): Promise<void>;
-}
+export type ServedCluster = NonNullable<Awaited<ReturnType<typeof joinCluster>>>;
 
 /** Work that only this host does for now. */
 export interface Claim {
@@ -209,7 +194,7 @@ async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Pr
  * @returns null if the settings name no cluster
  * @throws OperatorError
  */
-export async function joinCluster(options: JoinOptions): Promise<ServedCluster | null> {
+export async function joinCluster(options: JoinOptions) {
   const { settings, ingest, clock, random, registry, log: say } = options;
   const { cluster: url, clusterPrefix: prefix } = settings;
   const { entries, queue } = ingest;
@@ -251,15 +236,18 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const reports = reporting(opened, clock, report, say);
   const ownState = () => hostJson(name, host.state(), deliveries?.status() ?? null);
   return {
-    receive: (event) => host.receive(event),
+    receive: (event: ReceivedEvent) => host.receive(event),
     commander: host.commander,
-    state: () => host.state(),
-    caughtUp: (signal) => host.caughtUp(signal),
+    caughtUp: (signal: AbortSignal) => host.caughtUp(signal),
     start: () => host.start(),
+    /** The status of this host. */
     host: ownState,
-    hosts: async () => ({ host: ownState(), ...(await askedLog(opened)) }),
+    /** The status of all hosts, if the log can be read. */
+    hosts: async (): Promise<HostsState> => ({ host: ownState(), ...(await askedLog(opened)) }),
+    /** The lease for delivering chainhooks, requested once it is started; null if this host only reads. */
     deliveries,
-    async claim(work) {
+    /** Takes the lease for other work that one host does at a time; null while another host has it. */
+    async claim(work: string): Promise<Claim | null> {
       const holder = `${name}/${process}`;
       const lease = await opened.leases.give({ name: work, holder, seconds: CLAIM_SECONDS, epochSeen: 0 });
       if (!('given' in lease)) return null;
@@ -269,9 +257,12 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
         release: async () => void (await opened.leases.setUntil(key, 0)),
       };
     },
+    /** How far this host is behind the log, if that is too far to answer; null if it isn't. */
     behind: () => lagOf(host.state()),
+    /** Resolves with the error that ended the host; only the operator can resolve it. */
     failed: failed.promise,
-    async stop() {
+    /** Stops following the log, and closes it. */
+    async stop(): Promise<void> {
       await host.stop();
       await Promise.all([reports.stop(), verification?.stop()]);
     },

@@ -28,27 +28,7 @@ interface RealNetworkOptions {
 }
 
 /** A network that executes contracts. */
-export interface RealNetwork {
-  readonly node: SimulatedNode;
-  readonly project: ClarinetProject;
-  /** Returns the contracts that were deployed last. */
-  contracts(): readonly ProjectContract[];
-  /**
-   * Deploys the project's contracts, after the node has started. A continued network has them already, and deploys them
-   * again only if they changed.
-   * @throws OperatorError
-   */
-  begun(): Promise<ContractsEvent>;
-  /**
-   * Reads the project again, and deploys its contracts again if they changed.
-   * @param files receives the paths of the project's files
-   * @returns the result; null if nothing changed
-   * @throws OperatorError if the project has an error; the chain is then unchanged
-   */
-  changed(files: string[]): Promise<ContractsEvent | null>;
-  /** Returns the state that another devnet continues. */
-  saved(): Omit<SavedNetwork, 'format'>;
-}
+export type RealNetwork = Awaited<ReturnType<typeof realNetwork>>;
 
 /** Log events of the watch on a project's files. */
 export type ContractsEvent =
@@ -186,7 +166,7 @@ export async function realNetwork(
   { seed, interval, isInRealTime, automine, saved, readAgain, ...options }: RealNetworkOptions,
   engine: ClarityEngine,
   clock: Clock,
-): Promise<RealNetwork> {
+) {
   const { unsafeImpersonate: impersonates, otherObserver } = options;
   const funds =
     saved === null
@@ -203,17 +183,29 @@ export async function realNetwork(
   });
   let contracts = saved === null ? project.contracts : savedContracts(saved, project);
   let ids = new Set(saved?.deployments);
-  const network: RealNetwork = {
+  const network = {
     node,
     project,
-    contracts: () => contracts,
-    async begun() {
+    /** Returns the contracts that were deployed last. */
+    contracts: (): readonly ProjectContract[] => contracts,
+    /**
+     * Deploys the project's contracts, after the node has started. A continued network has them already, and deploys them
+     * again only if they changed.
+     * @throws OperatorError
+     */
+    async begun(): Promise<ContractsEvent> {
       const event = saved === null ? null : await network.changed([]);
       if (event !== null) return event;
       if (saved === null) for (const contract of contracts) await deploy(node, project, contract, ids);
       return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined: 0, dropped: 0 };
     },
-    async changed(files) {
+    /**
+     * Reads the project again, and deploys its contracts again if they changed.
+     * @param files receives the paths of the project's files
+     * @returns the result; null if nothing changed
+     * @throws OperatorError if the project has an error; the chain is then unchanged
+     */
+    async changed(files: string[]): Promise<ContractsEvent | null> {
       const now = await readAgain(files);
       if (!Bun.deepEquals(now.accounts, project.accounts)) {
         throw new OperatorError(
@@ -249,7 +241,8 @@ export async function realNetwork(
         throw error;
       }
     },
-    saved: () => ({
+    /** Returns the state that another devnet continues. */
+    saved: (): Omit<SavedNetwork, 'format'> => ({
       seed,
       start,
       funds: Object.fromEntries([...funds].map(([address, amount]) => [address, String(amount)])),
