@@ -399,6 +399,9 @@ export async function* verifiedArchive(store: ObjectStoreReads): AsyncGenerator<
   yield { name: IDENTITY, first: 1, last: last.id, fault: otherIdentity(named?.identity ?? 'none', identity) };
 }
 
-/** Returns the fault of an archive that names another identity than its entries have. */
+/**
+ * Returns the fault of an archive that names another identity than its entries have. Data restored to an earlier point gets its
+ * identity from its last entry, so an archive of it has this fault until that entry is uploaded.
+ */
 export const otherIdentity = (named: string, actual: string): string =>
-  `${IDENTITY} names the log ${named}, but the entries belong to the log ${actual}`;
+  `${IDENTITY} names the log ${named}, but the entries belong to the log ${actual}: an upload of restored data hasn't finished, or ${IDENTITY} comes from another archive`;

@@ -31,6 +31,7 @@ import {
   otherIdentity,
   requireIdentity,
 } from './archive.ts';
+import { IDENTITY } from './archive-directory.ts';
 import { type BaseManifest, baseOfName } from './base.ts';
 import { type BaseChoice, type ChosenBase, chosenBase, fillJournal, loadBase, startedBase } from './base-restore.ts';
 
@@ -113,10 +114,14 @@ function changeIdentity(ingest: Ingest, identity: string, { clock }: ArchiveRest
   ingest.entries.apply({ entry: identityEntry(last, receivedAt, identity) }, 'each', false);
 }
 
-/** @throws ArchiveDamagedError if the entries give the log another identity than the archive names */
-function requireNamedIdentity(store: ObjectStoreReads, named: string, { identity }: Ingest): void {
+/** @throws OperatorError if the entries give the log another identity than the archive names */
+function requireNamedIdentity({ location }: ObjectStoreReads, named: string, { identity }: Ingest): void {
   const storedIdentity = identity();
-  if (storedIdentity !== named) throw new ArchiveDamagedError(store, otherIdentity(named, storedIdentity ?? 'none'));
+  if (storedIdentity === named) return;
+  throw new OperatorError(
+    `The archive at ${location} can't be restored to its end: ${otherIdentity(named, storedIdentity ?? 'none')}.`,
+    `If it was to store data restored to an earlier point, restore the archive that the data came from, into a new directory. Otherwise put ${IDENTITY} back from a copy of the archive.`,
+  );
 }
 
 /** Whether the restore ends with this entry. Later entries may then even be damaged. */

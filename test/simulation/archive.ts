@@ -3,10 +3,10 @@
  * the lost machine, up to the last archived entry or an earlier one.
  */
 import { expect } from 'bun:test';
-import { cpSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { verifiedArchive } from '../../src/archive/archive.ts';
+import { ArchiveDamagedError, verifiedArchive } from '../../src/archive/archive.ts';
 import { Archiver } from '../../src/archive/archiver.ts';
 import { verifiedBases } from '../../src/archive/base.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -18,6 +18,7 @@ import { secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
+import { stagingOf } from '../../src/store/files/unfinished.ts';
 import { restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { type JournalRow, journalRows } from '../support/data/tables.ts';
@@ -55,6 +56,8 @@ export class Archive {
   readonly #restored: DataDirectory[] = [];
   /** Number of the last entry that the present log's writers have confirmed as archived. */
   last = 0;
+  /** The archive of the earlier log, and the last entry that the present log has from it; null if there is no earlier log. */
+  #origin: { objects: Map<string, Buffer>; until: { entry: number } } | null = null;
   /** The journals that were archived before their machines were lost. */
   readonly #lost: JournalRow[][] = [];
   #isAway = false;
@@ -132,26 +135,39 @@ export class Archive {
     // The operator has a copy of the key elsewhere.
     if (existsSync(secretsKeyFile(lost))) cpSync(secretsKeyFile(lost), secretsKeyFile(directory));
     const known = this.last;
-    const until = back === 0 || known === 0 ? null : { entry: Math.max(1, known - back) };
+    let until = back === 0 || known === 0 ? null : { entry: Math.max(1, known - back) };
     this.last = 0;
-    try {
-      await restoredFrom(this.#place, directory, {
+    const restore = () =>
+      restoredFrom(this.#place, directory, {
         ...{ until, clock: { ...systemClock, now: () => Math.floor(this.#world.time) } },
       });
+    try {
+      await restore();
     } catch (error) {
-      if (!(error instanceof OperatorError) || known > 0) throw error;
-      // The archive is empty: the new machine starts without data, and with a new archive.
+      if (!(error instanceof OperatorError) || error instanceof ArchiveDamagedError) throw error;
       this.#world.note(`not restored: ${error.message}`);
-      this.#objects.clear();
-      return;
+      if (this.#origin === null) {
+        if (known > 0) throw error;
+        // The archive is empty: the new machine starts without data, and with a new archive.
+        this.#objects.clear();
+        return;
+      }
+      // The upload ended before the entry that gives the log its identity: the operator restores the archive it came from.
+      ({ until } = this.#origin);
+      expect(known).toBeLessThanOrEqual(until.entry);
+      this.#objects = new Map(this.#origin.objects);
+      rmSync(stagingOf(directory), { recursive: true, force: true });
+      await restore();
     }
     const restored = journalRows(directory);
     this.#world.note(`restored ${restored.length} of ${rows.length}, until ${until?.entry}`);
     expect(restored.length).toBeGreaterThanOrEqual(until?.entry ?? known);
     requireBeginningOf(known > 0 ? [rows] : this.#lost, until === null ? restored : restored.slice(0, -1));
     requireSound(directory);
+    if (until === null) return;
     // Data restored to an earlier point is another log, which the operator gives another place.
-    if (until !== null) this.#objects.clear();
+    this.#origin = { objects: this.#objects, until };
+    this.#objects = new Map();
   }
 
   /** All of it is sound, and is restored as its log was. @param directory of the server that has stopped */

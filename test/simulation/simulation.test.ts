@@ -206,6 +206,28 @@ const twiceLost: Case = {
   ],
 };
 
+/** A restored machine is lost before its archive has the entry that gives the log its identity. */
+const lostWhileUploading: Case = {
+  seed: 66_388_173,
+  stream: 63,
+  archived: true,
+  walLimitBytes: 67_108_864,
+  clients: [{ after: 7, protocol: 'rpc', manner: 'steady', account: 5 }],
+  readers: 1,
+  quarters: 3,
+  disturbances: [
+    { after: 433, befalls: 'archive_down', milliseconds: 0 },
+    { after: 1_048, befalls: 'operation', operation: { operate: 'enable', hook: 0, from: 'tip' } },
+    { after: 1_190, befalls: 'crash', at: 'now', calls: 268, kept: 0.5 },
+    { after: 1_118, befalls: 'mood', path: 5, mood: 'down' },
+    { after: 1_190, befalls: 'lost_machine', back: 11 },
+    { after: 1_200, befalls: 'fault', at: 'now', calls: 1, fault: 0 },
+    { after: 1_198, befalls: 'lost_machine', back: 0 },
+    { after: 10, befalls: 'lost_machine', back: 10 },
+    { after: 7, befalls: 'lost_machine', back: 10 },
+  ],
+};
+
 test(
   "after the loss of a machine, another one has the archive's data, and the laws hold",
   async () => {
@@ -219,7 +241,7 @@ test(
           }
         }
       }),
-      { seen, cases: 2, examples: [[twiceLost]], shrinkFor: SHRINK_FOR },
+      { seen, cases: 2, examples: [[twiceLost], [lostWhileUploading]], shrinkFor: SHRINK_FOR },
     );
   },
   timeout,
