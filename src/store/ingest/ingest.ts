@@ -289,7 +289,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** The connection that writes. It shows accepted events before they are committed. */
     writer: {
       db,
-      makeReadable: () => writer.makeReadable(),
+      showPending: () => writer.showPending(),
       changes: () => writer.changes(),
     } satisfies WriterConnection,
     /** Counts the commits of the index. */

@@ -252,12 +252,11 @@ export class Writer {
 
   /**
    * Makes the index's connection show exactly the acknowledged entries: writes buffered rows of the pending group.
-   * @returns false if that isn't possible, because another transaction is open or the store fails
+   * @returns false if no group is pending, if another transaction is open, or if the store fails
    */
-  makeReadable(): boolean {
-    if (this.#isOpen || this.#base === 'unknown') return false;
-    if (this.#options.index.inTransaction !== (this.#base === 'pending')) return false;
-    if (this.#base !== 'pending' || this.#isStored) return true;
+  showPending(): boolean {
+    if (this.#isOpen || this.#base !== 'pending' || !this.#options.index.inTransaction) return false;
+    if (this.#isStored) return true;
     try {
       this.#guarded(() => this.#storeRows());
       return true;

@@ -22,11 +22,11 @@ export interface IndexConnection {
   readonly end: Statement;
 }
 
-/** The connection of this process's writer: it also shows the entries that are acknowledged and not committed yet. */
+/** The connection of this process's writer. It alone shows a pending group: entries that are acknowledged and not committed. */
 export interface WriterConnection {
   readonly db: Connection;
-  /** Makes the connection show everything that was acknowledged, and nothing else. @returns false if that isn't possible now */
-  makeReadable(): boolean;
+  /** Makes the connection show the pending group. @returns false if there is none, or if that isn't possible now */
+  showPending(): boolean;
   /** A number that changes before the content does. */
   changes(): number;
 }
@@ -90,6 +90,9 @@ export function openIndexFile(
   let inUse = 0;
   let retired = false;
 
+  const readerFor = (db: Connection, cache: FileCache): Reader =>
+    readerOf(db, journal, number, limits, cache, turns, projection, texts);
+
   function connect(db = openReader(directory)): IndexConnection {
     // The connection may have opened one file with the write-ahead log of another.
     if (filesOf(directory) !== files) {
@@ -97,21 +100,16 @@ export function openIndexFile(
       throw new IndexUnavailableError('The index is being replaced.');
     }
     prepared(db, () => requireSecondaryIndexes(db, indexPath(directory)));
-    return connectionOf(db, fileCache(db));
+    const cache = fileCache(db);
+    return { db, cache, reader: readerFor(db, cache), begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
 
-  function connectionOf(db: Connection, cache: FileCache): IndexConnection {
-    const reader = readerOf(db, journal, number, limits, cache, turns, projection, texts);
-    return { db, reader, cache, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
+  function writersReader({ db, changes }: WriterConnection) {
+    const cache = fileCache(db, changes);
+    return { db, cache, reader: readerFor(db, cache) };
   }
 
-  const writers =
-    writer === null
-      ? null
-      : connectionOf(
-          writer.db,
-          fileCache(writer.db, () => writer.changes()),
-        );
+  const writers = writer && writersReader(writer);
   let isReading = false;
 
   function closeWhatIsDone(): void {
@@ -135,27 +133,21 @@ export function openIndexFile(
     },
     hasIdle: (): boolean => idle.length > 0,
 
-    /** Whether {@link readNow} can read. A request can't read within another: its end would end the other's iterations. */
-    canReadNow: (): boolean => !isReading && writer?.makeReadable() === true,
-
     /**
-     * Runs a request that reads in one turn through the writer's connection, whose pages are in memory. So nothing needs to be
-     * committed for it, and the pages that a commit changed needn't be read again.
+     * Whether {@link readPending} can read. A request can't read within another: its end would end the other's iterations.
      */
-    readNow<T>(request: (reader: Reader) => T): T {
+    canReadPending: (): boolean => !isReading && writer?.showPending() === true,
+
+    /** Runs a request that reads in one turn through the writer's connection, so the pending group needn't be committed for it. */
+    readPending<T>(request: (reader: Reader) => T): T {
       if (writers === null) throw new Error('another process writes');
-      const { db, reader, cache, begin } = writers;
-      const isPending = db.inTransaction;
       isReading = true;
       try {
-        if (!isPending) begin.run();
-        cache.refresh();
-        return request(reader);
+        writers.cache.refresh();
+        return request(writers.reader);
       } finally {
         isReading = false;
-        if (isPending) db.endReads();
-        // If this fails, the writer rolls back before its next transaction.
-        else isEnded(writers);
+        writers.db.endReads();
       }
     },
 

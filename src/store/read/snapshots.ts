@@ -233,9 +233,9 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
   });
   return {
     read<T>(request: (reader: Reader) => ReadNow<T>): T {
-      if (!closed && file?.canReadNow() === true) {
+      if (!closed && file?.canReadPending() === true) {
         try {
-          return file.readNow(request);
+          return file.readPending(request);
         } catch (error) {
           // Even a read may have to write changed pages of the pending group, and the disk may be full.
           if (!(error instanceof SQLiteError)) throw error;
