@@ -21,7 +21,7 @@ describeWith('Clarity', hasClarity, () => {
   let file: string;
   beforeAll(async () => {
     // More contracts than a node lets an account have pending transactions.
-    const others = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`other-${at}`, '(define-constant x u1)']));
+    const others = Object.fromEntries(Array.from({ length: 25 }, (_, at) => [`other-${at}`, '(define-constant x u1)']));
     project = await clarityProject({ counter: counter(1), ...others });
     file = join(project.path, 'state.json');
   });
@@ -118,10 +118,12 @@ describeWith('Clarity', hasClarity, () => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
-  test('a devnet that fails at its start writes no file', async () => {
-    using broken = await clarityProject({ counter: '(define-constant x (+ 1 u1))' });
+  test('a devnet that fails at its start reports the place of the mistake and writes no file', async () => {
+    using broken = await clarityProject({ bad: '(define-public (x) (ok' });
     const state = join(broken.path, 'state.json');
-    await expect(demo({ clarity: broken.path, state })).rejects.toThrow("expecting expression of type 'int'");
+    await expect(demo({ clarity: broken.path, state })).rejects.toThrow(
+      "contracts/bad.clar:1:23: expected closing ')'",
+    );
     expect(existsSync(state)).toBe(false);
     await expect(demo({ clarity: broken.path, state: join(broken.path, 'none/state.json') })).rejects.toThrow(
       `The directory ${join(broken.path, 'none')} of --state doesn't exist.`,

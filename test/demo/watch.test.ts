@@ -1,5 +1,5 @@
 /** A project's files change while its contracts run. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
@@ -21,15 +21,20 @@ interface Sent extends Steered {
 }
 
 const logged: LogEvent[] = [];
-const createLog = () => (event: LogEvent) => void logged.push(event);
+const origins: string[] = [];
+const environment = {
+  ...realEnvironment,
+  createLog: () => (event: LogEvent) => void logged.push(event),
+  listen: (...given: Parameters<typeof realEnvironment.listen>) => {
+    const listener = realEnvironment.listen(...given);
+    origins.push(listener.url.origin);
+    return listener;
+  },
+};
 
 describeWith('Clarity', hasClarity, () => {
   let project: DataDirectory;
   let server: Demo;
-  beforeAll(async () => {
-    project = await clarityProject({ counter: counter(1), other: '(define-public (f) (contract-call? .counter go))' });
-    server = await demo({ clarity: project.path, watch: 'true' }, { ...realEnvironment, createLog });
-  });
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();
     project?.[Symbol.dispose]();
@@ -59,6 +64,34 @@ describeWith('Clarity', hasClarity, () => {
     await until(() => events().length > 0, 'the watch');
     return events()[0]!;
   }
+
+  test('a devnet with --watch waits for the correction of mistakes at its start, and is ready only then', async () => {
+    const named = (name: string) => logged.filter(({ event }) => event === name);
+    const mistake = '(define-constant one u1)\n\n(define-constant x (+ 1 one))';
+    project = await clarityProject({ counter: counter(1), other: mistake });
+    const manifest = join(project.path, 'Clarinet.toml');
+    const text = await Bun.file(manifest).text();
+    await Bun.write(manifest, `${text}\n[contracts`);
+    const starting = demo({ clarity: project.path, watch: 'true' }, environment);
+    await until(() => named('contracts_refused').length === 1, 'the mistake in the manifest');
+    expect(named('contracts_refused')[0]).toMatchObject({ problem: expect.stringContaining(manifest) });
+    await Bun.write(manifest, text);
+    await until(() => named('contracts_refused').length === 2, 'the mistake in the contract');
+    const problem = `${file('other')}:3:20: expecting expression of type 'int', found 'uint'`;
+    const remedy = "Correct the contract other, which can't be deployed.";
+    expect(named('contracts_refused')[1]).toMatchObject({ problem, remedy });
+    const answers = await Promise.all(origins.map((origin) => fetch(`${origin}/ready`)));
+    const bodies = await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()] as const));
+    const [, body = ''] = bodies.find(([status, text]) => status === 503 && text.includes('"ready"')) ?? [];
+    expect(JSON.parse(body)).toMatchObject({ ready: false, state: 'starting', reason: `${problem}.`, next: remedy });
+    await Bun.write(file('other'), '(define-public (f) (contract-call? .counter go))');
+    server = await starting;
+    expect(named('contracts_deployed')).toEqual([
+      { event: 'contracts_deployed', contracts: ['counter', 'other'], mined: 0, dropped: 0 },
+    ]);
+    expect((await server.get('/ready')).status).toBe(200);
+    expect((await server.get(`/v2/contracts/interface/${DEPLOYER.address}/counter`)).status).toBe(200);
+  });
 
   test('a changed contract is deployed again, and later transactions are mined again at their heights', async () => {
     await call('counter');
@@ -130,50 +163,6 @@ describeWith('Clarity', hasClarity, () => {
     expect(await said(() => Bun.write(accounts, text.replace('100_000_000_000_000', '5_000_000')))).toMatchObject({
       ...{ event: 'contracts_refused', remedy: 'Restart the devnet to use them.' },
     });
-  });
-});
-
-describeWith('Clarity', hasClarity, () => {
-  test('a devnet with --watch waits for the correction of mistakes at its start, and is ready only then', async () => {
-    using project = await clarityProject({
-      counter: counter(1),
-      bad: '(define-constant one u1)\n\n(define-constant x (+ 1 one))',
-    });
-    const said: LogEvent[] = [];
-    const origins: string[] = [];
-    const environment = {
-      ...realEnvironment,
-      createLog: () => (event: LogEvent) => void said.push(event),
-      listen: (...given: Parameters<typeof realEnvironment.listen>) => {
-        const made = realEnvironment.listen(...given);
-        origins.push(made.url.origin);
-        return made;
-      },
-    };
-    const named = (name: string) => said.filter(({ event }) => event === name);
-    const manifest = join(project.path, 'Clarinet.toml');
-    const text = await Bun.file(manifest).text();
-    await Bun.write(manifest, `${text}\n[contracts`);
-    const starting = demo({ clarity: project.path, watch: 'true' }, environment);
-    await until(() => named('contracts_refused').length === 1, 'the mistake in the manifest');
-    expect(named('contracts_refused')[0]).toMatchObject({ problem: expect.stringContaining(manifest) });
-    await Bun.write(manifest, text);
-    await until(() => named('contracts_refused').length === 2, 'the mistake in the contract');
-    const path = join(project.path, 'contracts/bad.clar');
-    const problem = `${path}:3:20: expecting expression of type 'int', found 'uint'`;
-    const remedy = "Correct the contract bad, which can't be deployed.";
-    expect(named('contracts_refused')[1]).toMatchObject({ problem, remedy });
-    const answers = await Promise.all(origins.map((origin) => fetch(`${origin}/ready`)));
-    const bodies = await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()] as const));
-    const [, body = ''] = bodies.find(([status, text]) => status === 503 && text.includes('"ready"')) ?? [];
-    expect(JSON.parse(body)).toMatchObject({ ready: false, state: 'starting', reason: `${problem}.`, next: remedy });
-    await Bun.write(path, '(define-constant x (+ 1 1))');
-    await using server = await starting;
-    expect(named('contracts_deployed')).toEqual([
-      { event: 'contracts_deployed', contracts: expect.arrayContaining(['bad', 'counter']), mined: 0, dropped: 0 },
-    ]);
-    expect((await server.get('/ready')).status).toBe(200);
-    expect((await server.get(`/v2/contracts/interface/${DEPLOYER.address}/counter`)).status).toBe(200);
   });
 });
 

@@ -1,17 +1,19 @@
 /**
  * The examples work if you copy them: installed as npm installs them, type-checked, and run in Bun and in Node. A Node
- * that can't read TypeScript gets a compiled example.
+ * that can't read TypeScript gets a compiled example. One example starts its chain from its own project. The others
+ * share a chain with the contracts of all examples, because each chain starts an engine.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { projectInterfaces, typesFile } from '../../src/commands/serve/contract-types.ts';
+import { type ClarinetProject, clarinetProject, type ProjectContract } from '../../src/devnet/clarity/project.ts';
 import { type Devnet, startDevnet } from '../../src/testing/index.ts';
 import { hasClarity, linkClarity } from '../support/clarity.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
-import { installPackage } from './installed-package.ts';
+import { installPackage, script } from './installed-package.ts';
 
 const EXAMPLES = join(import.meta.dir, '../../examples');
 const MODULES = join(import.meta.dir, '../../node_modules');
@@ -21,6 +23,8 @@ let folder: DataDirectory;
 let executable: string;
 /** A chain with the contracts of all examples. */
 let chain: Devnet;
+/** Variables of an example that uses this chain: its executable starts nothing and prints the address of the chain. */
+let sharesChain: { STACKSIDE_EXECUTABLE: string };
 const at = (name: string): string => join(folder.path, name);
 
 /** Copies an example into a directory. It replaces files with the same names. */
@@ -43,6 +47,12 @@ async function run(name: string, program: string, args: string[], more: Record<s
   return printed + errors;
 }
 
+/** The project of an example, or of all of them. */
+const projectOf = (name: string): ClarinetProject => clarinetProject(at(name), 1);
+
+/** Files of packages, parsed once for all examples. */
+const parsed = new Map<string, ts.SourceFile | undefined>();
+
 /** Returns the messages of the compiler for examples with the same options. */
 function typeErrors(...names: string[]): unknown[] {
   const projects = names.map((name) => {
@@ -54,15 +64,27 @@ function typeErrors(...names: string[]): unknown[] {
   });
   const options = projects[0]!.options;
   for (const project of projects) expect(project.options).toEqual(options);
+  const host = ts.createCompilerHost(options);
+  const { getSourceFile } = host;
+  host.getSourceFile = (path, ...rest) => {
+    if (!path.includes('/node_modules/')) return getSourceFile.call(host, path, ...rest);
+    if (!parsed.has(path)) parsed.set(path, getSourceFile.call(host, path, ...rest));
+    return parsed.get(path);
+  };
   const program = ts.createProgram(
     projects.flatMap(({ fileNames }) => fileNames),
     options,
+    host,
   );
   return ts.getPreEmitDiagnostics(program).map((found) => [found.file?.fileName, found.messageText]);
 }
 
 /** The command line of a test run that no busy machine is too slow for. */
 const TESTS = ['test', '--timeout', '3600000'];
+
+/** The parts of a contract that don't depend on the place of the project. */
+const withoutPath = ({ path: _, ...contract }: ProjectContract) => contract;
+const nameAndAddress = ({ name, address }: ClarinetProject['accounts'][number]) => ({ name, address });
 
 /** The examples. The first manifest requires a contract, and the last settings have one more account. */
 const ALL = ['token', 'tickets', 'vault', 'game'];
@@ -81,10 +103,20 @@ describeWith('Clarity', hasClarity, () => {
     const contracts = others.map((manifest) => manifest.slice(manifest.indexOf('[contracts.')));
     writeFileSync(join(at('all'), 'Clarinet.toml'), [first, ...contracts].join('\n'));
     chain = await startDevnet({ executable, clarity: at('all'), limitMs: 3_600_000 });
+    const ready = JSON.stringify({ api: chain.url, accounts: projectOf('all').accounts.map(nameAndAddress) });
+    sharesChain = { STACKSIDE_EXECUTABLE: script(at('shared'), `echo '${ready}'; read line`) };
   });
   afterAll(async () => {
     await chain?.stop();
     folder?.[Symbol.dispose]();
+  });
+
+  test.each(ALL)('%s has the same contracts and accounts in its own project as in the project of all', (name) => {
+    const all = projectOf('all');
+    const { accounts, contracts } = projectOf(name);
+    expect(contracts.map(withoutPath)).not.toEqual([]);
+    expect(all.contracts.map(withoutPath)).toEqual(expect.arrayContaining(contracts.map(withoutPath)));
+    expect(all.accounts).toEqual(expect.arrayContaining(accounts));
   });
 
   describe('tickets', () => {
@@ -99,7 +131,8 @@ describeWith('Clarity', hasClarity, () => {
     const node = Bun.which('node');
     test.skipIf(node === null)('passes its tests in Node', async () => {
       compile(at('tickets'));
-      expect(await run('tickets', node!, ['--test', 'compiled/test/tickets.test.js'])).toContain('# pass 4');
+      const printed = await run('tickets', node!, ['--test', 'compiled/test/tickets.test.js'], sharesChain);
+      expect(printed).toContain('# pass 4');
     });
 
     test('buys a ticket and receives the webhook for the ticket', async () => {
@@ -118,7 +151,7 @@ describeWith('Clarity', hasClarity, () => {
     ['vault', 3],
     ['game', 4],
   ])('%s passes its %d tests, and has the types of its contracts', async (name, count) => {
-    expect(await run(name, process.execPath, TESTS)).toContain(`${count} pass`);
+    expect(await run(name, process.execPath, TESTS, sharesChain)).toContain(`${count} pass`);
     const functions = (await projectInterfaces(chain.url)).get(name)!;
     expect(await Bun.file(join(at(name), 'test/contracts.ts')).text()).toBe(typesFile(new Map([[name, functions]])));
   });

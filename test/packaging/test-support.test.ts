@@ -308,16 +308,35 @@ test('a chain that dies ends all waits with its last log lines', async () => {
   await chain.stop();
 });
 
+const COUNTER = `
+(define-data-var count uint u0)
+(define-public (increment (by uint))
+  (begin (var-set count (+ (var-get count) by)) (print { count: (var-get count) }) (ok (var-get count))))`;
+const TOKEN = `
+(define-fungible-token gold)
+(define-map notes principal { text: (string-ascii 20), tags: (list 3 (buff 2)) })
+(define-public (mint (amount uint))
+  (begin (asserts! (> amount u0) (err u100)) (ft-mint? gold amount tx-sender)))
+(define-public (note (text (string-ascii 20)) (tags (list 3 (buff 2))))
+  (ok (map-set notes tx-sender { text: text, tags: tags })))
+(define-read-only (note-of (who principal)) (map-get? notes who))
+(define-read-only (divide (by uint)) (/ u8 by))`;
+
 describeWith('Clarity', hasClarity, () => {
+  let project: DataDirectory;
+  let first: Devnet;
+  const start = () => startDevnet({ executable, clarity: project.path, limitMs: LONG_MS });
+  beforeAll(async () => {
+    project = await clarityProject({ counter: COUNTER, token: TOKEN });
+    first = await start();
+  });
+  afterAll(async () => {
+    await first?.stop();
+    project?.[Symbol.dispose]();
+  });
+
   test('two chains run the contracts of a project side by side: call, fork, hook', async () => {
-    const source = `
-      (define-data-var count uint u0)
-      (define-public (increment (by uint))
-        (begin (var-set count (+ (var-get count) by)) (print { count: (var-get count) }) (ok (var-get count))))`;
-    using project = await clarityProject({ counter: source });
     const contract = `${DEPLOYER.address}.counter`;
-    const start = () => startDevnet({ executable, clarity: project.path, limitMs: LONG_MS });
-    await using first = await start();
     await using second = await start();
     // An account of the project has the project's balance, and no faucet pays it.
     const { height } = await first.tip();
@@ -343,37 +362,26 @@ describeWith('Clarity', hasClarity, () => {
   });
 
   test('a project is called by the names of its contracts and accounts, and results are values', async () => {
-    const source = `
-      (define-fungible-token gold)
-      (define-map notes principal { text: (string-ascii 20), tags: (list 3 (buff 2)) })
-      (define-public (mint (amount uint))
-        (begin (asserts! (> amount u0) (err u100)) (ft-mint? gold amount tx-sender)))
-      (define-public (note (text (string-ascii 20)) (tags (list 3 (buff 2))))
-        (ok (map-set notes tx-sender { text: text, tags: tags })))
-      (define-read-only (note-of (who principal)) (map-get? notes who))
-      (define-read-only (divide (by uint)) (/ u8 by))`;
-    using project = await clarityProject({ token: source });
-    await using chain = await startDevnet({ executable, clarity: project.path, limitMs: LONG_MS });
     const sender = { sender: 'wallet_1' };
-    const minted = await chain.call('token', 'mint', [cl.uint(5)], sender);
+    const minted = await first.call('token', 'mint', [cl.uint(5)], sender);
     expect([minted.status, minted.repr, minted.value]).toEqual(['success', '(ok true)', { ok: true }]);
-    expect(await chain.balance('wallet_1', 'token::gold')).toBe(5n);
-    expect(await chain.balance('deployer', 'token::gold')).toBe(0n);
-    expect(await chain.balance('wallet_1')).toBeGreaterThan(99_999_000_000_000n);
-    expect(await chain.balance('token')).toBe(0n);
+    expect(await first.balance('wallet_1', 'token::gold')).toBe(5n);
+    expect(await first.balance('deployer', 'token::gold')).toBe(0n);
+    expect(await first.balance('wallet_1')).toBeGreaterThan(99_999_000_000_000n);
+    expect(await first.balance('token')).toBe(0n);
     const text = 'a "b" \\ \n c';
-    await chain.call('token', 'note', [cl.ascii(text), cl.list([cl.buffer('01ff'), cl.buffer('')])], sender);
-    const found = await chain.read('token', 'note-of', [cl.principal(WALLET.address)]);
+    await first.call('token', 'note', [cl.ascii(text), cl.list([cl.buffer('01ff'), cl.buffer('')])], sender);
+    const found = await first.read('token', 'note-of', [cl.principal(WALLET.address)]);
     expect(found).toEqual({ text, tags: ['0x01ff', '0x'] });
-    expect(await chain.read('token', 'note-of', [cl.principal(DEPLOYER.address)])).toBe(null);
-    expect(await chain.read(`${DEPLOYER.address}.token`, 'divide', ['u2'])).toBe(4n);
+    expect(await first.read('token', 'note-of', [cl.principal(DEPLOYER.address)])).toBe(null);
+    expect(await first.read(`${DEPLOYER.address}.token`, 'divide', ['u2'])).toBe(4n);
 
-    const refused = await chain.call('token', 'mint', ['u0'], sender);
+    const refused = await first.call('token', 'mint', ['u0'], sender);
     expect([refused.status, assertErr(refused, 100n)]).toEqual(['abort_by_response', 100n]);
-    expect(await chain.transaction(refused.tx_id)).toEqual(refused);
+    expect(await first.transaction(refused.tx_id)).toEqual(refused);
     expect(assertOk(minted, true)).toBe(true);
     expect(() => assertOk(refused)).toThrow(
-      `Expected (ok), received (err u100), abort_by_response\n${DEPLOYER.address}.token:5:16: (asserts! (> amount u0) (err u100))`,
+      `Expected (ok), received (err u100), abort_by_response\n${DEPLOYER.address}.token:5:10: (asserts! (> amount u0) (err u100))`,
     );
     expect(() => assertOk(minted, { a: [1n] })).toThrow('Expected (ok { a: [ 1n ] }), received (ok true), success');
     expect(() => assertOk(found)).toThrow("Expected (ok), received { tags: [ '0x01ff', '0x' ]");
@@ -385,22 +393,22 @@ describeWith('Clarity', hasClarity, () => {
     checked(refused).not.toBeOk();
 
     const failures: [() => Promise<unknown>, string, string | null, string | null][] = [
-      [() => chain.read('token', 'divide', ['u0']), 'refused', null, 'DivisionByZero'],
-      [() => chain.call('none', 'mint', ['u1']), 'refused', 'contract', null],
-      [() => chain.call('token', 'mint', ['u1'], { sender: 'walet_1' }), 'refused', 'sender', null],
-      [() => chain.call('token', 'mint', ['one']), 'refused', 'arguments.0', null],
-      [() => chain.transaction(`0x${'00'.repeat(32)}`), 'refused', null, null],
-      [() => chain.account('walet_1'), 'refused', 'name', null],
-      [() => chain.transfer('walet_1', 1), 'refused', 'recipient', null],
-      [() => chain.balance('walet_1'), 'refused', 'owner', null],
-      [() => chain.deploy('(define-constant x (/ u1 u0))'), 'not_deployed', null, 'DivisionByZero'],
+      [() => first.read('token', 'divide', ['u0']), 'refused', null, 'DivisionByZero'],
+      [() => first.call('none', 'mint', ['u1']), 'refused', 'contract', null],
+      [() => first.call('token', 'mint', ['u1'], { sender: 'walet_1' }), 'refused', 'sender', null],
+      [() => first.call('token', 'mint', ['one']), 'refused', 'arguments.0', null],
+      [() => first.transaction(`0x${'00'.repeat(32)}`), 'refused', null, null],
+      [() => first.account('walet_1'), 'refused', 'name', null],
+      [() => first.transfer('walet_1', 1), 'refused', 'recipient', null],
+      [() => first.balance('walet_1'), 'refused', 'owner', null],
+      [() => first.deploy('(define-constant x (/ u1 u0))'), 'not_deployed', null, 'DivisionByZero'],
     ];
     for (const [work, problem, field, reason] of failures) {
       const error = await work().catch((cause: unknown) => cause);
       expect(error).toBeInstanceOf(DevnetError);
       expect(error).toMatchObject({ problem, field, reason });
     }
-    const guest = await chain.account('guest', 1_000);
-    expect(await chain.balance(guest.name)).toBe(1_000n);
+    const guest = await first.account('guest', 1_000);
+    expect(await first.balance(guest.name)).toBe(1_000n);
   });
 });
