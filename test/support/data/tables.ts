@@ -82,23 +82,24 @@ export function tablesThrough(db: Database, options: DumpOptions = {}): Tables {
   const assets = resolved ? texts(db, 'assets', 'identifier') : null;
   const namesIn = (column: string): ReadonlyMap<bigint, string> | null =>
     principalColumns.has(column) ? principals : column === 'asset_id' ? assets : null;
-  /** The names of a column in a row. The kind of a row decides which dictionary has its subject. */
-  const namesAt = (table: string, column: string, kind: Value): ReadonlyMap<bigint, string> | null => {
-    if (column !== 'subject_id') return namesIn(column);
-    const { ft, nft } = table === 'name_parts' ? NAME_PART : DAILY;
-    return [ft, nft].some((one) => one === Number(kind)) ? assets : principals;
-  };
   const tables: Tables = {};
   for (const table of tableNames(db)) {
     if (leftOut.has(table)) continue;
+    const { ft, nft } = table === 'name_parts' ? NAME_PART : DAILY;
     const query = db.query(`SELECT * FROM ${table}`);
-    const columns = query.columnNames
-      .map((name, index) => ({ name, index }))
+    const { columnNames } = query;
+    const kindAt = columnNames.indexOf('kind');
+    const columns = columnNames
+      .map((name, index) => ({ name, index, names: namesIn(name) }))
       .filter(({ name }) => !leftOutColumns.has(`${table}.${name}`));
     tables[table] = (query.values() as Value[][])
       .map((row) => {
-        const kind = row[query.columnNames.indexOf('kind')] ?? null;
-        return columns.map(({ name, index }) => `${name}=${shown(row[index]!, namesAt(table, name, kind))}`).join(' ');
+        // The kind of a row decides which dictionary has its subject.
+        const isAsset = [ft, nft].some((one) => one === Number(row[kindAt] ?? null));
+        const subjects = isAsset ? assets : principals;
+        return columns
+          .map(({ name, index, names }) => `${name}=${shown(row[index]!, name === 'subject_id' ? subjects : names)}`)
+          .join(' ');
       })
       .sort();
   }
