@@ -209,7 +209,7 @@ class JsonWriter {
   writeMore(): boolean {
     const at = this.#begun.at(-1);
     if (at === undefined) return false;
-    if (at.names === null) this.#writeItem(at);
+    if (at.names === null) this.#writeItems(at);
     else this.#writeMembers(at, at.names);
     return true;
   }
@@ -234,15 +234,17 @@ class JsonWriter {
     else this.#add(text);
   }
 
-  #writeItem(at: Begun): void {
+  /** Writes items up to the first one that isn't text yet. A pause after each text would take longer than the text. */
+  #writeItems(at: Begun): void {
     const items = at.value as readonly unknown[];
-    if (at.next === items.length) {
-      this.#end(at, '[', ']');
-      return;
+    while (at.next < items.length) {
+      const item = serialized(items[at.next++]);
+      this.#add(at.separator);
+      at.separator = ',';
+      this.#write(item);
+      if (!(item instanceof JsonText) || this.length >= PART) return;
     }
-    this.#add(at.separator);
-    at.separator = ',';
-    this.#write(serialized(items[at.next++]));
+    this.#end(at, '[', ']');
   }
 
   /** Writes members up to the first one that must be written in parts. The members before it become one text, which is fastest. */
