@@ -69,10 +69,8 @@ function requireForm(key: CursorKey, like: CursorKey): void {
 export function readPage<Row, Item, Total extends number | null = number>(
   source: PageSource<Row, Item, Total>,
 ): Page<Item, Total> {
-  const reading = pageOf(source, false);
-  let step = reading.next();
-  while (step.done !== true) step = reading.next();
-  return step.value;
+  const at = source.at ?? HEAD;
+  return pageOf(source, foundNow(source, at, source.limit + 1), foundNow(source, turnedAround(at), 1));
 }
 
 /** Reads a page as {@link readPage}, of a list with rows that are slow to check. Other work gets turns between rows. */
@@ -80,13 +78,18 @@ export async function readLongPage<Row, Item, Total extends number | null = numb
   source: PageSource<Row, Item, Total>,
   pause: Pause,
 ): Promise<Page<Item, Total>> {
-  const reading = pageOf(source, true);
-  let step = reading.next();
-  while (step.done !== true) {
-    await pause();
-    step = reading.next();
+  async function foundLater(cursor: Cursor, count: number): Promise<FoundRows<Row>> {
+    const reading = found(source, cursor, count);
+    let step = reading.next();
+    while (step.done !== true) {
+      await pause();
+      step = reading.next();
+    }
+    return step.value;
   }
-  return step.value;
+
+  const at = source.at ?? HEAD;
+  return pageOf(source, await foundLater(at, source.limit + 1), await foundLater(turnedAround(at), 1));
 }
 
 /** Rows of a list that a page with conditions reads at most. */
@@ -98,47 +101,72 @@ interface FoundRows<Row> {
   stopped: CursorKey | null;
 }
 
-/** Makes a page. @param isLong whether to yield after each row that it has read */
-function* pageOf<Row, Item, Total extends number | null>(
-  source: PageSource<Row, Item, Total>,
-  isLong: boolean,
-): Generator<undefined, Page<Item, Total>> {
-  const { limit, mostRows = Number.POSITIVE_INFINITY, keyOf, meets, costOf } = source;
-  const at = source.at ?? HEAD;
-  /** Whether no row is left out and none ends the reading, as in most lists. */
-  const takesAll = !isLong && meets === undefined && costOf === undefined && mostRows === Number.POSITIVE_INFINITY;
+/** The cursor at the same position that reads in the other direction. */
+const turnedAround = ({ side, key }: Cursor): Cursor => ({ side: turned[side], key });
 
-  /** Up to `count` rows from a side of a key. */
-  function* found({ side, key }: Cursor, count: number): Generator<undefined, FoundRows<Row>> {
-    const rows: Row[] = [];
-    // Nothing is before the head.
-    if (key.length === 0 && side !== 'from') return { rows, stopped: null };
-    const isExclusive = side === 'after' || side === 'before';
-    let read = 0;
-    const enough = count + (isExclusive ? 1 : 0);
-    const all = source.rows(key.length === 0 ? null : key, isBackwards({ side, key }), enough);
-    if (!isExclusive && takesAll && Array.isArray(all)) return { rows: all.slice(0, count), stopped: null };
-    for (const row of all) {
-      if (row === undefined) {
-        yield;
-        continue;
-      }
-      if (isExclusive && isSame(keyOf(row), key)) continue;
-      if (read >= mostRows) return { rows, stopped: keyOf(row) };
-      if (meets?.(row) ?? true) rows.push(row);
-      read += costOf?.(row) ?? 1;
-      if (rows.length === count) break;
-      if (isLong) yield;
+/** Whether a cursor excludes the item of its key. */
+const isExclusive = ({ side }: Cursor): boolean => side === 'after' || side === 'before';
+
+/** Reads up to `count` rows from a side of a key. Yields after each row, and where the list itself pauses. */
+function* found<Row>(
+  { rows: list, keyOf, meets, costOf, mostRows = Number.POSITIVE_INFINITY }: PageSource<Row, unknown, number | null>,
+  cursor: Cursor,
+  count: number,
+): Generator<undefined, FoundRows<Row>> {
+  const { side, key } = cursor;
+  const rows: Row[] = [];
+  // Nothing is before the head.
+  if (key.length === 0 && side !== 'from') return { rows, stopped: null };
+  let read = 0;
+  const enough = count + (isExclusive(cursor) ? 1 : 0);
+  for (const row of list(key.length === 0 ? null : key, isBackwards(cursor), enough)) {
+    if (row === undefined) {
+      yield;
+      continue;
     }
-    return { rows, stopped: null };
+    if (isExclusive(cursor) && isSame(keyOf(row), key)) continue;
+    if (read >= mostRows) return { rows, stopped: keyOf(row) };
+    if (meets?.(row) ?? true) rows.push(row);
+    read += costOf?.(row) ?? 1;
+    if (rows.length === count) break;
+    yield;
   }
+  return { rows, stopped: null };
+}
 
+/** Reads rows as {@link found}, without pauses. */
+function foundNow<Row>(source: PageSource<Row, unknown, number | null>, cursor: Cursor, count: number): FoundRows<Row> {
+  const { rows, mostRows, meets, costOf } = source;
+  const { side, key } = cursor;
+  if (key.length === 0 && side !== 'from') return { rows: [], stopped: null };
+  // Most lists leave no row out. To walk them row by row would take longer than to read them.
+  if (!isExclusive(cursor) && mostRows === undefined && meets === undefined && costOf === undefined) {
+    const all = rows(key.length === 0 ? null : key, isBackwards(cursor), count);
+    if (Array.isArray(all)) return { rows: all.slice(0, count), stopped: null };
+  }
+  const reading = found(source, cursor, count);
+  for (;;) {
+    const step = reading.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * Makes a page.
+ * @param ahead the rows of the page, and one more if there are more
+ * @param behind a row on the other side of the page's cursor, if there is one
+ */
+function pageOf<Row, Item, Total extends number | null>(
+  source: PageSource<Row, Item, Total>,
+  { rows, stopped }: FoundRows<Row>,
+  behind: FoundRows<Row>,
+): Page<Item, Total> {
+  const { limit, keyOf } = source;
+  const at = source.at ?? HEAD;
+  const back = turnedAround(at);
   const backwards = isBackwards(at);
-  const { rows, stopped } = yield* found(at, limit + 1);
   const isMore = rows.length > limit;
   if (isMore) rows.pop();
-  const back: Cursor = { side: turned[at.side], key: at.key };
-  const behind = yield* found(back, 1);
   const isTurnable = behind.rows.length > 0 || behind.stopped !== null;
   const any = rows[0] ?? behind.rows[0];
   if (any !== undefined && at.key.length > 0) requireForm(at.key, keyOf(any));
