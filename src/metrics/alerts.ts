@@ -7,6 +7,7 @@ import rulesText from '../../packaging/prometheus/alerts.yml' with { type: 'text
 import { MAX_TIP_AGE_SECONDS } from '../api/server-state.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Service, startLoop } from '../base/service.ts';
+import { bytes, count, duration, percent, plural } from '../console/app/chain/format.ts';
 
 interface Rule {
   alert: string;
@@ -18,8 +19,10 @@ interface Rule {
 /** A condition of an alert: the values of a measure that are beyond a threshold. */
 interface Condition extends Measure {
   measured: Measure;
-  /** In words: `above 3600`. */
+  /** In words: `above 1 h`. */
   threshold: string;
+  /** Writes a value of the measure with its unit. */
+  written: (value: number) => string;
 }
 
 const { groups } = Bun.YAML.parse(rulesText) as { groups: { rules: Rule[] }[] };
@@ -147,12 +150,22 @@ const quantile99 = ({ promql, values }: Measure): Measure => ({
   },
 });
 
-/** Returns the values of a measure that are above a bound. */
-const above = (bound: number, measured: Measure): Condition => ({
+const rounded = (value: number): number => Number(value.toPrecision(4));
+const number = (value: number): string => count(rounded(value));
+const seconds = duration;
+const milliseconds = (value: number): string =>
+  value < 1_000 ? `${rounded(value)} ms` : `${rounded(value / 1_000)} s`;
+const blocks = (value: number): string => plural(value, 'block');
+const share = (value: number): string => percent(value, 1);
+const rate = (value: number): string => `${rounded(value)} per second`;
+
+/** Returns the values of a measure that are above a bound. @param written writes a value with its unit */
+const above = (bound: number, measured: Measure, written = number): Condition => ({
   promql: `${measured.promql} > ${bound}`,
   values: (readings) => measured.values(readings).filter(({ value }) => value > bound),
   measured,
-  threshold: `above ${bound}`,
+  threshold: `above ${written(bound)}`,
+  written,
 });
 
 function isZero(metric: string): Condition {
@@ -162,6 +175,7 @@ function isZero(metric: string): Condition {
     values: (readings) => measured.values(readings).filter(({ value }) => value === 0),
     measured,
     threshold: 'equal to 0',
+    written: number,
   };
 }
 
@@ -172,8 +186,8 @@ const REQUESTS = 'http_request_duration_seconds_count';
  */
 export const conditions: Readonly<Record<string, Condition>> = {
   StacksideCannotWrite: isZero('stackside_store_writable'),
-  StacksideNoBlocks: above(MAX_TIP_AGE_SECONDS, newest('stackside_tip_age_seconds')),
-  StacksideBehindNode: above(2, newest('stackside_blocks_behind_node')),
+  StacksideNoBlocks: above(MAX_TIP_AGE_SECONDS, newest('stackside_tip_age_seconds'), seconds),
+  StacksideBehindNode: above(2, newest('stackside_blocks_behind_node'), blocks),
   StacksideNodeUnreachable: isZero('stackside_node_reachable'),
   StacksideEventsRefused: above(
     0,
@@ -183,25 +197,27 @@ export const conditions: Readonly<Record<string, Condition>> = {
   StacksideEventsSlow: above(
     20_000,
     quantile99(sums(grown('rate', 10, 'stacks_event_ingestion_timers_bucket'), ['le'])),
+    milliseconds,
   ),
   StacksideChainhookInterrupted: above(0, sums(newest('chainhooks_hooks', ['status', 'interrupted']))),
   StacksideSecretsUnreadable: above(0, newest('chainhooks_secrets_unreadable')),
-  StacksideDeliveriesLate: above(3_600, newest('chainhooks_outbox_oldest_seconds')),
-  StacksideWrongKeys: above(1, grown('rate', 5, 'chainhooks_auth_failures_total')),
+  StacksideDeliveriesLate: above(3_600, newest('chainhooks_outbox_oldest_seconds'), seconds),
+  StacksideWrongKeys: above(1, grown('rate', 5, 'chainhooks_auth_failures_total'), rate),
   StacksideRequestsFail: above(
     0.05,
     joined(sums(grown('rate', 5, REQUESTS, ['status_code', '5..'])), '/', sums(grown('rate', 5, REQUESTS))),
+    share,
   ),
   StacksideSnapshotsCutOff: above(0, grown('increase', 15, 'stackside_read_timeouts_total')),
-  StacksideLogLarge: above(1e9, newest('stackside_file_bytes', ['file', '.*-wal'])),
+  StacksideLogLarge: above(1e9, newest('stackside_file_bytes', ['file', '.*-wal']), bytes),
   StacksideConnectionsFailed: above(
     0,
     joined(grown('increase', 15, 'websocket_failed_total'), '+', grown('increase', 15, 'socket_io_failed_total')),
   ),
-  StacksideArchiveBehind: above(300, newest('stackside_archive_behind_seconds')),
-  StacksideBaseOverdue: above(21_600, newest('stackside_archive_base_overdue_seconds')),
+  StacksideArchiveBehind: above(300, newest('stackside_archive_behind_seconds'), seconds),
+  StacksideBaseOverdue: above(21_600, newest('stackside_archive_base_overdue_seconds'), seconds),
   StacksideLogUnreachable: isZero('stackside_log_reachable'),
-  StacksideHostLags: above(60, newest('stackside_log_lag_seconds')),
+  StacksideHostLags: above(60, newest('stackside_log_lag_seconds'), seconds),
   StacksideLogHealed: above(0, grown('increase', 15, 'stackside_log_restored_entries_total')),
   StacksideLogCorrupt: above(0, newest('stackside_log_corrupt_entries')),
   StacksideStreamDown: isZero('stackside_snp_connected'),
@@ -274,8 +290,8 @@ export interface Alert {
   threshold: string | null;
   /** Seconds for which the condition must hold before the alert fires. */
   for_seconds: number;
-  /** Present values of the measure, largest first. */
-  values: LabeledValue[];
+  /** Present values of the measure, largest first, also as texts with their unit. */
+  values: (LabeledValue & { text: string })[];
 }
 
 /** Seconds for which readings are stored: the longest range of the conditions. */
@@ -316,7 +332,7 @@ export class Alerts {
         threshold: condition?.threshold ?? null,
         for_seconds: forSeconds,
         values: values
-          .map(({ labels, value }) => ({ labels, value }))
+          .map(({ labels, value }) => ({ labels, value, text: condition?.written(value) ?? String(value) }))
           .sort((a, b) => b.value - a.value)
           .slice(0, MAX_VALUES),
       };

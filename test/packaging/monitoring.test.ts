@@ -222,11 +222,26 @@ test('an alert is pending until its condition has held long enough, and quiet wh
     summaries: ['The newest block on this server is 2 h old'],
     meaning: 'The newest block on this server is … old',
     measure: 'stackside_tip_age_seconds',
-    threshold: 'above 3600',
+    threshold: 'above 1 h',
     for_seconds: 300,
-    values: [{ labels: {}, value: 7_300 }],
+    values: [{ labels: {}, value: 7_300, text: '2 h 1 min' }],
   });
   expect(stateAt(360, 'stackside_tip_age_seconds 20')).toMatchObject({ state: 'quiet', since: null, summaries: [] });
-  expect(stateAt(361, 'stackside_tip_age_seconds 20')?.values).toEqual([{ labels: {}, value: 20 }]);
+  expect(stateAt(361, 'stackside_tip_age_seconds 20')?.values).toEqual([{ labels: {}, value: 20, text: '20 s' }]);
   expect(stateAt(420, old)).toMatchObject({ state: 'pending', since: 420 });
+});
+
+test('thresholds have the unit of their measure', () => {
+  const thresholds = Object.fromEntries(Object.entries(conditions).map(([alert, { threshold }]) => [alert, threshold]));
+  expect(thresholds).toMatchObject({
+    StacksideCannotWrite: 'equal to 0',
+    StacksideNoBlocks: 'above 1 h',
+    StacksideBehindNode: 'above 2 blocks',
+    StacksideEventsRefused: 'above 0',
+    StacksideEventsSlow: 'above 20 s',
+    StacksideWrongKeys: 'above 1 per second',
+    StacksideRequestsFail: 'above 5 %',
+    StacksideLogLarge: 'above 1 GB',
+    StacksideBaseOverdue: 'above 6 h',
+  });
 });

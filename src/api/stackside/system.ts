@@ -190,11 +190,16 @@ export const AlertsState = Type.Object(
         description: Type.String({ description: 'Remedy' }),
         meaning: Type.String({ description: 'The problem that the alert reports, without its values' }),
         measure: nullable(Type.String({ description: 'Measure of the condition in PromQL' })),
-        threshold: nullable(Type.String({ description: 'Threshold of the measure in words: `above 3600`' })),
+        threshold: nullable(Type.String({ description: 'Threshold of the measure in words: `above 1 h`' })),
         for_seconds: Type.Integer({ description: 'Seconds for which the condition must hold before the alert fires' }),
-        values: Type.Array(Type.Object({ labels: Type.Record(Type.String(), Type.String()), value: Type.Number() }), {
-          description: 'Present values of the measure, largest first, at most 5',
-        }),
+        values: Type.Array(
+          Type.Object({
+            labels: Type.Record(Type.String(), Type.String()),
+            value: Type.Number(),
+            text: Type.String({ description: 'The value with its unit: `2 h`' }),
+          }),
+          { description: 'Present values of the measure, largest first, at most 5' },
+        ),
       }),
       { description: 'Firing alerts first; empty before the first evaluation' },
     ),

@@ -2126,7 +2126,7 @@ export interface components {
                 measure: string | null;
                 threshold: string | null;
                 for_seconds: number;
-                values: { labels: { [key: string]: string; }; value: number; }[];
+                values: { labels: { [key: string]: string; }; value: number; text: string; }[];
             }[];
         };
         InspectionProgress: { number: number; of: number; name: string; detail: string; };

@@ -178,8 +178,8 @@ const Threshold = ({ alert: { threshold, for_seconds: seconds } }: { alert: Aler
 );
 
 /** Returns a present value with its labels: `0 rejected`. */
-const presentText = ({ labels, value }: Alert['values'][number]): string =>
-  visible([Number(value.toPrecision(4)), ...Object.values(labels)].join(' '));
+const presentText = ({ labels, text }: Alert['values'][number]): string =>
+  visible([text, ...Object.values(labels)].join(' '));
 
 type SystemState = Answer<'/stackside/v1/system'>;
 type Setting = SystemState['settings'][number];
