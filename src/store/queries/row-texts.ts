@@ -22,8 +22,14 @@ const MAX_TEXT = 20_000;
 /** Approximate overhead of a row, in characters. */
 const OVERHEAD = 300;
 
-/** The identity of a row in the cache. Numbers are positions of transactions; no other row has a number. */
+/**
+ * The identity of a row in the cache. Positive numbers are positions of transactions, negative ones are blocks; others are
+ * texts, which take longer to find.
+ */
 type RowId = number | string;
+
+/** The identity of the block at a height. */
+export const blockRowId = (height: number): RowId => -1 - height;
 
 /** The cache that all connections of a thread to one file share. */
 export type SharedTexts = LruCache<RowId, CachedRow>;

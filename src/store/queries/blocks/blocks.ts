@@ -7,7 +7,7 @@ import { PAYLOAD } from '../../rows/enums.ts';
 import { columnList, exactColumn, heightIn } from '../../rows/expressions.ts';
 import { type AsNumberOrText, prepared, type Stored } from '../../rows/statement.ts';
 import { numberAt, pageBeyond, readPage } from '../page.ts';
-import { type ItemsOf, models, type PageRows, type RowTexts } from '../row-texts.ts';
+import { blockRowId, type ItemsOf, models, type PageRows, type RowTexts } from '../row-texts.ts';
 import type { ChainQueries } from './chain.ts';
 
 const COST_COLUMNS = [
@@ -150,7 +150,7 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
     return heights.map((height) => blocks[last - height]!);
   }
   const rowsOf = (heights: readonly number[]): PageRows<ChainBlock> =>
-    texts.rows(heights, { idOf: (height) => `block ${height}`, heightOf: (height) => height, read: atEach });
+    texts.rows(heights, { idOf: blockRowId, heightOf: (height) => height, read: atEach });
 
   function page<Item>(
     heights: Heights,
