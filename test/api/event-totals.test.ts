@@ -79,3 +79,26 @@ test('the total of an address counts moves, logs or both, and is null for other 
     expect((await get(`address=${address}&type=stx_asset&include_total=true`)).total).toBeNull();
   }
 });
+
+test('a transaction has the events and arguments that each request asks for, also from the cache', async () => {
+  const { id } = db
+    .query<{ id: string }, []>(
+      `SELECT lower(hex(t.tx_id)) AS id FROM transactions t JOIN events e ON e.position = t.position
+        WHERE t.type = 2 GROUP BY t.position HAVING count(*) > 2 LIMIT 1`,
+    )
+    .get()!;
+  const read = async (query: string) => {
+    const answer = await api.get(`/extended/v1/tx/0x${id}?${query}`);
+    return (await answer.json()) as { events: object[]; contract_call: { function_args?: object[] } };
+  };
+  const all = await read('event_limit=100');
+  expect(all.events.length).toBeGreaterThan(2);
+  for (const limit of [1, 2, 20, 2, 1]) {
+    expect((await read(`event_limit=${limit}`)).events).toEqual(all.events.slice(0, limit));
+    expect((await read(`event_limit=${limit}&event_offset=1`)).events).toEqual(all.events.slice(1, limit + 1));
+  }
+  for (const excluded of [true, false, true, false]) {
+    const { function_args } = (await read(`exclude_function_args=${excluded}`)).contract_call;
+    expect(function_args === undefined).toBe(excluded);
+  }
+});

@@ -6,7 +6,7 @@ import { functionSignature, typedArguments } from '../../codec/abi.ts';
 import { toHex } from '../../codec/hex.ts';
 import { type DecodedConditions, decodePostConditions } from '../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
-import { MaybeSerialized, type Serialized, serializedLazily, serializedRow } from '../../http/json.ts';
+import { jsonText, MaybeSerialized, type Serialized, serializedLazily, serializedRow } from '../../http/json.ts';
 import type { DeclaredFunctions } from '../../store/model/contract.ts';
 import type {
   PendingTransactionDetail,
@@ -275,16 +275,20 @@ export const transaction = (of: TransactionDetail, context: TransactionContext):
   serializedMined(of, parsed(of.postConditions, of.anchorMode, context));
 
 /**
- * Serializes the transactions of a list without their events, with a cache of their texts.
+ * Serializes canonical transactions, with a cache of their texts.
  * @param withoutArguments whether arguments of calls are left out
+ * @param eventLimit how many of the first events to include; lists have no events
  */
 export const transactionRows =
-  (read: Reader, withoutArguments = false): ItemsOf<TransactionDetail, Serialized<Static<typeof Transaction>>> =>
+  (
+    read: Reader,
+    withoutArguments = false,
+    eventLimit?: number,
+  ): ItemsOf<TransactionDetail, Serialized<Static<typeof Transaction>>> =>
   (rows) => {
-    const listed = rows.listed(`transaction ${withoutArguments}`);
+    const listed = rows.listed(`transaction ${withoutArguments} ${eventLimit}`);
     const models = listed.flatMap((row) => (typeof row === 'string' ? [] : [row.model]));
     const declarations = declarationsFor(read, models);
-    const serialize = (of: TransactionDetail) => transaction(of, { declarations, withoutArguments });
 
     /** Whether only a fork changes the text. A contract may be deployed after a call that failed because of its absence. */
     function isFinal({ payload, block }: TransactionDetail): boolean {
@@ -292,9 +296,14 @@ export const transactionRows =
       const declared = declarations.get(payload.contractId);
       return declared !== undefined && declared.height <= block.height;
     }
-    return listed.map((row) =>
-      serializedRow(typeof row === 'string' || isFinal(row.model) ? row : { ...row, cache: () => {} }, serialize),
-    );
+    return listed.map((row) => {
+      if (typeof row === 'string') return jsonText(row);
+      // Rows are serialized when the snapshot has ended, so everything is read now.
+      const events = eventLimit === undefined ? {} : { events: read.events.page(row.model.txId, eventLimit, 0) };
+      return serializedRow(isFinal(row.model) ? row : { ...row, cache: () => {} }, (of) =>
+        transaction(of, { declarations, withoutArguments, ...events }),
+      );
+    });
   };
 
 /** A transaction that is pending, or was dropped from the mempool, as v1 and v2 return it. */

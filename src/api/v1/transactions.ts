@@ -184,11 +184,16 @@ export const transactions = [
     moved: prefixed(4, { shape: HASH_DIGITS, withQuery: true }),
     params: { tx_id: TxId },
     query: shownQuery,
-    response: FoundTransaction,
+    response: MaybeSerialized(FoundTransaction),
     notFound: 'Transaction not found',
     etag: transactionTag,
     history: 'since',
     handle: ({ params: { tx_id }, query, read }) => {
+      const { event_limit, event_offset, exclude_function_args } = query;
+      const rows = transactionRows(read, exclude_function_args, event_limit);
+      // A cache with a text for every offset would have too many.
+      const mined = event_offset === 0 ? read.transactions.findMined(tx_id, rows) : undefined;
+      if (mined !== undefined) return mined;
       return serialized(read, requireFound(read.transactions.findInForks(tx_id), UNKNOWN), query);
     },
   }),
