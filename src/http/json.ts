@@ -234,14 +234,14 @@ class JsonWriter {
     else this.#add(text);
   }
 
-  /** Writes items up to the first one that isn't text yet. A pause after each text would take longer than the text. */
+  /** Writes items that are text, and then one that must be serialized. A pause after each text would take longer than the text. */
   #writeItems(at: Begun): void {
     const items = at.value as readonly unknown[];
     while (at.next < items.length) {
-      const item = serialized(items[at.next++]);
+      const item = items[at.next++];
       this.#add(at.separator);
       at.separator = ',';
-      this.#write(item);
+      this.#write(serialized(item));
       if (!(item instanceof JsonText) || this.length >= PART) return;
     }
     this.#end(at, '[', ']');
