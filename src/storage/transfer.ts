@@ -20,7 +20,7 @@ const MAX_ERROR = 64 * 1024;
 
 /** Statuses of success, with or without a body. */
 const SUCCESS: ReadonlySet<number> = new Set([200, 204]);
-/** Statuses that may pass, like all server errors: request timeout, too early, too many requests. */
+/** Client errors after which the same request may succeed: request timeout, too early, too many requests. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 const SERVER_ERRORS = 500;
 

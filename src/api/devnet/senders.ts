@@ -1,5 +1,4 @@
 /** Routes that call contracts: transactions, each signed and mined in a separate block, and read-only functions. */
-
 import { type Static, Type } from '@sinclair/typebox';
 import type { AbiType } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN } from '../../codec/address.ts';

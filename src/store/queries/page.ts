@@ -152,9 +152,8 @@ function foundNow<Row>(source: PageSource<Row, unknown, number | null>, cursor: 
 }
 
 /**
- * Makes a page.
- * @param ahead the rows of the page, and one more if there are more
- * @param behind a row on the other side of the page's cursor, if there is one
+ * Makes a page from its rows, with one more if there are more.
+ * @param behind the row on the other side of the page's cursor, if there is one
  */
 function pageOf<Row, Item, Total extends number | null>(
   source: PageSource<Row, Item, Total>,

@@ -237,8 +237,8 @@ const ALL: readonly Steering[] = [
 const isHeight = (place: string): boolean => /^\d+$/.test(place);
 
 /**
- * Returns the body that identifies a state: by a snapshot, or by the block at a height. @throws RequestError if there
- * is no such block
+ * Returns the body that identifies a state: by a snapshot, or by the block at a height.
+ * @throws RequestError if no block has the height
  */
 async function placeOf(place: string): Promise<{ snapshot: string } | { index_block_hash: string }> {
   if (!isHeight(place)) return { snapshot: place };
