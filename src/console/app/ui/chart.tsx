@@ -21,7 +21,7 @@ import {
 } from '../chain/chart.ts';
 import { count, exactTime, localTime } from '../chain/format.ts';
 import { now } from './clock.ts';
-import { Empty, Table } from './parts.tsx';
+import { type Column, Empty, Table } from './parts.tsx';
 
 /** A series with the name of its colour in the style sheet. */
 export interface DrawnSeries extends ChartSeries {
@@ -391,18 +391,15 @@ function ChartTable({ label, times, series, format, scale }: TableProps) {
           label={`${label}, as a table`}
           rows={sampledIndexes(times.length, MAX_ROWS)}
           keyOf={String}
-          empty=""
           columns={[
-            {
-              name: ALONG[scale].name,
-              class: 'nowrap',
-              cell: (place) => ALONG[scale].text(times[place] ?? 0),
-            },
-            ...series.map(({ name, values }) => ({
-              name,
-              class: 'number',
-              cell: (place: number) => valueText(values[place] ?? null, format),
-            })),
+            [ALONG[scale].name, 'nowrap', (place) => ALONG[scale].text(times[place] ?? 0)],
+            ...series.map(
+              ({ name, values }): Column<number> => [
+                name,
+                'number',
+                (place) => valueText(values[place] ?? null, format),
+              ],
+            ),
           ]}
         />
       ) : null}

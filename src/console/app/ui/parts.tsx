@@ -52,6 +52,8 @@ interface PanelProps {
   /** The API path of the panel's data. */
   source?: string | undefined;
   id?: string;
+  /** Names and values above the children. */
+  facts?: readonly Fact[];
   children?: ComponentChildren;
 }
 
@@ -69,7 +71,7 @@ export const JsonLink = ({ source, of }: { source: string; of: string }) => (
   </a>
 );
 
-export const Panel = ({ title, aside, source, id, children }: PanelProps) => (
+export const Panel = ({ title, aside, source, id, facts, children }: PanelProps) => (
   <section class="panel" id={id} aria-label={title}>
     <header class="panel-head row spread">
       <h2>{title}</h2>
@@ -78,12 +80,15 @@ export const Panel = ({ title, aside, source, id, children }: PanelProps) => (
         {source === undefined ? null : <JsonLink source={source} of={`“${title}”`} />}
       </div>
     </header>
+    {facts === undefined ? null : <Facts facts={facts} />}
     {children}
   </section>
 );
 
+type Fact = readonly [name: string, value: ComponentChildren];
+
 /** Renders a list of names and values. Omits entries with the value null, undefined or false. */
-export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) => (
+export const Facts = ({ facts }: { facts: readonly Fact[] }) => (
   <dl class="facts">
     {facts
       .filter(([, value]) => value !== null && value !== undefined && value !== false)
@@ -132,7 +137,7 @@ const SWITCHED_OFF =
 interface ShowProps<T> {
   loaded: Loaded<T>;
   /** Lines of the placeholder (default: 3). */
-  rows?: number;
+  rows?: number | undefined;
   /** Text of a 404 (default: the server's message). */
   missing?: string | undefined;
   children: (data: T) => ComponentChildren;
@@ -162,41 +167,49 @@ export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
   );
 }
 
-interface DataPanelProps<T> extends Omit<PanelProps, 'children'>, ShowProps<T> {}
+interface DataPanelProps<T> extends Omit<PanelProps, 'facts' | 'children'>, Omit<ShowProps<T>, 'children'> {
+  /** Returns the names and values of the data, in place of children. */
+  facts?: (data: T) => readonly Fact[];
+  children?: (data: T) => ComponentChildren;
+}
 
 /** Renders a panel of loaded data. */
-export const DataPanel = <T,>({
-  loaded,
-  rows = 3,
-  missing,
-  children,
-  source = loaded.source,
-  ...panel
-}: DataPanelProps<T>) => (
-  <Panel {...panel} source={source}>
+export const DataPanel = <T,>({ loaded, rows, missing, facts = () => [], children, ...panel }: DataPanelProps<T>) => (
+  <Panel source={loaded.source} {...panel}>
     <Show loaded={loaded} rows={rows} missing={missing}>
-      {children}
+      {children ?? ((data) => <Facts facts={facts(data)} />)}
     </Show>
   </Panel>
 );
 
-export interface Column<Row> {
-  name: string;
+interface ColumnDetails {
   /** A longer name, shown when the pointer is over the name. */
   title?: string;
-  /** `number` aligns at the right; `wide` and `medium` are hidden on narrow screens. */
-  class?: string;
-  /** Label before the value in stacked rows: `fee`. */
+  /** Label in stacked rows (default: the name, without its capital letter). */
   label?: string;
-  cell: (row: Row) => ComponentChildren;
 }
+
+/**
+ * A column of a table. Its classes: `number` aligns at the right; `wide` and `medium` are hidden on narrow screens;
+ * `named` shows the name before the value in stacked rows.
+ */
+export type Column<Row> = readonly [
+  name: string,
+  classes: string,
+  cell: (row: Row) => ComponentChildren,
+  details?: ColumnDetails,
+];
+
+/** Returns the label of a column in stacked rows: `fee` for the column `Fee`. */
+const labelOf = ([name, classes, , { label } = {}]: Column<never>): string | undefined =>
+  classes.includes('named') ? (label ?? `${name.charAt(0).toLowerCase()}${name.slice(1)}`) : undefined;
 
 interface TableProps<Row> {
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-  empty: ComponentChildren;
+  empty?: ComponentChildren;
   /**
    * Whether a row has two lines if the table is narrow: the first column, and below it all others, without hiding any.
    * The first column has the class `main`, which takes the remaining width and is cut off, or `first`. A column with
@@ -214,9 +227,9 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked 
       <table aria-label={label} class={stacked ? 'stacked' : ''}>
         <thead>
           <tr>
-            {columns.map(({ name, title, class: kind = '' }, place) => (
+            {columns.map(([name, classes, , { title } = {}], place) => (
               // Keys are indexes: names may be fields that a contract chose, and may repeat.
-              <th key={place} scope="col" class={kind} title={title}>
+              <th key={place} scope="col" class={classes} title={title}>
                 {name}
               </th>
             ))}
@@ -228,9 +241,9 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked 
             return (
               <Fragment key={keyOf(row)}>
                 <tr>
-                  {columns.map(({ class: kind = '', label: before, cell }, place) => (
-                    <td key={place} class={kind} data-label={before}>
-                      {cell(row)}
+                  {columns.map((column, place) => (
+                    <td key={place} class={column[1]} data-label={labelOf(column)}>
+                      {column[2](row)}
                     </td>
                   ))}
                 </tr>
@@ -247,6 +260,19 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked 
     </div>
   );
 }
+
+interface TablePanelProps<Row> extends PanelProps, Omit<TableProps<Row>, 'label'> {
+  /** Name of the table (default: the title). */
+  label?: string;
+}
+
+/** Renders a panel with a table. Its children are above the table. */
+export const TablePanel = <Row,>({ children, label, ...props }: TablePanelProps<Row>) => (
+  <Panel {...props}>
+    {children}
+    <Table {...props} label={label ?? props.title} />
+  </Panel>
+);
 
 /** A note below a table. */
 export const Footer = ({ children }: { children: ComponentChildren }) => (
@@ -371,7 +397,7 @@ interface ListProps<Page extends ListPage>
     Omit<ListFooterProps, 'page'> {
   loaded: Loaded<Page>;
   /** Text of an empty list, or a function that returns it for the page. */
-  empty: string | ((page: Page) => string);
+  empty?: string | ((page: Page) => string);
 }
 
 /** Renders a page of a list, and links to the others. */
@@ -379,7 +405,7 @@ export const List = <Page extends ListPage>({ loaded, empty, of, pager, ...table
   <Show loaded={loaded} rows={6}>
     {(page) => (
       <>
-        <Table {...table} rows={page.results} empty={typeof empty === 'string' ? empty : empty(page)} />
+        <Table {...table} rows={page.results} empty={typeof empty === 'function' ? empty(page) : empty} />
         <ListFooter page={page} of={of} pager={pager} />
       </>
     )}
@@ -392,15 +418,12 @@ interface ListPanelProps<Page extends ListPage> extends Omit<ListProps<Page>, 'l
 }
 
 /** Renders a panel with a page of a list. Its children are above the table. */
-export function ListPanel<Page extends ListPage>(props: ListPanelProps<Page>) {
-  const { title, aside, id, source = props.loaded.source, children, label = title, ...list } = props;
-  return (
-    <Panel {...{ title, aside, source }} {...(id === undefined ? {} : { id })}>
-      {children}
-      <List {...list} label={label} />
-    </Panel>
-  );
-}
+export const ListPanel = <Page extends ListPage>({ children, label, ...props }: ListPanelProps<Page>) => (
+  <Panel source={props.loaded.source} {...props}>
+    {children}
+    <List {...props} label={label ?? props.title} />
+  </Panel>
+);
 
 /** Values of a query parameter, each with its text. */
 type ChoiceList<Value> = readonly (readonly [value: Value, text: ComponentChildren])[];

@@ -1,4 +1,5 @@
 /** Transactions as sentences and in tables. */
+
 import { urlOf } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { useGet } from '../api/use-answer.ts';
@@ -6,10 +7,11 @@ import type { ChosenFilters } from '../chain/filters.ts';
 import { stxText } from '../chain/format.ts';
 import { action, fateOf, kindOf, type Part, STATUSES } from '../chain/transaction.ts';
 import type { ListedPending, ListedTransaction } from '../chain/types.ts';
+import { AGE, BLOCK, TX_ID } from './columns.tsx';
 import { nothingMatches } from './filters.tsx';
 import { type Column, Empty, List, listQuery, PER_PAGE } from './parts.tsx';
 import { pathTo } from './router.ts';
-import { AGE, Ago, Badge, BLOCK, BlockLink, Principal, TxLink } from './values.tsx';
+import { Ago, Badge, Principal } from './values.tsx';
 
 /** Renders a sentence with links for its principals and functions. */
 export const Sentence = ({ parts }: { parts: readonly Part[] }) => (
@@ -46,60 +48,43 @@ export const MinedStatus = ({ status }: { status: string }) =>
 
 type Listed = ListedTransaction | ListedPending;
 
-const ACTION: Column<Listed> = {
-  name: 'Action',
-  class: 'main',
-  cell: (transaction) => <Sentence parts={action(transaction)} />,
-};
-const KIND: Column<Listed> = { name: 'Type', class: 'wide nowrap', cell: ({ type }) => kindOf(type) };
-const SENDER: Column<Listed> = {
-  name: 'From',
-  class: 'nowrap',
-  label: 'from',
-  cell: ({ sender }) => <Principal principal={sender.address} />,
-};
-const FEE: Column<Listed> = {
-  name: 'Fee',
-  class: 'number wide',
-  label: 'fee',
-  cell: ({ fee_rate }) => <Fee micro={fee_rate} />,
-};
-const STATUS: Column<ListedTransaction> = {
-  name: 'Status',
-  class: 'nowrap',
-  cell: ({ status }) => <MinedStatus status={status} />,
-};
-const ID: Column<Listed> = { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> };
-const MINED: Column<ListedTransaction> = { ...AGE, cell: ({ block }) => <Ago chain at={block.time} /> };
+const ACTION: Column<Listed> = ['Action', 'main', (transaction) => <Sentence parts={action(transaction)} />];
+const KIND: Column<Listed> = ['Type', 'wide nowrap', ({ type }) => kindOf(type)];
+const SENDER: Column<Listed> = ['From', 'nowrap named', ({ sender }) => <Principal principal={sender.address} />];
+const fee = (classes: string): Column<Listed> => ['Fee', classes, ({ fee_rate: micro }) => <Fee micro={micro} />];
+const FEE = fee('number named');
+const status = (classes: string): Column<ListedTransaction> => [
+  'Status',
+  classes,
+  ({ status: one }) => <MinedStatus status={one} />,
+];
+const STATUS = status('nowrap');
 
 /** Columns of the newest transactions in a narrow panel. */
-export const NEWEST_COLUMNS: readonly Column<ListedTransaction>[] = [
-  ACTION,
-  { ...STATUS, class: 'nowrap wide' },
-  KIND,
-  { ...FEE, class: 'number' },
-  MINED,
-];
+export const NEWEST_COLUMNS: readonly Column<ListedTransaction>[] = [ACTION, status('nowrap wide'), KIND, FEE, AGE];
 
 /** Columns of the transactions of a block. */
-export const COLUMNS_IN_BLOCK: readonly Column<ListedTransaction>[] = [ACTION, STATUS, KIND, SENDER, FEE, ID];
+export const COLUMNS_IN_BLOCK: readonly Column<ListedTransaction>[] = [
+  ACTION,
+  STATUS,
+  KIND,
+  SENDER,
+  fee('number wide named'),
+  TX_ID,
+];
 
 /** Columns of mined transactions. */
-export const MINED_COLUMNS: readonly Column<ListedTransaction>[] = [
-  ...COLUMNS_IN_BLOCK,
-  { ...BLOCK, cell: ({ block }) => <BlockLink height={block.height} /> },
-  MINED,
-];
+export const MINED_COLUMNS: readonly Column<ListedTransaction>[] = [...COLUMNS_IN_BLOCK, BLOCK, AGE];
 
 /** Columns of pending transactions, with the time since each was received. */
 export const PENDING_COLUMNS: readonly Column<ListedPending>[] = [
   ACTION,
   KIND,
   SENDER,
-  { ...FEE, class: 'number' },
-  { name: 'Nonce', class: 'number wide', label: 'nonce', cell: ({ sender }) => sender.nonce },
-  { name: 'Received', class: 'number when', cell: ({ receipt_time: at }) => <Ago at={at} /> },
-  ID,
+  FEE,
+  ['Nonce', 'number wide named', ({ sender }) => sender.nonce],
+  ['Received', 'number when', ({ receipt_time: at }) => <Ago at={at} />],
+  TX_ID,
 ];
 
 export const idOf = ({ tx_id }: { tx_id: string }): string => tx_id;

@@ -254,10 +254,6 @@ export const Badge = ({ tone, children }: BadgeProps) => <span class={`badge ${t
 export const End = ({ principal, nobody }: { principal: string | null; nobody: 'minted' | 'burnt' }) =>
   principal === null ? <span class="quiet">{nobody}</span> : <Principal principal={principal} />;
 
-/** The columns of blocks and of ages in lists, without their cells. */
-export const BLOCK = { name: 'Block', class: 'number wide', label: 'block' };
-export const AGE = { name: 'Age', class: 'number when' };
-
 interface Cost {
   execution_cost_read_count: number;
   execution_cost_read_length: number;
@@ -292,15 +288,10 @@ export const CostTable = ({ cost }: { cost: Cost }) => (
     label="Execution cost"
     rows={BUDGET}
     keyOf={([name]) => name}
-    empty=""
     columns={[
-      { name: 'Cost', cell: ([name]) => name },
-      { name: 'Used', class: 'number', cell: ([, member]) => count(cost[member]) },
-      {
-        name: 'Of tenure budget',
-        class: 'number',
-        cell: ([, member, limit]) => <Meter value={cost[member]} most={limit} />,
-      },
+      ['Cost', '', ([name]) => name],
+      ['Used', 'number', ([, member]) => count(cost[member])],
+      ['Of tenure budget', 'number', ([, member, limit]) => <Meter value={cost[member]} most={limit} />],
     ]}
   />
 );

@@ -2,6 +2,7 @@
  * Notifications about accounts, contracts, tokens and names: this browser checks those that it watches at each block,
  * or a chainhook does.
  */
+
 import { effect, signal } from '@preact/signals';
 import { get, onlyRequestError, RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
@@ -17,7 +18,7 @@ import {
   withoutWatch,
   withWatch,
 } from '../chain/watches.ts';
-import { Panel, Table } from './parts.tsx';
+import { TablePanel } from './parts.tsx';
 import { go, pathTo } from './router.ts';
 import { Ago, ChainText } from './values.tsx';
 
@@ -187,40 +188,38 @@ const notificationHint = (): string =>
 export function WatchedHere() {
   if (watches.value.length === 0) return null;
   return (
-    <Panel title="Watched in this browser" aside={<span class="quiet">Stored only in this browser</span>}>
-      <Table
-        label="Watched in this browser"
-        rows={watches.value}
-        keyOf={({ kind, id }) => `${kind} ${id}`}
-        empty=""
-        stacked
-        columns={[
-          {
-            name: 'What',
-            class: 'main',
-            cell: (watch) => (
-              <a href={watchedPath(watch)}>
-                <ChainText text={watch.id} />
-              </a>
-            ),
-          },
-          { name: 'Kind', cell: ({ kind }) => kind },
-          {
-            name: 'New transaction',
-            label: 'new transaction',
-            cell: ({ changed_at: at }) => (at === null ? <span class="quiet">none since</span> : <Ago at={at} />),
-          },
-          {
-            name: 'Actions',
-            class: 'number',
-            cell: (watch) => (
-              <button type="button" class="link" onClick={() => stopWatching(watch)}>
-                Remove
-              </button>
-            ),
-          },
-        ]}
-      />
-    </Panel>
+    <TablePanel
+      title="Watched in this browser"
+      aside={<span class="quiet">Stored only in this browser</span>}
+      rows={watches.value}
+      keyOf={({ kind, id }) => `${kind} ${id}`}
+      stacked
+      columns={[
+        [
+          'What',
+          'main',
+          (watch) => (
+            <a href={watchedPath(watch)}>
+              <ChainText text={watch.id} />
+            </a>
+          ),
+        ],
+        ['Kind', '', ({ kind }) => kind],
+        [
+          'New transaction',
+          'named',
+          ({ changed_at: at }) => (at === null ? <span class="quiet">none since</span> : <Ago at={at} />),
+        ],
+        [
+          'Actions',
+          'number',
+          (watch) => (
+            <button type="button" class="link" onClick={() => stopWatching(watch)}>
+              Remove
+            </button>
+          ),
+        ],
+      ]}
+    />
   );
 }

@@ -2,6 +2,7 @@
  * Reads from a contract through the node, with a form for the arguments, and the contract's logs as a table of fields.
  * They are a separate part of the bundle, because no other page encodes or decodes Clarity values.
  */
+
 import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ClarityValue } from '../../../../codec/clarity.ts';
@@ -26,6 +27,7 @@ import {
 } from '../../chain/contract-values.ts';
 import { count, printableText, shortHash, visible } from '../../chain/format.ts';
 import { Value, ValueBlock } from '../../ui/code.tsx';
+import { BLOCK_HEIGHT, TIME, TX_ID } from '../../ui/columns.tsx';
 import { ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
 import {
   announce,
@@ -40,7 +42,7 @@ import {
   Show,
 } from '../../ui/parts.tsx';
 import { go, place, withQuery } from '../../ui/router.ts';
-import { AGE, Ago, BLOCK, BlockLink, ChainText, Principal, TxLink } from '../../ui/values.tsx';
+import { ChainText, Principal } from '../../ui/values.tsx';
 
 /** Statuses of the server if the node can't be reached, or doesn't answer in time. */
 const AWAY = [502, 504];
@@ -449,29 +451,17 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
   const { data } = loaded;
   const logs = data === null ? null : { ...data, results: data.results.map(withFields) };
   const found = logColumns(logs?.results.map(({ fields }) => fields) ?? []);
-  const fields = found.map(({ path, name: short, isNumber }, index): Column<ReadLog> => {
+  const fields = found.map(({ path, name, isNumber }, index): Column<ReadLog> => {
     const place = index === 0 ? ' first' : '';
-    if (path === '') {
-      const cell = (log: ReadLog) => (log.fields === null ? <WholeLog log={log} /> : null);
-      return { name: short, class: `fill${place}`, cell };
-    }
-    const name = visible(short);
-    return {
-      name,
-      title: visible(path),
-      class: `field${isNumber ? ' number' : ''}${place}`,
-      ...(index === 0 ? {} : { label: name }),
-      cell(log) {
-        const value = log.fields?.get(path);
-        return value === undefined ? null : <Short value={value} />;
-      },
-    };
+    if (path === '') return [name, `fill${place}`, (log) => (log.fields === null ? <WholeLog log={log} /> : null)];
+    return [
+      visible(name),
+      `field${isNumber ? ' number' : ''}${index === 0 ? ' first' : ' named'}`,
+      ({ fields: parts }) => (parts?.has(path) ? <Short value={parts.get(path)!} /> : null),
+      { title: visible(path), label: visible(name) },
+    ];
   });
-  const topic: Column<ReadLog> = {
-    name: 'Topic',
-    class: 'field',
-    cell: (log) => <ChainText text={cut(log.topic, MAX_CELL)} />,
-  };
+  const topic: Column<ReadLog> = ['Topic', 'field', (log) => <ChainText text={cut(log.topic, MAX_CELL)} />];
   return (
     <ListPanel
       title="Logs"
@@ -482,12 +472,13 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
       columns={[
         ...((logs?.results ?? []).every((log) => log.topic === PRINT) ? [] : [topic]),
         ...fields,
-        { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
-        { ...BLOCK, cell: (log) => <BlockLink height={log.block_height} /> },
-        { ...AGE, cell: ({ time }) => <Ago chain at={Date.parse(time) / 1000} /> },
-        {
-          name: 'All fields',
-          cell(log) {
+        TX_ID,
+        BLOCK_HEIGHT,
+        TIME,
+        [
+          'All fields',
+          '',
+          (log) => {
             const key = keyOf(log);
             const isOpen = open.has(key);
             const hidden = (log.fields?.size ?? 0) - found.filter(({ path }) => log.fields?.has(path)).length;
@@ -501,7 +492,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
               </button>
             );
           },
-        },
+        ],
       ]}
       below={(log) =>
         open.has(keyOf(log)) ? <WholeValue value={decodedHex(log.value.hex)} hex={log.value.hex} /> : null

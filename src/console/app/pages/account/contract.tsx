@@ -1,4 +1,5 @@
 /** The page of a contract: its source, definitions, calls and logs, and the tabs of an account. */
+
 import type { TargetedEvent } from 'preact';
 import { get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
@@ -6,26 +7,26 @@ import { useAnswer, useGet, usePart } from '../../api/use-answer.ts';
 import { type Definition, definitions } from '../../chain/clarity.ts';
 import { count, visible } from '../../chain/format.ts';
 import { Source, Value } from '../../ui/code.tsx';
+import { AGE, BLOCK, BLOCK_HEIGHT, TIME, TX_ID } from '../../ui/columns.tsx';
 import { nothingMatches } from '../../ui/filters.tsx';
 import {
   Choices,
   Copy,
   DataPanel,
   Empty,
-  Facts,
   ListPanel,
   listQuery,
   Page,
   Panel,
   Show,
-  Table,
+  TablePanel,
   Tabs,
   tabOf,
 } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
 import { idOf, MinedStatus } from '../../ui/transactions.tsx';
-import { AGE, Ago, BLOCK, BlockLink, ChainText, Principal, TxLink, When } from '../../ui/values.tsx';
+import { BlockLink, ChainText, Principal, TxLink, When } from '../../ui/values.tsx';
 import { TellMe } from '../../ui/watches.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
 import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion } from './principal.tsx';
@@ -112,18 +113,17 @@ export function Contract({ contract }: { contract: string }) {
       <Tabs label="Parts of the contract" tabs={tabs} />
       {tab === 'source' ? (
         <>
-          <DataPanel title="Deployment" loaded={loaded} missing={missingReason(address)}>
-            {({ tx_id, block, clarity_version: clarity }) => (
-              <Facts
-                facts={[
-                  ['Transaction', <TxLink key="id" id={tx_id} whole />],
-                  ['Block', <BlockLink key="block" height={block.height} />],
-                  ['Time', <When key="time" chain at={block.time} />],
-                  ['Clarity version', clarity ?? 'the default of its epoch'],
-                ]}
-              />
-            )}
-          </DataPanel>
+          <DataPanel
+            title="Deployment"
+            loaded={loaded}
+            missing={missingReason(address)}
+            facts={({ tx_id, block, clarity_version: clarity }) => [
+              ['Transaction', <TxLink id={tx_id} whole />],
+              ['Block', <BlockLink height={block.height} />],
+              ['Time', <When chain at={block.time} />],
+              ['Clarity version', clarity ?? 'the default of its epoch'],
+            ]}
+          />
           {source === null ? null : (
             <Panel title="Source" source={loaded.source} aside={<Copy text={source} what="source" />}>
               <Source source={source} label="Source of the contract" />
@@ -192,27 +192,18 @@ function Definitions({ contract, source, api }: { contract: string; source: stri
   return (
     <>
       {groups.map(({ title, rows }) => (
-        <Panel key={title} title={title} source={api}>
-          <Table
-            label={title}
-            rows={rows}
-            keyOf={({ line, name }) => `${line} ${name}`}
-            empty=""
-            columns={[
-              { name: 'Name', class: 'nowrap', cell: (row) => <DefinitionName contract={contract} definition={row} /> },
-              {
-                name: 'Definition',
-                class: 'fill',
-                cell: ({ detail }) => <code class="quiet break">{visible(detail)}</code>,
-              },
-              {
-                name: 'Line',
-                class: 'number',
-                cell: ({ line }) => <a href={`${pathTo('contract', { id: contract })}#L${line}`}>{line}</a>,
-              },
-            ]}
-          />
-        </Panel>
+        <TablePanel
+          key={title}
+          title={title}
+          source={api}
+          rows={rows}
+          keyOf={({ line, name }) => `${line} ${name}`}
+          columns={[
+            ['Name', 'nowrap', (row) => <DefinitionName contract={contract} definition={row} />],
+            ['Definition', 'fill', ({ detail }) => <code class="quiet break">{visible(detail)}</code>],
+            ['Line', 'number', ({ line }) => <a href={`${pathTo('contract', { id: contract })}#L${line}`}>{line}</a>],
+          ]}
+        />
       ))}
     </>
   );
@@ -268,20 +259,20 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
       empty="No transaction matches. Calls by other contracts are not listed."
       stacked
       columns={[
-        {
-          name: 'Call',
-          class: 'main',
-          cell: (call) => (
+        [
+          'Call',
+          'main',
+          (call) => (
             <>
               <ChainText text={call.function_name} /> <Arguments values={call.function_args} />
             </>
           ),
-        },
-        { name: 'Status', class: 'nowrap', cell: ({ status }) => <MinedStatus status={status} /> },
-        { name: 'From', class: 'nowrap', label: 'from', cell: ({ sender }) => <Principal principal={sender} /> },
-        { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
-        { ...BLOCK, cell: (call) => <BlockLink height={call.block_height} /> },
-        { ...AGE, cell: ({ time }) => <Ago chain at={Date.parse(time) / 1000} /> },
+        ],
+        ['Status', 'nowrap', ({ status }) => <MinedStatus status={status} />],
+        ['From', 'nowrap named', ({ sender }) => <Principal principal={sender} />],
+        TX_ID,
+        BLOCK_HEIGHT,
+        TIME,
       ]}
     >
       {functions.length === 0 ? null : (
@@ -345,10 +336,10 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
       }
       stacked
       columns={[
-        {
-          name: 'Contract',
-          class: 'main',
-          cell(deployment) {
+        [
+          'Contract',
+          'main',
+          (deployment) => {
             const id = deployment.type === 'smart_contract' ? deployment.smart_contract.contract_id : '';
             const name = <ChainText text={id.slice(id.indexOf('.') + 1)} />;
             return id === contract ? (
@@ -359,10 +350,10 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
               <a href={pathTo('contract', { id })}>{name}</a>
             );
           },
-        },
-        { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
-        { ...BLOCK, cell: ({ block }) => <BlockLink height={block.height} /> },
-        { ...AGE, cell: ({ block }) => <Ago chain at={block.time} /> },
+        ],
+        TX_ID,
+        BLOCK,
+        AGE,
       ]}
     />
   );

@@ -1,23 +1,14 @@
 /** The directories of contracts and of tokens: all, and the most used. */
+
 import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { type Loaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import { addDays, count } from '../../chain/format.ts';
+import { CONTRACT, HOLDER, secondsOf } from '../../ui/columns.tsx';
 import { Choices, type Column, choiceOf, ListPanel, listQuery, Page, Tabs, tabOf } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
-import {
-  Ago,
-  Asset,
-  Badge,
-  BLOCK,
-  BlockLink,
-  ChainText,
-  Meter,
-  Principal,
-  Stx,
-  TokenAmount,
-} from '../../ui/values.tsx';
+import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Stx, TokenAmount } from '../../ui/values.tsx';
 import { shareOf } from './token.tsx';
 
 /** Renders the day of the counts, with links to the previous and the next day. @param day as `2026-11-24` */
@@ -38,12 +29,17 @@ const Day = ({ day }: { day: string }) => (
 /** Renders the day of a list once the list is loaded. */
 const dayOf = ({ data }: Loaded<{ day: string }>) => (data === null ? null : <Day day={data.day} />);
 
-/** Returns the column of the counts of a day, without its cells. */
-const countsOfDay = (what: string, { data }: Loaded<{ day: string }>) => ({
-  name: `${what} of the day`,
-  class: 'number',
-  label: `${what.toLowerCase()} on ${data?.day}`,
-});
+/** Returns the column of the counts of a day. @param member of an item */
+const countsOfDay = <Member extends string>(
+  what: string,
+  member: Member,
+  { data }: Loaded<{ day: string }>,
+): Column<Record<Member, number>> => [
+  `${what} of the day`,
+  'number named',
+  ({ [member]: number }) => count(number),
+  { label: `${what.toLowerCase()} on ${data?.day}` },
+];
 
 const ORDERS = [
   ['newest', 'Newest'],
@@ -89,29 +85,25 @@ export function Contracts() {
         keyOf={({ contract_id: id }) => id}
         empty={({ cursor: { next } }) => (next === null ? none : 'None on this page; see the next pages.')}
         columns={[
-          { name: 'Contract', class: 'main', cell: ({ contract_id: id }) => <Principal principal={id} /> },
-          {
-            name: 'Standard',
-            cell: ({ trait: sip }) => (sip === null ? null : <Badge tone="plain">{sip.toUpperCase()}</Badge>),
-          },
-          {
-            name: 'Deployed',
-            class: 'nowrap',
-            label: 'deployed',
-            cell: ({ deployment }) =>
-              deployment === null ? null : <Ago chain at={Date.parse(deployment.time) / 1000} />,
-          },
-          {
-            ...BLOCK,
-            cell: ({ deployment }) => (deployment === null ? null : <BlockLink height={deployment.block_height} />),
-          },
-          { ...countsOfDay('Calls', contracts), cell: ({ calls_of_day: calls }) => count(calls) },
-          {
-            name: 'All calls',
-            class: 'number',
-            label: 'calls in all',
-            cell: ({ calls }) => (calls === null ? '–' : count(calls)),
-          },
+          CONTRACT,
+          ['Standard', '', ({ trait: sip }) => (sip === null ? null : <Badge tone="plain">{sip.toUpperCase()}</Badge>)],
+          [
+            'Deployed',
+            'nowrap named',
+            ({ deployment }) => (deployment === null ? null : <Ago chain at={secondsOf(deployment.time)} />),
+          ],
+          [
+            'Block',
+            'number wide named',
+            ({ deployment }) => (deployment === null ? null : <BlockLink height={deployment.block_height} />),
+          ],
+          countsOfDay('Calls', 'calls_of_day', contracts),
+          [
+            'All calls',
+            'number named',
+            ({ calls }) => (calls === null ? '–' : count(calls)),
+            { label: 'calls in all' },
+          ],
         ]}
       />
     </Page>
@@ -141,16 +133,8 @@ export function Tokens() {
 
 type Listed = Answer<'/stackside/v1/tokens/ft' | '/stackside/v1/tokens/nft'>['results'][number];
 
-const HOLDERS: Column<Listed> = {
-  name: 'Holders',
-  class: 'number',
-  label: 'holders',
-  cell: ({ holders }) => count(holders),
-};
-const transfers = (loaded: Loaded<{ day: string }>): Column<Listed> => ({
-  ...countsOfDay('Transfers', loaded),
-  cell: ({ transfers_of_day: of }) => count(of),
-});
+const HOLDERS: Column<Listed> = ['Holders', 'number named', ({ holders }) => count(holders)];
+const transfers = (loaded: Loaded<{ day: string }>) => countsOfDay('Transfers', 'transfers_of_day', loaded);
 const assetOf = ({ asset_identifier: asset }: Listed): string => asset;
 const emptyText = (order: string, kind: string): string =>
   order === 'holders' ? `There are no ${kind} yet.` : 'No token was moved on this day.';
@@ -169,23 +153,22 @@ function FungibleTokens() {
         keyOf={assetOf}
         empty={emptyText(order, 'fungible tokens')}
         columns={[
-          {
-            name: 'Token',
-            class: 'main',
-            cell: ({ asset_identifier: asset, name }) => (
+          [
+            'Token',
+            'main',
+            ({ asset_identifier: asset, name }) => (
               <>
                 {name === null ? null : <ChainText text={name} />} <Asset identifier={asset} />
               </>
             ),
-          },
+          ],
           HOLDERS,
           transfers(tokens),
-          {
-            name: 'Supply',
-            class: 'number',
-            label: 'supply',
-            cell: ({ asset_identifier: asset, supply }) => <TokenAmount asset={asset} value={supply} />,
-          },
+          [
+            'Supply',
+            'number named',
+            ({ asset_identifier: asset, supply }) => <TokenAmount asset={asset} value={supply} />,
+          ],
         ]}
       />
     </>
@@ -206,11 +189,11 @@ function Collections() {
         keyOf={assetOf}
         empty={emptyText(order, 'collections')}
         columns={[
-          { name: 'Collection', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
+          ['Collection', 'main', ({ asset_identifier: asset }) => <Asset identifier={asset} />],
           HOLDERS,
           transfers(collections),
-          { name: 'Tokens', class: 'number', label: 'tokens', cell: ({ supply }) => count(supply) },
-          { name: 'Minted', class: 'number', label: 'minted', cell: ({ minted }) => count(minted) },
+          ['Tokens', 'number named', ({ supply }) => count(supply)],
+          ['Minted', 'number named', ({ minted }) => count(minted)],
         ]}
       />
     </>
@@ -242,14 +225,9 @@ function StxHolders() {
       keyOf={({ principal }) => principal}
       empty="Nobody holds STX."
       columns={[
-        { name: 'Holder', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
-        { name: 'Balance', class: 'number', label: 'balance', cell: ({ balance }) => <Stx micro={balance} /> },
-        {
-          name: 'Share of the supply',
-          class: 'number',
-          label: 'share',
-          cell: ({ share }) => <Meter value={share} most={1} />,
-        },
+        HOLDER,
+        ['Balance', 'number named', ({ balance }) => <Stx micro={balance} />],
+        ['Share of the supply', 'number named', ({ share }) => <Meter value={share} most={1} />, { label: 'share' }],
       ]}
     />
   );

@@ -12,7 +12,6 @@ import {
   Choices,
   DataPanel,
   Empty,
-  Facts,
   ListPanel,
   listQuery,
   Page,
@@ -79,9 +78,9 @@ function NamesOf({ namespace, usual, all }: { namespace: string; usual: string; 
       keyOf={({ name }) => name}
       empty="The namespace has no names."
       columns={[
-        { name: 'Name', class: 'main', cell: ({ name }) => <a href={pathTo('name', { name })}>{visible(name)}</a> },
-        { name: 'Owner', label: 'owner', cell: ({ owner }) => <Principal principal={owner} /> },
-        { name: 'Expires', label: 'expires', cell: ({ lease }) => <LeaseEnd lease={lease} /> },
+        ['Name', 'main', ({ name }) => <a href={pathTo('name', { name })}>{visible(name)}</a>],
+        ['Owner', 'named', ({ owner }) => <Principal principal={owner} />],
+        ['Expires', 'named', ({ lease }) => <LeaseEnd lease={lease} />],
       ]}
     />
   );
@@ -116,16 +115,16 @@ function Lease({ name }: { name: string }) {
 
 /** Renders a name of BNS-V2. */
 const BnsName = ({ of }: { of: Answer<'/stackside/v1/names/bns-v2/{name}'> }) => (
-  <Panel title="BNS-V2" source={`/stackside/v1/names/bns-v2/${of.name}`}>
-    <Facts
-      facts={[
-        ['Owner', of.owner === null ? null : <Principal key="owner" principal={of.owner} whole copy />],
-        ['Last operation', words(of.status.replaceAll('-', '_'))],
-        ['Renew before', of.renewal === null ? null : `Bitcoin block ${count(of.renewal.burn_block_height)}`],
-        ['Last transaction', <TxLink key="tx" id={of.tx_id} whole />],
-      ]}
-    />
-  </Panel>
+  <Panel
+    title="BNS-V2"
+    source={`/stackside/v1/names/bns-v2/${of.name}`}
+    facts={[
+      ['Owner', of.owner === null ? null : <Principal principal={of.owner} whole copy />],
+      ['Last operation', words(of.status.replaceAll('-', '_'))],
+      ['Renew before', of.renewal === null ? null : `Bitcoin block ${count(of.renewal.burn_block_height)}`],
+      ['Last transaction', <TxLink id={of.tx_id} whole />],
+    ]}
+  />
 );
 
 /** Renders the page of a name: its owner, expiry, zonefile and subdomains. */
@@ -139,25 +138,22 @@ export function Name({ name }: { name: string }) {
         {(known) => (
           <>
             <TellMe kind="name" id={name} />
-            <Panel title="Name" source={found.source}>
-              <Facts
-                facts={[
-                  [
-                    'Owner',
-                    known.address === '' ? null : <Principal key="owner" principal={known.address} whole copy />,
-                  ],
-                  ['Last operation', words(known.status.replaceAll('-', '_'))],
-                  ['Expires', 'expire_block' in known ? <Lease key="lease" name={name} /> : null],
-                  ['Last transaction', known.last_txid === '' ? null : <TxLink key="tx" id={known.last_txid} whole />],
-                  [
-                    'Hash of the zonefile',
-                    known.zonefile_hash === '' ? null : (
-                      <Hash key="hash" value={known.zonefile_hash} whole copy="hash of the zonefile" />
-                    ),
-                  ],
-                ]}
-              />
-            </Panel>
+            <Panel
+              title="Name"
+              source={found.source}
+              facts={[
+                ['Owner', known.address === '' ? null : <Principal principal={known.address} whole copy />],
+                ['Last operation', words(known.status.replaceAll('-', '_'))],
+                ['Expires', 'expire_block' in known ? <Lease name={name} /> : null],
+                ['Last transaction', known.last_txid === '' ? null : <TxLink id={known.last_txid} whole />],
+                [
+                  'Hash of the zonefile',
+                  known.zonefile_hash === '' ? null : (
+                    <Hash value={known.zonefile_hash} whole copy="hash of the zonefile" />
+                  ),
+                ],
+              ]}
+            />
             <Panel title="Zonefile" source={`/v1/names/${name}/zonefile`}>
               {known.zonefile == null || known.zonefile === '' ? (
                 <p class="panel-body quiet">No zonefile has arrived.</p>
@@ -183,7 +179,7 @@ const Subdomains = ({ name }: { name: string }) => (
         rows={subdomains}
         keyOf={(one) => one}
         empty="The name has no subdomains."
-        columns={[{ name: 'Subdomain', cell: (one) => <a href={pathTo('name', { name: one })}>{one}</a> }]}
+        columns={[['Subdomain', '', (one) => <a href={pathTo('name', { name: one })}>{one}</a>]]}
       />
     )}
   </DataPanel>

@@ -8,7 +8,7 @@ import { scaleOf } from '../../chain/chart.ts';
 import { assetContract, assetName, count, plural, visible } from '../../chain/format.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { unitOf } from '../../ui/metadata.ts';
-import { Choices, DataPanel, Facts, Footer, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
+import { Choices, DataPanel, Footer, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
 import { pathTo, place } from '../../ui/router.ts';
 import { Badge, BlockLink, ChainText, Principal, Stx, TxLink, When } from '../../ui/values.tsx';
 
@@ -25,26 +25,23 @@ const numbers = (nonces: readonly number[]): string => nonces.map(count).join(',
 
 /** Renders the nonces of an account: the last executed nonce, the next nonce, and missing nonces. */
 export const NonceFacts = ({ principal, version }: PrincipalProps) => (
-  <DataPanel title="Nonces" loaded={useGet('/extended/v3/principals/{principal}/nonces', { principal }, version)}>
-    {({ next_nonce: next, last_confirmed_nonce: last, mempool }) => (
-      <Facts
-        facts={[
-          ['Last executed', last === null ? 'none' : count(last)],
-          ['Next possible', count(next)],
-          ['Pending', mempool.pending_nonces.length === 0 ? null : numbers(mempool.pending_nonces)],
-          [
-            'Missing',
-            mempool.missing_nonces.length === 0 ? null : (
-              <span key="missing">
-                {numbers(mempool.missing_nonces)}{' '}
-                <Badge tone="wait">pending transactions with higher nonces wait</Badge>
-              </span>
-            ),
-          ],
-        ]}
-      />
-    )}
-  </DataPanel>
+  <DataPanel
+    title="Nonces"
+    loaded={useGet('/extended/v3/principals/{principal}/nonces', { principal }, version)}
+    facts={({ next_nonce: next, last_confirmed_nonce: last, mempool }) => [
+      ['Last executed', last === null ? 'none' : count(last)],
+      ['Next possible', count(next)],
+      ['Pending', mempool.pending_nonces.length === 0 ? null : numbers(mempool.pending_nonces)],
+      [
+        'Missing',
+        mempool.missing_nonces.length === 0 ? null : (
+          <span>
+            {numbers(mempool.missing_nonces)} <Badge tone="wait">pending transactions with higher nonces wait</Badge>
+          </span>
+        ),
+      ],
+    ]}
+  />
 );
 
 /** Maximum names in the facts of an account. Its tab shows all. */
@@ -58,37 +55,35 @@ export const useNames = ({ principal, version }: PrincipalProps) =>
 export function SeenFacts(props: PrincipalProps) {
   const owned = useNames(props).data?.names ?? [];
   return (
-    <DataPanel title="Seen" loaded={useActivity(props)}>
-      {({ first, last }) => (
-        <Facts
-          facts={[
-            ['First seen', <Seen key="first" at={first} />],
-            ['Last seen', <Seen key="last" at={last} />],
-            [
-              'Names',
-              owned.length === 0 ? null : (
-                <span key="names">
-                  {owned.slice(0, MAX_NAMES).map((name, index) => (
-                    <span key={name}>
-                      {index === 0 ? null : ', '}
-                      <a href={pathTo('name', { name })}>
-                        <ChainText text={name} />
-                      </a>
-                    </span>
-                  ))}
-                  {owned.length > MAX_NAMES ? (
-                    <>
-                      {' and '}
-                      <a href={`${place.value.path}?tab=names`}>{plural(owned.length - MAX_NAMES, 'other')}</a>
-                    </>
-                  ) : null}
+    <DataPanel
+      title="Seen"
+      loaded={useActivity(props)}
+      facts={({ first, last }) => [
+        ['First seen', <Seen at={first} />],
+        ['Last seen', <Seen at={last} />],
+        [
+          'Names',
+          owned.length === 0 ? null : (
+            <span>
+              {owned.slice(0, MAX_NAMES).map((name, index) => (
+                <span key={name}>
+                  {index === 0 ? null : ', '}
+                  <a href={pathTo('name', { name })}>
+                    <ChainText text={name} />
+                  </a>
                 </span>
-              ),
-            ],
-          ]}
-        />
-      )}
-    </DataPanel>
+              ))}
+              {owned.length > MAX_NAMES ? (
+                <>
+                  {' and '}
+                  <a href={`${place.value.path}?tab=names`}>{plural(owned.length - MAX_NAMES, 'other')}</a>
+                </>
+              ) : null}
+            </span>
+          ),
+        ],
+      ]}
+    />
   );
 }
 
@@ -119,14 +114,9 @@ export function CounterpartiesTab(props: PrincipalProps) {
                   empty={direction === 'sent' ? 'The account sent no STX.' : 'The account received no STX.'}
                   stacked
                   columns={[
-                    { name: 'Account', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
-                    {
-                      name: 'Transfers',
-                      class: 'number',
-                      label: 'transfers',
-                      cell: ({ transfers: some }) => count(some),
-                    },
-                    { name: 'STX', class: 'number', cell: ({ amount }) => <Stx micro={amount} /> },
+                    ['Account', 'main', ({ principal }) => <Principal principal={principal} />],
+                    ['Transfers', 'number named', ({ transfers: some }) => count(some)],
+                    ['STX', 'number', ({ amount }) => <Stx micro={amount} />],
                   ]}
                 />
                 {transfers === 0 ? null : <Footer>Of the newest {plural(transfers, 'transfer')} of STX</Footer>}

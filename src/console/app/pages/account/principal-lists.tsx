@@ -1,9 +1,11 @@
 /** Lists of a principal: its transactions, pending ones, transfers of STX, tokens, and transfers of one token. */
+
 import { useGet } from '../../api/use-answer.ts';
 import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
 import { textOfHex, visible } from '../../chain/format.ts';
 import { action, directionOf } from '../../chain/transaction.ts';
 import { Value } from '../../ui/code.tsx';
+import { AGE, BLOCK, TRANSACTION } from '../../ui/columns.tsx';
 import { Filters } from '../../ui/filters.tsx';
 import { List, ListPanel, listQuery, Panel } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
@@ -17,11 +19,8 @@ import {
   searchPath,
 } from '../../ui/transactions.tsx';
 import {
-  AGE,
   Ago,
   Asset,
-  BLOCK,
-  BlockLink,
   ChainText,
   End,
   Principal,
@@ -29,7 +28,6 @@ import {
   SmallestUnit,
   Stx,
   TokenAmount,
-  TxLink,
   tokenName,
 } from '../../ui/values.tsx';
 import { CsvLink, type PrincipalProps } from './principal-activity.tsx';
@@ -64,18 +62,18 @@ const AllTransactions = ({ principal, version }: PrincipalProps) => (
     empty="No transaction concerns this principal."
     stacked
     columns={[
-      { name: 'Action', class: 'main', cell: ({ transaction }) => <Sentence parts={action(transaction)} /> },
-      {
-        name: 'STX',
-        class: 'number',
-        cell: ({ balance_changes: { stx } }) =>
+      ['Action', 'main', ({ transaction }) => <Sentence parts={action(transaction)} />],
+      [
+        'STX',
+        'number',
+        ({ balance_changes: { stx } }) =>
           stx.net === '0' ? <span class="quiet">–</span> : <Stx micro={stx.net} signed />,
-      },
-      { name: 'Status', class: 'nowrap', cell: ({ transaction: { status } }) => <MinedStatus status={status} /> },
-      {
-        name: 'Direction',
-        class: 'nowrap',
-        cell: ({ transaction: { sender }, involvement, balance_changes: { stx } }) => (
+      ],
+      ['Status', 'nowrap', ({ transaction: { status } }) => <MinedStatus status={status} />],
+      [
+        'Direction',
+        'nowrap',
+        ({ transaction: { sender }, involvement, balance_changes: { stx } }) => (
           <>
             {directionOf(involvement, stx.net)}
             {involvement === 'sender' ? null : (
@@ -86,15 +84,10 @@ const AllTransactions = ({ principal, version }: PrincipalProps) => (
             )}
           </>
         ),
-      },
-      {
-        name: 'Fee',
-        class: 'number wide',
-        label: 'fee',
-        cell: ({ transaction }) => <Fee micro={transaction.fee_rate} />,
-      },
-      { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
-      { ...AGE, cell: ({ transaction: { block } }) => <Ago chain at={block.time} /> },
+      ],
+      ['Fee', 'number wide named', ({ transaction }) => <Fee micro={transaction.fee_rate} />],
+      TRANSACTION,
+      ['Age', 'number when', ({ transaction: { block } }) => <Ago chain at={block.time} />],
     ]}
   />
 );
@@ -120,24 +113,24 @@ export function Transfers({ principal, direction, version }: PrincipalProps & { 
       empty={isInbound ? 'The principal received no STX.' : 'The principal sent no STX.'}
       stacked
       columns={[
-        {
-          name: isInbound ? 'From' : 'To',
-          class: 'main',
-          cell: ({ sender, recipient }) =>
+        [
+          isInbound ? 'From' : 'To',
+          'main',
+          ({ sender, recipient }) =>
             isInbound ? <End principal={sender} nobody="minted" /> : <End principal={recipient} nobody="burnt" />,
-        },
-        { name: 'Amount', class: 'number', cell: ({ amount }) => <Stx micro={amount} /> },
-        {
-          name: 'Memo',
-          class: 'wide short',
-          cell({ memo }) {
+        ],
+        ['Amount', 'number', ({ amount }) => <Stx micro={amount} />],
+        [
+          'Memo',
+          'wide short',
+          ({ memo }) => {
             const text = memo === null ? '' : (textOfHex(memo.hex) ?? memo.hex);
             return text === '' ? null : <ChainText text={text} />;
           },
-        },
-        { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
-        { ...BLOCK, cell: ({ block }) => <BlockLink height={block.height} /> },
-        { ...AGE, cell: ({ block }) => <Ago chain at={block.time} /> },
+        ],
+        TRANSACTION,
+        BLOCK,
+        AGE,
       ]}
     />
   );
@@ -185,20 +178,20 @@ const FungibleTokens = ({ principal, version }: PrincipalProps) => (
     keyOf={({ asset_identifier: asset }) => asset}
     empty="The principal holds no fungible token."
     columns={[
-      { name: 'Token', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} fungible /> },
-      {
-        name: 'Balance',
-        class: 'number',
-        cell: ({ asset_identifier: asset, balance }) => (
+      ['Token', 'main', ({ asset_identifier: asset }) => <Asset identifier={asset} fungible />],
+      [
+        'Balance',
+        'number',
+        ({ asset_identifier: asset, balance }) => (
           <>
             <TokenAmount asset={asset} value={balance} /> <SmallestUnit asset={asset} />
           </>
         ),
-      },
-      {
-        name: 'Transfers',
-        class: 'number medium',
-        cell: ({ asset_identifier: asset }) => (
+      ],
+      [
+        'Transfers',
+        'number medium',
+        ({ asset_identifier: asset }) => (
           <a
             href={withQuery({ [TOKEN]: asset, [CURSOR]: null })}
             aria-label={`Transfers of ${visible(tokenName(asset))}`}
@@ -206,7 +199,7 @@ const FungibleTokens = ({ principal, version }: PrincipalProps) => (
             Transfers
           </a>
         ),
-      },
+      ],
     ]}
   />
 );
@@ -219,16 +212,16 @@ const NonFungibleTokens = ({ principal, version }: PrincipalProps) => (
     keyOf={({ asset_identifier: asset, value }) => `${asset} ${value.hex}`}
     empty="The principal holds no non-fungible token."
     columns={[
-      { name: 'Token', class: 'nowrap', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
-      {
-        name: 'Value',
-        class: 'fill',
-        cell: ({ asset_identifier: asset, value }) => (
+      ['Token', 'nowrap', ({ asset_identifier: asset }) => <Asset identifier={asset} />],
+      [
+        'Value',
+        'fill',
+        ({ asset_identifier: asset, value }) => (
           <a href={pathTo('nft', { asset, value: value.hex })}>
             <Value repr={value.repr} />
           </a>
         ),
-      },
+      ],
     ]}
   />
 );
@@ -254,12 +247,13 @@ function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: str
       pager={CURSOR}
       keyOf={eventKey}
       empty="The principal neither sent nor received this token."
+      stacked
       columns={[
-        { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
-        {
-          name: 'Counterparty',
-          class: 'main',
-          cell({ sender, recipient }) {
+        TRANSACTION,
+        [
+          'Counterparty',
+          'main',
+          ({ sender, recipient }) => {
             const isSender = sender === principal;
             const other = isSender ? recipient : sender;
             return (
@@ -269,16 +263,16 @@ function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: str
               </>
             );
           },
-        },
-        {
-          name: 'Amount',
-          class: 'number',
-          cell: ({ sender, amount }) => (
+        ],
+        [
+          'Amount',
+          'number',
+          ({ sender, amount }) => (
             <TokenAmount asset={asset} value={sender === principal ? `-${amount}` : amount} signed />
           ),
-        },
-        { ...BLOCK, cell: ({ block }) => <BlockLink height={block.height} /> },
-        { ...AGE, class: 'number medium', cell: ({ block }) => <Ago chain at={block.time} /> },
+        ],
+        BLOCK,
+        AGE,
       ]}
     />
   );

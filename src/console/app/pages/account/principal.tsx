@@ -6,7 +6,6 @@ import { count, words } from '../../chain/format.ts';
 import {
   Copy,
   DataPanel,
-  Facts,
   type Figure,
   Figures,
   ListPanel,
@@ -145,7 +144,7 @@ const PrincipalNames = (props: PrincipalProps) => (
         rows={names}
         keyOf={(name) => name}
         empty="The principal owns no name."
-        columns={[{ name: 'Name', cell: (name) => <a href={pathTo('name', { name })}>{name}</a> }]}
+        columns={[['Name', '', (name) => <a href={pathTo('name', { name })}>{name}</a>]]}
       />
     )}
   </DataPanel>
@@ -157,23 +156,21 @@ function PrincipalStaking({ principal, version }: PrincipalProps) {
   return (
     <>
       <div class="grid">
-        <DataPanel title="Staked STX" loaded={staking}>
-          {({ stx: { locked, rewards } }) => (
-            <Facts facts={[['Locked', <Stx key="locked" micro={locked} />], ...rewardFacts(rewards.btc)]} />
-          )}
-        </DataPanel>
-        <DataPanel title="In bonds" loaded={staking}>
-          {({ bonds: { count: number, locked, rewards } }) => (
-            <Facts
-              facts={[
-                ['Bonds', count(number)],
-                ['Locked BTC', <Btc key="btc" satoshis={locked.btc} />],
-                ['Locked STX', <Stx key="stx" micro={locked.stx} />],
-                ...rewardFacts(rewards.btc),
-              ]}
-            />
-          )}
-        </DataPanel>
+        <DataPanel
+          title="Staked STX"
+          loaded={staking}
+          facts={({ stx: { locked, rewards } }) => [['Locked', <Stx micro={locked} />], ...rewardFacts(rewards.btc)]}
+        />
+        <DataPanel
+          title="In bonds"
+          loaded={staking}
+          facts={({ bonds: { count: number, locked, rewards } }) => [
+            ['Bonds', count(number)],
+            ['Locked BTC', <Btc satoshis={locked.btc} />],
+            ['Locked STX', <Stx micro={locked.stx} />],
+            ...rewardFacts(rewards.btc),
+          ]}
+        />
       </div>
       <ListPanel
         title="Bonds"
@@ -187,20 +184,11 @@ function PrincipalStaking({ principal, version }: PrincipalProps) {
         empty="The principal is in no bond."
         stacked
         columns={[
-          { name: 'Bond', class: 'first', cell: ({ bond_index: bond }) => `Bond ${count(bond)}` },
-          {
-            name: 'Status',
-            class: 'nowrap',
-            cell: ({ status, active }) => <Badge tone={active ? 'ok' : 'plain'}>{words(status)}</Badge>,
-          },
-          {
-            name: 'Enrolled by',
-            class: 'nowrap',
-            label: 'enrolled by',
-            cell: ({ enrollment }) => <TxLink id={enrollment.tx_id} />,
-          },
-          { name: 'BTC', class: 'number', cell: ({ locked }) => <Btc satoshis={locked.btc} /> },
-          { name: 'STX', class: 'number', cell: ({ locked }) => <Stx micro={locked.stx} /> },
+          ['Bond', 'first', ({ bond_index: bond }) => `Bond ${count(bond)}`],
+          ['Status', 'nowrap', ({ status, active }) => <Badge tone={active ? 'ok' : 'plain'}>{words(status)}</Badge>],
+          ['Enrolled by', 'nowrap named', ({ enrollment }) => <TxLink id={enrollment.tx_id} />],
+          ['BTC', 'number', ({ locked }) => <Btc satoshis={locked.btc} />],
+          ['STX', 'number', ({ locked }) => <Stx micro={locked.stx} />],
         ]}
       />
       <p class="lead">
@@ -224,21 +212,17 @@ function CycleRewards({ principal, version }: PrincipalProps) {
       empty="The principal stacked in no cycle."
       stacked
       columns={[
-        {
-          name: 'Cycle',
-          class: 'first',
-          cell: ({ cycle }) => <a href={`${pathTo('staking')}?cycle=${cycle}`}>Cycle {count(cycle)}</a>,
-        },
-        {
-          name: 'What',
-          class: 'nowrap',
-          cell: ({ pox_version: pox, type, bond_index: bond }) =>
+        ['Cycle', 'first', ({ cycle }) => <a href={`${pathTo('staking')}?cycle=${cycle}`}>Cycle {count(cycle)}</a>],
+        [
+          'What',
+          'nowrap',
+          ({ pox_version: pox, type, bond_index: bond }) =>
             `${pox === 'pox1' ? 'pox' : pox.replace('pox', 'pox-')}, ${type}${bond === null ? '' : ` ${bond}`}`,
-        },
-        {
-          name: 'Paid to',
-          label: 'paid to',
-          cell: ({ pox_version: pox, bitcoin_address: address, pool }) => (
+        ],
+        [
+          'Paid to',
+          'named',
+          ({ pox_version: pox, bitcoin_address: address, pool }) => (
             <>
               {address !== null ? (
                 <BitcoinAddressLink address={address} />
@@ -253,15 +237,14 @@ function CycleRewards({ principal, version }: PrincipalProps) {
               )}
             </>
           ),
-        },
-        { name: 'Locked', class: 'number', label: 'locked', cell: ({ locked }) => <Stx micro={locked.stx} /> },
-        {
-          name: 'Earned',
-          class: 'number',
-          label: 'earned',
-          cell: ({ rewards: earned }) =>
+        ],
+        ['Locked', 'number named', ({ locked }) => <Stx micro={locked.stx} />],
+        [
+          'Earned',
+          'number named',
+          ({ rewards: earned }) =>
             earned === null ? <span class="quiet">unknown</span> : <Btc satoshis={earned.btc} />,
-        },
+        ],
       ]}
     />
   );
@@ -275,9 +258,9 @@ interface Rewards {
 
 const rewardFacts = ({ accrued, claimed, claimable }: Rewards) =>
   [
-    ['Rewards accrued', <Btc key="accrued" satoshis={accrued} />],
-    ['Rewards claimed', <Btc key="claimed" satoshis={claimed} />],
-    ['Rewards to claim', <Btc key="claimable" satoshis={claimable} />],
+    ['Rewards accrued', <Btc satoshis={accrued} />],
+    ['Rewards claimed', <Btc satoshis={claimed} />],
+    ['Rewards to claim', <Btc satoshis={claimable} />],
   ] as const;
 
 interface DayProps {

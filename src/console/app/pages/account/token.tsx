@@ -8,12 +8,12 @@ import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { tokenFacts } from '../../chain/clarity.ts';
 import { assetContract, assetName, count, shortHash, shortPrincipal, visible } from '../../chain/format.ts';
 import { Value } from '../../ui/code.tsx';
+import { AGE, BLOCK, BLOCK_HEIGHT, FROM, HOLDER, TIME, TO } from '../../ui/columns.tsx';
 import { tokenOf, unitOf } from '../../ui/metadata.ts';
 import {
   Copy,
   DataPanel,
   Empty,
-  Facts,
   Figures,
   ListPanel,
   listQuery,
@@ -26,14 +26,9 @@ import {
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import {
-  AGE,
-  Ago,
   Asset,
   Badge,
-  BLOCK,
-  BlockLink,
   ChainText,
-  End,
   Hash,
   Meter,
   Principal,
@@ -132,22 +127,18 @@ function Fungible({ asset, supply }: { asset: string; supply: string }) {
           keyOf={({ principal }) => principal}
           empty="Nobody holds the token."
           columns={[
-            { name: 'Holder', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
-            { name: 'Balance', class: 'number', cell: ({ balance }) => <TokenAmount asset={asset} value={balance} /> },
-            {
-              name: 'Share',
-              class: 'number',
-              cell: ({ balance }) => <Meter value={shareOf(balance, supply)} most={1} />,
-            },
-            {
-              name: 'Transfers',
-              class: 'number medium',
-              cell: ({ principal }) => (
+            HOLDER,
+            ['Balance', 'number', ({ balance }) => <TokenAmount asset={asset} value={balance} />],
+            ['Share', 'number', ({ balance }) => <Meter value={shareOf(balance, supply)} most={1} />],
+            [
+              'Transfers',
+              'number medium',
+              ({ principal }) => (
                 <a href={tokenMovesPath(principal, asset)} aria-label={`Transfers by ${shortPrincipal(principal)}`}>
                   Transfers
                 </a>
               ),
-            },
+            ],
           ]}
         />
       ) : (
@@ -169,17 +160,12 @@ function TokenTransfers({ asset }: { asset: string }) {
       empty="The token has no transfers, mints or burns."
       stacked
       columns={[
-        { name: 'Transaction', class: 'first nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
-        { name: 'From', label: 'from', cell: ({ sender }) => <End principal={sender} nobody="minted" /> },
-        { name: 'To', label: 'to', cell: ({ recipient }) => <End principal={recipient} nobody="burnt" /> },
-        {
-          name: 'Amount',
-          class: 'number',
-          label: 'amount',
-          cell: ({ amount }) => <TokenAmount asset={asset} value={amount} />,
-        },
-        { ...BLOCK, cell: ({ block_height: height }) => <BlockLink height={height} /> },
-        { ...AGE, cell: ({ time }) => <Ago chain at={Date.parse(time) / 1000} /> },
+        ['Transaction', 'first nowrap', ({ tx_id }) => <TxLink id={tx_id} />],
+        FROM,
+        TO,
+        ['Amount', 'number named', ({ amount }) => <TokenAmount asset={asset} value={amount} />],
+        BLOCK_HEIGHT,
+        TIME,
       ]}
     />
   );
@@ -208,28 +194,23 @@ function Collection({ asset }: { asset: string }) {
         of="token"
         pager="offset"
         keyOf={({ value }) => value.hex}
-        empty=""
         columns={[
-          {
-            name: 'Token',
-            cell: ({ value }) => (
+          [
+            'Token',
+            '',
+            ({ value }) => (
               <a href={pathTo('nft', { asset, value: value.hex })}>
                 <Value repr={value.repr} />
               </a>
             ),
-          },
-          {
-            name: 'Current owner',
-            class: 'nowrap',
-            label: 'owner',
-            cell: ({ owner }) => (owner === null ? <Badge tone="plain">burnt</Badge> : <Principal principal={owner} />),
-          },
-          {
-            name: 'Minted to',
-            class: 'wide',
-            cell: ({ recipient }) => (recipient === null ? null : <Principal principal={recipient} />),
-          },
-          { name: 'Transaction', class: 'medium', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
+          ],
+          [
+            'Current owner',
+            'nowrap',
+            ({ owner }) => (owner === null ? <Badge tone="plain">burnt</Badge> : <Principal principal={owner} />),
+          ],
+          ['Minted to', 'wide', ({ recipient }) => (recipient === null ? null : <Principal principal={recipient} />)],
+          ['Transaction', 'medium', ({ transaction }) => <TxLink id={transaction.tx_id} />],
         ]}
       />
     </>
@@ -260,16 +241,13 @@ function DeclaredFacts({ asset }: { asset: string }) {
     <Panel
       title={isSaid ? 'Metadata from the contract' : 'Metadata in the source'}
       source={isSaid ? `/metadata/v1/ft/${contract}` : source}
-    >
-      <Facts
-        facts={[
-          ['Name', textOrNull(name)],
-          ['Symbol', textOrNull(symbol)],
-          ['Decimals', decimals],
-          ['Metadata', textOrNull(shortUri(uri))],
-        ]}
-      />
-    </Panel>
+      facts={[
+        ['Name', textOrNull(name)],
+        ['Symbol', textOrNull(symbol)],
+        ['Decimals', decimals],
+        ['Metadata', textOrNull(shortUri(uri))],
+      ]}
+    />
   );
 }
 
@@ -288,22 +266,14 @@ const OwnedNft = ({ asset, value }: { asset: string; value: string }) => (
       { asset_identifier: asset, value },
       tipVersion.value,
     )}
-  >
-    {({ owner, token_uri: uri }) => (
-      <Facts
-        facts={[
-          ['Collection', <Asset key="asset" identifier={asset} />],
-          ['Value', <Value key="decoded" repr={clarityRepr(fromHex(value))} />],
-          ['Value, serialized', <Hash key="value" value={value} whole copy="value" />],
-          [
-            'Current owner',
-            owner === null ? 'None: the token was burnt' : <Principal key="owner" principal={owner} copy />,
-          ],
-          ['Metadata', textOrNull(shortUri(uri))],
-        ]}
-      />
-    )}
-  </DataPanel>
+    facts={({ owner, token_uri: uri }) => [
+      ['Collection', <Asset identifier={asset} />],
+      ['Value', <Value repr={clarityRepr(fromHex(value))} />],
+      ['Value, serialized', <Hash value={value} whole copy="value" />],
+      ['Current owner', owner === null ? 'None: the token was burnt' : <Principal principal={owner} copy />],
+      ['Metadata', textOrNull(shortUri(uri))],
+    ]}
+  />
 );
 
 /** A serialized number without a sign: its type, and 16 bytes. */
@@ -327,11 +297,11 @@ export function Nft({ asset, value }: { asset: string; value: string }) {
         keyOf={({ transaction }) => `${transaction.tx_id} ${transaction.event_index}`}
         empty="This token was never minted."
         columns={[
-          { name: 'From', cell: ({ sender }) => <End principal={sender} nobody="minted" /> },
-          { name: 'To', cell: ({ recipient }) => <End principal={recipient} nobody="burnt" /> },
-          { name: 'Transaction', class: 'medium', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
-          { ...BLOCK, cell: ({ block }) => <BlockLink height={block.height} /> },
-          { ...AGE, class: 'number', cell: ({ block }) => <Ago chain at={block.time} /> },
+          FROM,
+          TO,
+          ['Transaction', 'medium', ({ transaction }) => <TxLink id={transaction.tx_id} />],
+          BLOCK,
+          AGE,
         ]}
       />
     </Page>

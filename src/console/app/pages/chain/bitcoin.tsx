@@ -9,7 +9,6 @@ import {
   type Column,
   Copy,
   DataPanel,
-  Facts,
   ListPanel,
   offsetQuery,
   offsetsBeside,
@@ -18,7 +17,7 @@ import {
   Show,
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { AGE, Ago, BitcoinAddressLink, BitcoinBlockLink, Btc, Count, Hash, Principal, When } from '../../ui/values.tsx';
+import { Ago, BitcoinAddressLink, BitcoinBlockLink, Btc, Count, Hash, Principal, When } from '../../ui/values.tsx';
 import { BLOCK_COLUMNS, Neighbours } from './block.tsx';
 
 export function BitcoinBlock({ id }: { id: string }) {
@@ -36,15 +35,15 @@ export function BitcoinBlock({ id }: { id: string }) {
       <Show loaded={block} missing="The server has no Stacks block that was built on this Bitcoin block.">
         {({ burn_block_time: time, burn_block_hash: hash, burn_block_height: height, stacks_blocks: blocks }) => (
           <>
-            <Panel title="Bitcoin block" source={`/extended/v2/burn-blocks/${hash}`}>
-              <Facts
-                facts={[
-                  ['Time', <When key="time" chain at={time} />],
-                  ['Hash', <Hash key="hash" value={hash} whole copy="Bitcoin block hash" />],
-                  ['Stacks blocks', count(blocks.length)],
-                ]}
-              />
-            </Panel>
+            <Panel
+              title="Bitcoin block"
+              source={`/extended/v2/burn-blocks/${hash}`}
+              facts={[
+                ['Time', <When chain at={time} />],
+                ['Hash', <Hash value={hash} whole copy="Bitcoin block hash" />],
+                ['Stacks blocks', count(blocks.length)],
+              ]}
+            />
             <StacksBlocks height={height} total={blocks.length} />
             <Payments height={height} />
           </>
@@ -62,7 +61,7 @@ function StacksBlocks({ height, total }: { height: number; total: number }) {
       title="Stacks blocks"
       loaded={useGet('/extended/v2/burn-blocks/{height_or_hash}/blocks', params, total)}
       aside={total > BLOCKS_PER_PAGE ? <span class="quiet">the newest {BLOCKS_PER_PAGE}</span> : null}
-      columns={BLOCK_COLUMNS.filter(({ name }) => name !== 'Bitcoin block')}
+      columns={BLOCK_COLUMNS.filter(([name]) => name !== 'Bitcoin block')}
       keyOf={({ hash }) => hash}
       empty="No Stacks block was built on this Bitcoin block."
       stacked
@@ -75,12 +74,8 @@ type Output = { tx_id: string; utxo_idx: number; amount: string };
 const outputKey = ({ tx_id, utxo_idx }: Output): string => `${tx_id} ${utxo_idx}`;
 
 const OUTPUT_COLUMNS: readonly Column<Output>[] = [
-  {
-    name: 'Bitcoin transaction',
-    class: 'medium',
-    cell: ({ tx_id }) => <Hash value={tx_id} copy="Bitcoin transaction id" />,
-  },
-  { name: 'Amount', class: 'number', cell: ({ amount }) => <Btc satoshis={amount} /> },
+  ['Bitcoin transaction', 'medium', ({ tx_id }) => <Hash value={tx_id} copy="Bitcoin transaction id" />],
+  ['Amount', 'number', ({ amount }) => <Btc satoshis={amount} />],
 ];
 
 /** Renders the payouts of miners to stackers in a Bitcoin block. */
@@ -95,7 +90,7 @@ export function Payments({ height }: { height: number }) {
       keyOf={outputKey}
       empty="Miners paid nothing to stackers in this block."
       columns={[
-        { name: 'Recipient', class: 'main', cell: ({ recipient }) => <BitcoinAddressLink address={recipient} /> },
+        ['Recipient', 'main', ({ recipient }) => <BitcoinAddressLink address={recipient} />],
         ...OUTPUT_COLUMNS,
       ]}
     />
@@ -103,14 +98,10 @@ export function Payments({ height }: { height: number }) {
 }
 
 export const BITCOIN_BLOCK_COLUMNS: readonly Column<BitcoinBlockObject>[] = [
-  { name: 'Height', class: 'nowrap', cell: (block) => <BitcoinBlockLink height={block.burn_block_height} /> },
-  {
-    name: 'Hash',
-    class: 'medium',
-    cell: ({ burn_block_hash: hash }) => <Hash value={hash} to={pathTo('bitcoinBlock', { id: hash })} />,
-  },
-  { name: 'Stacks blocks', class: 'number', cell: ({ stacks_blocks: blocks }) => <Count value={blocks.length} /> },
-  { ...AGE, class: 'number', cell: ({ burn_block_time: at }) => <Ago chain at={at} /> },
+  ['Height', 'nowrap', (block) => <BitcoinBlockLink height={block.burn_block_height} />],
+  ['Hash', 'medium', ({ burn_block_hash: hash }) => <Hash value={hash} to={pathTo('bitcoinBlock', { id: hash })} />],
+  ['Stacks blocks', 'number', ({ stacks_blocks: blocks }) => <Count value={blocks.length} />],
+  ['Age', 'number', ({ burn_block_time: at }) => <Ago chain at={at} />],
 ];
 
 export const hashOfBitcoinBlock = ({ burn_block_hash: hash }: BitcoinBlockObject): string => hash;
@@ -152,19 +143,15 @@ export function BitcoinAddress({ address }: { address: string }) {
         </span>
       }
     >
-      <DataPanel title="Rewards" loaded={total} rows={2}>
-        {({ reward_amount: amount }) => (
-          <Facts
-            facts={[
-              ['Paid to stackers at this address', <Btc key="total" satoshis={amount} />],
-              [
-                'Account of the same key',
-                same === undefined ? 'none' : <Principal key="account" principal={same.id} whole />,
-              ],
-            ]}
-          />
-        )}
-      </DataPanel>
+      <DataPanel
+        title="Rewards"
+        loaded={total}
+        rows={2}
+        facts={({ reward_amount: amount }) => [
+          ['Paid to stackers at this address', <Btc satoshis={amount} />],
+          ['Account of the same key', same === undefined ? 'none' : <Principal principal={same.id} whole />],
+        ]}
+      />
       <Rewards address={address} version={version} />
       <Outputs address={address} version={version} />
     </Page>
@@ -176,10 +163,11 @@ interface ListProps {
   version: number;
 }
 
-const BITCOIN_BLOCK: Column<{ burn_block_height: number }> = {
-  name: 'Bitcoin block',
-  cell: ({ burn_block_height: height }) => <BitcoinBlockLink height={height} />,
-};
+const BITCOIN_BLOCK: Column<{ burn_block_height: number }> = [
+  'Bitcoin block',
+  '',
+  ({ burn_block_height: height }) => <BitcoinBlockLink height={height} />,
+];
 
 function Rewards({ address, version }: ListProps) {
   const { limit, offset } = offsetQuery('offset', BLOCKS_PER_PAGE);
@@ -201,10 +189,7 @@ function Rewards({ address, version }: ListProps) {
       pager="offset"
       keyOf={({ burn_block_height: height, reward_index: index }) => `${height} ${index}`}
       empty="No Bitcoin block paid a reward to this address."
-      columns={[
-        BITCOIN_BLOCK,
-        { name: 'Reward', class: 'number', cell: ({ reward_amount: amount }) => <Btc satoshis={amount} /> },
-      ]}
+      columns={[BITCOIN_BLOCK, ['Reward', 'number', ({ reward_amount: amount }) => <Btc satoshis={amount} />]]}
     />
   );
 }

@@ -3,11 +3,11 @@ import { tip, tipVersion } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
 import type { Block as BlockObject } from '../../chain/types.ts';
-import { BLOCKS_PER_PAGE, type Column, Facts, Icon, ListPanel, listQuery, Page, Panel, Show } from '../../ui/parts.tsx';
+import { BLOCKS_PER_PAGE, type Column, Icon, ListPanel, listQuery, Page, Panel, Show } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { server } from '../../ui/server-status.ts';
 import { COLUMNS_IN_BLOCK, idOf } from '../../ui/transactions.tsx';
-import { AGE, Ago, BitcoinBlockLink, BlockLink, CostShare, CostTable, Count, Hash, When } from '../../ui/values.tsx';
+import { Ago, BitcoinBlockLink, BlockLink, CostShare, CostTable, Count, Hash, When } from '../../ui/values.tsx';
 import { ForkMark, OrphanMark } from './forks.tsx';
 
 export function Block({ id }: { id: string }) {
@@ -70,23 +70,20 @@ function BlockFacts({ block }: { block: BlockObject }) {
   const source = `/extended/v2/blocks/${block.hash}`;
   return (
     <div class="grid">
-      <Panel title="Block" source={source}>
-        <Facts
-          facts={[
-            ['Time', <When key="time" chain at={block.block_time} />],
-            ['Transactions', count(block.tx_count)],
-            ['Hash', <Hash key="hash" value={block.hash} whole copy="block hash" />],
-            ['Index block hash', <Hash key="index" value={block.index_block_hash} whole copy="index block hash" />],
-            ['Parent', height > 1 ? <BlockLink key="parent" height={height - 1} /> : 'None: the first block'],
-            ['Bitcoin block', <BitcoinBlockLink key="bitcoin" height={block.burn_block_height} />],
-            ['Tenure', block.tenure_height >= 0 && count(block.tenure_height)],
-            [
-              'Miner’s Bitcoin transaction',
-              <Hash key="miner" value={block.miner_txid} whole copy="Bitcoin transaction id" />,
-            ],
-          ]}
-        />
-      </Panel>
+      <Panel
+        title="Block"
+        source={source}
+        facts={[
+          ['Time', <When chain at={block.block_time} />],
+          ['Transactions', count(block.tx_count)],
+          ['Hash', <Hash value={block.hash} whole copy="block hash" />],
+          ['Index block hash', <Hash value={block.index_block_hash} whole copy="index block hash" />],
+          ['Parent', height > 1 ? <BlockLink height={height - 1} /> : 'None: the first block'],
+          ['Bitcoin block', <BitcoinBlockLink height={block.burn_block_height} />],
+          ['Tenure', block.tenure_height >= 0 && count(block.tenure_height)],
+          ['Miner’s Bitcoin transaction', <Hash value={block.miner_txid} whole copy="Bitcoin transaction id" />],
+        ]}
+      />
       <Panel title="Execution cost" source={source}>
         <CostTable cost={block} />
       </Panel>
@@ -128,43 +125,31 @@ function BlockSignatures({ hash }: { hash: string }) {
       keyOf={({ index }) => String(index)}
       empty="The block has no signatures: signers sign blocks since Nakamoto."
       columns={[
-        { name: '#', class: 'quiet', cell: ({ index }) => index + 1 },
-        { name: 'Signature', class: 'fill', cell: ({ signature }) => <Hash value={signature} copy="signature" /> },
+        ['#', 'quiet', ({ index }) => index + 1],
+        ['Signature', 'fill', ({ signature }) => <Hash value={signature} copy="signature" />],
       ]}
     />
   );
 }
 
 export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
-  { name: 'Height', class: 'first nowrap', cell: ({ height }) => <BlockLink height={height} /> },
-  { name: 'Hash', cell: ({ hash }) => <Hash value={hash} to={pathTo('block', { id: hash })} /> },
-  {
-    name: 'Bitcoin block',
-    class: 'number',
-    label: 'Bitcoin block',
-    cell: (block) => <BitcoinBlockLink height={block.burn_block_height} />,
-  },
-  {
-    name: 'Tenure',
-    class: 'number wide',
-    label: 'tenure',
-    // The API returns -1 if the node didn't report the tenure.
-    cell: ({ tenure_height: tenure }) => (tenure < 0 ? '–' : <Count value={tenure} />),
-  },
-  {
-    name: 'Transactions',
-    class: 'number',
-    label: 'transactions',
-    cell: ({ tx_count: transactions }) => <Count value={transactions} />,
-  },
-  {
-    name: 'Budget used',
-    title: 'Share of the execution cost that comes closest to its limit',
-    class: 'number wide',
-    label: 'budget used',
-    cell: (block) => <CostShare cost={block} />,
-  },
-  { ...AGE, cell: ({ block_time: at }) => <Ago chain at={at} /> },
+  ['Height', 'first nowrap', ({ height }) => <BlockLink height={height} />],
+  ['Hash', '', ({ hash }) => <Hash value={hash} to={pathTo('block', { id: hash })} />],
+  [
+    'Bitcoin block',
+    'number named',
+    (block) => <BitcoinBlockLink height={block.burn_block_height} />,
+    { label: 'Bitcoin block' },
+  ],
+  ['Tenure', 'number wide named', ({ tenure_height: tenure }) => (tenure < 0 ? '–' : <Count value={tenure} />)],
+  ['Transactions', 'number named', ({ tx_count: transactions }) => <Count value={transactions} />],
+  [
+    'Budget used',
+    'number wide named',
+    (block) => <CostShare cost={block} />,
+    { title: 'Share of the execution cost that comes closest to its limit' },
+  ],
+  ['Age', 'number when', ({ block_time: at }) => <Ago chain at={at} />],
 ];
 
 /** Renders blocks, newest first. */

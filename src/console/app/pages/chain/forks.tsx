@@ -2,13 +2,14 @@
  * The pages of forks: the list, and a page per fork with its two branches, its transactions, and its chainhook
  * deliveries.
  */
+
 import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { branchRows, FATES } from '../../chain/blocks.ts';
 import { count } from '../../chain/format.ts';
 import { DROPPED, kindOf } from '../../chain/transaction.ts';
-import { type Column, Facts, Footer, ListPanel, listQuery, Page, Panel, Show, Table } from '../../ui/parts.tsx';
+import { type Column, Footer, ListPanel, listQuery, Page, Panel, Show, Table, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, BlockLink, Hash, TxLink, When } from '../../ui/values.tsx';
 import { ForkNotified } from '../hooks/notified.tsx';
@@ -30,20 +31,11 @@ const WasCanonical = ({ was }: { was: boolean | null }) =>
   );
 
 const COLUMNS: readonly Column<ListedFork>[] = [
-  {
-    name: 'Heights',
-    class: 'first',
-    cell: (fork) => <a href={pathTo('fork', { hash: fork.index_block_hash })}>{heights(fork)}</a>,
-  },
-  { name: 'Blocks', class: 'number', label: 'blocks', cell: ({ blocks }) => count(blocks) },
-  { name: 'On the chain', label: 'on the chain', cell: ({ was_canonical: was }) => <WasCanonical was={was} /> },
-  {
-    name: 'First block',
-    class: 'wide',
-    label: 'first block',
-    cell: ({ index_block_hash: hash }) => <Hash value={hash} />,
-  },
-  { name: 'Time', class: 'number when', cell: ({ time }) => (time === null ? '–' : <Ago chain at={time} />) },
+  ['Heights', 'first', (fork) => <a href={pathTo('fork', { hash: fork.index_block_hash })}>{heights(fork)}</a>],
+  ['Blocks', 'number named', ({ blocks }) => count(blocks)],
+  ['On the chain', 'named', ({ was_canonical: was }) => <WasCanonical was={was} />],
+  ['First block', 'wide named', ({ index_block_hash: hash }) => <Hash value={hash} />],
+  ['Time', 'number when', ({ time }) => (time === null ? '–' : <Ago chain at={time} />)],
 ];
 
 export const Forks = () => (
@@ -82,58 +74,59 @@ function Branches({ fork }: { fork: ForkObject }) {
   const source = `/stackside/v1/forks/${fork.index_block_hash}`;
   return (
     <>
-      <Panel title="Fork" source={source}>
-        <Facts
-          facts={[
-            [
-              'Last common block',
-              fork.height > 1 ? <BlockLink key="fork" height={fork.height - 1} /> : 'None: the chain begins here',
-            ],
-            ['Orphaned blocks', count(fork.blocks)],
-            [
-              'On the chain',
-              fork.was_canonical === null
-                ? 'Unknown: the events are no longer stored'
-                : fork.was_canonical
-                  ? 'Yes: the chain was reorganized'
-                  : 'Never: another block came first',
-            ],
-            ['Time', fork.time !== null && <When key="time" chain at={fork.time} />],
-          ]}
-        />
-      </Panel>
-      <Panel title="Branches" source={source}>
-        <Table
-          label="Branches by height"
-          rows={branchRows(fork)}
-          keyOf={({ height, index }) => `${height} ${index}`}
-          empty=""
-          columns={[
-            { name: 'Height', class: 'number', cell: ({ height }) => count(height) },
-            {
-              name: 'Orphaned',
-              cell: ({ orphaned }) =>
-                orphaned === null ? (
-                  '–'
-                ) : (
-                  <>
-                    <Hash value={orphaned.index_block_hash} />{' '}
-                    {orphaned.was_canonical ? <Badge tone="wait">was on the chain</Badge> : null}
-                  </>
-                ),
-            },
-            {
-              name: 'Canonical',
-              cell: ({ canonical }) =>
-                canonical === null ? (
-                  '–'
-                ) : (
-                  <Hash value={canonical.index_block_hash} to={pathTo('block', { id: canonical.index_block_hash })} />
-                ),
-            },
-          ]}
-        />
-      </Panel>
+      <Panel
+        title="Fork"
+        source={source}
+        facts={[
+          [
+            'Last common block',
+            fork.height > 1 ? <BlockLink height={fork.height - 1} /> : 'None: the chain begins here',
+          ],
+          ['Orphaned blocks', count(fork.blocks)],
+          [
+            'On the chain',
+            fork.was_canonical === null
+              ? 'Unknown: the events are no longer stored'
+              : fork.was_canonical
+                ? 'Yes: the chain was reorganized'
+                : 'Never: another block came first',
+          ],
+          ['Time', fork.time !== null && <When chain at={fork.time} />],
+        ]}
+      />
+      <TablePanel
+        title="Branches"
+        source={source}
+        label="Branches by height"
+        rows={branchRows(fork)}
+        keyOf={({ height, index }) => `${height} ${index}`}
+        columns={[
+          ['Height', 'number', ({ height }) => count(height)],
+          [
+            'Orphaned',
+            '',
+            ({ orphaned }) =>
+              orphaned === null ? (
+                '–'
+              ) : (
+                <>
+                  <Hash value={orphaned.index_block_hash} />{' '}
+                  {orphaned.was_canonical ? <Badge tone="wait">was on the chain</Badge> : null}
+                </>
+              ),
+          ],
+          [
+            'Canonical',
+            '',
+            ({ canonical }) =>
+              canonical === null ? (
+                '–'
+              ) : (
+                <Hash value={canonical.index_block_hash} to={pathTo('block', { id: canonical.index_block_hash })} />
+              ),
+          ],
+        ]}
+      />
     </>
   );
 }
@@ -149,25 +142,20 @@ function Lost({ fork }: { fork: ForkObject }) {
         empty="The orphaned blocks have no transactions."
         stacked
         columns={[
-          { name: 'Transaction', class: 'first', cell: ({ tx_id: id }) => <TxLink id={id} /> },
-          { name: 'Type', cell: ({ type }) => kindOf(type as Parameters<typeof kindOf>[0]) },
-          {
-            name: 'Orphaned block',
-            class: 'number',
-            label: 'orphaned block',
-            cell: ({ orphaned_in: { height } }) => count(height),
-          },
-          {
-            name: 'Now',
-            label: 'now',
-            cell: ({ fate, block_height: height, status }) => (
+          ['Transaction', 'first', ({ tx_id: id }) => <TxLink id={id} />],
+          ['Type', '', ({ type }) => kindOf(type as Parameters<typeof kindOf>[0])],
+          ['Orphaned block', 'number named', ({ orphaned_in: { height } }) => count(height)],
+          [
+            'Now',
+            'named',
+            ({ fate, block_height: height, status }) => (
               <>
                 <Badge tone={FATES[fate].tone}>{FATES[fate].words}</Badge>{' '}
                 {height === null ? null : <BlockLink height={height} />}
                 {fate === 'dropped' ? (DROPPED[status ?? ''] ?? null) : null}
               </>
             ),
-          },
+          ],
         ]}
       />
       {fork.is_whole ? null : <Footer>The fork has more blocks or transactions than are shown.</Footer>}

@@ -11,7 +11,7 @@ import { type FirstStep, firstSteps } from '../../chain/state.ts';
 import type { ServerStatus } from '../../chain/types.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { every, now } from '../../ui/clock.ts';
-import { DataPanel, Facts, type Figure, Figures, ListPanel, Page, Panel, Show } from '../../ui/parts.tsx';
+import { DataPanel, type Figure, Figures, ListPanel, Page, Panel, Show } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { idOf, NEWEST_COLUMNS } from '../../ui/transactions.tsx';
@@ -219,7 +219,7 @@ const NewestBitcoinBlocks = () => (
     label="Newest Bitcoin blocks"
     loaded={useGet('/extended/v2/burn-blocks', { limit: NEWEST_BITCOIN }, tipVersion.value)}
     aside={<a href={pathTo('bitcoinBlocks')}>All</a>}
-    columns={BITCOIN_BLOCK_COLUMNS.filter(({ name }) => name !== 'Hash')}
+    columns={BITCOIN_BLOCK_COLUMNS.filter(([name]) => name !== 'Hash')}
     keyOf={hashOfBitcoinBlock}
     empty="No Bitcoin block has arrived yet."
   />
@@ -229,21 +229,22 @@ function Server({ status }: { status: ServerStatus }) {
   const { disk, memory_bytes: memory, uptime_seconds: uptime, server_version: version, mode, events, index } = status;
   const { history_from: from } = index;
   return (
-    <Panel title="Server" source="/stackside/v1/status" aside={<a href={pathTo('system')}>All</a>}>
-      <Facts
-        facts={[
-          ['Version', version],
-          ['Mode', mode],
-          ['History', from === undefined ? null : `from block ${count(from)} on`],
-          ['Uptime', duration(uptime)],
-          ['Memory', bytes(memory)],
-          ['Index', bytes(disk.index_bytes)],
-          ['Journal', disk.journal_bytes === 0 ? 'none' : bytes(disk.journal_bytes)],
-          ['Free on the disk', disk.free_bytes === null ? null : bytes(disk.free_bytes)],
-          ['Event endpoint', events === null ? null : <code key="endpoint">{events.endpoint}</code>],
-        ]}
-      />
-    </Panel>
+    <Panel
+      title="Server"
+      source="/stackside/v1/status"
+      aside={<a href={pathTo('system')}>All</a>}
+      facts={[
+        ['Version', version],
+        ['Mode', mode],
+        ['History', from === undefined ? null : `from block ${count(from)} on`],
+        ['Uptime', duration(uptime)],
+        ['Memory', bytes(memory)],
+        ['Index', bytes(disk.index_bytes)],
+        ['Journal', disk.journal_bytes === 0 ? 'none' : bytes(disk.journal_bytes)],
+        ['Free on the disk', disk.free_bytes === null ? null : bytes(disk.free_bytes)],
+        ['Event endpoint', events === null ? null : <code>{events.endpoint}</code>],
+      ]}
+    />
   );
 }
 

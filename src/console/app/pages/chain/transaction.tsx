@@ -1,4 +1,5 @@
 /** The pages of transactions: the list, and one transaction, mined, pending or dropped. */
+
 import { useState } from 'preact/hooks';
 import { get, RequestError } from '../../api/api.ts';
 import { tip, tipVersion, useUpdates } from '../../api/live.ts';
@@ -26,7 +27,6 @@ import { Source, Value, ValueBlock } from '../../ui/code.tsx';
 import { Filters } from '../../ui/filters.tsx';
 import {
   Copy,
-  Facts,
   JsonLink,
   List,
   listQuery,
@@ -39,6 +39,7 @@ import {
   Scrollable,
   Show,
   Table,
+  TablePanel,
 } from '../../ui/parts.tsx';
 import { place } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
@@ -139,44 +140,42 @@ function TransactionFacts({ transaction }: { transaction: TransactionObject }) {
   const sponsor = 'sponsor_address' in transaction ? (transaction.sponsor_address ?? null) : null;
   const sponsorNonce = 'sponsor_nonce' in transaction ? (transaction.sponsor_nonce ?? null) : null;
   return (
-    <Panel title="Transaction" source={`/extended/v3/transactions/${transaction.tx_id}`}>
-      <Facts
-        facts={[
-          ...(isMined(transaction) ? minedFacts(transaction) : []),
-          ['Sender', <Principal key="sender" principal={sender} whole copy />],
-          ['Nonce', count(nonce)],
-          ['Sponsor', sponsor === null ? null : <Principal key="sponsor" principal={sponsor} whole copy />],
-          ['Nonce of the sponsor', sponsorNonce === null ? null : count(sponsorNonce)],
-          [
-            'Fee',
-            <span key="fee">
-              <Stx micro={fee} /> {sponsor === null ? null : <span class="quiet">paid by the sponsor</span>}
-            </span>,
-          ],
-        ]}
-      />
-    </Panel>
+    <Panel
+      title="Transaction"
+      source={`/extended/v3/transactions/${transaction.tx_id}`}
+      facts={[
+        ...(isMined(transaction) ? minedFacts(transaction) : []),
+        ['Sender', <Principal principal={sender} whole copy />],
+        ['Nonce', count(nonce)],
+        ['Sponsor', sponsor === null ? null : <Principal principal={sponsor} whole copy />],
+        ['Nonce of the sponsor', sponsorNonce === null ? null : count(sponsorNonce)],
+        [
+          'Fee',
+          <span>
+            <Stx micro={fee} /> {sponsor === null ? null : <span class="quiet">paid by the sponsor</span>}
+          </span>,
+        ],
+      ]}
+    />
   );
 }
 
 function minedFacts(transaction: MinedTransaction) {
   const { block_height: height, block_time: time, burn_block_height: bitcoinHeight, tx_index: index } = transaction;
   return [
-    ['Time', <When key="time" chain at={time} />],
+    ['Time', <When chain at={time} />],
     [
       'Block',
-      <span key="block">
+      <span>
         <BlockLink height={height} /> <span class="quiet">at index {index}</span>
         {transaction.canonical ? null : <strong> on a fork that is not canonical</strong>}
       </span>,
     ],
-    ['Bitcoin block', <BitcoinBlockLink key="bitcoin" height={bitcoinHeight} />],
+    ['Bitcoin block', <BitcoinBlockLink height={bitcoinHeight} />],
     [
       'Confirmations',
       transaction.canonical && tip.value !== null ? (
-        <span key="confirmations" aria-live="polite">
-          {confirmations(transaction, tip.value)}
-        </span>
+        <span aria-live="polite">{confirmations(transaction, tip.value)}</span>
       ) : null,
     ],
   ] as const;
@@ -188,30 +187,29 @@ function Balances({ transaction }: { transaction: MinedTransaction }) {
   const payer = ('sponsor_address' in transaction ? transaction.sponsor_address : undefined) ?? sender;
   const changes = balanceChanges(events, { payer, amount });
   return (
-    <Panel title="Balance changes" source={`/extended/v3/transactions/${id}/events`}>
-      <Table
-        label="Balance changes"
-        rows={changes}
-        keyOf={({ principal, asset }) => `${principal} ${asset}`}
-        empty="The transaction changed no balance."
-        columns={[
-          { name: 'Account', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
-          {
-            name: 'Change, fee included',
-            class: 'number',
-            cell: ({ asset, isFungible, net }) =>
-              asset === null ? (
-                <Stx micro={net} signed />
-              ) : (
-                <span title={asset}>
-                  {isFungible ? <TokenAmount asset={asset} value={net} signed /> : <Signed value={net} />}{' '}
-                  <ChainText text={isFungible ? tokenName(asset) : assetName(asset)} />
-                </span>
-              ),
-          },
-        ]}
-      />
-    </Panel>
+    <TablePanel
+      title="Balance changes"
+      source={`/extended/v3/transactions/${id}/events`}
+      rows={changes}
+      keyOf={({ principal, asset }) => `${principal} ${asset}`}
+      empty="The transaction changed no balance."
+      columns={[
+        ['Account', 'main', ({ principal }) => <Principal principal={principal} />],
+        [
+          'Change, fee included',
+          'number',
+          ({ asset, isFungible, net }) =>
+            asset === null ? (
+              <Stx micro={net} signed />
+            ) : (
+              <span title={asset}>
+                {isFungible ? <TokenAmount asset={asset} value={net} signed /> : <Signed value={net} />}{' '}
+                <ChainText text={isFungible ? tokenName(asset) : assetName(asset)} />
+              </span>
+            ),
+        ],
+      ]}
+    />
   );
 }
 
@@ -221,15 +219,15 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
     case 'token_transfer': {
       const { recipient_address: recipient, amount, memo } = transaction.token_transfer;
       return (
-        <Panel title="Transfer" source={source}>
-          <Facts
-            facts={[
-              ['Recipient', <Principal key="recipient" principal={recipient} whole copy />],
-              ['Amount', <Stx key="amount" micro={amount} />],
-              ['Memo', <Memo key="memo" hex={memo} />],
-            ]}
-          />
-        </Panel>
+        <Panel
+          title="Transfer"
+          source={source}
+          facts={[
+            ['Recipient', <Principal principal={recipient} whole copy />],
+            ['Amount', <Stx micro={amount} />],
+            ['Memo', <Memo hex={memo} />],
+          ]}
+        />
       );
     }
     case 'contract_call':
@@ -244,13 +242,15 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
     case 'smart_contract': {
       const { contract_id: contract, source_code: code, clarity_version: version } = transaction.smart_contract;
       return (
-        <Panel title="Contract" source={`${source}?include=source_code`} aside={<Copy text={code} what="source" />}>
-          <Facts
-            facts={[
-              ['Contract', <Principal key="contract" principal={contract} whole copy />],
-              ['Clarity version', version ?? 'the default of its epoch'],
-            ]}
-          />
+        <Panel
+          title="Contract"
+          source={`${source}?include=source_code`}
+          aside={<Copy text={code} what="source" />}
+          facts={[
+            ['Contract', <Principal principal={contract} whole copy />],
+            ['Clarity version', version ?? 'the default of its epoch'],
+          ]}
+        >
           <Source source={code} label="Source of the contract" />
         </Panel>
       );
@@ -258,29 +258,29 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
     case 'coinbase': {
       const { data, alt_recipient: recipient } = transaction.coinbase_payload;
       return (
-        <Panel title="Coinbase" source={source}>
-          <Facts
-            facts={[
-              ['Reward recipient', recipient === null ? 'The miner' : <Principal key="r" principal={recipient} copy />],
-              ['Miner’s text', <Memo key="data" hex={data} />],
-            ]}
-          />
-        </Panel>
+        <Panel
+          title="Coinbase"
+          source={source}
+          facts={[
+            ['Reward recipient', recipient === null ? 'The miner' : <Principal principal={recipient} copy />],
+            ['Miner’s text', <Memo hex={data} />],
+          ]}
+        />
       );
     }
     case 'tenure_change': {
       const payload = transaction.tenure_change_payload;
       return (
-        <Panel title="Tenure change" source={source}>
-          <Facts
-            facts={[
-              ['Cause', causeTitle(payload.cause ?? '')],
-              ['Blocks of the previous tenure', count(payload.previous_tenure_blocks)],
-              ['Consensus hash', <Hash key="hash" value={payload.tenure_consensus_hash} whole copy="consensus hash" />],
-              ['Miner’s key hash', <Hash key="key" value={payload.pubkey_hash} whole copy="key hash" />],
-            ]}
-          />
-        </Panel>
+        <Panel
+          title="Tenure change"
+          source={source}
+          facts={[
+            ['Cause', causeTitle(payload.cause ?? '')],
+            ['Blocks of the previous tenure', count(payload.previous_tenure_blocks)],
+            ['Consensus hash', <Hash value={payload.tenure_consensus_hash} whole copy="consensus hash" />],
+            ['Miner’s key hash', <Hash value={payload.pubkey_hash} whole copy="key hash" />],
+          ]}
+        />
       );
     }
     case 'poison_microblock':
@@ -316,63 +316,56 @@ interface CallProps {
 function ContractCall({ source, call, result, rolledBack }: CallProps) {
   const { contract_id: contract, function_name: name, function_signature: signature, function_args: args = [] } = call;
   return (
-    <Panel title="Call" source={source}>
-      <Facts
-        facts={[
-          ['Contract', <Principal key="contract" principal={contract} whole copy />],
-          [
-            'Function',
-            <span key="name" class="mono" title={signature}>
-              {name}
-            </span>,
-          ],
-          [
-            rolledBack ? 'Result, rolled back' : 'Result',
-            result === null ? null : (
-              <span key="result">
-                <LongValue repr={result.repr} label="Result" /> <Copy text={result.repr} what="result" />
-              </span>
-            ),
-          ],
-          [
-            'Result, serialized',
-            result === null ? null : <Hash key="hex" value={result.hex} whole copy="hex of the result" />,
-          ],
-        ]}
-      />
+    <Panel
+      title="Call"
+      source={source}
+      facts={[
+        ['Contract', <Principal principal={contract} whole copy />],
+        [
+          'Function',
+          <span class="mono" title={signature}>
+            {name}
+          </span>,
+        ],
+        [
+          rolledBack ? 'Result, rolled back' : 'Result',
+          result === null ? null : (
+            <span>
+              <LongValue repr={result.repr} label="Result" /> <Copy text={result.repr} what="result" />
+            </span>
+          ),
+        ],
+        ['Result, serialized', result === null ? null : <Hash value={result.hex} whole copy="hex of the result" />],
+      ]}
+    >
       {args.length === 0 ? null : (
         <Table
           label="Arguments"
           rows={args.map((argument, index) => ({ ...argument, index, title: argument.name || `#${index + 1}` }))}
           keyOf={({ index }) => String(index)}
-          empty=""
           stacked
           columns={[
-            { name: 'Argument', class: 'first nowrap', cell: ({ title }) => <ChainText text={title} /> },
-            {
-              name: 'Type',
-              class: 'nowrap short',
-              cell: ({ type }) => (
+            ['Argument', 'first nowrap', ({ title }) => <ChainText text={title} />],
+            [
+              'Type',
+              'nowrap short',
+              ({ type }) => (
                 <code class="quiet" title={type}>
                   {type}
                 </code>
               ),
-            },
-            {
-              name: 'Value',
-              class: 'half',
-              cell: ({ repr, title }) => (
+            ],
+            [
+              'Value',
+              'half',
+              ({ repr, title }) => (
                 <span class="with-copy">
                   <LongValue repr={repr} label={`Value of ${visible(title)}`} />
                   <Copy text={repr} what={`value of ${visible(title)}`} />
                 </span>
               ),
-            },
-            {
-              name: 'Serialized',
-              class: 'half',
-              cell: ({ hex, title }) => <Hash value={hex} whole copy={`hex of ${visible(title)}`} />,
-            },
+            ],
+            ['Serialized', 'half', ({ hex, title }) => <Hash value={hex} whole copy={`hex of ${visible(title)}`} />],
           ]}
         />
       )}

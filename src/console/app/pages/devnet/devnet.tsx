@@ -2,6 +2,7 @@
  * The part of the bundle that steers a simulated chain, and its page: clock, accounts, contracts and snapshots, and the
  * controls of its node.
  */
+
 import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Answer, get, post } from '../../api/api.ts';
@@ -10,7 +11,8 @@ import { useGet } from '../../api/use-answer.ts';
 import { count, duration, exactTime, plural } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { every } from '../../ui/clock.ts';
-import { Figures, ListPanel, Panel, Problem, Show, Table } from '../../ui/parts.tsx';
+import { CONTRACT } from '../../ui/columns.tsx';
+import { Figures, ListPanel, Panel, Problem, Show, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { BlockLink, ChainText, Principal, Stx } from '../../ui/values.tsx';
 
@@ -60,19 +62,18 @@ const figuresOf = ({ tip, bitcoin, cycle, interval, pending }: State) => [
 ];
 
 const Accounts = ({ state: { accounts, faucet } }: { state: State }) => (
-  <Panel title="Accounts" source={SOURCE}>
-    <Table
-      label="Accounts of the devnet"
-      rows={[...accounts, { name: 'faucet', ...faucet }]}
-      keyOf={({ name }) => name}
-      empty=""
-      columns={[
-        { name: 'Name', cell: ({ name }) => <ChainText text={name} /> },
-        { name: 'Address', cell: ({ address }) => <Principal principal={address} copy /> },
-        { name: 'Balance', class: 'number', cell: ({ balance }) => <Stx micro={balance} /> },
-      ]}
-    />
-  </Panel>
+  <TablePanel
+    title="Accounts"
+    source={SOURCE}
+    label="Accounts of the devnet"
+    rows={[...accounts, { name: 'faucet', ...faucet }]}
+    keyOf={({ name }) => name}
+    columns={[
+      ['Name', '', ({ name }) => <ChainText text={name} />],
+      ['Address', '', ({ address }) => <Principal principal={address} copy />],
+      ['Balance', 'number', ({ balance }) => <Stx micro={balance} />],
+    ]}
+  />
 );
 
 function Snapshots({ state: { snapshots } }: { state: State }) {
@@ -80,28 +81,28 @@ function Snapshots({ state: { snapshots } }: { state: State }) {
   const revert = (snapshot: string) =>
     run(() => post('/stackside/v1/devnet/revert', {}, { snapshot }), `The state is that of ${snapshot}.`);
   return (
-    <Panel title="Snapshots" source={SOURCE}>
+    <TablePanel
+      title="Snapshots"
+      source={SOURCE}
+      rows={snapshots}
+      keyOf={({ name }) => name}
+      empty="There is no snapshot yet. Take one above, and return to it at any time."
+      columns={[
+        ['Name', '', ({ name }) => <ChainText text={name} />],
+        ['Block', 'number', ({ height }) => <BlockLink height={height} />],
+        [
+          '',
+          'number',
+          ({ name }) => (
+            <button type="button" disabled={busy} onClick={() => revert(name)}>
+              Go back<span class="sr-only"> to {name}</span>
+            </button>
+          ),
+        ],
+      ]}
+    >
       <Problem text={problem} class="panel-body" />
-      <Table
-        label="Snapshots"
-        rows={snapshots}
-        keyOf={({ name }) => name}
-        empty="There is no snapshot yet. Take one above, and return to it at any time."
-        columns={[
-          { name: 'Name', cell: ({ name }) => <ChainText text={name} /> },
-          { name: 'Block', class: 'number', cell: ({ height }) => <BlockLink height={height} /> },
-          {
-            name: '',
-            class: 'number',
-            cell: ({ name }) => (
-              <button type="button" disabled={busy} onClick={() => revert(name)}>
-                Go back<span class="sr-only"> to {name}</span>
-              </button>
-            ),
-          },
-        ]}
-      />
-    </Panel>
+    </TablePanel>
   );
 }
 
@@ -123,12 +124,12 @@ function Contracts() {
       keyOf={({ contract_id: id }) => id}
       empty="No contract was deployed yet."
       columns={[
-        { name: 'Contract', class: 'main', cell: ({ contract_id: id }) => <Principal principal={id} /> },
-        {
-          name: 'Block',
-          class: 'number',
-          cell: ({ deployment }) => (deployment === null ? '–' : <BlockLink height={deployment.block_height} />),
-        },
+        CONTRACT,
+        [
+          'Block',
+          'number',
+          ({ deployment }) => (deployment === null ? '–' : <BlockLink height={deployment.block_height} />),
+        ],
       ]}
     />
   );

@@ -42,14 +42,9 @@ export function FailedCall({ id }: { id: string }) {
           label="Runtime cost by function"
           rows={costs}
           keyOf={(cost) => cost.function}
-          empty=""
           columns={[
-            {
-              name: 'Function',
-              class: 'main',
-              cell: (cost) => <code title={cost.function}>{nameOf(cost.function)}</code>,
-            },
-            { name: 'Runtime cost', class: 'number', cell: ({ runtime }) => count(runtime) },
+            ['Function', 'main', (cost) => <code title={cost.function}>{nameOf(cost.function)}</code>],
+            ['Runtime cost', 'number', ({ runtime }) => count(runtime)],
           ]}
         />
       )}

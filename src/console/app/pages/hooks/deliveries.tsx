@@ -2,6 +2,7 @@
  * The deliveries of a chainhook: their history, redelivery of failed ones, and a page per delivery with its attempts
  * and body.
  */
+
 import { useState } from 'preact/hooks';
 import { type Answer, get, post } from '../../api/api.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
@@ -11,7 +12,6 @@ import { Confirm, useAction } from '../../ui/actions.tsx';
 import {
   Choices,
   Copy,
-  Facts,
   listQuery,
   Page,
   Pager,
@@ -20,6 +20,7 @@ import {
   Scrollable,
   Show,
   Table,
+  TablePanel,
 } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { Ago, Badge, BlockLink, Due, Hash, When } from '../../ui/values.tsx';
@@ -110,18 +111,18 @@ const DeliveryTable = ({ hook, deliveries }: { hook: string; deliveries: readonl
     keyOf={({ id }) => id}
     empty="Nothing was delivered yet."
     columns={[
-      {
-        name: 'Blocks',
-        class: 'nowrap',
-        cell: (delivery) => (
+      [
+        'Blocks',
+        'nowrap',
+        (delivery) => (
           <a href={pathTo('delivery', { id: hook, delivery: delivery.id })}>{blocksOf(delivery) || delivery.id}</a>
         ),
-      },
-      { name: 'State', class: 'nowrap', cell: ({ state }) => <StateBadge state={state} /> },
-      {
-        name: 'Answer',
-        class: 'main',
-        cell: ({ last_attempt: attempt }) =>
+      ],
+      ['State', 'nowrap', ({ state }) => <StateBadge state={state} />],
+      [
+        'Answer',
+        'main',
+        ({ last_attempt: attempt }) =>
           attempt === null ? (
             <span class="quiet">not sent yet</span>
           ) : (
@@ -130,11 +131,11 @@ const DeliveryTable = ({ hook, deliveries }: { hook: string; deliveries: readonl
               <span class="quiet">after {count(attempt.duration_ms)} ms</span>
             </>
           ),
-      },
-      { name: 'Attempts', class: 'number medium', cell: ({ attempt_count: attempts }) => count(attempts) },
-      { name: 'Reason', class: 'medium nowrap', cell: ({ reason }) => words(reason) },
-      { name: 'Size', class: 'number wide', cell: ({ body_bytes: size }) => bytes(size) },
-      { name: 'Queued', class: 'number', cell: ({ created_at: at }) => <Ago at={at} /> },
+      ],
+      ['Attempts', 'number medium', ({ attempt_count: attempts }) => count(attempts)],
+      ['Reason', 'medium nowrap', ({ reason }) => words(reason)],
+      ['Size', 'number wide', ({ body_bytes: size }) => bytes(size)],
+      ['Queued', 'number', ({ created_at: at }) => <Ago at={at} />],
     ]}
   />
 );
@@ -204,26 +205,20 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
                 <p class="break">{visible(found.problem)}</p>
               </section>
             )}
-            <Panel title="Delivery" source={source}>
-              <Facts
-                facts={[
-                  ['Reason', words(found.reason)],
-                  ['Blocks applied', <Heights key="apply" blocks={found.apply} />],
-                  [
-                    'Blocks rolled back',
-                    found.rollback.length === 0 ? null : <Heights key="back" blocks={found.rollback} />,
-                  ],
-                  ['Queued', <When key="queued" at={found.created_at} />],
-                  ['Delivered', found.delivered_at === null ? null : <When key="done" at={found.delivered_at} />],
-                  [
-                    'Next attempt',
-                    found.next_attempt_at === null ? null : <Due key="next" at={found.next_attempt_at} />,
-                  ],
-                  ['Size', bytes(found.body_bytes)],
-                  ['SHA-256 of the body', <Hash key="hash" value={found.body_sha256} whole copy="SHA-256" />],
-                ]}
-              />
-            </Panel>
+            <Panel
+              title="Delivery"
+              source={source}
+              facts={[
+                ['Reason', words(found.reason)],
+                ['Blocks applied', <Heights blocks={found.apply} />],
+                ['Blocks rolled back', found.rollback.length === 0 ? null : <Heights blocks={found.rollback} />],
+                ['Queued', <When at={found.created_at} />],
+                ['Delivered', found.delivered_at === null ? null : <When at={found.delivered_at} />],
+                ['Next attempt', found.next_attempt_at === null ? null : <Due at={found.next_attempt_at} />],
+                ['Size', bytes(found.body_bytes)],
+                ['SHA-256 of the body', <Hash value={found.body_sha256} whole copy="SHA-256" />],
+              ]}
+            />
             <Attempts attempts={found.attempts} source={source} />
             <Payload payload={found.payload} source={source} />
           </>
@@ -255,31 +250,30 @@ interface Attempt {
 }
 
 const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: string | undefined }) => (
-  <Panel title="Attempts" source={source}>
-    <Table
-      label="Attempts"
-      rows={attempts}
-      keyOf={({ at, duration_ms: time }) => `${at} ${time}`}
-      empty="The delivery was not sent yet."
-      columns={[
-        { name: 'When', class: 'nowrap', cell: ({ at }) => <Ago at={at} /> },
-        {
-          name: 'Answer',
-          class: 'nowrap',
-          cell: ({ status_code: code }) => (code === null ? <span class="quiet">none</span> : <strong>{code}</strong>),
-        },
-        {
-          name: 'Response or error',
-          class: 'fill',
-          cell: ({ error, response_excerpt: excerpt }) => (
-            <code class="break">{visible(error ?? excerpt ?? '') || <span class="quiet">nothing</span>}</code>
-          ),
-        },
-        { name: 'Time', class: 'number medium', cell: ({ duration_ms: time }) => `${count(time)} ms` },
-        { name: 'Host', class: 'wide', cell: ({ url_host: host }) => <code>{host}</code> },
-      ]}
-    />
-  </Panel>
+  <TablePanel
+    title="Attempts"
+    source={source}
+    rows={attempts}
+    keyOf={({ at, duration_ms: time }) => `${at} ${time}`}
+    empty="The delivery was not sent yet."
+    columns={[
+      ['When', 'nowrap', ({ at }) => <Ago at={at} />],
+      [
+        'Answer',
+        'nowrap',
+        ({ status_code: code }) => (code === null ? <span class="quiet">none</span> : <strong>{code}</strong>),
+      ],
+      [
+        'Response or error',
+        'fill',
+        ({ error, response_excerpt: excerpt }) => (
+          <code class="break">{visible(error ?? excerpt ?? '') || <span class="quiet">nothing</span>}</code>
+        ),
+      ],
+      ['Time', 'number medium', ({ duration_ms: time }) => `${count(time)} ms`],
+      ['Host', 'wide', ({ url_host: host }) => <code>{host}</code>],
+    ]}
+  />
 );
 
 /** Number of characters of a body to show at first: a body may have megabytes. */

@@ -262,40 +262,36 @@ function Backfills({ hook }: { hook: string }) {
         keyOf={({ id }) => id}
         empty="No past blocks were delivered yet."
         columns={[
-          {
-            name: 'Blocks',
-            class: 'nowrap',
-            cell: ({ from_height: from, to_height: to }) => `${count(from)} to ${count(to)}`,
-          },
-          {
-            name: 'State',
-            class: 'nowrap',
-            cell: ({ state, dry_run: dry }) => (
+          ['Blocks', 'nowrap', ({ from_height: from, to_height: to }) => `${count(from)} to ${count(to)}`],
+          [
+            'State',
+            'nowrap',
+            ({ state, dry_run: dry }) => (
               <>
                 <Badge tone={BACKFILL_TONES[state]}>{state}</Badge> {dry ? <span class="quiet">dry run</span> : null}
               </>
             ),
-          },
-          {
-            name: 'Searched',
-            class: 'number',
-            cell: ({ from_height: from, to_height: to, next_height: next }) => (
+          ],
+          [
+            'Searched',
+            'number',
+            ({ from_height: from, to_height: to, next_height: next }) => (
               <Meter value={next - from} most={to - from + 1} />
             ),
-          },
-          { name: 'Matches', class: 'number medium', cell: ({ matched_blocks: blocks }) => count(blocks) },
-          { name: 'Delivered', class: 'number medium', cell: ({ deliveries }) => count(deliveries.delivered) },
-          { name: 'Created', class: 'number wide', cell: ({ created_at: at }) => <Ago at={at} /> },
-          {
-            name: 'Actions',
-            class: 'number',
-            cell: ({ id, state }) =>
+          ],
+          ['Matches', 'number medium', ({ matched_blocks: blocks }) => count(blocks)],
+          ['Delivered', 'number medium', ({ deliveries }) => count(deliveries.delivered)],
+          ['Created', 'number wide', ({ created_at: at }) => <Ago at={at} />],
+          [
+            'Actions',
+            'number',
+            ({ id, state }) =>
               state === 'queued' || state === 'running' ? (
                 <button type="button" onClick={() => cancel(id)}>
                   Cancel
                 </button>
               ) : null,
-          },
+          ],
         ]}
       />
     </>

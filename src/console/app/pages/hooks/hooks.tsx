@@ -201,26 +201,22 @@ const HookTable = ({ label, hooks }: { label: string; hooks: readonly Hook[] }) 
       return line === null ? null : <span class="problem small">{line}</span>;
     }}
     columns={[
-      {
-        name: 'Name',
-        class: 'main',
-        cell: ({ uuid, definition }) => (
+      [
+        'Name',
+        'main',
+        ({ uuid, definition }) => (
           <a href={pathTo('hook', { id: uuid })}>
             <ChainText text={definition.name || uuid} />
           </a>
         ),
-      },
-      { name: 'Status', class: 'nowrap', cell: (hook) => <HealthBadge hook={hook} /> },
-      {
-        name: 'Receiver',
-        class: 'wide nowrap',
-        cell: ({ definition }) => <code>{hostOf(definition.action.url)}</code>,
-      },
-      { name: 'Waiting', class: 'number', cell: ({ status }) => count(status.pending_deliveries) },
-      {
-        name: 'Last delivery',
-        class: 'number medium',
-        cell: ({ status: { last_delivery_at: at, last_delivery_status_code: code } }) =>
+      ],
+      ['Status', 'nowrap', (hook) => <HealthBadge hook={hook} />],
+      ['Receiver', 'wide nowrap', ({ definition }) => <code>{hostOf(definition.action.url)}</code>],
+      ['Waiting', 'number', ({ status }) => count(status.pending_deliveries)],
+      [
+        'Last delivery',
+        'number medium',
+        ({ status: { last_delivery_at: at, last_delivery_status_code: code } }) =>
           at === null ? (
             <span class="quiet">none</span>
           ) : (
@@ -229,8 +225,8 @@ const HookTable = ({ label, hooks }: { label: string; hooks: readonly Hook[] }) 
               <Ago at={at} />
             </>
           ),
-      },
-      { name: 'Matches', class: 'number wide', cell: ({ status }) => count(status.occurrence_count) },
+      ],
+      ['Matches', 'number wide', ({ status }) => count(status.occurrence_count)],
     ]}
   />
 );

@@ -89,28 +89,27 @@ const Told = ({
     stacked
     rows={deliveries}
     keyOf={({ hook, one }) => `${hook.uuid} ${one.id}`}
-    empty=""
     columns={[
-      {
-        name: 'Chainhook',
-        class: 'main',
-        cell: ({ hook: { uuid, definition } }) => (
+      [
+        'Chainhook',
+        'main',
+        ({ hook: { uuid, definition } }) => (
           <a href={pathTo('hook', { id: uuid })}>
             <ChainText text={definition.name || uuid} />
           </a>
         ),
-      },
-      { name: 'Notified', label: 'notified', cell: (each) => told({ ...each, isOf }) },
-      {
-        name: 'Delivery',
-        label: 'delivery',
-        cell: ({ hook: { uuid }, one: { id, state } }) => (
+      ],
+      ['Notified', 'named', (each) => told({ ...each, isOf })],
+      [
+        'Delivery',
+        'named',
+        ({ hook: { uuid }, one: { id, state } }) => (
           <a href={pathTo('delivery', { id: uuid, delivery: id })}>
             <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>
           </a>
         ),
-      },
-      { name: 'Queued', class: 'number when', cell: ({ one }) => <Ago at={one.created_at} /> },
+      ],
+      ['Queued', 'number when', ({ one }) => <Ago at={one.created_at} />],
     ]}
   />
 );

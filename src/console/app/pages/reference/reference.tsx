@@ -1,4 +1,5 @@
 /** The API reference: the operations of the server's OpenAPI document, and the page of each. */
+
 import { signal } from '@preact/signals';
 import { jsonOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -15,7 +16,7 @@ import {
 import { count } from '../../chain/format.ts';
 import { SourceBlock } from '../../ui/code.tsx';
 import { Check, SearchField } from '../../ui/form.tsx';
-import { type Column, Empty, Facts, JsonLink, Page, Panel, Show, Table } from '../../ui/parts.tsx';
+import { type Column, Empty, JsonLink, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Described, SchemaTree } from './schema.tsx';
 import { TryIt } from './try-it.tsx';
@@ -35,11 +36,11 @@ const Method = ({ method }: { method: string }) => (
 );
 
 const COLUMNS: readonly Column<Operation>[] = [
-  { name: 'Method', cell: ({ method }) => <Method method={method} /> },
-  {
-    name: 'Path',
-    class: 'first',
-    cell: ({ id, path, isDeprecated }) => (
+  ['Method', '', ({ method }) => <Method method={method} />],
+  [
+    'Path',
+    'first',
+    ({ id, path, isDeprecated }) => (
       <>
         <a class="mono break" href={pathTo('operation', { operation: id })}>
           {path}
@@ -47,8 +48,8 @@ const COLUMNS: readonly Column<Operation>[] = [
         {isDeprecated ? <span class="badge">deprecated</span> : null}
       </>
     ),
-  },
-  { name: 'Summary', class: 'half', cell: ({ summary }) => summary },
+  ],
+  ['Summary', 'half', ({ summary }) => summary],
 ];
 
 const anchorOf = (tag: string): string => tag.replaceAll(/\W+/g, '-');
@@ -99,19 +100,20 @@ function Operations({ groups }: { groups: readonly Group[] }) {
         </Empty>
       ) : null}
       {shown.map(({ name, description, operations }) => (
-        <Panel key={name} id={anchorOf(name)} title={name}>
+        <TablePanel
+          key={name}
+          id={anchorOf(name)}
+          title={name}
+          columns={COLUMNS}
+          rows={operations}
+          keyOf={({ id }) => id}
+          empty="No operation has this tag."
+          stacked
+        >
           <p class="panel-head small">
             <Described text={description} />
           </p>
-          <Table
-            label={name}
-            columns={COLUMNS}
-            rows={operations}
-            keyOf={({ id }) => id}
-            empty="No operation has this tag."
-            stacked
-          />
-        </Panel>
+        </TablePanel>
       ))}
     </>
   );
@@ -194,14 +196,13 @@ function Answers({ operation: { answers }, schemas }: { operation: Operation } &
           </Panel>
         )}
       </div>
-      <Panel title="Statuses">
-        <Facts
-          facts={answers.map(({ status, description }) => [
-            status,
-            <Described key={status} text={description.replace(/^OK$/, 'The response is above')} />,
-          ])}
-        />
-      </Panel>
+      <Panel
+        title="Statuses"
+        facts={answers.map(({ status, description }) => [
+          status,
+          <Described key={status} text={description.replace(/^OK$/, 'The response is above')} />,
+        ])}
+      />
     </>
   );
 }

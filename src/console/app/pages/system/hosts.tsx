@@ -1,9 +1,10 @@
 /** The tab of hosts: this host, the other hosts of its shared log, the log, and the replication of PostgreSQL. */
+
 import type { Answer } from '../../api/api.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
 import { every } from '../../ui/clock.ts';
-import { Empty, Facts, Figures, Panel, Show, Table } from '../../ui/parts.tsx';
+import { Empty, Figures, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { Badge, Hash } from '../../ui/values.tsx';
 
 const HOSTS = '/stackside/v1/hosts';
@@ -82,26 +83,25 @@ const Warnings = ({ title, texts }: { title: string; texts: readonly string[] })
 const Cluster = ({ log, self }: { log: Log; self: string }) => (
   <>
     <Warnings title="Warnings" texts={log.warnings} />
-    <Panel title="Hosts" source={HOSTS}>
-      <Table
-        label="Hosts"
-        rows={log.hosts}
-        keyOf={({ name }) => name}
-        empty="No host reported yet."
-        columns={[
-          { name: 'Host', class: 'break', cell: ({ name }) => <HostName name={name} self={self} /> },
-          { name: 'State', class: 'nowrap', cell: (host) => <HostBadge host={host} /> },
-          { name: 'Entry', class: 'number medium', cell: ({ entry }) => count(entry) },
-          {
-            name: 'Lag',
-            class: 'number medium',
-            cell: ({ behind, lag_seconds: lag }) => (lag === 0 ? '–' : `${plural(behind, 'entry')}, ${duration(lag)}`),
-          },
-          { name: 'Version', class: 'wide break', cell: ({ version }) => version },
-          { name: 'Seen', class: 'nowrap', cell: ({ seen_seconds_ago: seconds }) => ago(seconds) },
-        ]}
-      />
-    </Panel>
+    <TablePanel
+      title="Hosts"
+      source={HOSTS}
+      rows={log.hosts}
+      keyOf={({ name }) => name}
+      empty="No host reported yet."
+      columns={[
+        ['Host', 'break', ({ name }) => <HostName name={name} self={self} />],
+        ['State', 'nowrap', (host) => <HostBadge host={host} />],
+        ['Entry', 'number medium', ({ entry }) => count(entry)],
+        [
+          'Lag',
+          'number medium',
+          ({ behind, lag_seconds: lag }) => (lag === 0 ? '–' : `${plural(behind, 'entry')}, ${duration(lag)}`),
+        ],
+        ['Version', 'wide break', ({ version }) => version],
+        ['Seen', 'nowrap', ({ seen_seconds_ago: seconds }) => ago(seconds)],
+      ]}
+    />
     <div class="grid">
       <LogFacts log={log} />
       <EngineFacts engine={log.engine} />
@@ -122,22 +122,22 @@ function HostBadge({ host: { lag_seconds: lag, seen_seconds_ago: seconds } }: { 
 }
 
 const LogFacts = ({ log }: { log: Log }) => (
-  <Panel title="Log" source={HOSTS}>
-    <Facts
-      facts={[
-        ['Newest entry', count(log.head.entry)],
-        ['Chain value', <Hash key="chain" value={log.head.chain} whole copy="chain value" />],
-        ['Size', bytes(log.log_bytes)],
-        ...log.leases.map(
-          ({ name, holder, epoch, seconds_left: left }) =>
-            [
-              `Lease ${name}`,
-              left > 0 ? `${holder}, epoch ${count(epoch)}, for ${duration(left)}` : `free, epoch ${count(epoch)}`,
-            ] as const,
-        ),
-      ]}
-    />
-  </Panel>
+  <Panel
+    title="Log"
+    source={HOSTS}
+    facts={[
+      ['Newest entry', count(log.head.entry)],
+      ['Chain value', <Hash value={log.head.chain} whole copy="chain value" />],
+      ['Size', bytes(log.log_bytes)],
+      ...log.leases.map(
+        ({ name, holder, epoch, seconds_left: left }) =>
+          [
+            `Lease ${name}`,
+            left > 0 ? `${holder}, epoch ${count(epoch)}, for ${duration(left)}` : `free, epoch ${count(epoch)}`,
+          ] as const,
+      ),
+    ]}
+  />
 );
 
 /** Returns the synchronous standbys of PostgreSQL, as text. */
@@ -147,20 +147,20 @@ function synchronousText({ synchronous_standby_names: names }: Engine): string {
 }
 
 const EngineFacts = ({ engine }: { engine: Engine }) => (
-  <Panel title="PostgreSQL" source={HOSTS}>
-    <Facts
-      facts={[
-        ['Server', <code key="server">{engine.server}</code>],
-        ['Version', engine.version],
-        ['Synchronous standbys', synchronousText(engine)],
-        ...engine.standbys.map(
-          ({ name, state, sync }) =>
-            [
-              `Standby ${name}`,
-              [state ?? 'not visible to this role', sync].filter((word) => word !== null).join(', '),
-            ] as const,
-        ),
-      ]}
-    />
-  </Panel>
+  <Panel
+    title="PostgreSQL"
+    source={HOSTS}
+    facts={[
+      ['Server', <code>{engine.server}</code>],
+      ['Version', engine.version],
+      ['Synchronous standbys', synchronousText(engine)],
+      ...engine.standbys.map(
+        ({ name, state, sync }) =>
+          [
+            `Standby ${name}`,
+            [state ?? 'not visible to this role', sync].filter((word) => word !== null).join(', '),
+          ] as const,
+      ),
+    ]}
+  />
 );

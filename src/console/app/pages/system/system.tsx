@@ -1,4 +1,5 @@
 /** The page of the system: charts of the last hour for everybody; settings, data, hosts and log for the operator. */
+
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Answer, post, remove } from '../../api/api.ts';
@@ -9,7 +10,19 @@ import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '
 import { useAction } from '../../ui/actions.tsx';
 import { every, now } from '../../ui/clock.ts';
 import { ChoiceField, SearchField } from '../../ui/form.tsx';
-import { Choices, Empty, Facts, Figures, Page, Panel, Problem, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import {
+  Choices,
+  Empty,
+  Figures,
+  Page,
+  Panel,
+  Problem,
+  Show,
+  Table,
+  TablePanel,
+  Tabs,
+  tabOf,
+} from '../../ui/parts.tsx';
 import { place } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { Ago, Badge, When } from '../../ui/values.tsx';
@@ -109,7 +122,7 @@ function Alerts() {
       {({ evaluated_at: at, alerts }) => (
         <>
           {status === null ? null : <StateNote status={status} />}
-          <Panel
+          <TablePanel
             title="Alerts"
             source={loaded.source}
             aside={
@@ -119,36 +132,19 @@ function Alerts() {
                 </span>
               )
             }
-          >
-            <Table
-              label="Alerts"
-              rows={alerts}
-              keyOf={({ name }) => name}
-              empty="The rules are evaluated each minute, first a minute after the start."
-              stacked
-              columns={[
-                { name: 'Alert', class: 'first fill break', cell: (alert) => <AlertText alert={alert} /> },
-                {
-                  name: 'State',
-                  class: 'nowrap when',
-                  cell: ({ state }) => <Badge tone={ALERT_TONES[state]}>{ALERT_WORDS[state]}</Badge>,
-                },
-                { name: 'Fires if', label: 'fires if', cell: (alert) => <Threshold alert={alert} /> },
-                {
-                  name: 'Now',
-                  label: 'now',
-                  cell: ({ values }) => (values.length === 0 ? '–' : values.map(presentText).join('; ')),
-                },
-                { name: 'Severity', class: 'wide', cell: ({ severity }) => severity },
-                {
-                  name: 'Since',
-                  class: 'nowrap',
-                  label: 'since',
-                  cell: ({ since }) => (since === null ? '–' : <Ago at={since} />),
-                },
-              ]}
-            />
-          </Panel>
+            rows={alerts}
+            keyOf={({ name }) => name}
+            empty="The rules are evaluated each minute, first a minute after the start."
+            stacked
+            columns={[
+              ['Alert', 'first fill break', (alert) => <AlertText alert={alert} />],
+              ['State', 'nowrap when', ({ state }) => <Badge tone={ALERT_TONES[state]}>{ALERT_WORDS[state]}</Badge>],
+              ['Fires if', 'named', (alert) => <Threshold alert={alert} />],
+              ['Now', 'named', ({ values }) => (values.length === 0 ? '–' : values.map(presentText).join('; '))],
+              ['Severity', 'wide', ({ severity }) => severity],
+              ['Since', 'nowrap named', ({ since }) => (since === null ? '–' : <Ago at={since} />)],
+            ]}
+          />
         </>
       )}
     </Show>
@@ -226,18 +222,17 @@ function Settings() {
         const groups = [...new Set(shown.map(({ group }) => group))];
         return (
           <>
-            <Panel title="Listeners" source={SYSTEM}>
-              <Table
-                label="Listeners"
-                rows={listeners}
-                keyOf={({ name }) => name}
-                empty="The server has no listeners."
-                columns={[
-                  { name: 'For', class: 'nowrap', cell: ({ name }) => name },
-                  { name: 'Address', class: 'fill', cell: ({ url }) => <code class="break">{url}</code> },
-                ]}
-              />
-            </Panel>
+            <TablePanel
+              title="Listeners"
+              source={SYSTEM}
+              rows={listeners}
+              keyOf={({ name }) => name}
+              empty="The server has no listeners."
+              columns={[
+                ['For', 'nowrap', ({ name }) => name],
+                ['Address', 'fill', ({ url }) => <code class="break">{url}</code>],
+              ]}
+            />
             <div class="form row">
               <SearchField
                 label="Search settings"
@@ -257,40 +252,40 @@ function Settings() {
             />
             {groups.length === 0 ? <Empty>No setting matches.</Empty> : null}
             {groups.map((group) => (
-              <Panel key={group} title={group} source={SYSTEM}>
-                <Table
-                  label={`Settings: ${group}`}
-                  rows={shown.filter((one) => one.group === group)}
-                  keyOf={({ name }) => name}
-                  empty=""
-                  columns={[
-                    {
-                      name: 'Setting',
-                      class: 'half',
-                      cell: ({ name, help }) => (
-                        <>
-                          <code class="break">{name}</code>
-                          <div class="quiet tiny">{help}</div>
-                        </>
-                      ),
-                    },
-                    {
-                      name: 'Value and source',
-                      class: 'fill',
-                      cell: (setting) => (
-                        <>
-                          {setting.value === null ? (
-                            <span class="quiet">none</span>
-                          ) : (
-                            <span class="break">{visible(setting.value)}</span>
-                          )}
-                          <SourceOf setting={setting} />
-                        </>
-                      ),
-                    },
-                  ]}
-                />
-              </Panel>
+              <TablePanel
+                key={group}
+                title={group}
+                source={SYSTEM}
+                label={`Settings: ${group}`}
+                rows={shown.filter((one) => one.group === group)}
+                keyOf={({ name }) => name}
+                columns={[
+                  [
+                    'Setting',
+                    'half',
+                    ({ name, help }) => (
+                      <>
+                        <code class="break">{name}</code>
+                        <div class="quiet tiny">{help}</div>
+                      </>
+                    ),
+                  ],
+                  [
+                    'Value and source',
+                    'fill',
+                    (setting) => (
+                      <>
+                        {setting.value === null ? (
+                          <span class="quiet">none</span>
+                        ) : (
+                          <span class="break">{visible(setting.value)}</span>
+                        )}
+                        <SourceOf setting={setting} />
+                      </>
+                    ),
+                  ],
+                ]}
+              />
             ))}
           </>
         );
@@ -352,32 +347,28 @@ function Bases() {
 }
 
 const Files = ({ state: { data, threads } }: { state: SystemState }) => (
-  <Panel title="Files" source={SYSTEM}>
-    <Facts
-      facts={[
-        [
-          'Directory',
-          <code key="directory" class="break">
-            {data.directory}
-          </code>,
-        ],
-        ...data.files.map(({ name, bytes: size }) => [name, bytes(size)] as const),
-        ['Free on the disk', data.free_bytes === null ? 'not known' : bytes(data.free_bytes)],
-        ['API threads', threads === 0 ? 'none; the main thread answers' : count(threads)],
-      ]}
-    />
-  </Panel>
+  <Panel
+    title="Files"
+    source={SYSTEM}
+    facts={[
+      ['Directory', <code class="break">{data.directory}</code>],
+      ...data.files.map(({ name, bytes: size }) => [name, bytes(size)] as const),
+      ['Free on the disk', data.free_bytes === null ? 'not known' : bytes(data.free_bytes)],
+      ['API threads', threads === 0 ? 'none; the main thread answers' : count(threads)],
+    ]}
+  />
 );
 
 const Journal = ({ state: { journal, durability } }: { state: SystemState }) => (
-  <Panel title="Journal" source={SYSTEM}>
-    <Facts
-      facts={[
-        ['Entries', count(journal.entries)],
-        ['Oldest', journal.oldest_at === null ? null : <When key="oldest" at={journal.oldest_at} />],
-        ['Newest', journal.newest_at === null ? null : <When key="newest" at={journal.newest_at} />],
-      ]}
-    />
+  <Panel
+    title="Journal"
+    source={SYSTEM}
+    facts={[
+      ['Entries', count(journal.entries)],
+      ['Oldest', journal.oldest_at === null ? null : <When at={journal.oldest_at} />],
+      ['Newest', journal.newest_at === null ? null : <When at={journal.newest_at} />],
+    ]}
+  >
     <div class="panel-body stack">
       <p class="quiet">{durability}</p>
     </div>
@@ -437,14 +428,9 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
           label="Failed checks"
           rows={wrong}
           keyOf={({ name }) => name}
-          empty=""
           columns={[
-            { name: 'Check', cell: ({ name }) => name },
-            {
-              name: 'Problem',
-              class: 'fill break',
-              cell: ({ problems }) => problems.map((problem) => <div key={problem}>{problem}</div>),
-            },
+            ['Check', '', ({ name }) => name],
+            ['Problem', 'fill break', ({ problems }) => problems.map((problem) => <div key={problem}>{problem}</div>)],
           ]}
         />
       )}
@@ -478,11 +464,11 @@ function Sizes({ sizes }: { sizes: readonly Size[] }) {
         keyOf={({ name }) => name}
         empty="Nothing was measured yet."
         columns={[
-          { name: 'Table', class: 'break', cell: ({ name }) => <code>{name}</code> },
-          { name: 'Rows', class: 'number medium', cell: ({ all, indexes }) => bytes(all - indexes) },
-          { name: 'Indexes', class: 'number medium', cell: ({ indexes }) => bytes(indexes) },
-          { name: 'Total', class: 'number', cell: ({ all }) => bytes(all) },
-          { name: 'Share', class: 'number', cell: ({ all }) => percent(all, total) },
+          ['Table', 'break', ({ name }) => <code>{name}</code>],
+          ['Rows', 'number medium', ({ all, indexes }) => bytes(all - indexes)],
+          ['Indexes', 'number medium', ({ indexes }) => bytes(indexes)],
+          ['Total', 'number', ({ all }) => bytes(all)],
+          ['Share', 'number', ({ all }) => percent(all, total)],
         ]}
       />
       {others.length === 0 ? null : (
@@ -614,7 +600,23 @@ function Recent({ recent }: { recent: Log['recent'] }) {
   const [level, setLevel] = useState('');
   const [searched, setSearched] = useState('');
   return (
-    <Panel title="Last events" source={LOG}>
+    <TablePanel
+      title="Last events"
+      source={LOG}
+      label="Last log events"
+      rows={recent
+        .map((event, index) => ({ ...event, key: `${event.at} ${index}` }))
+        .filter((event) => isLogMatch(event, level, searched))}
+      keyOf={({ key }) => key}
+      empty={recent.length === 0 ? 'Nothing was logged yet.' : 'No event matches.'}
+      columns={[
+        ['When', 'nowrap', ({ at }) => <Ago at={at} />],
+        ['Level', 'medium', (event) => <Level level={event.level} />],
+        ['Event', 'nowrap', ({ event }) => words(event)],
+        ['Thread', 'wide nowrap', ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`)],
+        ['Fields', 'fill', (event) => <LogFields event={event} />],
+      ]}
+    >
       <div class="panel-body form row">
         <ChoiceField label="Level" value={level} choices={LEVELS} onChange={setLevel} />
         <SearchField
@@ -624,22 +626,7 @@ function Recent({ recent }: { recent: Log['recent'] }) {
           help="Words, or a field with its value: height=12"
         />
       </div>
-      <Table
-        label="Last log events"
-        rows={recent
-          .map((event, index) => ({ ...event, key: `${event.at} ${index}` }))
-          .filter((event) => isLogMatch(event, level, searched))}
-        keyOf={({ key }) => key}
-        empty={recent.length === 0 ? 'Nothing was logged yet.' : 'No event matches.'}
-        columns={[
-          { name: 'When', class: 'nowrap', cell: ({ at }) => <Ago at={at} /> },
-          { name: 'Level', class: 'medium', cell: (event) => <Level level={event.level} /> },
-          { name: 'Event', class: 'nowrap', cell: ({ event }) => words(event) },
-          { name: 'Thread', class: 'wide nowrap', cell: ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`) },
-          { name: 'Fields', class: 'fill', cell: (event) => <LogFields event={event} /> },
-        ]}
-      />
-    </Panel>
+    </TablePanel>
   );
 }
 
@@ -656,22 +643,21 @@ const LogFields = ({ event }: { event: Log['recent'][number] }) => (
 );
 
 const Kinds = ({ kinds }: { kinds: Log['kinds'] }) => (
-  <Panel title="All events since the start" source={LOG}>
-    <Table
-      label="Kinds of log events"
-      rows={kinds.toSorted((a, b) => b.count - a.count)}
-      keyOf={({ event }) => event}
-      empty=""
-      columns={[
-        { name: 'Event', class: 'fill break', cell: ({ event }) => <code>{event}</code> },
-        { name: 'Level', cell: ({ level, count: number }) => <Level level={level} quiet={number === 0} /> },
-        { name: 'Count', class: 'number', cell: ({ count: number }) => count(number) },
-        {
-          name: 'Last',
-          class: 'nowrap medium',
-          cell: ({ last_at: at }) => (at === null ? <span class="quiet">never</span> : <Ago at={at} />),
-        },
-      ]}
-    />
-  </Panel>
+  <TablePanel
+    title="All events since the start"
+    source={LOG}
+    label="Kinds of log events"
+    rows={kinds.toSorted((a, b) => b.count - a.count)}
+    keyOf={({ event }) => event}
+    columns={[
+      ['Event', 'fill break', ({ event }) => <code>{event}</code>],
+      ['Level', '', ({ level, count: number }) => <Level level={level} quiet={number === 0} />],
+      ['Count', 'number', ({ count: number }) => count(number)],
+      [
+        'Last',
+        'nowrap medium',
+        ({ last_at: at }) => (at === null ? <span class="quiet">never</span> : <Ago at={at} />),
+      ],
+    ]}
+  />
 );
