@@ -6,7 +6,7 @@ import { DEPLOYED_NAME_PATTERN, principalBytes } from '../codec/address.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
 import { toHex } from '../codec/hex.ts';
 import type { Transaction } from '../codec/transaction.ts';
-import { executedByEngine, executedContract, isOfType } from './contract.ts';
+import { type ContractCall, executedByEngine, executedContract, isOfType, namedArguments } from './contract.ts';
 import { readSource } from './contract-source.ts';
 import { areChecked } from './execute.ts';
 import type { Network } from './network.ts';
@@ -179,9 +179,10 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
     const bytes = args.map((value) => value.bytes);
     return { kind: 'call', contract, call: { functionName, args: bytes, run: executedByEngine } };
   }
-  const calls = template.calls ?? {};
-  if (!Object.hasOwn(calls, functionName)) throw notSimulated(`${contract} can't be called: ${functionName}`);
-  const { run } = calls[functionName]!(args);
+  const simulated = template.functions?.[functionName];
+  if (simulated?.run === undefined) throw notSimulated(`${contract} can't be called: ${functionName}`);
+  const named = namedArguments(simulated, args);
+  const run: ContractCall['run'] = (at) => simulated.run!(at, named);
   return { kind: 'call', contract, call: { functionName, args: args.map(({ bytes }) => bytes), run } };
 }
 

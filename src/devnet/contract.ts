@@ -95,10 +95,8 @@ export interface ContractTemplate {
    * none.
    */
   empty?(scene: Scene): ContractCall | undefined;
-  /** Public functions that external transactions may call. Other functions are not simulated. */
-  readonly calls?: Readonly<Record<string, (args: readonly ClarityValue[]) => Pick<ContractCall, 'run'>>>;
-  /** Simulated read-only functions; each returns a serialized value. */
-  readonly reads?: Readonly<Record<string, (context: ReadContext, args: readonly ClarityValue[]) => Uint8Array>>;
+  /** The simulated functions, by name. */
+  readonly functions?: Readonly<Record<string, SimulatedFunction>>;
   /** Serialized values of constants. */
   readonly constants?: Readonly<Record<string, Uint8Array>>;
   /** Serialized values of variables. */
@@ -123,23 +121,127 @@ export const runtimeError = (vmError: string): Outcome => ({
   vmError,
 });
 
-type Function = ContractInterface['functions'][number];
+/** Arguments of a call, by name. */
+type NamedArguments = Readonly<Record<string, unknown>>;
+type ArgumentTypes = Readonly<Record<string, AbiType>>;
 
-/** Returns a public function's entry in the interface; errors are unsigned integers. */
-export function publicFunction(name: string, args: Record<string, AbiType>, okType: AbiType = 'bool'): Function {
-  return {
-    access: 'public',
+/** A simulated function of a contract. */
+export interface SimulatedFunction {
+  readonly access: 'public' | 'read_only';
+  readonly args: ArgumentTypes;
+  readonly output: AbiType;
+  /** Runs a public function; undefined if only simulated users call it, with the effect of their calls. */
+  run?(context: CallContext, args: NamedArguments): Outcome;
+  /** Returns the serialized result of a read-only function. */
+  read?(context: ReadContext, args: NamedArguments): Uint8Array;
+}
+
+/** A value that a simulated function reads only in its serialized form. */
+type Serialized = Pick<ClarityValue, 'bytes'>;
+
+/** The JavaScript value of an argument: undefined for `none`. */
+type ArgumentOf<T> = T extends 'uint128'
+  ? bigint
+  : T extends 'principal'
+    ? string
+    : T extends { buffer: unknown }
+      ? Uint8Array
+      : T extends { optional: infer Content }
+        ? ArgumentOf<Content> | undefined
+        : T extends { list: { type: infer Item } }
+          ? readonly ArgumentOf<Item>[]
+          : Serialized;
+export type ArgumentsOf<A> = { readonly [Name in keyof A]: ArgumentOf<A[Name]> };
+
+function argumentOf(value: ClarityValue): unknown {
+  switch (value.type) {
+    case 'uint':
+    case 'principal':
+    case 'buffer':
+      return value.value;
+    case 'none':
+      return undefined;
+    case 'some':
+      return argumentOf(value.value);
+    case 'list':
+      return value.value.map(argumentOf);
+    default:
+      return value;
+  }
+}
+
+function serializedArgument(type: AbiType, value: unknown): Uint8Array {
+  if (type === 'uint128') return clarity.uint(value as bigint);
+  if (type === 'principal') return clarity.principal(value as string);
+  if (typeof type === 'object') {
+    if ('buffer' in type) return clarity.buffer(value as Uint8Array);
+    if ('list' in type)
+      return clarity.list((value as unknown[]).map((item) => serializedArgument(type.list.type, item)));
+    if ('optional' in type) {
+      return value === undefined ? clarity.none() : clarity.some(serializedArgument(type.optional, value));
+    }
+  }
+  return (value as Serialized).bytes;
+}
+
+/** Returns the arguments of a call by name. @param values of the declared types */
+export const namedArguments = ({ args }: SimulatedFunction, values: readonly ClarityValue[]): NamedArguments =>
+  Object.fromEntries(Object.keys(args).map((name, at) => [name, argumentOf(values[at]!)]));
+
+/** Declares a public function. @param run its effect @param error the type of its errors */
+export const publicFunction = <A extends ArgumentTypes>(
+  args: A,
+  run?: (context: CallContext, args: ArgumentsOf<A>) => Outcome,
+  okType: AbiType = 'bool',
+  error: AbiType = 'uint128',
+) => ({ access: 'public' as const, args, output: { response: { ok: okType, error } }, ...(run && { run }) });
+
+/** Declares a read-only function. @param read returns its serialized result */
+export const readOnlyFunction = <A extends ArgumentTypes>(
+  args: A,
+  output: AbiType,
+  read: (context: ReadContext, args: ArgumentsOf<A>) => Uint8Array,
+) => ({ access: 'read_only' as const, args, output, read });
+
+/** Returns the entries of functions in the interface. */
+export const interfaceOf = (functions: Readonly<Record<string, SimulatedFunction>>): ContractInterface['functions'] =>
+  Object.entries(functions).map(([name, { access, args, output }]) => ({
+    access,
     args: Object.entries(args).map(([argument, type]) => ({ name: argument, type })),
     name,
-    outputs: { type: { response: { ok: okType, error: 'uint128' } } },
+    outputs: { type: output },
+  }));
+
+/**
+ * Makes a call of a simulated user.
+ * @param more post-conditions, or another effect than the function's
+ */
+export function userCall<F extends Readonly<Record<string, { args: object }>>, N extends keyof F & string>(
+  functions: F,
+  functionName: N,
+  args: ArgumentsOf<F[N]['args']>,
+  more: Partial<Pick<ContractCall, 'postConditions' | 'run'>> = {},
+): ContractCall {
+  const { args: types, run } = functions[functionName] as unknown as SimulatedFunction;
+  const named: NamedArguments = args;
+  return {
+    functionName,
+    // Most calls that empty a balance are made up, but not chosen.
+    get args() {
+      return Object.entries(types).map(([name, type]) => serializedArgument(type, named[name]));
+    },
+    run: (context) => run!(context, named),
+    ...more,
   };
 }
 
-/** Returns a read-only function's entry in the interface. */
-export function readOnlyFunction(name: string, args: Record<string, AbiType>, output: AbiType): Function {
-  const declared = Object.entries(args).map(([argument, type]) => ({ name: argument, type }));
-  return { access: 'read_only', args: declared, name, outputs: { type: output } };
-}
+/** Returns a tuple type with these fields. */
+export const tupleType = (fields: Readonly<Record<string, AbiType>>) => ({
+  tuple: Object.entries(fields).map(([name, type]) => ({ name, type })),
+});
+
+/** Returns the type of a response without errors. */
+export const okOf = (ok: AbiType): AbiType => ({ response: { ok, error: 'none' } });
 
 /** Returns a contract interface with the given parts. The other parts are empty. */
 export function contractInterface(parts: Partial<ContractInterface>): ContractInterface {
@@ -302,25 +404,6 @@ export function principalOf(value: ClarityValue | undefined): string {
 /** Returns the bytes of an argument, after its check as a buffer. */
 export function bufferOf(value: ClarityValue | undefined): Uint8Array {
   if (value?.type !== 'buffer') throw wrongType('a buffer');
-  return value.value;
-}
-
-/** Returns the text of an argument, after its check as an ASCII string. */
-export function textOf(value: ClarityValue | undefined): string {
-  if (value?.type !== 'string-ascii') throw wrongType('an ASCII string');
-  return value.value;
-}
-
-/** Returns the content of an argument, after its check as an optional; undefined for `none`. */
-export function someOf(value: ClarityValue | undefined): ClarityValue | undefined {
-  if (value?.type === 'none') return undefined;
-  if (value?.type !== 'some') throw wrongType('optional');
-  return value.value;
-}
-
-/** Returns the items of an argument, after its check as a list. */
-export function itemsOf(value: ClarityValue | undefined): readonly ClarityValue[] {
-  if (value?.type !== 'list') throw wrongType('a list');
   return value.value;
 }
 

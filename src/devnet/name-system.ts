@@ -18,7 +18,7 @@ export const saltOf = (sender: string, name: string): Uint8Array => hash160(utf8
 const preorderHash = (name: string, salt: Uint8Array): Uint8Array =>
   hash160(new Uint8Array([...utf8Bytes(name), ...salt]));
 
-export const buffer = (text: string): Uint8Array => clarity.buffer(utf8Bytes(text));
+const buffer = (text: string): Uint8Array => clarity.buffer(utf8Bytes(text));
 
 export function splitName(name: FullName): { label: string; namespace: string } {
   const [label = '', namespace = ''] = name.split('.');

@@ -267,7 +267,7 @@ const SIP018_PREFIX = utf8Bytes('SIP018');
 /** Returns the hash that a signer signs (SIP-018). */
 function authorizationHash(
   contract: string,
-  topic: string,
+  topic: Uint8Array,
   address: Uint8Array,
   cycle: bigint,
   period: bigint,
@@ -282,7 +282,7 @@ function authorizationHash(
   const message = clarity.tuple({
     'pox-addr': address,
     'reward-cycle': clarity.uint(cycle),
-    topic: clarity.ascii(topic),
+    topic,
     period: clarity.uint(period),
     'auth-id': clarity.uint(authorization),
     'max-amount': clarity.uint(maximum),
@@ -292,7 +292,8 @@ function authorizationHash(
 
 /** The terms that a signer must have signed. */
 export interface Consent {
-  readonly topic: string;
+  /** A serialized ASCII string. */
+  readonly topic: Uint8Array;
   readonly address: Uint8Array;
   readonly cycle: bigint;
   readonly period: bigint;
@@ -400,7 +401,7 @@ export const stackChecked = (stacking: Stacking, start: bigint, at: ReadContext)
     require(activeDelegation(at, stacker) === undefined, errors.alreadyDelegated);
     require(world.spendable(stacker, burnHeight) >= amount, errors.insufficientFunds);
     const consent = {
-      topic: 'stack-stx',
+      topic: clarity.ascii('stack-stx'),
       address: rewardAddress,
       cycle: BigInt(cycle),
       period: BigInt(period),
@@ -428,7 +429,7 @@ export const extend = (
     require(stackerState !== undefined, errors.extendNotLocked);
     require(more >= 1n, errors.invalidLockPeriod);
     require(stackerState.slots.length > 0 && stackerState.pool === null, errors.isDelegated);
-    const consent = { topic: 'stack-extend', address, cycle: BigInt(cycle), period: more, amount: 0n };
+    const consent = { topic: clarity.ascii('stack-extend'), address, cycle: BigInt(cycle), period: more, amount: 0n };
     const used = requireConsent(state, consent, by);
     require(lock !== undefined, errors.extendNotLocked);
     const firstCycle = Math.max(cycle, stackerState.firstCycle);
@@ -481,7 +482,7 @@ export const increase = (stacker: string, more: bigint, by: Authorization, at: R
     require(by.maximum >= amount, errors.aboveMaximum);
     const address = bytesOf(stackerState.address);
     const period = BigInt(stackerState.period);
-    const consent = { topic: 'stack-increase', address, cycle: BigInt(cycle), period, amount: more };
+    const consent = { topic: clarity.ascii('stack-increase'), address, cycle: BigInt(cycle), period, amount: more };
     const used = requireConsent(state, consent, by);
     for (const [at, index] of stackerState.slots.entries()) {
       const slotCycle = stackerState.firstCycle + at;
@@ -579,15 +580,16 @@ export const delegateChecked = (
   pool: string,
   amount: bigint,
   until: bigint | undefined,
-  rewardAddress: ClarityValue,
+  rewardAddress: Uint8Array | undefined,
   at: ReadContext,
 ): Outcome =>
   called(at, () => {
-    if (rewardAddress.type === 'some') requireAddress(rewardAddress.value.bytes);
+    if (rewardAddress !== undefined) requireAddress(rewardAddress);
     require(activeDelegation(at, stacker) === undefined, errors.alreadyDelegated);
     if (until !== undefined && until > MAX_HEIGHT) return runtimeError('Runtime(ArithmeticOverflow, None)');
     const height = until === undefined ? undefined : Number(until);
-    return delegate(stacker, pool, amount, height, rewardAddress.bytes, at);
+    const only = rewardAddress === undefined ? clarity.none() : clarity.some(rewardAddress);
+    return delegate(stacker, pool, amount, height, only, at);
   });
 
 /** Runs `revoke-delegate-stx`. */
@@ -670,7 +672,7 @@ export const commit = (
     const partial = key.partial(pool, address.toHex(), Number(cycle));
     const amount = BigInt(state.get(partial) ?? '0');
     require(amount > 0n, errors.noSuchPrincipal);
-    const used = requireConsent(state, { topic: 'agg-commit', address, cycle, period: 1n, amount }, by);
+    const used = requireConsent(state, { topic: clarity.ascii('agg-commit'), address, cycle, period: 1n, amount }, by);
     requireStackable(address, amount, 1n, SLOT);
     const slot = { address: address.toHex(), amount: String(amount), stacker: null, signer: by.signerKey.toHex() };
     const [index = 0] = addSlots(state, slot, Number(cycle), 1);
@@ -691,7 +693,7 @@ export const commit = (
     return { ok: true, result, events: [poxPrint(name, pool, data, at)], writes: state.writes };
   });
 
-export function optionalUint(value: number | undefined): Uint8Array {
+function optionalUint(value: number | undefined): Uint8Array {
   return value === undefined ? clarity.none() : clarity.some(clarity.uint(value));
 }
 

@@ -26,7 +26,7 @@ import type { SimulatedChain } from './chain.ts';
 import { EngineEndedError, type EngineRead, EngineRefusedError } from './clarity/engine.ts';
 import type { ClarityMiner } from './clarity/miner.ts';
 import { vmErrorOf } from './clarity/outcome.ts';
-import { type ContractTemplate, fieldOf, isOfType, type ReadContext, uintOf } from './contract.ts';
+import { type ContractTemplate, fieldOf, isOfType, namedArguments, type ReadContext, uintOf } from './contract.ts';
 import type { Receipt } from './execute.ts';
 import { MAX_FORK_DEPTH, UndecodableError } from './node.ts';
 import { SLOT } from './pox.ts';
@@ -674,9 +674,10 @@ export async function readFunction(
     const { address } = splitPrincipal(sender);
     return fromEngine(() => real.read(block, { kind: 'call', contract, functionName, args: bytes, sender: address }));
   }
-  const run = named(template.reads, functionName);
-  if (run === undefined) return failed(`${NO_CLARITY}, and it doesn't simulate ${functionName}`);
-  return { okay: true, result: toHex(run({ world, contract, burnHeight: burnView.height }, [...args])) };
+  const simulated = named(template.functions, functionName);
+  if (simulated?.read === undefined) return failed(`${NO_CLARITY}, and it doesn't simulate ${functionName}`);
+  const context = { world, contract, burnHeight: burnView.height };
+  return { okay: true, result: toHex(simulated.read(context, namedArguments(simulated, args))) };
 }
 
 async function mapEntry(request: RpcRequest) {

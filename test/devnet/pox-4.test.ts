@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
+import { namedArguments } from '../../src/devnet/contract.ts';
 import { pox4 } from '../../src/devnet/contracts/pox-4.ts';
 import { cycles, poxAddress } from '../../src/devnet/pox.ts';
 import { World } from '../../src/devnet/world.ts';
@@ -19,7 +20,8 @@ test('a pool that stacks the same delegation twice gets the error for a stacker 
       if (!decoded.ok) throw new Error('an argument is no value');
       return decoded.value;
     });
-    const outcome = pox4.calls![name]!(values).run({ world, contract, sender, burnHeight });
+    const simulated = pox4.functions![name]!;
+    const outcome = simulated.run!({ world, contract, sender, burnHeight }, namedArguments(simulated, values));
     for (const event of outcome.events) world.apply(event);
     for (const [key, value] of outcome.writes ?? []) world.store(contract, key, value);
     return outcome;

@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test';
 import { decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
+import { namedArguments } from '../../src/devnet/contract.ts';
 import { treasury } from '../../src/devnet/contracts/treasury.ts';
 import { World } from '../../src/devnet/world.ts';
 
@@ -34,7 +35,9 @@ function called(name: string, args: readonly Uint8Array[]) {
     if (!decoded.ok) throw new Error('an argument is no value');
     return decoded.value;
   });
-  const { ok, result, events } = treasury.calls![name]!(values).run({ world, contract, sender, burnHeight: 1 });
+  const simulated = treasury.functions![name]!;
+  const at = { world, contract, sender, burnHeight: 1 };
+  const { ok, result, events } = simulated.run!(at, namedArguments(simulated, values));
   for (const event of events) world.apply(event);
   const balances = [sender, contract, recipient].map((address) => world.balance(address));
   return { ok, result, events: events.length, balances };

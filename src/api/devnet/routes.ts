@@ -57,10 +57,10 @@ const reads = (family: DevnetFamily): Route[] => [
       'Lists the contracts that work without a Clarity runtime, with their sources. They may be deployed by anybody with any name, but with exactly this source.',
     response: Type.Object({ contracts: Type.Array(Contract) }, { $id: 'DevnetContracts' }),
     handle: () => ({
-      contracts: templates.map(({ name, clarityVersion, source, calls = {}, reads: read = {} }) => ({
+      contracts: templates.map(({ name, clarityVersion, source, functions = {} }) => ({
         name,
         clarity_version: clarityVersion ?? null,
-        functions: [...Object.keys(calls), ...Object.keys(read)],
+        functions: Object.keys(functions),
         source,
       })),
     }),

@@ -1,23 +1,22 @@
-import type { AbiType } from '../../codec/abi.ts';
-import type { ClarityValue } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { hash160 } from '../../codec/hash.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import {
-  bufferOf,
+  type ArgumentsOf,
+  type CallContext,
   type ContractCall,
   type ContractTemplate,
   contractInterface,
-  principalOf,
+  interfaceOf,
+  type Outcome,
   publicFunction,
   readOnlyFunction,
   type Scene,
-  someOf,
-  uintOf,
+  tupleType,
+  userCall,
   type WorldView,
 } from '../contract.ts';
 import {
-  buffer,
   errors,
   type FullName,
   hasInvalidCharacters,
@@ -52,14 +51,21 @@ import {
 } from '../name-system.ts';
 import type { Prng } from '../prng.ts';
 
-const hash: AbiType = { buffer: { length: 20 } };
-const label: AbiType = { buffer: { length: 48 } };
+const hash = { buffer: { length: 20 } };
+const label = { buffer: { length: 48 } };
 const named = { namespace: hash, name: label };
-const exponentTypes = Object.fromEntries(
-  Array.from({ length: 16 }, (_, at) => [`p-func-b${at + 1}`, 'uint128' as const]),
-);
-const discounts = { 'p-func-non-alpha-discount': 'uint128', 'p-func-no-vowel-discount': 'uint128' } as const;
-const prices = { 'p-func-base': 'uint128', 'p-func-coeff': 'uint128', ...exponentTypes, ...discounts } as const;
+const EXPONENTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] as const;
+type ExponentName = `p-func-b${(typeof EXPONENTS)[number]}`;
+const exponentName = (place: (typeof EXPONENTS)[number]): ExponentName => `p-func-b${place}`;
+const exponentTypes = Object.fromEntries(EXPONENTS.map((place) => [exponentName(place), 'uint128']));
+const prices = {
+  ...({ 'p-func-base': 'uint128', 'p-func-coeff': 'uint128' } as const),
+  ...(exponentTypes as Record<ExponentName, 'uint128'>),
+  ...({ 'p-func-non-alpha-discount': 'uint128', 'p-func-no-vowel-discount': 'uint128' } as const),
+};
+const preordered = { 'stx-to-burn': 'uint128' } as const;
+const zonefileHash = { 'zonefile-hash': hash };
+const optionalZonefile = { 'zonefile-hash': { optional: hash } };
 
 /** Namespaces in the order in which they are launched. */
 const namespaces = ['btc', 'id', 'app'] as const;
@@ -71,6 +77,76 @@ const subdomainLabels = ['joe', 'mail', 'shop', 'www'] as const;
 /** Number of recent names to search for a name of the account. */
 const REMEMBERED = 24;
 
+const functions = {
+  'name-import': publicFunction({ ...named, beneficiary: 'principal', ...zonefileHash }, (at, given) =>
+    importName(at, nameIn(given), given.beneficiary, { hash: given['zonefile-hash'] }),
+  ),
+  'name-preorder': publicFunction(
+    { 'hashed-salted-fqn': hash, ...preordered },
+    (at, given) => preorderPaid(at, given['hashed-salted-fqn'], given['stx-to-burn']),
+    'uint128',
+  ),
+  'name-register': publicFunction({ ...named, salt: hash, ...zonefileHash }, (at, given) =>
+    registerPaid(at, nameIn(given), { hash: given['zonefile-hash'] }, given.salt),
+  ),
+  // As on the networks, the contract reads the new owner but doesn't transfer the name.
+  'name-renewal': publicFunction(
+    { ...named, ...preordered, 'new-owner': { optional: 'principal' as const }, ...optionalZonefile },
+    (at, given) => renewPaid(at, nameIn(given), given['stx-to-burn'], hashIn(given)),
+  ),
+  'name-revoke': publicFunction(named, (at, given) => revoke(at, nameIn(given))),
+  'name-transfer': publicFunction({ ...named, 'new-owner': 'principal', ...optionalZonefile }, (at, given) =>
+    transferToNameless(at, nameIn(given), given['new-owner'], hashIn(given)),
+  ),
+  'name-update': publicFunction({ ...named, ...zonefileHash }, (at, given) =>
+    update(at, nameIn(given), { hash: given['zonefile-hash'] }),
+  ),
+  'namespace-preorder': publicFunction(
+    { 'hashed-salted-namespace': hash, ...preordered },
+    (at, given) => preorderPaid(at, given['hashed-salted-namespace'], given['stx-to-burn']),
+    'uint128',
+  ),
+  'namespace-ready': publicFunction({ namespace: hash }, (at, { namespace }) => launch(at, labelOf(namespace))),
+  'namespace-reveal': publicFunction(
+    { namespace: hash, 'namespace-salt': hash, ...prices, lifetime: 'uint128', 'namespace-import': 'principal' },
+    (at, given) => {
+      const terms = { ...pricesIn(given), lifetime: given.lifetime };
+      return revealPaid(at, labelOf(given.namespace), given['namespace-import'], terms, given['namespace-salt']);
+    },
+  ),
+  'namespace-update-function-price': publicFunction({ namespace: hash, ...prices }, (at, given) =>
+    setPrices(at, labelOf(given.namespace), pricesIn(given)),
+  ),
+  'can-name-be-registered': readOnlyFunction(named, { response: { ok: 'bool', error: 'int128' } }, (at, given) =>
+    namespaceOf(at.world, at.contract, labelOf(given.namespace)) !== undefined &&
+    hasInvalidCharacters(labelOf(given.name))
+      ? clarity.err(clarity.int(errors.invalidCharacters))
+      : clarity.ok(clarity.bool(isFree(at, nameIn(given)))),
+  ),
+  'can-namespace-be-registered': readOnlyFunction(
+    { namespace: hash },
+    { response: { ok: 'bool', error: 'none' } },
+    ({ world, contract }, { namespace }) =>
+      clarity.ok(clarity.bool(namespaceOf(world, contract, labelOf(namespace)) === undefined)),
+  ),
+  'get-name-price': readOnlyFunction(
+    named,
+    { response: { ok: 'uint128', error: 'int128' } },
+    ({ world, contract }, { namespace, name }) => {
+      const price = namePrice(world, contract, { namespace: labelOf(namespace), label: labelOf(name) });
+      return price === null ? clarity.err(clarity.int(errors.namespaceUnknown)) : clarity.ok(clarity.uint(price));
+    },
+  ),
+  'get-namespace-price': readOnlyFunction(
+    { namespace: hash },
+    { response: { ok: 'uint128', error: 'int128' } },
+    (_, { namespace }) => {
+      const price = namespacePrice(labelOf(namespace));
+      return price === null ? clarity.err(clarity.int(errors.namespaceBlank)) : clarity.ok(clarity.uint(price));
+    },
+  ),
+};
+
 /** The simulated functions of the boot contract `bns`. */
 export const bns: ContractTemplate = {
   name: 'bns',
@@ -80,94 +156,10 @@ export const bns: ContractTemplate = {
   abi: contractInterface({
     clarity_version: 'Clarity1',
     epoch: 'Epoch2_05',
-    functions: [
-      publicFunction('name-import', { ...named, beneficiary: 'principal', 'zonefile-hash': hash }),
-      publicFunction('name-preorder', { 'hashed-salted-fqn': hash, 'stx-to-burn': 'uint128' }, 'uint128'),
-      publicFunction('name-register', { ...named, salt: hash, 'zonefile-hash': hash }),
-      publicFunction('name-renewal', {
-        ...named,
-        'stx-to-burn': 'uint128',
-        'new-owner': { optional: 'principal' },
-        'zonefile-hash': { optional: hash },
-      }),
-      publicFunction('name-revoke', named),
-      publicFunction('name-transfer', { ...named, 'new-owner': 'principal', 'zonefile-hash': { optional: hash } }),
-      publicFunction('name-update', { ...named, 'zonefile-hash': hash }),
-      publicFunction('namespace-preorder', { 'hashed-salted-namespace': hash, 'stx-to-burn': 'uint128' }, 'uint128'),
-      publicFunction('namespace-ready', { namespace: hash }),
-      publicFunction('namespace-reveal', {
-        namespace: hash,
-        'namespace-salt': hash,
-        ...prices,
-        lifetime: 'uint128',
-        'namespace-import': 'principal',
-      }),
-      publicFunction('namespace-update-function-price', { namespace: hash, ...prices }),
-      readOnlyFunction('can-name-be-registered', named, { response: { ok: 'bool', error: 'int128' } }),
-      readOnlyFunction('can-namespace-be-registered', { namespace: hash }, { response: { ok: 'bool', error: 'none' } }),
-      readOnlyFunction('get-name-price', named, { response: { ok: 'uint128', error: 'int128' } }),
-      readOnlyFunction('get-namespace-price', { namespace: hash }, { response: { ok: 'uint128', error: 'int128' } }),
-    ],
-    non_fungible_tokens: [
-      {
-        name: 'names',
-        type: {
-          tuple: [
-            { name: 'name', type: label },
-            { name: 'namespace', type: hash },
-          ],
-        },
-      },
-    ],
+    functions: interfaceOf(functions),
+    non_fungible_tokens: [{ name: 'names', type: tupleType({ name: label, namespace: hash }) }],
   }),
-  calls: {
-    'name-import': ([namespace, label, beneficiary, zonefile]) => ({
-      run: (at) => importName(at, fullName(namespace, label), principalOf(beneficiary), { hash: bufferOf(zonefile) }),
-    }),
-    'name-preorder': ([ordered, cost]) => ({ run: preordered(ordered, cost) }),
-    'name-register': ([namespace, label, salt, zonefile]) => ({
-      run: (at) => registerPaid(at, fullName(namespace, label), { hash: bufferOf(zonefile) }, bufferOf(salt)),
-    }),
-    // As on the networks, the contract reads the new owner but doesn't transfer the name.
-    'name-renewal': ([namespace, label, cost, , zonefile]) => ({
-      run: (at) => renewPaid(at, fullName(namespace, label), uintOf(cost), hashOf(zonefile)),
-    }),
-    'name-revoke': ([namespace, label]) => ({ run: (at) => revoke(at, fullName(namespace, label)) }),
-    'name-transfer': ([namespace, label, to, zonefile]) => ({
-      run: (at) => transferToNameless(at, fullName(namespace, label), principalOf(to), hashOf(zonefile)),
-    }),
-    'name-update': ([namespace, label, zonefile]) => ({
-      run: (at) => update(at, fullName(namespace, label), { hash: bufferOf(zonefile) }),
-    }),
-    'namespace-preorder': ([ordered, cost]) => ({ run: preordered(ordered, cost) }),
-    'namespace-ready': ([namespace]) => ({ run: (at) => launch(at, labelOf(namespace)) }),
-    'namespace-reveal': ([namespace, salt, ...rest]) => ({
-      run: (at) => {
-        const [lifetime, importer] = rest.slice(-2);
-        const terms = { ...givenPrices(rest), lifetime: uintOf(lifetime) };
-        return revealPaid(at, labelOf(namespace), principalOf(importer), terms, bufferOf(salt));
-      },
-    }),
-    'namespace-update-function-price': ([namespace, ...rest]) => ({
-      run: (at) => setPrices(at, labelOf(namespace), givenPrices(rest)),
-    }),
-  },
-  reads: {
-    'can-name-be-registered': (at, [namespace, label]) =>
-      namespaceOf(at.world, at.contract, labelOf(namespace)) !== undefined && hasInvalidCharacters(labelOf(label))
-        ? clarity.err(clarity.int(errors.invalidCharacters))
-        : clarity.ok(clarity.bool(isFree(at, fullName(namespace, label)))),
-    'can-namespace-be-registered': ({ world, contract }, [namespace]) =>
-      clarity.ok(clarity.bool(namespaceOf(world, contract, labelOf(namespace)) === undefined)),
-    'get-name-price': ({ world, contract }, [namespace, label]) => {
-      const price = namePrice(world, contract, { namespace: labelOf(namespace), label: labelOf(label) });
-      return price === null ? clarity.err(clarity.int(errors.namespaceUnknown)) : clarity.ok(clarity.uint(price));
-    },
-    'get-namespace-price': (_, [namespace]) => {
-      const price = namespacePrice(labelOf(namespace));
-      return price === null ? clarity.err(clarity.int(errors.namespaceBlank)) : clarity.ok(clarity.uint(price));
-    },
-  },
+  functions,
   holder(world, contract, prng) {
     const opening = namespaces.map((namespace) => namespaceOf(world, contract, namespace));
     const importer = opening.find((namespace) => namespace?.state === 'revealed')?.importer;
@@ -199,27 +191,23 @@ export const bns: ContractTemplate = {
 };
 
 /** Returns the bytes of a name as text, one character each, so that invalid names stay distinct. */
-const labelOf = (value: ClarityValue | undefined): string => Buffer.from(bufferOf(value)).toString('latin1');
+const labelOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 
-const fullName = (namespace: ClarityValue | undefined, label: ClarityValue | undefined): FullName =>
-  `${labelOf(label)}.${labelOf(namespace)}`;
+const nameIn = ({ namespace, name }: ArgumentsOf<typeof named>): FullName => `${labelOf(name)}.${labelOf(namespace)}`;
 
-function hashOf(zonefile: ClarityValue | undefined): { hash: Uint8Array } | undefined {
-  const hashValue = someOf(zonefile);
-  return hashValue === undefined ? undefined : { hash: bufferOf(hashValue) };
-}
+const hashIn = ({ 'zonefile-hash': zonefile }: ArgumentsOf<typeof optionalZonefile>) =>
+  zonefile === undefined ? undefined : { hash: zonefile };
 
-const preordered =
-  (ordered: ClarityValue | undefined, cost: ClarityValue | undefined): ContractCall['run'] =>
-  (at) =>
-    uintOf(cost) === 0n ? refused(errors.namespaceBurntTooLittle) : preorder(at, bufferOf(ordered), uintOf(cost));
+const preorderPaid = (at: CallContext, ordered: Uint8Array, cost: bigint): Outcome =>
+  cost === 0n ? refused(errors.namespaceBurntTooLittle) : preorder(at, ordered, cost);
 
-/** Returns the prices among a call's arguments, from the base on. */
-function givenPrices(values: readonly ClarityValue[]): Omit<NamespaceTerms, 'lifetime'> {
-  const [base = 0n, coefficient = 0n, ...rest] = values.slice(0, 20).map(uintOf);
-  const [nonalphaDiscount = 1n, noVowelDiscount = 1n] = rest.slice(16);
-  return { base, coefficient, exponents: rest.slice(0, 16), nonalphaDiscount, noVowelDiscount };
-}
+const pricesIn = (given: ArgumentsOf<typeof prices>): Omit<NamespaceTerms, 'lifetime'> => ({
+  base: given['p-func-base'],
+  coefficient: given['p-func-coeff'],
+  exponents: EXPONENTS.map((place) => given[exponentName(place)]),
+  nonalphaDiscount: given['p-func-non-alpha-discount'],
+  noVowelDiscount: given['p-func-no-vowel-discount'],
+});
 
 /**
  * Returns the name that an account wants to preorder. It is derived from the account and a counter, so it isn't stored.
@@ -266,22 +254,21 @@ function openingCall({ prng, world, contract, sender, recipient }: Scene, namesp
   if (prng.chance(0.3)) return launchNamespace(namespace);
   const name = `imported${namesOf(world, contract)}.${namespace}`;
   const [beneficiary, zonefile] = [recipient(), plainZonefile(name, prng)];
-  return {
-    functionName: 'name-import',
-    args: [...nameArguments(name), clarity.principal(beneficiary), hashArgument(zonefile)],
-    run: (at) => importName(at, name, beneficiary, { content: zonefile }),
-  };
+  return userCall(
+    functions,
+    'name-import',
+    { ...nameArguments(name), beneficiary, 'zonefile-hash': hashOf(zonefile) },
+    { run: (at) => importName(at, name, beneficiary, { content: zonefile }) },
+  );
 }
 
-const nameArguments = (name: FullName): Uint8Array[] => {
+const nameArguments = (name: FullName) => {
   const parts = splitName(name);
-  return [buffer(parts.namespace), buffer(parts.label)];
+  return { namespace: utf8Bytes(parts.namespace), name: utf8Bytes(parts.label) };
 };
 
-const hashArgument = (zonefile: string): Uint8Array => clarity.buffer(hash160(utf8Bytes(zonefile)));
-
-const optionalHash = (zonefile: string | undefined): Uint8Array =>
-  zonefile === undefined ? clarity.none() : clarity.some(hashArgument(zonefile));
+const hashOf = (zonefile: string): Uint8Array => hash160(utf8Bytes(zonefile));
+const optionalHash = (zonefile: string | undefined) => (zonefile === undefined ? undefined : hashOf(zonefile));
 
 const contentOf = (zonefile: string | undefined) => (zonefile === undefined ? undefined : { content: zonefile });
 
@@ -310,77 +297,65 @@ const termsOf = (namespace: string): NamespaceTerms => ({
   noVowelDiscount: 4n,
 });
 
-const pricesOf = ({ lifetime: _, ...prices }: NamespaceTerms) => prices;
+const priceArguments = (terms: NamespaceTerms): ArgumentsOf<typeof prices> => ({
+  'p-func-base': terms.base,
+  'p-func-coeff': terms.coefficient,
+  ...(Object.fromEntries(EXPONENTS.map((place, at) => [exponentName(place), terms.exponents[at]])) as Record<
+    ExponentName,
+    bigint
+  >),
+  'p-func-non-alpha-discount': terms.nonalphaDiscount,
+  'p-func-no-vowel-discount': terms.noVowelDiscount,
+});
 
-const priceArguments = (terms: NamespaceTerms): Uint8Array[] =>
-  [terms.base, terms.coefficient, ...terms.exponents, terms.nonalphaDiscount, terms.noVowelDiscount].map((number) =>
-    clarity.uint(number),
-  );
-
-function preorderNamespace(sender: string, namespace: string, prng: Prng): ContractCall {
-  const ordered = ownHash(sender, namespace);
-  const cost = BigInt(prng.between(640, 6_400)) * 1_000n;
-  return {
-    functionName: 'namespace-preorder',
-    args: [clarity.buffer(ordered), clarity.uint(cost)],
-    run: (at) => preorder(at, ordered, cost),
-  };
-}
+const preorderNamespace = (sender: string, namespace: string, prng: Prng): ContractCall =>
+  userCall(functions, 'namespace-preorder', {
+    'hashed-salted-namespace': ownHash(sender, namespace),
+    'stx-to-burn': BigInt(prng.between(640, 6_400)) * 1_000n,
+  });
 
 function revealNamespace(sender: string, namespace: string): ContractCall {
   const terms = termsOf(namespace);
-  const salt = clarity.buffer(saltOf(sender, namespace));
-  const end = [clarity.uint(terms.lifetime), clarity.principal(sender)];
-  return {
-    functionName: 'namespace-reveal',
-    args: [buffer(namespace), salt, ...priceArguments(terms), ...end],
-    run: (at) => reveal(at, namespace, sender, terms),
-  };
+  const names = { namespace: utf8Bytes(namespace), 'namespace-salt': saltOf(sender, namespace) };
+  return userCall(
+    functions,
+    'namespace-reveal',
+    { ...names, ...priceArguments(terms), lifetime: terms.lifetime, 'namespace-import': sender },
+    { run: (at) => reveal(at, namespace, sender, terms) },
+  );
 }
 
-const launchNamespace = (namespace: string): ContractCall => ({
-  functionName: 'namespace-ready',
-  args: [buffer(namespace)],
-  run: (at) => launch(at, namespace),
-});
+const launchNamespace = (namespace: string): ContractCall =>
+  userCall(functions, 'namespace-ready', { namespace: utf8Bytes(namespace) });
 
 function updatePrices({ prng }: Scene, namespace: string): ContractCall {
   const terms = { ...termsOf(namespace), coefficient: BigInt(prng.between(1, 500)) };
-  return {
-    functionName: 'namespace-update-function-price',
-    args: [buffer(namespace), ...priceArguments(terms)],
-    run: (at) => setPrices(at, namespace, pricesOf(terms)),
-  };
+  const args = { namespace: utf8Bytes(namespace), ...priceArguments(terms) };
+  return userCall(functions, 'namespace-update-function-price', args);
 }
 
-function preorderName({ prng, world, contract, sender }: Scene, namespace: string): ContractCall {
-  const ordered = ownHash(sender, wishOf(sender, namespace, wishes(world, contract)));
-  const cost = BigInt(prng.between(1, 200)) * 1_000n;
-  return {
-    functionName: 'name-preorder',
-    args: [clarity.buffer(ordered), clarity.uint(cost)],
-    run: (at) => preorder(at, ordered, cost),
-  };
-}
+const preorderName = ({ prng, world, contract, sender }: Scene, namespace: string): ContractCall =>
+  userCall(functions, 'name-preorder', {
+    'hashed-salted-fqn': ownHash(sender, wishOf(sender, namespace, wishes(world, contract))),
+    'stx-to-burn': BigInt(prng.between(1, 200)) * 1_000n,
+  });
 
 function registerName({ prng, sender }: Scene, name: FullName): ContractCall {
   const zonefile = plainZonefile(name, prng);
-  return {
-    functionName: 'name-register',
-    args: [...nameArguments(name), clarity.buffer(saltOf(sender, name)), hashArgument(zonefile)],
-    run: (at) => register(at, name, { content: zonefile }),
-  };
+  return userCall(
+    functions,
+    'name-register',
+    { ...nameArguments(name), salt: saltOf(sender, name), 'zonefile-hash': hashOf(zonefile) },
+    { run: (at) => register(at, name, { content: zonefile }) },
+  );
 }
 
-const revokeName = (name: FullName): ContractCall => ({
-  functionName: 'name-revoke',
-  args: nameArguments(name),
-  run: (at) => revoke(at, name),
-});
+const revokeName = (name: FullName): ContractCall => userCall(functions, 'name-revoke', nameArguments(name));
 
 /** Returns a random call by an owner of a name. */
 function withOwn(scene: Scene, name: FullName): ContractCall {
   const { prng, recipient } = scene;
+  const named = nameArguments(name);
   switch (
     prng.weighted([
       [10, 'update'],
@@ -391,29 +366,21 @@ function withOwn(scene: Scene, name: FullName): ContractCall {
   ) {
     case 'update': {
       const zonefile = prng.chance(0.6) ? zonefileWithSubdomains(name, scene) : plainZonefile(name, prng);
-      return {
-        functionName: 'name-update',
-        args: [...nameArguments(name), hashArgument(zonefile)],
-        run: (at) => update(at, name, { content: zonefile }),
-      };
+      const run: ContractCall['run'] = (at) => update(at, name, { content: zonefile });
+      return userCall(functions, 'name-update', { ...named, 'zonefile-hash': hashOf(zonefile) }, { run });
     }
     case 'transfer': {
       const to = recipient();
       const zonefile = prng.chance(0.5) ? plainZonefile(name, prng) : undefined;
-      return {
-        functionName: 'name-transfer',
-        args: [...nameArguments(name), clarity.principal(to), optionalHash(zonefile)],
-        run: (at) => transfer(at, name, to, contentOf(zonefile)),
-      };
+      const args = { ...named, 'new-owner': to, 'zonefile-hash': optionalHash(zonefile) };
+      return userCall(functions, 'name-transfer', args, { run: (at) => transfer(at, name, to, contentOf(zonefile)) });
     }
     case 'renewal': {
       const cost = BigInt(prng.between(1, 200)) * 1_000n;
       const zonefile = prng.chance(0.5) ? plainZonefile(name, prng) : undefined;
-      return {
-        functionName: 'name-renewal',
-        args: [...nameArguments(name), clarity.uint(cost), clarity.none(), optionalHash(zonefile)],
-        run: (at) => renew(at, name, cost, contentOf(zonefile)),
-      };
+      const args = { 'stx-to-burn': cost, 'new-owner': undefined, 'zonefile-hash': optionalHash(zonefile) };
+      const run: ContractCall['run'] = (at) => renew(at, name, cost, contentOf(zonefile));
+      return userCall(functions, 'name-renewal', { ...named, ...args }, { run });
     }
     default:
       return revokeName(name);

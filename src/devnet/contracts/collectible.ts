@@ -1,13 +1,14 @@
 import { clarity } from '../../codec/clarity-encode.ts';
 import {
-  type ContractCall,
   type ContractTemplate,
   contractInterface,
   err,
+  interfaceOf,
   ok,
-  principalOf,
+  okOf,
   publicFunction,
   readOnlyFunction,
+  userCall,
   type WorldView,
 } from '../contract.ts';
 import type { Prng } from '../prng.ts';
@@ -28,6 +29,55 @@ const tokenUri = `data:application/json,${JSON.stringify({
   image: 'ipfs://bafydemo/{id}.png',
   attributes: [{ trait_type: 'Number', value: '{id}' }],
 })}`;
+
+const functions = {
+  burn: publicFunction({ id: 'uint128' }, ({ world, contract, sender }, { id }) => {
+    const [asset, value] = [`${contract}::${tokenName}`, clarity.uint(id)];
+    const owner = world.ownerOf(asset, value);
+    if (owner !== sender) return err(owner === undefined ? unknownToken : notOwned);
+    return ok(clarity.bool(true), { type: 'nft_burn_event', asset, sender, value });
+  }),
+  mint: publicFunction(
+    { recipient: 'principal' },
+    ({ world, contract }, { recipient }) => {
+      const asset = `${contract}::${tokenName}`;
+      const id = clarity.uint(world.mintedOf(asset) + 1);
+      const notice = clarity.tuple({
+        notification: clarity.ascii('token-metadata-update'),
+        payload: clarity.tuple({ 'token-class': clarity.ascii('nft'), 'token-ids': clarity.list([id]) }),
+      });
+      return ok(
+        id,
+        { type: 'nft_mint_event', asset, recipient, value: id },
+        { type: 'contract_event', contract, value: notice },
+      );
+    },
+    'uint128',
+  ),
+  transfer: publicFunction(
+    { id: 'uint128', sender: 'principal', recipient: 'principal' },
+    ({ world, contract, ...at }, { id, sender, recipient }) => {
+      const [asset, value] = [`${contract}::${tokenName}`, clarity.uint(id)];
+      if (sender !== at.sender) return err(notTokenOwner);
+      if (sender === recipient) return err(toItself);
+      const owner = world.ownerOf(asset, value);
+      if (owner !== sender) return err(owner === undefined ? unknownToken : notOwned);
+      return ok(clarity.bool(true), { type: 'nft_transfer_event', asset, sender, recipient, value });
+    },
+  ),
+  'get-last-token-id': readOnlyFunction({}, okOf('uint128'), ({ world, contract }) =>
+    clarity.ok(clarity.uint(world.mintedOf(`${contract}::${tokenName}`))),
+  ),
+  'get-token-uri': readOnlyFunction(
+    { id: 'uint128' },
+    okOf({ optional: { 'string-ascii': { length: tokenUri.length } } }),
+    () => clarity.ok(clarity.some(clarity.ascii(tokenUri))),
+  ),
+  'get-owner': readOnlyFunction({ id: 'uint128' }, okOf({ optional: 'principal' }), ({ world, contract }, { id }) => {
+    const owner = world.ownerOf(`${contract}::${tokenName}`, clarity.uint(id));
+    return clarity.ok(owner === undefined ? clarity.none() : clarity.some(clarity.principal(owner)));
+  }),
+};
 
 /** A non-fungible token (SIP-009) with consecutive ids. */
 export const collectible: ContractTemplate = {
@@ -58,21 +108,11 @@ export const collectible: ContractTemplate = {
 `,
   abi: contractInterface({
     clarity_version: 'Clarity2',
-    functions: [
-      publicFunction('burn', { id: 'uint128' }),
-      publicFunction('mint', { recipient: 'principal' }, 'uint128'),
-      publicFunction('transfer', { id: 'uint128', sender: 'principal', recipient: 'principal' }),
-      readOnlyFunction('get-last-token-id', {}, { response: { ok: 'uint128', error: 'none' } }),
-      readOnlyFunction(
-        'get-token-uri',
-        { id: 'uint128' },
-        { response: { ok: { optional: { 'string-ascii': { length: tokenUri.length } } }, error: 'none' } },
-      ),
-      readOnlyFunction('get-owner', { id: 'uint128' }, { response: { ok: { optional: 'principal' }, error: 'none' } }),
-    ],
+    functions: interfaceOf(functions),
     non_fungible_tokens: [{ name: tokenName, type: 'uint128' }],
     variables: [{ access: 'variable', name: 'last-id', type: 'uint128' }],
   }),
+  functions,
   holder(world, contract, prng) {
     const token = someToken(world, `${contract}::${tokenName}`, prng);
     return token?.owner;
@@ -81,30 +121,23 @@ export const collectible: ContractTemplate = {
     const asset = `${contract}::${tokenName}`;
     const owned = someToken(world, asset, prng, sender);
     if (owned !== undefined && prng.chance(0.7)) {
-      return prng.chance(0.2) ? burn(owned.id) : transfer(contract, owned.id, sender, recipient());
+      return prng.chance(0.2)
+        ? userCall(functions, 'burn', { id: owned.id })
+        : transfer(contract, owned.id, sender, recipient());
     }
     // Sometimes an account tries to move another account's token, and fails.
     const foreign = prng.chance(0.1) ? someToken(world, asset, prng) : undefined;
-    return foreign === undefined ? mint(sender) : transfer(contract, foreign.id, sender, recipient());
+    return foreign === undefined
+      ? userCall(functions, 'mint', { recipient: sender })
+      : transfer(contract, foreign.id, sender, recipient());
   },
   empty({ prng, world, contract, sender, recipient }) {
     const asset = `${contract}::${tokenName}`;
     const owned = someToken(world, asset, prng, sender);
     if (owned === undefined) return undefined;
-    return prng.chance(0.5) ? burn(owned.id) : transfer(contract, owned.id, sender, recipient());
-  },
-  calls: {
-    mint: ([recipient]) => mint(principalOf(recipient)),
-    burn: ([id]) => burn(id!.bytes),
-    transfer: ([id, sender, recipient]) => ({ run: moving(id!.bytes, principalOf(sender), principalOf(recipient)) }),
-  },
-  reads: {
-    'get-last-token-id': ({ world, contract }) => clarity.ok(clarity.uint(world.mintedOf(`${contract}::${tokenName}`))),
-    'get-token-uri': () => clarity.ok(clarity.some(clarity.ascii(tokenUri))),
-    'get-owner': ({ world, contract }, [id]) => {
-      const owner = world.ownerOf(`${contract}::${tokenName}`, id!.bytes);
-      return clarity.ok(owner === undefined ? clarity.none() : clarity.some(clarity.principal(owner)));
-    },
+    return prng.chance(0.5)
+      ? userCall(functions, 'burn', { id: owned.id })
+      : transfer(contract, owned.id, sender, recipient());
   },
   variables: { 'last-id': ({ world, contract }) => clarity.uint(world.mintedOf(`${contract}::${tokenName}`)) },
 };
@@ -115,68 +148,22 @@ function someToken(
   asset: string,
   prng: Prng,
   owner?: string,
-): { id: Uint8Array; owner: string } | undefined {
+): { id: bigint; owner: string } | undefined {
   const minted = world.mintedOf(asset);
   const tries = Math.min(minted, 24);
   for (let i = 0; i < tries; i++) {
-    const id = clarity.uint(owner === undefined ? minted - prng.below(tries) : minted - i);
-    const ownerOfToken = world.ownerOf(asset, id);
+    const id = BigInt(owner === undefined ? minted - prng.below(tries) : minted - i);
+    const ownerOfToken = world.ownerOf(asset, clarity.uint(id));
     if (ownerOfToken !== undefined && (owner === undefined || ownerOfToken === owner))
       return { id, owner: ownerOfToken };
   }
   return undefined;
 }
 
-function mint(recipient: string): ContractCall {
-  return {
-    functionName: 'mint',
-    args: [clarity.principal(recipient)],
-    run: ({ world, contract }) => {
-      const asset = `${contract}::${tokenName}`;
-      const id = clarity.uint(BigInt(world.mintedOf(asset) + 1));
-      const notice = clarity.tuple({
-        notification: clarity.ascii('token-metadata-update'),
-        payload: clarity.tuple({ 'token-class': clarity.ascii('nft'), 'token-ids': clarity.list([id]) }),
-      });
-      return ok(
-        id,
-        { type: 'nft_mint_event', asset, recipient, value: id },
-        { type: 'contract_event', contract, value: notice },
-      );
-    },
-  };
-}
-
-function burn(id: Uint8Array): ContractCall {
-  return {
-    functionName: 'burn',
-    args: [id],
-    run: ({ world, contract, sender }) => {
-      const asset = `${contract}::${tokenName}`;
-      const owner = world.ownerOf(asset, id);
-      if (owner !== sender) return err(owner === undefined ? unknownToken : notOwned);
-      return ok(clarity.bool(true), { type: 'nft_burn_event', asset, sender, value: id });
-    },
-  };
-}
-
-function transfer(contract: string, id: Uint8Array, from: string, recipient: string): ContractCall {
-  const asset = `${contract}::${tokenName}`;
-  return {
-    functionName: 'transfer',
-    args: [id, clarity.principal(from), clarity.principal(recipient)],
-    postConditions: postConditions([nonFungibleCondition(from, asset, id)]),
-    run: moving(id, from, recipient),
-  };
-}
-
-const moving =
-  (id: Uint8Array, from: string, recipient: string): ContractCall['run'] =>
-  ({ world, contract, sender }) => {
-    const asset = `${contract}::${tokenName}`;
-    if (sender !== from) return err(notTokenOwner);
-    if (from === recipient) return err(toItself);
-    const owner = world.ownerOf(asset, id);
-    if (owner !== from) return err(owner === undefined ? unknownToken : notOwned);
-    return ok(clarity.bool(true), { type: 'nft_transfer_event', asset, sender: from, recipient, value: id });
-  };
+const transfer = (contract: string, id: bigint, sender: string, recipient: string) =>
+  userCall(
+    functions,
+    'transfer',
+    { id, sender, recipient },
+    { postConditions: postConditions([nonFungibleCondition(sender, `${contract}::${tokenName}`, clarity.uint(id))]) },
+  );

@@ -1,15 +1,17 @@
-import type { AbiType } from '../../codec/abi.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import {
-  type ContractCall,
+  type CallContext,
   type ContractTemplate,
   contractInterface,
   err,
+  interfaceOf,
+  type Outcome,
   ok,
-  principalOf,
+  okOf,
   publicFunction,
   readOnlyFunction,
-  uintOf,
+  tupleType,
+  userCall,
   type WorldView,
 } from '../contract.ts';
 
@@ -19,8 +21,15 @@ const insufficientBalance = 1n;
 const KINDS = 5;
 
 const tokenUri = `data:application/json,${JSON.stringify({ sip: 16, name: 'Gem {id}', description: 'Kind {id}' })}`;
-const response = (okType: AbiType): AbiType => ({ response: { ok: okType, error: 'none' } });
 const moved = { 'token-id': 'uint128', amount: 'uint128', sender: 'principal', recipient: 'principal' } as const;
+
+interface Moved {
+  readonly 'token-id': bigint;
+  readonly amount: bigint;
+  readonly sender: string;
+  readonly recipient: string;
+  readonly memo?: Uint8Array;
+}
 
 const numberIn = (world: WorldView, contract: string, key: string): bigint =>
   BigInt(world.stored(contract, key) ?? '0');
@@ -31,6 +40,78 @@ const supplyOf = (world: WorldView, contract: string, id: bigint): bigint => num
 /** Sums a value over all kinds. */
 const all = (of: (id: bigint) => bigint): bigint =>
   Array.from({ length: KINDS }, (_, at) => of(BigInt(at + 1))).reduce((sum, one) => sum + one, 0n);
+
+function move(
+  { world, contract, ...at }: CallContext,
+  { 'token-id': id, amount, sender, recipient, memo }: Moved,
+): Outcome {
+  const balance = balanceOf(world, contract, id, sender);
+  if (sender !== at.sender) return err(notTokenOwner);
+  if (balance < amount) return err(insufficientBalance);
+  const print = clarity.tuple({
+    type: clarity.ascii('sft_transfer'),
+    'token-id': clarity.uint(id),
+    amount: clarity.uint(amount),
+    sender: clarity.principal(sender),
+    recipient: clarity.principal(recipient),
+  });
+  const values = memo === undefined ? [print] : [print, clarity.buffer(memo)];
+  const events = values.map((value) => ({ type: 'contract_event', contract, value }) as const);
+  const received = (sender === recipient ? balance - amount : balanceOf(world, contract, id, recipient)) + amount;
+  return {
+    ...ok(clarity.bool(true), ...events),
+    writes: [
+      [`balance:${id}:${sender}`, String(balance - amount)],
+      [`balance:${id}:${recipient}`, String(received)],
+    ],
+  };
+}
+
+const functions = {
+  mint: publicFunction(
+    { 'token-id': 'uint128', amount: 'uint128', recipient: 'principal' },
+    ({ world, contract }, { 'token-id': id, amount, recipient }) => {
+      if (id < 1n || id > KINDS) return err(notTokenOwner);
+      const print = {
+        type: clarity.ascii('sft_mint'),
+        'token-id': clarity.uint(id),
+        amount: clarity.uint(amount),
+        recipient: clarity.principal(recipient),
+      };
+      return {
+        ...ok(clarity.bool(true), { type: 'contract_event', contract, value: clarity.tuple(print) }),
+        writes: [
+          [`balance:${id}:${recipient}`, String(balanceOf(world, contract, id, recipient) + amount)],
+          [`supply:${id}`, String(supplyOf(world, contract, id) + amount)],
+        ],
+      };
+    },
+  ),
+  transfer: publicFunction(moved, move),
+  'transfer-memo': publicFunction({ ...moved, memo: { buffer: { length: 34 } } }, move),
+  'get-balance': readOnlyFunction(
+    { 'token-id': 'uint128', who: 'principal' },
+    okOf('uint128'),
+    ({ world, contract }, { 'token-id': id, who }) => clarity.ok(clarity.uint(balanceOf(world, contract, id, who))),
+  ),
+  'get-decimals': readOnlyFunction({ 'token-id': 'uint128' }, okOf('uint128'), () => clarity.ok(clarity.uint(2))),
+  'get-overall-balance': readOnlyFunction({ who: 'principal' }, okOf('uint128'), ({ world, contract }, { who }) =>
+    clarity.ok(clarity.uint(all((id) => balanceOf(world, contract, id, who)))),
+  ),
+  'get-overall-supply': readOnlyFunction({}, okOf('uint128'), ({ world, contract }) =>
+    clarity.ok(clarity.uint(all((id) => supplyOf(world, contract, id)))),
+  ),
+  'get-token-uri': readOnlyFunction(
+    { 'token-id': 'uint128' },
+    okOf({ optional: { 'string-ascii': { length: tokenUri.length } } }),
+    () => clarity.ok(clarity.some(clarity.ascii(tokenUri))),
+  ),
+  'get-total-supply': readOnlyFunction(
+    { 'token-id': 'uint128' },
+    okOf('uint128'),
+    ({ world, contract }, { 'token-id': id }) => clarity.ok(clarity.uint(supplyOf(world, contract, id))),
+  ),
+};
 
 /** A semi-fungible token (SIP-013). Every id has a separate supply. */
 export const gems: ContractTemplate = {
@@ -77,118 +158,26 @@ export const gems: ContractTemplate = {
   (begin (try! (transfer token-id amount sender recipient)) (print memo) (ok true)))
 `,
   abi: contractInterface({
-    functions: [
-      publicFunction('mint', { 'token-id': 'uint128', amount: 'uint128', recipient: 'principal' }),
-      publicFunction('transfer', moved),
-      publicFunction('transfer-memo', { ...moved, memo: { buffer: { length: 34 } } }),
-      readOnlyFunction('get-balance', { 'token-id': 'uint128', who: 'principal' }, response('uint128')),
-      readOnlyFunction('get-decimals', { 'token-id': 'uint128' }, response('uint128')),
-      readOnlyFunction('get-overall-balance', { who: 'principal' }, response('uint128')),
-      readOnlyFunction('get-overall-supply', {}, response('uint128')),
-      readOnlyFunction(
-        'get-token-uri',
-        { 'token-id': 'uint128' },
-        response({ optional: { 'string-ascii': { length: tokenUri.length } } }),
-      ),
-      readOnlyFunction('get-total-supply', { 'token-id': 'uint128' }, response('uint128')),
-    ],
+    functions: interfaceOf(functions),
     maps: [
-      {
-        name: 'balances',
-        key: {
-          tuple: [
-            { name: 'id', type: 'uint128' },
-            { name: 'who', type: 'principal' },
-          ],
-        },
-        value: 'uint128',
-      },
+      { name: 'balances', key: tupleType({ id: 'uint128', who: 'principal' }), value: 'uint128' },
       { name: 'supplies', key: 'uint128', value: 'uint128' },
       { name: 'totals', key: 'principal', value: 'uint128' },
     ],
     variables: [{ access: 'variable', name: 'total', type: 'uint128' }],
   }),
+  functions,
   variables: {
     total: ({ world, contract }) => clarity.uint(all((id) => supplyOf(world, contract, id))),
   },
   propose({ prng, world, contract, sender, recipient }) {
     const id = BigInt(prng.between(1, KINDS));
     const balance = balanceOf(world, contract, id, sender);
-    if (balance === 0n || prng.chance(0.6)) return mint(id, BigInt(prng.between(1, 10_000)), sender);
-    return transfer(id, BigInt(prng.between(1, Number(balance))), sender, recipient());
-  },
-  calls: {
-    mint: ([id, amount, recipient]) => mint(uintOf(id), uintOf(amount), principalOf(recipient)),
-    transfer: ([id, amount, sender, recipient]) => ({
-      run: moving(uintOf(id), uintOf(amount), principalOf(sender), principalOf(recipient)),
-    }),
-    'transfer-memo': ([id, amount, sender, recipient, memo]) => ({
-      run: moving(uintOf(id), uintOf(amount), principalOf(sender), principalOf(recipient), memo!.bytes),
-    }),
-  },
-  reads: {
-    'get-balance': ({ world, contract }, [id, who]) =>
-      clarity.ok(clarity.uint(balanceOf(world, contract, uintOf(id), principalOf(who)))),
-    'get-decimals': () => clarity.ok(clarity.uint(2)),
-    'get-overall-balance': ({ world, contract }, [who]) =>
-      clarity.ok(clarity.uint(all((id) => balanceOf(world, contract, id, principalOf(who))))),
-    'get-overall-supply': ({ world, contract }) => clarity.ok(clarity.uint(all((id) => supplyOf(world, contract, id)))),
-    'get-token-uri': () => clarity.ok(clarity.some(clarity.ascii(tokenUri))),
-    'get-total-supply': ({ world, contract }, [id]) => clarity.ok(clarity.uint(supplyOf(world, contract, uintOf(id)))),
+    if (balance === 0n || prng.chance(0.6)) {
+      const amount = BigInt(prng.between(1, 10_000));
+      return userCall(functions, 'mint', { 'token-id': id, amount, recipient: sender });
+    }
+    const amount = BigInt(prng.between(1, Number(balance)));
+    return userCall(functions, 'transfer', { 'token-id': id, amount, sender, recipient: recipient() });
   },
 };
-
-function mint(id: bigint, amount: bigint, recipient: string): ContractCall {
-  return {
-    functionName: 'mint',
-    args: [clarity.uint(id), clarity.uint(amount), clarity.principal(recipient)],
-    run({ world, contract }) {
-      if (id < 1n || id > KINDS) return err(notTokenOwner);
-      const print = {
-        type: clarity.ascii('sft_mint'),
-        'token-id': clarity.uint(id),
-        amount: clarity.uint(amount),
-        recipient: clarity.principal(recipient),
-      };
-      return {
-        ...ok(clarity.bool(true), { type: 'contract_event', contract, value: clarity.tuple(print) }),
-        writes: [
-          [`balance:${id}:${recipient}`, String(balanceOf(world, contract, id, recipient) + amount)],
-          [`supply:${id}`, String(supplyOf(world, contract, id) + amount)],
-        ],
-      };
-    },
-  };
-}
-
-const transfer = (id: bigint, amount: bigint, from: string, recipient: string): ContractCall => ({
-  functionName: 'transfer',
-  args: [clarity.uint(id), clarity.uint(amount), clarity.principal(from), clarity.principal(recipient)],
-  run: moving(id, amount, from, recipient),
-});
-
-const moving =
-  (id: bigint, amount: bigint, from: string, recipient: string, memo?: Uint8Array): ContractCall['run'] =>
-  ({ world, contract, sender }) => {
-    const balance = balanceOf(world, contract, id, from);
-    if (sender !== from) return err(notTokenOwner);
-    if (balance < amount) return err(insufficientBalance);
-    const print = {
-      type: clarity.ascii('sft_transfer'),
-      'token-id': clarity.uint(id),
-      amount: clarity.uint(amount),
-      sender: clarity.principal(from),
-      recipient: clarity.principal(recipient),
-    };
-    const events = [clarity.tuple(print), ...(memo === undefined ? [] : [memo])].map(
-      (value) => ({ type: 'contract_event', contract, value }) as const,
-    );
-    const received = (from === recipient ? balance - amount : balanceOf(world, contract, id, recipient)) + amount;
-    return {
-      ...ok(clarity.bool(true), ...events),
-      writes: [
-        [`balance:${id}:${from}`, String(balance - amount)],
-        [`balance:${id}:${recipient}`, String(received)],
-      ],
-    };
-  };

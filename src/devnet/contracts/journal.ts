@@ -1,17 +1,37 @@
 import { clarity } from '../../codec/clarity-encode.ts';
-import {
-  type ChainEvent,
-  type ContractCall,
-  type ContractTemplate,
-  contractInterface,
-  ok,
-  publicFunction,
-  someOf,
-} from '../contract.ts';
-import type { Prng } from '../prng.ts';
+import { type ContractTemplate, contractInterface, interfaceOf, ok, publicFunction, userCall } from '../contract.ts';
 
 const notes = ['sunrise', 'tide "high"', 'three\nlines\nof text', "it's late", 'back\\slash'];
 const translations = ['grüße', '空', 'ok ⭐', 'naïve café', 'plain'];
+
+/** Returns the outcome of a call that prints values. */
+const printed = (contract: string, result: Uint8Array, ...values: readonly Uint8Array[]) =>
+  ok(result, ...values.map((value) => ({ type: 'contract_event', contract, value }) as const));
+
+const functions = {
+  mark: publicFunction(
+    { seal: { buffer: { length: 32 } }, parent: { optional: 'uint128' } },
+    ({ contract, sender }, { seal, parent }) => {
+      const mark = clarity.tuple({
+        author: clarity.principal(sender),
+        final: clarity.bool(parent === undefined),
+        parent: parent === undefined ? clarity.none() : clarity.some(clarity.uint(parent)),
+        seal: clarity.buffer(seal),
+      });
+      return printed(contract, clarity.bool(true), mark);
+    },
+  ),
+  measure: publicFunction(
+    { value: 'int128', samples: { list: { type: 'uint128', length: 10 } } },
+    ({ contract }, { value: { bytes }, samples }) =>
+      printed(contract, bytes, bytes, clarity.list(samples.map((sample) => clarity.uint(sample)))),
+    'int128',
+  ),
+  note: publicFunction(
+    { text: { 'string-ascii': { length: 80 } }, translation: { 'string-utf8': { length: 80 } } },
+    ({ contract }, { text, translation }) => printed(contract, clarity.bool(true), text.bytes, translation.bytes),
+  ),
+};
 
 /** A contract that only prints values of all types. */
 export const journal: ContractTemplate = {
@@ -29,57 +49,24 @@ export const journal: ContractTemplate = {
     (print { author: tx-sender, final: (is-none parent), parent: parent, seal: seal })
     (ok true)))
 `,
-  abi: contractInterface({
-    clarity_version: 'Clarity1',
-    functions: [
-      publicFunction('mark', { seal: { buffer: { length: 32 } }, parent: { optional: 'uint128' } }),
-      publicFunction('measure', { value: 'int128', samples: { list: { type: 'uint128', length: 10 } } }, 'int128'),
-      publicFunction('note', {
-        text: { 'string-ascii': { length: 80 } },
-        translation: { 'string-utf8': { length: 80 } },
-      }),
-    ],
-  }),
+  abi: contractInterface({ clarity_version: 'Clarity1', functions: interfaceOf(functions) }),
+  functions,
   propose({ prng }) {
-    return prng.pick([note, measure, mark])(prng);
-  },
-  calls: {
-    note: ([text, translation]) => ({ run: printing(clarity.bool(true), [text!.bytes, translation!.bytes]) }),
-    measure: ([value, samples]) => ({ run: printing(value!.bytes, [value!.bytes, samples!.bytes]) }),
-    mark: ([seal, parent]) => ({ run: marking(seal!.bytes, parent!.bytes, someOf(parent) === undefined) }),
+    switch (prng.pick(['note', 'measure', 'mark'] as const)) {
+      case 'note': {
+        const text = { bytes: clarity.ascii(prng.pick(notes)) };
+        return userCall(functions, 'note', { text, translation: { bytes: clarity.utf8(prng.pick(translations)) } });
+      }
+      case 'measure': {
+        const value = { bytes: clarity.int(prng.between(-1_000_000, 1_000_000)) };
+        const samples = Array.from({ length: prng.below(11) }, () => BigInt(prng.u32()));
+        return userCall(functions, 'measure', { value, samples });
+      }
+      case 'mark': {
+        const seal = prng.bytes(32);
+        const parent = prng.chance(0.5) ? undefined : BigInt(prng.below(1000));
+        return userCall(functions, 'mark', { seal, parent });
+      }
+    }
   },
 };
-
-function note(prng: Prng) {
-  const args = [clarity.ascii(prng.pick(notes)), clarity.utf8(prng.pick(translations))];
-  return { functionName: 'note', args, run: printing(clarity.bool(true), args) };
-}
-
-function measure(prng: Prng) {
-  const value = clarity.int(BigInt(prng.between(-1_000_000, 1_000_000)));
-  const samples = clarity.list(Array.from({ length: prng.below(11) }, () => clarity.uint(BigInt(prng.u32()))));
-  return { functionName: 'measure', args: [value, samples], run: printing(value, [value, samples]) };
-}
-
-function mark(prng: Prng) {
-  const seal = clarity.buffer(prng.bytes(32));
-  const first = prng.chance(0.5);
-  const parent = first ? clarity.none() : clarity.some(clarity.uint(BigInt(prng.below(1000))));
-  return {
-    functionName: 'mark',
-    args: [seal, parent],
-    run: marking(seal, parent, first),
-  };
-}
-
-const marking =
-  (seal: Uint8Array, parent: Uint8Array, final: boolean): ContractCall['run'] =>
-  ({ contract, sender }) => {
-    const value = clarity.tuple({ author: clarity.principal(sender), final: clarity.bool(final), parent, seal });
-    return ok(clarity.bool(true), { type: 'contract_event', contract, value });
-  };
-
-function printing(result: Uint8Array, values: readonly Uint8Array[]) {
-  return ({ contract }: { contract: string }) =>
-    ok(result, ...values.map((value): ChainEvent => ({ type: 'contract_event', contract, value })));
-}

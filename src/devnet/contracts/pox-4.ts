@@ -1,74 +1,55 @@
-import type { AbiType } from '../../codec/abi.ts';
-import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
+import { decodeClarity } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import {
-  bufferOf,
-  type ContractCall,
-  type ContractInterface,
+  type ArgumentsOf,
+  type CallContext,
   type ContractTemplate,
   contractInterface,
-  principalOf,
+  interfaceOf,
+  type Outcome,
   publicFunction,
-  type ReadContext,
   readOnlyFunction,
-  someOf,
-  textOf,
-  uintOf,
+  tupleType,
+  userCall,
 } from '../contract.ts';
 import * as pox from '../pox.ts';
-import { type Authorization, cycles, optionalUint, poxAddress, SLOT, type Stacking } from '../pox.ts';
+import { type Authorization, cycles, poxAddress, SLOT, type Stacking } from '../pox.ts';
 
-const poxAddressType: AbiType = {
-  tuple: [
-    { name: 'hashbytes', type: { buffer: { length: 32 } } },
-    { name: 'version', type: { buffer: { length: 1 } } },
-  ],
-};
-
-const tuple = (fields: Record<string, AbiType>): AbiType => ({
-  tuple: Object.entries(fields).map(([name, type]) => ({ name, type })),
-});
+const addressType = tupleType({ hashbytes: { buffer: { length: 32 } }, version: { buffer: { length: 1 } } });
+const key = { buffer: { length: 33 } };
 
 const signerType = {
   'signer-sig': { optional: { buffer: { length: 65 } } },
-  'signer-key': { buffer: { length: 33 } },
+  'signer-key': key,
   'max-amount': 'uint128',
   'auth-id': 'uint128',
-} satisfies Record<string, AbiType>;
+} as const;
 
-const delegationType = tuple({
+const delegationType = tupleType({
   'amount-ustx': 'uint128',
   'delegated-to': 'principal',
-  'pox-addr': { optional: poxAddressType },
+  'pox-addr': { optional: addressType },
   'until-burn-ht': { optional: 'uint128' },
 });
 
-/** Returns a function's entry in the interface. Errors of this contract are signed integers. */
-function poxFunction(name: string, args: Record<string, AbiType>, okType: AbiType = 'bool') {
-  const declared = publicFunction(name, args, okType);
-  return { ...declared, outputs: { type: { response: { ok: okType, error: 'int128' as const } } } };
-}
+/** Declares a public function. Errors of this contract are signed integers. */
+const poxFunction = <A extends Parameters<typeof publicFunction>[0]>(
+  args: A,
+  run: (at: CallContext, args: ArgumentsOf<A>) => Outcome,
+  okType: Parameters<typeof publicFunction>[2] = 'bool',
+) => publicFunction(args, run, okType, 'int128');
 
-/** Read-only functions that pox-4 and pox-5 share. */
-export const sharedReads = {
-  'burn-height-to-reward-cycle': (_: ReadContext, [height]: readonly ClarityValue[]) =>
-    clarity.uint(uintOf(height) / BigInt(cycles.length)),
-  'current-pox-reward-cycle': ({ burnHeight }: ReadContext) => clarity.uint(cycles.of(burnHeight)),
-  'get-pox-info': pox.poxInfo,
-  'reward-cycle-to-burn-height': (_: ReadContext, [cycle]: readonly ClarityValue[]) =>
-    clarity.uint(BigInt.asUintN(128, uintOf(cycle) * BigInt(cycles.length))),
-};
-
-/** {@link sharedReads} in the interface. */
-export const sharedFunctions: ContractInterface['functions'] = [
-  readOnlyFunction('burn-height-to-reward-cycle', { height: 'uint128' }, 'uint128'),
-  readOnlyFunction('current-pox-reward-cycle', {}, 'uint128'),
-  readOnlyFunction(
-    'get-pox-info',
+/** Functions that pox-4 and pox-5 share. */
+export const sharedFunctions = {
+  'burn-height-to-reward-cycle': readOnlyFunction({ height: 'uint128' }, 'uint128', (_, { height }) =>
+    clarity.uint(height / BigInt(cycles.length)),
+  ),
+  'current-pox-reward-cycle': readOnlyFunction({}, 'uint128', ({ burnHeight }) => clarity.uint(cycles.of(burnHeight))),
+  'get-pox-info': readOnlyFunction(
     {},
     {
       response: {
-        ok: tuple({
+        ok: tupleType({
           'first-burnchain-block-height': 'uint128',
           'min-amount-ustx': 'uint128',
           'prepare-cycle-length': 'uint128',
@@ -79,140 +60,171 @@ export const sharedFunctions: ContractInterface['functions'] = [
         error: 'none',
       },
     },
+    pox.poxInfo,
   ),
-  readOnlyFunction('reward-cycle-to-burn-height', { cycle: 'uint128' }, 'uint128'),
-];
+  'reward-cycle-to-burn-height': readOnlyFunction({ cycle: 'uint128' }, 'uint128', (_, { cycle }) =>
+    clarity.uint(BigInt.asUintN(128, cycle * BigInt(cycles.length))),
+  ),
+};
 
 const stackable = {
-  'pox-addr': poxAddressType,
+  'pox-addr': addressType,
   'amount-ustx': 'uint128',
   'first-reward-cycle': 'uint128',
   'num-cycles': 'uint128',
-} satisfies Record<string, AbiType>;
-const refusable: AbiType = { response: { ok: 'bool', error: 'int128' } };
-const stackedType = tuple({ stacker: 'principal', 'total-locked': 'uint128' });
-const lockedType = tuple({ 'lock-amount': 'uint128', stacker: 'principal', 'unlock-burn-height': 'uint128' });
+} as const;
+const refusable = { response: { ok: 'bool', error: 'int128' } } as const;
+const committed = { 'pox-addr': addressType, 'reward-cycle': 'uint128', ...signerType } as const;
 
-const functions: ContractInterface['functions'] = [
-  poxFunction(
-    'delegate-stack-stx',
+/** Returns the signer's authorization in the arguments of a call. */
+const authorizationIn = (given: ArgumentsOf<typeof signerType>): Authorization => ({
+  signerSignature: given['signer-sig'],
+  signerKey: given['signer-key'],
+  maximum: given['max-amount'],
+  authorization: given['auth-id'],
+});
+
+/** Returns a period, limited because all invalid periods fail in the same way. */
+const periodOf = (period: bigint): number => Number(period > 1_000n ? 1_000n : period);
+/** Returns a cycle; -1 for unreachable cycles, which have no entries. */
+const cycleOf = (cycle: bigint): number => Number(cycle > 0xffff_ffffn ? -1n : cycle);
+
+const functions = {
+  'delegate-stack-stx': poxFunction(
     {
       stacker: 'principal',
       'amount-ustx': 'uint128',
-      'pox-addr': poxAddressType,
+      'pox-addr': addressType,
       'start-burn-ht': 'uint128',
       'lock-period': 'uint128',
     },
-    lockedType,
+    (at, { stacker, 'amount-ustx': amount, 'lock-period': period, ...given }) => {
+      const address = given['pox-addr'].bytes;
+      return pox.stackFor(at.sender, { stacker, amount, address, period }, given['start-burn-ht'], at);
+    },
+    tupleType({ 'lock-amount': 'uint128', stacker: 'principal', 'unlock-burn-height': 'uint128' }),
   ),
-  poxFunction('delegate-stx', {
-    'amount-ustx': 'uint128',
-    'delegate-to': 'principal',
-    'until-burn-ht': { optional: 'uint128' },
-    'pox-addr': { optional: poxAddressType },
-  }),
-  poxFunction('revoke-delegate-stx', {}, { optional: delegationType }),
-  poxFunction('stack-aggregation-commit', { 'pox-addr': poxAddressType, 'reward-cycle': 'uint128', ...signerType }),
-  poxFunction(
-    'stack-aggregation-commit-indexed',
-    { 'pox-addr': poxAddressType, 'reward-cycle': 'uint128', ...signerType },
-    'uint128',
-  ),
-  poxFunction(
-    'stack-extend',
-    { 'extend-count': 'uint128', 'pox-addr': poxAddressType, ...signerType },
-    tuple({ stacker: 'principal', 'unlock-burn-height': 'uint128' }),
-  ),
-  poxFunction('stack-increase', { 'increase-by': 'uint128', ...signerType }, stackedType),
-  poxFunction(
-    'stack-stx',
+  'delegate-stx': poxFunction(
     {
       'amount-ustx': 'uint128',
-      'pox-addr': poxAddressType,
+      'delegate-to': 'principal',
+      'until-burn-ht': { optional: 'uint128' },
+      'pox-addr': { optional: addressType },
+    },
+    (at, { 'amount-ustx': amount, 'delegate-to': pool, 'until-burn-ht': until, 'pox-addr': address }) =>
+      pox.delegateChecked(at.sender, pool, amount, until, address?.bytes, at),
+  ),
+  'revoke-delegate-stx': poxFunction({}, (at) => pox.revokeDelegation(at.sender, at), { optional: delegationType }),
+  'stack-aggregation-commit': poxFunction(committed, (at, given) =>
+    pox.commit(at.sender, given['pox-addr'].bytes, given['reward-cycle'], authorizationIn(given), false, at),
+  ),
+  'stack-aggregation-commit-indexed': poxFunction(
+    committed,
+    (at, given) =>
+      pox.commit(at.sender, given['pox-addr'].bytes, given['reward-cycle'], authorizationIn(given), true, at),
+    'uint128',
+  ),
+  'stack-extend': poxFunction(
+    { 'extend-count': 'uint128', 'pox-addr': addressType, ...signerType },
+    (at, given) => pox.extend(at.sender, given['extend-count'], given['pox-addr'].bytes, authorizationIn(given), at),
+    tupleType({ stacker: 'principal', 'unlock-burn-height': 'uint128' }),
+  ),
+  'stack-increase': poxFunction(
+    { 'increase-by': 'uint128', ...signerType },
+    (at, given) => pox.increase(at.sender, given['increase-by'], authorizationIn(given), at),
+    tupleType({ stacker: 'principal', 'total-locked': 'uint128' }),
+  ),
+  'stack-stx': poxFunction(
+    {
+      'amount-ustx': 'uint128',
+      'pox-addr': addressType,
       'start-burn-ht': 'uint128',
       'lock-period': 'uint128',
       ...signerType,
     },
-    tuple({
+    (at, given) => {
+      const { 'amount-ustx': amount, 'pox-addr': address, 'lock-period': period } = given;
+      const named = { stacker: at.sender, amount, rewardAddress: address.bytes, period: periodOf(period) };
+      return pox.stackChecked({ ...named, ...authorizationIn(given) }, given['start-burn-ht'], at);
+    },
+    tupleType({
       'lock-amount': 'uint128',
-      'signer-key': { buffer: { length: 33 } },
+      'signer-key': key,
       stacker: 'principal',
       'unlock-burn-height': 'uint128',
     }),
   ),
   ...sharedFunctions,
-  readOnlyFunction('can-stack-stx', stackable, refusable),
-  readOnlyFunction('get-check-delegation', { stacker: 'principal' }, { optional: delegationType }),
-  readOnlyFunction('get-delegation-info', { stacker: 'principal' }, { optional: delegationType }),
-  readOnlyFunction(
-    'get-reward-set-pox-address',
+  'can-stack-stx': readOnlyFunction(stackable, refusable, (_, given) =>
+    pox.canStack(given['pox-addr'].bytes, given['amount-ustx'], given['num-cycles'], SLOT),
+  ),
+  'get-check-delegation': readOnlyFunction({ stacker: 'principal' }, { optional: delegationType }, (at, { stacker }) =>
+    pox.delegationInfo(at, stacker),
+  ),
+  'get-delegation-info': readOnlyFunction({ stacker: 'principal' }, { optional: delegationType }, (at, { stacker }) =>
+    pox.delegationInfo(at, stacker),
+  ),
+  'get-reward-set-pox-address': readOnlyFunction(
     { 'reward-cycle': 'uint128', index: 'uint128' },
     {
-      optional: tuple({
-        'pox-addr': poxAddressType,
-        signer: { buffer: { length: 33 } },
+      optional: tupleType({
+        'pox-addr': addressType,
+        signer: key,
         stacker: { optional: 'principal' },
         'total-ustx': 'uint128',
       }),
     },
+    (at, { 'reward-cycle': cycle, index }) => pox.slotInfo(at, cycleOf(cycle), cycleOf(index)),
   ),
-  readOnlyFunction('get-reward-set-size', { 'reward-cycle': 'uint128' }, 'uint128'),
-  readOnlyFunction(
-    'get-stacker-info',
+  'get-reward-set-size': readOnlyFunction({ 'reward-cycle': 'uint128' }, 'uint128', (at, { 'reward-cycle': cycle }) =>
+    clarity.uint(pox.slotsOf(at, cycleOf(cycle))),
+  ),
+  'get-stacker-info': readOnlyFunction(
     { stacker: 'principal' },
     {
-      optional: tuple({
+      optional: tupleType({
         'delegated-to': { optional: 'principal' },
         'first-reward-cycle': 'uint128',
         'lock-period': 'uint128',
-        'pox-addr': poxAddressType,
+        'pox-addr': addressType,
         'reward-set-indexes': { list: { type: 'uint128', length: 12 } },
       }),
     },
+    (at, { stacker }) => pox.stackerInfo(at, stacker),
   ),
-  readOnlyFunction('get-stacking-minimum', {}, 'uint128'),
-  readOnlyFunction('get-total-ustx-stacked', { 'reward-cycle': 'uint128' }, 'uint128'),
-  readOnlyFunction('minimal-can-stack-stx', stackable, refusable),
-  readOnlyFunction(
-    'verify-signer-key-sig',
+  'get-stacking-minimum': readOnlyFunction({}, 'uint128', () => clarity.uint(SLOT)),
+  'get-total-ustx-stacked': readOnlyFunction(
+    { 'reward-cycle': 'uint128' },
+    'uint128',
+    (at, { 'reward-cycle': cycle }) => clarity.uint(pox.stackedIn(at, cycleOf(cycle))),
+  ),
+  'minimal-can-stack-stx': readOnlyFunction(stackable, refusable, (_, given) =>
+    pox.canStack(given['pox-addr'].bytes, given['amount-ustx'], given['num-cycles'], 0n),
+  ),
+  'verify-signer-key-sig': readOnlyFunction(
     {
-      'pox-addr': poxAddressType,
+      'pox-addr': addressType,
       'reward-cycle': 'uint128',
       topic: { 'string-ascii': { length: 14 } },
       period: 'uint128',
       'signer-sig-opt': { optional: { buffer: { length: 65 } } },
-      'signer-key': { buffer: { length: 33 } },
+      'signer-key': key,
       amount: 'uint128',
       'max-amount': 'uint128',
       'auth-id': 'uint128',
     },
     refusable,
+    (
+      at,
+      { 'pox-addr': address, 'reward-cycle': cycle, topic, period, amount, 'signer-sig-opt': signature, ...given },
+    ) =>
+      pox.verifiedConsent(
+        at,
+        { topic: topic.bytes, address: address.bytes, cycle, period, amount },
+        authorizationIn({ ...given, 'signer-sig': signature }),
+      ),
   ),
-];
-
-type Values = readonly (ClarityValue | undefined)[];
-
-/** Returns the signer's authorization: the last four arguments of calls that need one. */
-function authorizationOf([signature, signerKey, maximum, authorization]: Values): Authorization {
-  const signatureValue = someOf(signature);
-  return {
-    signerSignature: signatureValue === undefined ? undefined : bufferOf(signatureValue),
-    signerKey: bufferOf(signerKey),
-    maximum: uintOf(maximum),
-    authorization: uintOf(authorization),
-  };
-}
-
-/** Returns a period, limited because all invalid periods fail in the same way. */
-const periodOf = (value: ClarityValue | undefined): number => Number(uintOf(value) > 1_000n ? 1_000n : uintOf(value));
-/** Returns a cycle; -1 for unreachable cycles, which have no entries. */
-const cycleOf = (value: ClarityValue | undefined): number => Number(uintOf(value) > 0xffff_ffffn ? -1n : uintOf(value));
-
-const committed =
-  (indexed: boolean) =>
-  ([address, cycle, ...signer]: readonly ClarityValue[]): Pick<ContractCall, 'run'> => ({
-    run: (at) => pox.commit(at.sender, address!.bytes, uintOf(cycle), authorizationOf(signer), indexed, at),
-  });
+};
 
 /** The simulated functions of pox-4. */
 export const pox4: ContractTemplate = {
@@ -223,21 +235,24 @@ export const pox4: ContractTemplate = {
   abi: contractInterface({
     clarity_version: 'Clarity2',
     epoch: 'Epoch25',
-    functions,
-    maps: [{ name: 'delegation-state', key: tuple({ stacker: 'principal' }), value: delegationType }],
+    functions: interfaceOf(functions),
+    maps: [{ name: 'delegation-state', key: tupleType({ stacker: 'principal' }), value: delegationType }],
   }),
+  functions,
   propose({ prng, world, sender, burnHeight, recipient }) {
     const amount = world.spendable(sender, burnHeight) / BigInt(prng.between(2, 5));
     if (prng.chance(0.3)) {
       const until = prng.chance(0.5) ? burnHeight + prng.between(20, 200) : undefined;
       const pool = recipient();
-      return {
-        functionName: 'delegate-stx',
-        args: [clarity.uint(amount), clarity.principal(pool), optionalUint(until), clarity.none()],
-        run: (at) => pox.delegate(at.sender, pool, amount, until, clarity.none(), at),
-      };
+      const end = until === undefined ? undefined : BigInt(until);
+      return userCall(
+        functions,
+        'delegate-stx',
+        { 'amount-ustx': amount, 'delegate-to': pool, 'until-burn-ht': end, 'pox-addr': undefined },
+        { run: (at) => pox.delegate(at.sender, pool, amount, until, clarity.none(), at) },
+      );
     }
-    const stacking: Stacking = {
+    const stacking: Stacking & { signerSignature: Uint8Array } = {
       stacker: sender,
       amount,
       period: prng.between(1, 12),
@@ -247,79 +262,27 @@ export const pox4: ContractTemplate = {
       maximum: 2n ** 128n - 1n,
       authorization: BigInt(prng.u32()),
     };
-    const args = stackArguments(stacking, burnHeight);
-    return { functionName: 'stack-stx', args, run: (at) => pox.stack(stacking, at) };
-  },
-  calls: {
-    'delegate-stack-stx': ([stacker, amount, address, start, period]) => {
-      const named = { stacker: principalOf(stacker), amount: uintOf(amount), address: address!.bytes };
-      return { run: (at) => pox.stackFor(at.sender, { ...named, period: uintOf(period) }, uintOf(start), at) };
-    },
-    'delegate-stx': ([amount, pool, until, address]) => {
-      const height = someOf(until);
-      const end = height === undefined ? undefined : uintOf(height);
-      return { run: (at) => pox.delegateChecked(at.sender, principalOf(pool), uintOf(amount), end, address!, at) };
-    },
-    'revoke-delegate-stx': () => ({ run: (at) => pox.revokeDelegation(at.sender, at) }),
-    'stack-aggregation-commit': committed(false),
-    'stack-aggregation-commit-indexed': committed(true),
-    'stack-extend': ([more, address, ...signer]) => ({
-      run: (at) => pox.extend(at.sender, uintOf(more), address!.bytes, authorizationOf(signer), at),
-    }),
-    'stack-increase': ([more, ...signer]) => ({
-      run: (at) => pox.increase(at.sender, uintOf(more), authorizationOf(signer), at),
-    }),
-    'stack-stx': ([amount, address, start, period, ...signer]) => {
-      const named = { amount: uintOf(amount), period: periodOf(period), rewardAddress: address!.bytes };
-      const by = authorizationOf(signer);
-      return { run: (at) => pox.stackChecked({ ...named, ...by, stacker: at.sender }, uintOf(start), at) };
-    },
-  },
-  reads: {
-    ...sharedReads,
-    'can-stack-stx': (_, [address, amount, , period]) =>
-      pox.canStack(address!.bytes, uintOf(amount), uintOf(period), SLOT),
-    'get-check-delegation': (at, [stacker]) => pox.delegationInfo(at, principalOf(stacker)),
-    'get-delegation-info': (at, [stacker]) => pox.delegationInfo(at, principalOf(stacker)),
-    'get-reward-set-pox-address': (at, [cycle, index]) => pox.slotInfo(at, cycleOf(cycle), cycleOf(index)),
-    'get-reward-set-size': (at, [cycle]) => clarity.uint(pox.slotsOf(at, cycleOf(cycle))),
-    'get-stacker-info': (at, [stacker]) => pox.stackerInfo(at, principalOf(stacker)),
-    'get-stacking-minimum': () => clarity.uint(SLOT),
-    'get-total-ustx-stacked': (at, [cycle]) => clarity.uint(pox.stackedIn(at, cycleOf(cycle))),
-    'minimal-can-stack-stx': (_, [address, amount, , period]) =>
-      pox.canStack(address!.bytes, uintOf(amount), uintOf(period), 0n),
-    'verify-signer-key-sig': (at, [address, cycle, topic, period, signature, signerKey, amount, ...agreed]) =>
-      pox.verifiedConsent(
-        at,
-        {
-          topic: textOf(topic),
-          address: address!.bytes,
-          cycle: uintOf(cycle),
-          period: uintOf(period),
-          amount: uintOf(amount),
-        },
-        authorizationOf([signature, signerKey, ...agreed]),
-      ),
+    return userCall(
+      functions,
+      'stack-stx',
+      {
+        'amount-ustx': amount,
+        'pox-addr': { bytes: stacking.rewardAddress },
+        'start-burn-ht': BigInt(burnHeight),
+        'lock-period': BigInt(stacking.period),
+        'signer-sig': stacking.signerSignature,
+        'signer-key': stacking.signerKey,
+        'max-amount': stacking.maximum,
+        'auth-id': stacking.authorization,
+      },
+      { run: (at) => pox.stack(stacking, at) },
+    );
   },
   maps: {
-    'delegation-state': (context, key) => {
-      const decoded = decodeClarity(key);
+    'delegation-state': (context, entry) => {
+      const decoded = decodeClarity(entry);
       const stacker = decoded.ok && decoded.value.type === 'tuple' ? decoded.value.value.get('stacker') : undefined;
       return stacker?.type === 'principal' ? pox.delegationOf(context, stacker.value) : undefined;
     },
   },
 };
-
-function stackArguments(stacking: Stacking, burnHeight: number): Uint8Array[] {
-  const { signerSignature } = stacking;
-  return [
-    clarity.uint(stacking.amount),
-    stacking.rewardAddress,
-    clarity.uint(burnHeight),
-    clarity.uint(stacking.period),
-    signerSignature === undefined ? clarity.none() : clarity.some(clarity.buffer(signerSignature)),
-    clarity.buffer(stacking.signerKey),
-    clarity.uint(stacking.maximum),
-    clarity.uint(stacking.authorization),
-  ];
-}

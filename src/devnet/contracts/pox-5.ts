@@ -7,13 +7,13 @@ import {
   type ContractTemplate,
   contractInterface,
   err,
+  interfaceOf,
   type Outcome,
   ok,
-  principalOf,
   publicFunction,
   readOnlyFunction,
   type Scene,
-  uintOf,
+  tupleType,
 } from '../contract.ts';
 import { cycles } from '../pox.ts';
 import {
@@ -25,7 +25,10 @@ import {
   type StakingMove,
   unitsIn,
 } from '../staking-state.ts';
-import { sharedFunctions, sharedReads } from './pox-4.ts';
+import { sharedFunctions } from './pox-4.ts';
+
+/** Type of a signer's key. */
+const key = { buffer: { length: 33 } };
 
 const call = (
   functionName: string,
@@ -111,60 +114,26 @@ const proposals = {
   },
 };
 
-/** The pox-5 contract. Its functions have fewer arguments than the real contract, but the same prints. */
-export const pox5: ContractTemplate = {
-  name: 'pox-5',
-  clarityVersion: undefined,
-  source: ';; The boot contract of staking; its source is not part of the simulation.\n',
-  isPartial: true,
-  abi: contractInterface({
-    functions: [
-      ...sharedFunctions,
-      readOnlyFunction('get-bond-allowance', { 'bond-index': 'uint128', staker: 'principal' }, { optional: 'uint128' }),
-      readOnlyFunction('get-signer-info', { signer: 'principal' }, { optional: { buffer: { length: 33 } } }),
-      readOnlyFunction(
-        'get-staker-info',
-        { staker: 'principal' },
-        {
-          optional: {
-            tuple: [
-              { name: 'amount-ustx', type: 'uint128' },
-              { name: 'first-reward-cycle', type: 'uint128' },
-              { name: 'num-cycles', type: 'uint128' },
-            ],
-          },
-        },
-      ),
-      publicFunction('calculate-rewards', {}),
-      publicFunction('change-stake', { 'amount-increase': 'uint128', 'cycles-to-extend': 'uint128' }),
-      publicFunction('claim', { staker: 'principal', 'bond-index': { optional: 'uint128' } }),
-      publicFunction('leave-bond', { 'bond-index': 'uint128', 'new-amount-sats': 'uint128' }),
-      publicFunction('register-for-bond', { 'bond-index': 'uint128', signer: 'principal', 'amount-ustx': 'uint128' }),
-      publicFunction('register-signer', { 'signer-key': { buffer: { length: 33 } }, 'auth-id': 'uint128' }),
-      publicFunction('revoke-signer-grant', {
-        'signer-manager': 'principal',
-        'signer-key': { buffer: { length: 33 } },
-      }),
-      publicFunction('setup-bond', { stakers: { list: { type: 'principal', length: 1000 } } }),
-      publicFunction('stake', { 'amount-ustx': 'uint128', 'num-cycles': 'uint128', signer: 'principal' }),
-      publicFunction('update-bond-registration', { 'bond-index': 'uint128', signer: 'principal' }),
-    ],
-  }),
-  reads: {
-    ...sharedReads,
-    'get-bond-allowance': ({ world }, [bond, staker]) => {
-      const index = uintOf(bond);
-      const sats = world.staking.bonds
-        .find((simulatedBond) => BigInt(simulatedBond.index) === index)
-        ?.allowed.get(principalOf(staker));
+/** Fewer arguments than in the real contract. Only simulated users call the public functions. */
+const functions = {
+  ...sharedFunctions,
+  'get-bond-allowance': readOnlyFunction(
+    { 'bond-index': 'uint128', staker: 'principal' },
+    { optional: 'uint128' },
+    ({ world }, { 'bond-index': index, staker }) => {
+      const sats = world.staking.bonds.find((bond) => BigInt(bond.index) === index)?.allowed.get(staker);
       return sats === undefined ? clarity.none() : clarity.some(clarity.uint(sats));
     },
-    'get-signer-info': ({ world }, [signer]) => {
-      const key = world.staking.signers.find(([known]) => known === principalOf(signer))?.[1];
-      return key === undefined ? clarity.none() : clarity.some(clarity.buffer(key));
-    },
-    'get-staker-info': ({ world, burnHeight }, [staker]) => {
-      const stake = world.staking.stake(principalOf(staker));
+  ),
+  'get-signer-info': readOnlyFunction({ signer: 'principal' }, { optional: key }, ({ world }, { signer }) => {
+    const bytes = world.staking.signers.find(([known]) => known === signer)?.[1];
+    return bytes === undefined ? clarity.none() : clarity.some(clarity.buffer(bytes));
+  }),
+  'get-staker-info': readOnlyFunction(
+    { staker: 'principal' },
+    { optional: tupleType({ 'amount-ustx': 'uint128', 'first-reward-cycle': 'uint128', 'num-cycles': 'uint128' }) },
+    ({ world, burnHeight }, { staker }) => {
+      const stake = world.staking.stake(staker);
       if (stake === undefined || stake.unlockCycle <= cycles.of(burnHeight)) return clarity.none();
       const { firstCycle, unlockCycle, units } = stake;
       return clarity.some(
@@ -175,7 +144,27 @@ export const pox5: ContractTemplate = {
         }),
       );
     },
-  },
+  ),
+  'calculate-rewards': publicFunction({}),
+  'change-stake': publicFunction({ 'amount-increase': 'uint128', 'cycles-to-extend': 'uint128' }),
+  claim: publicFunction({ staker: 'principal', 'bond-index': { optional: 'uint128' } }),
+  'leave-bond': publicFunction({ 'bond-index': 'uint128', 'new-amount-sats': 'uint128' }),
+  'register-for-bond': publicFunction({ 'bond-index': 'uint128', signer: 'principal', 'amount-ustx': 'uint128' }),
+  'register-signer': publicFunction({ 'signer-key': key, 'auth-id': 'uint128' }),
+  'revoke-signer-grant': publicFunction({ 'signer-manager': 'principal', 'signer-key': key }),
+  'setup-bond': publicFunction({ stakers: { list: { type: 'principal', length: 1000 } } }),
+  stake: publicFunction({ 'amount-ustx': 'uint128', 'num-cycles': 'uint128', signer: 'principal' }),
+  'update-bond-registration': publicFunction({ 'bond-index': 'uint128', signer: 'principal' }),
+};
+
+/** The pox-5 contract. Its functions have the prints of the real contract. */
+export const pox5: ContractTemplate = {
+  name: 'pox-5',
+  clarityVersion: undefined,
+  source: ';; The boot contract of staking; its source is not part of the simulation.\n',
+  isPartial: true,
+  abi: contractInterface({ functions: interfaceOf(functions) }),
+  functions,
   /** Picks an account that has a position in the last bond, or may get one. */
   holder(world, _, prng) {
     const bond = world.staking.bonds.at(-1);

@@ -2,19 +2,17 @@ import type { AbiType } from '../../codec/abi.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import {
-  bufferOf,
   type ChainEvent,
-  type ContractCall,
   type ContractTemplate,
   contractInterface,
   err,
+  interfaceOf,
   ok,
-  principalOf,
+  okOf,
   publicFunction,
   readOnlyFunction,
   runtimeError,
-  someOf,
-  uintOf,
+  userCall,
 } from '../contract.ts';
 import { amountCodes, fungibleCondition, postConditions } from '../transaction.ts';
 
@@ -24,8 +22,7 @@ const insufficientBalance = 1n;
 const toItself = 2n;
 const nothing = 3n;
 const notTokenOwner = 4n;
-
-const response = (ok: AbiType): AbiType => ({ response: { ok, error: 'none' } });
+const MAX_SUPPLY = 2n ** 128n - 1n;
 
 /** The document of the token, which needs no server (SIP-016). */
 const tokenUri = `data:application/json,${JSON.stringify({
@@ -36,7 +33,72 @@ const tokenUri = `data:application/json,${JSON.stringify({
     'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 2"><circle cx="1" cy="1" r="1"/></svg>',
 })}`;
 
-const optionalMemo = { optional: { buffer: { length: 34 } } } as const;
+/** The metadata of a fungible token, with the types of its texts. */
+interface TokenMetadata {
+  /** Name of the contract's token. */
+  token: string;
+  decimals: number;
+  name: string;
+  symbol: string;
+  uri: string | null;
+  nameType: AbiType;
+  symbolType: AbiType;
+  uriType: AbiType;
+}
+
+/** The functions of SIP-010. */
+const fungibleFunctions = ({ token, decimals, name, symbol, uri, ...types }: TokenMetadata) => ({
+  transfer: publicFunction(
+    {
+      amount: 'uint128',
+      sender: 'principal',
+      recipient: 'principal',
+      memo: { optional: { buffer: { length: 34 } } },
+    },
+    ({ world, contract, ...at }, { amount, sender, recipient, memo }) => {
+      const asset = `${contract}::${token}`;
+      if (sender !== at.sender) return err(notTokenOwner);
+      if (amount === 0n) return err(nothing);
+      if (sender === recipient) return err(toItself);
+      if (world.fungibleBalance(asset, sender) < amount) return err(insufficientBalance);
+      const events: ChainEvent[] = [{ type: 'ft_transfer_event', asset, sender, recipient, amount }];
+      if (memo !== undefined) events.push({ type: 'contract_event', contract, value: clarity.buffer(memo) });
+      return ok(clarity.bool(true), ...events);
+    },
+  ),
+  'get-balance': readOnlyFunction({ who: 'principal' }, okOf('uint128'), ({ world, contract }, { who }) =>
+    clarity.ok(clarity.uint(world.fungibleBalance(`${contract}::${token}`, who))),
+  ),
+  'get-decimals': readOnlyFunction({}, okOf('uint128'), () => clarity.ok(clarity.uint(decimals))),
+  'get-name': readOnlyFunction({}, okOf(types.nameType), () => clarity.ok(clarity.ascii(name))),
+  'get-symbol': readOnlyFunction({}, okOf(types.symbolType), () => clarity.ok(clarity.ascii(symbol))),
+  'get-token-uri': readOnlyFunction({}, okOf({ optional: types.uriType }), () =>
+    clarity.ok(uri === null ? clarity.none() : clarity.some(clarity.utf8(uri))),
+  ),
+  'get-total-supply': readOnlyFunction({}, okOf('uint128'), ({ world, contract }) =>
+    clarity.ok(clarity.uint(world.fungibleSupply(`${contract}::${token}`))),
+  ),
+});
+
+const functions = {
+  burn: publicFunction({ amount: 'uint128' }, ({ world, contract, sender }, { amount }) => {
+    const asset = `${contract}::${tokenName}`;
+    if (amount === 0n || world.fungibleBalance(asset, sender) < amount) return err(insufficientBalance);
+    return ok(clarity.bool(true), { type: 'ft_burn_event', asset, sender, amount });
+  }),
+  mint: publicFunction({ amount: 'uint128', recipient: 'principal' }, ({ world, contract }, { amount, recipient }) => {
+    const asset = `${contract}::${tokenName}`;
+    if (amount === 0n) return err(insufficientBalance);
+    if (world.fungibleSupply(asset) + amount > MAX_SUPPLY) return runtimeError('Runtime(ArithmeticOverflow, None)');
+    return ok(clarity.bool(true), { type: 'ft_mint_event', asset, recipient, amount });
+  }),
+  ...fungibleFunctions({
+    ...{ token: tokenName, decimals: 6, name: 'Demo Coin', symbol: 'DEMO', uri: tokenUri },
+    nameType: { 'string-ascii': { length: 9 } },
+    symbolType: { 'string-ascii': { length: 4 } },
+    uriType: { 'string-utf8': { length: tokenUri.length } },
+  }),
+};
 
 /** A fungible token (SIP-010) that any account may mint. */
 export const token: ContractTemplate = {
@@ -69,130 +131,46 @@ export const token: ContractTemplate = {
 (define-read-only (get-token-uri) (ok (some u${JSON.stringify(tokenUri)})))
 `,
   abi: contractInterface({
-    functions: [
-      publicFunction('burn', { amount: 'uint128' }),
-      publicFunction('mint', { amount: 'uint128', recipient: 'principal' }),
-      publicFunction('transfer', {
-        amount: 'uint128',
-        sender: 'principal',
-        recipient: 'principal',
-        memo: optionalMemo,
-      }),
-      readOnlyFunction('get-balance', { who: 'principal' }, response('uint128')),
-      readOnlyFunction('get-decimals', {}, response('uint128')),
-      readOnlyFunction('get-name', {}, response({ 'string-ascii': { length: 9 } })),
-      readOnlyFunction('get-symbol', {}, response({ 'string-ascii': { length: 4 } })),
-      readOnlyFunction('get-token-uri', {}, response({ optional: { 'string-utf8': { length: tokenUri.length } } })),
-      readOnlyFunction('get-total-supply', {}, response('uint128')),
-    ],
+    functions: interfaceOf(functions),
     fungible_tokens: [{ name: tokenName }],
     variables: [
       { access: 'constant', name: 'ERR_NOT_TOKEN_OWNER', type: { response: { ok: 'none', error: 'uint128' } } },
     ],
   }),
+  functions,
   propose({ prng, world, contract, sender, recipient }) {
     const balance = world.fungibleBalance(`${contract}::${tokenName}`, sender);
-    if (balance === 0n || prng.chance(0.3)) return mint(BigInt(prng.between(1, 5_000_000)), sender);
+    if (balance === 0n || prng.chance(0.3)) {
+      return userCall(functions, 'mint', { amount: BigInt(prng.between(1, 5_000_000)), recipient: sender });
+    }
     const amount = BigInt(prng.between(1, Math.min(Number(balance), 1_000_000)));
-    if (prng.chance(0.15)) return burn(amount);
+    if (prng.chance(0.15)) return userCall(functions, 'burn', { amount });
     // One call in twelve transfers more than the balance.
     const requested = prng.chance(1 / 12) ? balance + amount : amount;
-    return transfer(
-      contract,
-      requested,
-      sender,
-      recipient(),
-      prng.chance(0.5) ? utf8Bytes(`invoice ${prng.below(10_000)}`) : undefined,
-    );
+    const to = recipient();
+    const memo = prng.chance(0.5) ? utf8Bytes(`invoice ${prng.below(10_000)}`) : undefined;
+    return transfer(contract, requested, sender, to, memo);
   },
   empty({ prng, world, contract, sender, recipient }) {
-    const balance = world.fungibleBalance(`${contract}::${tokenName}`, sender);
-    if (balance === 0n) return undefined;
-    return prng.chance(0.3) ? burn(balance) : transfer(contract, balance, sender, recipient(), undefined);
-  },
-  calls: {
-    mint: ([amount, recipient]) => mint(uintOf(amount), principalOf(recipient)),
-    burn: ([amount]) => burn(uintOf(amount)),
-    transfer: ([amount, sender, recipient, memo]) => {
-      const text = someOf(memo);
-      const note = text === undefined ? undefined : bufferOf(text);
-      return { run: transferred(tokenName, uintOf(amount), principalOf(sender), principalOf(recipient), note) };
-    },
-  },
-  reads: {
-    'get-balance': ({ world, contract }, [who]) =>
-      clarity.ok(clarity.uint(world.fungibleBalance(`${contract}::${tokenName}`, principalOf(who)))),
-    'get-decimals': () => clarity.ok(clarity.uint(6)),
-    'get-name': () => clarity.ok(clarity.ascii('Demo Coin')),
-    'get-symbol': () => clarity.ok(clarity.ascii('DEMO')),
-    'get-token-uri': () => clarity.ok(clarity.some(clarity.utf8(tokenUri))),
-    'get-total-supply': ({ world, contract }) =>
-      clarity.ok(clarity.uint(world.fungibleSupply(`${contract}::${tokenName}`))),
+    const amount = world.fungibleBalance(`${contract}::${tokenName}`, sender);
+    if (amount === 0n) return undefined;
+    if (prng.chance(0.3)) return userCall(functions, 'burn', { amount });
+    return transfer(contract, amount, sender, recipient(), undefined);
   },
   constants: { ERR_NOT_TOKEN_OWNER: clarity.err(clarity.uint(notTokenOwner)) },
 };
 
-const MAX_SUPPLY = 2n ** 128n - 1n;
-
-function mint(amount: bigint, recipient: string): ContractCall {
-  return {
-    functionName: 'mint',
-    args: [clarity.uint(amount), clarity.principal(recipient)],
-    run: ({ world, contract }) => {
-      const asset = `${contract}::${tokenName}`;
-      if (amount === 0n) return err(insufficientBalance);
-      if (world.fungibleSupply(asset) + amount > MAX_SUPPLY) return runtimeError('Runtime(ArithmeticOverflow, None)');
-      return ok(clarity.bool(true), { type: 'ft_mint_event', asset, recipient, amount });
+const transfer = (contract: string, amount: bigint, sender: string, recipient: string, memo: Uint8Array | undefined) =>
+  userCall(
+    functions,
+    'transfer',
+    { amount, sender, recipient, memo },
+    {
+      postConditions: postConditions([
+        fungibleCondition(sender, `${contract}::${tokenName}`, amountCodes.equal, amount),
+      ]),
     },
-  };
-}
-
-function burn(amount: bigint): ContractCall {
-  return {
-    functionName: 'burn',
-    args: [clarity.uint(amount)],
-    run: ({ world, contract, sender }) => {
-      const asset = `${contract}::${tokenName}`;
-      if (amount === 0n || world.fungibleBalance(asset, sender) < amount) return err(insufficientBalance);
-      return ok(clarity.bool(true), { type: 'ft_burn_event', asset, sender, amount });
-    },
-  };
-}
-
-function transfer(
-  contract: string,
-  amount: bigint,
-  from: string,
-  recipient: string,
-  memo: Uint8Array | undefined,
-): ContractCall {
-  const asset = `${contract}::${tokenName}`;
-  return {
-    functionName: 'transfer',
-    args: [
-      clarity.uint(amount),
-      clarity.principal(from),
-      clarity.principal(recipient),
-      memo === undefined ? clarity.none() : clarity.some(clarity.buffer(memo)),
-    ],
-    postConditions: postConditions([fungibleCondition(from, asset, amountCodes.equal, amount)]),
-    run: transferred(tokenName, amount, from, recipient, memo),
-  };
-}
-
-/** Makes the function `transfer` of SIP-010. @param token name of the contract's token */
-const transferred =
-  (token: string, amount: bigint, from: string, recipient: string, memo: Uint8Array | undefined): ContractCall['run'] =>
-  ({ world, contract, sender }) => {
-    const asset = `${contract}::${token}`;
-    if (sender !== from) return err(notTokenOwner);
-    if (amount === 0n) return err(nothing);
-    if (from === recipient) return err(toItself);
-    if (world.fungibleBalance(asset, from) < amount) return err(insufficientBalance);
-    const events: ChainEvent[] = [{ type: 'ft_transfer_event', asset, sender: from, recipient, amount }];
-    if (memo !== undefined) events.push({ type: 'contract_event', contract, value: clarity.buffer(memo) });
-    return ok(clarity.bool(true), ...events);
-  };
+  );
 
 /** Deployer of the sBTC contracts in the development environment of sBTC, the default of the npm package `sbtc`. */
 export const SBTC_DEPLOYER = 'SN3R84XZYA63QS28932XQF3G1J8R9PC3W76P9CSQS';
@@ -208,52 +186,32 @@ const common = {
   },
 } as const;
 
+const sbtcFunctions = fungibleFunctions({
+  ...{ token: TOKEN, decimals: 8, name: 'sBTC', symbol: 'sBTC', uri: null },
+  nameType: { 'string-ascii': { length: 32 } },
+  symbolType: { 'string-ascii': { length: 10 } },
+  uriType: { 'string-utf8': { length: 256 } },
+});
+
 /** The sBTC token. */
 export const sbtcToken: ContractTemplate = {
   ...common,
   name: TOKEN,
   source: ';; The token of sBTC; its source is not part of the simulation.\n',
-  abi: contractInterface({
-    functions: [
-      publicFunction('transfer', {
-        amount: 'uint128',
-        sender: 'principal',
-        recipient: 'principal',
-        memo: { optional: { buffer: { length: 34 } } },
-      }),
-      readOnlyFunction('get-balance', { who: 'principal' }, response('uint128')),
-      readOnlyFunction('get-decimals', {}, response('uint128')),
-      readOnlyFunction('get-name', {}, response({ 'string-ascii': { length: 32 } })),
-      readOnlyFunction('get-symbol', {}, response({ 'string-ascii': { length: 10 } })),
-      readOnlyFunction('get-token-uri', {}, response({ optional: { 'string-utf8': { length: 256 } } })),
-      readOnlyFunction('get-total-supply', {}, response('uint128')),
-    ],
-    fungible_tokens: [{ name: TOKEN }],
-  }),
-  calls: {
-    transfer: ([amount, sender, recipient, memo]) => {
-      const text = someOf(memo);
-      const note = text === undefined ? undefined : bufferOf(text);
-      return { run: transferred(TOKEN, uintOf(amount), principalOf(sender), principalOf(recipient), note) };
-    },
-  },
-  reads: {
-    'get-balance': ({ world }, [who]) => clarity.ok(clarity.uint(world.fungibleBalance(SBTC_ASSET, principalOf(who)))),
-    'get-decimals': () => clarity.ok(clarity.uint(8)),
-    'get-name': () => clarity.ok(clarity.ascii('sBTC')),
-    'get-symbol': () => clarity.ok(clarity.ascii('sBTC')),
-    'get-token-uri': () => clarity.ok(clarity.none()),
-    'get-total-supply': ({ world }) => clarity.ok(clarity.uint(world.fungibleSupply(SBTC_ASSET))),
-  },
+  abi: contractInterface({ functions: interfaceOf(sbtcFunctions), fungible_tokens: [{ name: TOKEN }] }),
+  functions: sbtcFunctions,
 };
 
 /** Returns the registry of sBTC's signers. @param signersKey the signers' public key, 33 bytes */
-export const sbtcRegistry = (signersKey: Uint8Array): ContractTemplate => ({
-  ...common,
-  name: 'sbtc-registry',
-  source: ';; The registry of sBTC; its source is not part of the simulation.\n',
-  abi: contractInterface({
-    functions: [readOnlyFunction('get-current-aggregate-pubkey', {}, { buffer: { length: 33 } })],
-  }),
-  reads: { 'get-current-aggregate-pubkey': () => clarity.buffer(signersKey) },
-});
+export function sbtcRegistry(signersKey: Uint8Array): ContractTemplate {
+  const registry = {
+    'get-current-aggregate-pubkey': readOnlyFunction({}, { buffer: { length: 33 } }, () => clarity.buffer(signersKey)),
+  };
+  return {
+    ...common,
+    name: 'sbtc-registry',
+    source: ';; The registry of sBTC; its source is not part of the simulation.\n',
+    abi: contractInterface({ functions: interfaceOf(registry) }),
+    functions: registry,
+  };
+}

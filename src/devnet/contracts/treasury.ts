@@ -1,17 +1,18 @@
+import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import {
-  bufferOf,
   type ChainEvent,
-  type ContractCall,
   type ContractTemplate,
   contractInterface,
   err,
   fieldOf,
-  itemsOf,
+  interfaceOf,
   ok,
   principalOf,
   publicFunction,
+  tupleType,
   uintOf,
+  userCall,
 } from '../contract.ts';
 import { amountCodes, memoBytes, postConditions, stxCondition } from '../transaction.ts';
 
@@ -20,10 +21,59 @@ const insufficientFunds = 1n;
 const toItself = 2n;
 const nothing = 3n;
 
-interface Payment {
-  to: string;
-  amount: bigint;
+const payment = tupleType({ amount: 'uint128', to: 'principal' });
+
+function paymentOf({ bytes }: Pick<ClarityValue, 'bytes'>): { to: string; amount: bigint } {
+  const value = decodeClarity(bytes);
+  if (!value.ok) throw value.error;
+  return { to: principalOf(fieldOf(value.value, 'to')), amount: uintOf(fieldOf(value.value, 'amount')) };
 }
+
+const functions = {
+  burn: publicFunction({ amount: 'uint128' }, ({ world, sender, burnHeight }, { amount }) => {
+    if (amount === 0n) return err(nothing);
+    if (world.spendable(sender, burnHeight) < amount) return err(insufficientFunds);
+    return ok(clarity.bool(true), { type: 'stx_burn_event', sender, amount });
+  }),
+  deposit: publicFunction({ amount: 'uint128' }, ({ world, contract, sender, burnHeight }, { amount }) => {
+    if (amount === 0n) return err(nothing);
+    if (world.spendable(sender, burnHeight) < amount) return err(insufficientFunds);
+    const note = clarity.tuple({
+      action: clarity.ascii('deposit'),
+      amount: clarity.uint(amount),
+      from: clarity.principal(sender),
+    });
+    return ok(
+      clarity.bool(true),
+      { type: 'stx_transfer_event', sender, recipient: contract, amount },
+      { type: 'contract_event', contract, value: note },
+    );
+  }),
+  /** Makes payments in order. If one fails, all are undone. */
+  share: publicFunction(
+    { payments: { list: { type: payment, length: 20 } } },
+    ({ world, sender, burnHeight }, { payments }) => {
+      let remaining = world.spendable(sender, burnHeight);
+      const paid: ChainEvent[] = [];
+      for (const { to: recipient, amount } of payments.map(paymentOf)) {
+        if (amount === 0n) return err(nothing);
+        if (recipient === sender) return err(toItself);
+        if (remaining < amount) return err(insufficientFunds);
+        remaining -= amount;
+        paid.push({ type: 'stx_transfer_event', sender, recipient, amount });
+      }
+      return ok(clarity.bool(true), ...paid);
+    },
+  ),
+  withdraw: publicFunction(
+    { amount: 'uint128', memo: { buffer: { length: 34 } } },
+    ({ world, contract, sender }, { amount, memo }) => {
+      if (amount === 0n) return err(nothing);
+      if (world.balance(contract) < amount) return err(insufficientFunds);
+      return ok(clarity.bool(true), { type: 'stx_transfer_event', sender: contract, recipient: sender, amount, memo });
+    },
+  ),
+};
 
 /** A contract for STX: deposits, withdrawals with a memo, payments to several accounts, and burns. */
 export const treasury: ContractTemplate = {
@@ -49,26 +99,8 @@ export const treasury: ContractTemplate = {
 (define-public (burn (amount uint))
   (stx-burn? amount tx-sender))
 `,
-  abi: contractInterface({
-    functions: [
-      publicFunction('burn', { amount: 'uint128' }),
-      publicFunction('deposit', { amount: 'uint128' }),
-      publicFunction('share', {
-        payments: {
-          list: {
-            type: {
-              tuple: [
-                { name: 'amount', type: 'uint128' },
-                { name: 'to', type: 'principal' },
-              ],
-            },
-            length: 20,
-          },
-        },
-      }),
-      publicFunction('withdraw', { amount: 'uint128', memo: { buffer: { length: 34 } } }),
-    ],
-  }),
+  abi: contractInterface({ functions: interfaceOf(functions) }),
+  functions,
   propose({ prng, world, contract, sender, recipient }) {
     const amount = BigInt(prng.between(1, 2_000_000));
     switch (
@@ -84,14 +116,14 @@ export const treasury: ContractTemplate = {
           return withdraw(amount, `payout ${prng.below(1000)}`);
         return deposit(amount, sender);
       case 'share':
-        return share(
-          Array.from({ length: prng.between(2, 8) }, () => ({
-            to: recipient(),
-            amount: BigInt(prng.between(1, 50_000)),
-          })),
-        );
+        return userCall(functions, 'share', {
+          payments: Array.from({ length: prng.between(2, 8) }, () => {
+            const to = clarity.principal(recipient());
+            return { bytes: clarity.tuple({ to, amount: clarity.uint(prng.between(1, 50_000)) }) };
+          }),
+        });
       case 'burn':
-        return burn(amount);
+        return userCall(functions, 'burn', { amount });
       default:
         return deposit(amount, sender);
     }
@@ -100,96 +132,14 @@ export const treasury: ContractTemplate = {
     const balance = world.balance(contract);
     return balance === 0n ? undefined : withdraw(balance, `all ${prng.below(1000)}`);
   },
-  calls: {
-    burn: ([amount]) => burn(uintOf(amount)),
-    deposit: ([amount]) => ({ run: deposited(uintOf(amount)) }),
-    share: ([payments]) => {
-      const paid = itemsOf(payments).map((payment) => ({
-        to: principalOf(fieldOf(payment, 'to')),
-        amount: uintOf(fieldOf(payment, 'amount')),
-      }));
-      return { run: shared(paid) };
-    },
-    withdraw: ([amount, memo]) => ({ run: withdrawn(uintOf(amount), bufferOf(memo)) }),
-  },
 };
 
-function deposit(amount: bigint, from: string): ContractCall {
-  return {
-    functionName: 'deposit',
-    args: [clarity.uint(amount)],
-    postConditions: postConditions([stxCondition(from, amountCodes.lessOrEqual, amount)]),
-    run: deposited(amount),
-  };
-}
-
-const deposited =
-  (amount: bigint): ContractCall['run'] =>
-  ({ world, contract, sender, burnHeight }) => {
-    if (amount === 0n) return err(nothing);
-    if (world.spendable(sender, burnHeight) < amount) return err(insufficientFunds);
-    const note = clarity.tuple({
-      action: clarity.ascii('deposit'),
-      amount: clarity.uint(amount),
-      from: clarity.principal(sender),
-    });
-    return ok(
-      clarity.bool(true),
-      { type: 'stx_transfer_event', sender, recipient: contract, amount },
-      { type: 'contract_event', contract, value: note },
-    );
-  };
-
-function withdraw(amount: bigint, memo: string): ContractCall {
-  const memoValue = memoBytes(memo);
-  return {
-    functionName: 'withdraw',
-    args: [clarity.uint(amount), clarity.buffer(memoValue)],
-    run: withdrawn(amount, memoValue),
-  };
-}
-
-const withdrawn =
-  (amount: bigint, memo: Uint8Array): ContractCall['run'] =>
-  ({ world, contract, sender }) => {
-    if (amount === 0n) return err(nothing);
-    if (world.balance(contract) < amount) return err(insufficientFunds);
-    const event: ChainEvent = { type: 'stx_transfer_event', sender: contract, recipient: sender, amount, memo };
-    return ok(clarity.bool(true), event);
-  };
-
-function share(payments: readonly Payment[]): ContractCall {
-  const list = payments.map(({ to, amount }) =>
-    clarity.tuple({ amount: clarity.uint(amount), to: clarity.principal(to) }),
+const deposit = (amount: bigint, from: string) =>
+  userCall(
+    functions,
+    'deposit',
+    { amount },
+    { postConditions: postConditions([stxCondition(from, amountCodes.lessOrEqual, amount)]) },
   );
-  return { functionName: 'share', args: [clarity.list(list)], run: shared(payments) };
-}
 
-/** Makes payments in order. If one fails, all are undone. */
-const shared =
-  (payments: readonly Payment[]): ContractCall['run'] =>
-  ({ world, sender, burnHeight }) => {
-    let remaining = world.spendable(sender, burnHeight);
-    for (const { to, amount } of payments) {
-      if (amount === 0n) return err(nothing);
-      if (to === sender) return err(toItself);
-      if (remaining < amount) return err(insufficientFunds);
-      remaining -= amount;
-    }
-    const paid = payments.map(
-      ({ to, amount }): ChainEvent => ({ type: 'stx_transfer_event', sender, recipient: to, amount }),
-    );
-    return ok(clarity.bool(true), ...paid);
-  };
-
-function burn(amount: bigint): ContractCall {
-  return {
-    functionName: 'burn',
-    args: [clarity.uint(amount)],
-    run: ({ world, sender, burnHeight }) => {
-      if (amount === 0n) return err(nothing);
-      if (world.spendable(sender, burnHeight) < amount) return err(insufficientFunds);
-      return ok(clarity.bool(true), { type: 'stx_burn_event', sender, amount });
-    },
-  };
-}
+const withdraw = (amount: bigint, memo: string) => userCall(functions, 'withdraw', { amount, memo: memoBytes(memo) });
