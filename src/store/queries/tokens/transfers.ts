@@ -55,11 +55,7 @@ const feeds = {
     move,
     `e.asset_id = ?1 AND e.sender_id = ?2 AND e.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_burn})`,
   ),
-  ftOfAsset: feed(
-    move,
-    `e.asset_id = ?1 AND e.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint}, ${EVENT_KIND.ft_burn})`,
-    true,
-  ),
+  ftOfAsset: feed(move, `e.asset_id = ?1 AND e.kind BETWEEN ${EVENT_KIND.ft_transfer} AND ${EVENT_KIND.ft_burn}`, true),
   nft: feed(move, `e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer}`),
 };
 
