@@ -1,10 +1,11 @@
 /** The component of each page. */
+
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
 import { usePart } from '../api/use-answer.ts';
 import { visible } from '../chain/format.ts';
 import { pathMistake } from '../chain/path-mistake.ts';
-import { Page, Show } from '../ui/parts.tsx';
+import { ButtonLink, Page, Show } from '../ui/parts.tsx';
 import { current, lastPart, type Params, place } from '../ui/router.ts';
 import { Search } from '../ui/search.tsx';
 import { Contract } from './account/contract.tsx';
@@ -80,9 +81,7 @@ const NotFound = ({ message }: { message: string }) => (
   <Page title="Page not found" lead={<span class="break">{visible(message)}</span>}>
     <div class="row">
       <Search id="search-again" text={lastPart(place.value.path)} />
-      <a class="button" href="/">
-        Go to the overview
-      </a>
+      <ButtonLink text="Go to the overview" href="/" />
     </div>
   </Page>
 );

@@ -1,10 +1,11 @@
 /** Shows a page to users who may manage chainhooks, and the sign-in form to others. */
-import type { ComponentChildren, TargetedEvent } from 'preact';
-import { useRef } from 'preact/hooks';
+
+import type { ComponentChildren } from 'preact';
 import { readSession, session, signIn } from '../api/session.ts';
 import { useAnswer } from '../api/use-answer.ts';
 import { useAction } from '../ui/actions.tsx';
-import { Empty, Page, Problem, Show } from '../ui/parts.tsx';
+import { Form, TextField } from '../ui/form.tsx';
+import { Button, Empty, Page, Problem, Show } from '../ui/parts.tsx';
 
 interface SignedInProps {
   /** Title of the page with the sign-in form; without one, the page is around this component. */
@@ -36,12 +37,7 @@ export function SignedIn({ title, operator = false, children }: SignedInProps) {
 
 /** Renders the sign-in form, with an input for an API key. @param purpose ends its title: `to manage chainhooks` */
 function SignIn({ purpose }: { purpose: string }) {
-  const field = useRef<HTMLInputElement>(null);
   const { run, problem, busy } = useAction();
-  const submit = (event: TargetedEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    run(() => signIn(field.current?.value ?? ''), 'Signed in');
-  };
   return (
     <section class="panel" aria-label="Sign in">
       <div class="panel-body stack">
@@ -50,18 +46,13 @@ function SignIn({ purpose }: { purpose: string }) {
           Run <code>stackside console</code> on the server: it prints a link that signs this browser in. Or enter an API
           key.
         </p>
-        <form class="form stack" onSubmit={submit}>
-          <label>
-            API key
-            <input ref={field} type="password" autocomplete="current-password" required />
-          </label>
+        <Form class="form stack" onSubmit={(value) => run(() => signIn(value('key')), 'Signed in')}>
+          <TextField label="API key" name="key" type="password" autocomplete="current-password" required />
           <Problem text={problem} />
           <div class="row">
-            <button type="submit" class="primary" disabled={busy}>
-              Sign in
-            </button>
+            <Button text="Sign in" type="submit" class="primary" disabled={busy} />
           </div>
-        </form>
+        </Form>
       </div>
     </section>
   );

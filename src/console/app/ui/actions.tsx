@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { onlyRequestError } from '../api/api.ts';
-import { announce } from './parts.tsx';
+import { announce, Button } from './parts.tsx';
 
 interface Action {
   /** Whether a request is running. */
@@ -53,27 +53,21 @@ export function Confirm({ action, question, children, onConfirm }: ConfirmProps)
   const dialog = useRef<HTMLDialogElement>(null);
   return (
     <>
-      <button type="button" onClick={() => dialog.current?.showModal()}>
-        {action}
-      </button>
+      <Button text={action} onClick={() => dialog.current?.showModal()} />
       <dialog ref={dialog} aria-label={question}>
         <div class="panel-body stack">
           <h2>{question}</h2>
           <p>{children}</p>
           <div class="row">
-            <button type="button" onClick={() => dialog.current?.close()}>
-              Cancel
-            </button>
-            <button
-              type="button"
+            <Button text="Cancel" onClick={() => dialog.current?.close()} />
+            <Button
+              text={action}
               class="bad"
               onClick={() => {
                 dialog.current?.close();
                 onConfirm();
               }}
-            >
-              {action}
-            </button>
+            />
           </div>
         </div>
       </dialog>

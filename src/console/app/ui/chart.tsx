@@ -21,7 +21,7 @@ import {
 } from '../chain/chart.ts';
 import { count, exactTime, localTime } from '../chain/format.ts';
 import { now } from './clock.ts';
-import { type Column, Empty, Table } from './parts.tsx';
+import { Button, type Column, Empty, Table } from './parts.tsx';
 
 /** A series with the name of its colour in the style sheet. */
 export interface DrawnSeries extends ChartSeries {
@@ -62,15 +62,13 @@ export function Chart({ times, series, scale = 'hour', ...others }: ChartProps) 
       {spans.length === 0 ? null : (
         <div class="panel-body row small">
           {[...spans, ['All', Number.POSITIVE_INFINITY] as const].map(([title, seconds]) => (
-            <button
+            <Button
+              text={title}
               key={title}
-              type="button"
               class="link"
               aria-pressed={seconds === (start === 0 ? Number.POSITIVE_INFINITY : span)}
               onClick={() => setSpan(seconds)}
-            >
-              {title}
-            </button>
+            />
           ))}
         </div>
       )}

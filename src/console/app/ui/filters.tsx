@@ -1,8 +1,9 @@
 /** The form of the filters of a list, and the filters that are active. */
-import type { TargetedEvent } from 'preact';
+
 import { useEffect, useRef } from 'preact/hooks';
 import type { ChosenFilters } from '../chain/filters.ts';
-import { announce, Icon } from './parts.tsx';
+import { Form } from './form.tsx';
+import { announce, Button, Icon } from './parts.tsx';
 import { go, withQuery } from './router.ts';
 
 interface FiltersProps {
@@ -30,11 +31,9 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
     if (said.current !== inWords) announce(isAny ? `Filtered by ${inWords}` : 'No filter');
     said.current = inWords;
   }, [inWords]);
-  const submit = (event: TargetedEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const texts = filters.map(({ name }) => [name, String(form.get(name) ?? '').trim() || null]);
-    event.currentTarget.closest('details')?.removeAttribute('open');
+  const submit = (value: (name: string) => string, form: HTMLFormElement) => {
+    const texts = filters.map(({ name }) => [name, value(name) || null]);
+    form.closest('details')?.removeAttribute('open');
     go(withQuery({ ...Object.fromEntries(texts), [cursor]: null }));
   };
   const isWrong = conditions === null;
@@ -43,7 +42,7 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
       {/* The key closes the form once a mistake is mended, and opens it at a mistake. */}
       <details key={String(isWrong)} open={isWrong}>
         <summary>Filter</summary>
-        <form class="form grid" onSubmit={submit}>
+        <Form class="form grid" onSubmit={submit}>
           {filters.map(({ name, label, input, placeholder, text, mistake }) => {
             const id = `filter-${name}`;
             const attributes = {
@@ -84,10 +83,8 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
               </div>
             );
           })}
-          <button type="submit" class="primary">
-            Apply
-          </button>
-        </form>
+          <Button text="Apply" type="submit" class="primary" />
+        </Form>
       </details>
       {isAny ? (
         <ul class="row" aria-label="Active filters">

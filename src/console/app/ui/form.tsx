@@ -1,5 +1,5 @@
 /** Parts of forms. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import { visible } from '../chain/format.ts';
 
 interface FieldProps {
@@ -13,27 +13,47 @@ interface FieldProps {
 const Help = ({ text = '' }: { text: ComponentChildren }) =>
   text === '' ? null : <span class="quiet tiny">{text}</span>;
 
-interface TextFieldProps extends FieldProps {
+type Input = ComponentProps<'input'>;
+
+interface TextFieldProps
+  extends Pick<Input, 'name' | 'value' | 'defaultValue' | 'placeholder' | 'required' | 'min' | 'max' | 'autocomplete'> {
+  label: ComponentChildren;
+  type?: 'text' | 'number' | 'password' | 'date';
+  /** The accepted input, in words. */
+  help?: ComponentChildren;
   mistake?: string | null;
-  /** Maximum number; absent for a text. */
-  most?: number;
+  onChange?: (value: string) => void;
 }
 
-/** Renders a labelled input for a text or a number, with the mistake and the accepted input below. */
-export const TextField = ({ label, value, help, mistake = null, most, onChange }: TextFieldProps) => (
+/** Renders a labelled input, with the mistake and the accepted input below. Its type is text by default. */
+export const TextField = ({ label, help, mistake = null, onChange, ...input }: TextFieldProps) => (
   <label>
     {label}
     <input
-      {...(most === undefined ? { type: 'text' } : { type: 'number', min: 0, max: most })}
-      value={value}
-      autocomplete="off"
-      spellcheck={false}
+      {...({ type: 'text', autocomplete: 'off', spellcheck: false, ...input } as Input)}
       aria-invalid={mistake !== null}
-      onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      onInput={({ currentTarget }) => onChange?.(currentTarget.value)}
     />
     {mistake === null ? null : <span class="problem">{mistake}</span>}
     <Help text={help} />
   </label>
+);
+
+interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
+  /** @param value returns the contents of an input by its name, without spaces at either end */
+  onSubmit: (value: (name: string) => string, form: HTMLFormElement) => void;
+}
+
+/** Renders a form that calls a function in place of a request. */
+export const Form = ({ onSubmit, ...others }: FormProps) => (
+  <form
+    {...others}
+    onSubmit={(event) => {
+      event.preventDefault();
+      const data = new FormData(event.currentTarget);
+      onSubmit((name) => String(data.get(name) ?? '').trim(), event.currentTarget);
+    }}
+  />
 );
 
 /** Renders the input that filters a list on the page. */
@@ -51,7 +71,8 @@ export const SearchField = ({ label, value, help, onChange }: FieldProps & { hel
   </label>
 );
 
-interface ChoiceFieldProps extends FieldProps {
+interface ChoiceFieldProps extends Omit<FieldProps, 'label'> {
+  label: ComponentChildren;
   /** The values, or pairs of a value and its text. */
   choices: readonly (string | readonly [value: string, text: string])[];
 }

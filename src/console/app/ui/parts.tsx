@@ -1,7 +1,7 @@
 /** Components that pages share: page, panel, list, table, pager, choices, tabs, figures, icons. */
 
 import { signal } from '@preact/signals';
-import { type ComponentChildren, Fragment } from 'preact';
+import { type ComponentChildren, type ComponentProps, Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Loaded } from '../api/use-answer.ts';
 import { plural, visible } from '../chain/format.ts';
@@ -115,9 +115,7 @@ export const Empty = ({ children }: { children: ComponentChildren }) => <p class
 export const Failed = ({ message, retry }: { message: string; retry: () => void }) => (
   <div class="note bad row spread" role="alert">
     <p>{message}</p>
-    <button type="button" onClick={retry}>
-      Try again
-    </button>
+    <Button text="Try again" onClick={retry} />
   </div>
 );
 
@@ -274,6 +272,24 @@ export const TablePanel = <Row,>({ children, label, ...props }: TablePanelProps<
   </Panel>
 );
 
+/** Renders a button with a text. */
+export const Button = ({ text, ...others }: ComponentProps<'button'> & { text: ComponentChildren }) => (
+  <button type="button" {...others}>
+    {text}
+  </button>
+);
+
+/** Renders a link that looks like a button. */
+export const ButtonLink = ({
+  text,
+  class: kind = '',
+  ...others
+}: ComponentProps<'a'> & { text: ComponentChildren }) => (
+  <a class={`button ${kind}`} {...others}>
+    {text}
+  </a>
+);
+
 /** A note below a table. */
 export const Footer = ({ children }: { children: ComponentChildren }) => (
   <p class="panel-head row spread small quiet">{children}</p>
@@ -299,9 +315,7 @@ export function Pager({ name = 'cursor', next, previous, total = null }: PagerPr
         {text}
       </span>
     ) : (
-      <a class="button" rel={rel} href={withQuery({ [name]: cursor === '' ? null : cursor })}>
-        {text}
-      </a>
+      <ButtonLink text={text} rel={rel} href={withQuery({ [name]: cursor === '' ? null : cursor })} />
     );
   const newer = (
     <>
@@ -317,11 +331,7 @@ export function Pager({ name = 'cursor', next, previous, total = null }: PagerPr
     <nav class="panel-head row spread small" aria-label="Pages">
       <span class="quiet">{total}</span>
       <span class="row">
-        {isFirst ? null : (
-          <a class="button" href={withQuery({ [name]: null })}>
-            First
-          </a>
-        )}
+        {isFirst ? null : <ButtonLink text="First" href={withQuery({ [name]: null })} />}
         {step(isFirst ? null : previous, newer, 'prev')}
         {step(next, older, 'next')}
       </span>
@@ -465,29 +475,17 @@ export function Choices(props: ChoicesProps) {
   );
 }
 
-interface TabsProps {
-  label: string;
-  /** Name of the query parameter for the tab. */
-  name?: string;
-  tabs: readonly (readonly [id: string, title: ComponentChildren])[];
-}
-
-/** Returns the id of the shown tab: the tab in the query, or the first. */
-export const tabOf = (tabs: TabsProps['tabs'], name = 'tab'): string => {
-  const value = place.value.query.get(name);
-  return tabs.find(([id]) => id === value)?.[0] ?? tabs[0]?.[0] ?? '';
-};
-
-/** Returns the path of a tab. It drops all other query parameters, because they belong to the other tab. */
-const tabPath = (name: string, id: string | null): string =>
-  id === null ? place.value.path : `${place.value.path}?${new URLSearchParams({ [name]: id })}`;
+/** A part of a page, with the function that renders it. */
+export type Tab = readonly [id: string, title: ComponentChildren, content: () => ComponentChildren];
 
 /**
- * Renders links to the parts of a page. Each part has a separate URL. If the links are wider than the page, the shown
- * one is scrolled to.
+ * Renders links to the parts of a page, and the part in the query, or the first. Each part has a separate URL, which
+ * drops all other query parameters, because they belong to the other part. If the links are wider than the page, the
+ * shown one is scrolled to.
  */
-export function Tabs({ label, name = 'tab', tabs }: TabsProps) {
-  const shown = tabOf(tabs, name);
+export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
+  const { path, query } = place.value;
+  const [shown, , content] = tabs.find(([id]) => id === query.get('tab')) ?? tabs[0]!;
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
     const link = nav.current?.querySelector<HTMLElement>('[aria-current]');
@@ -495,13 +493,16 @@ export function Tabs({ label, name = 'tab', tabs }: TabsProps) {
     if (link != null) nav.current?.scrollTo({ left: link.offsetLeft - link.offsetWidth });
   }, [shown]);
   return (
-    <nav class="tabs" aria-label={label} ref={nav}>
-      {tabs.map(([id, title], index) => (
-        <a key={id} href={tabPath(name, index === 0 ? null : id)} aria-current={id === shown ? 'page' : undefined}>
-          {title}
-        </a>
-      ))}
-    </nav>
+    <>
+      <nav class="tabs" aria-label={label} ref={nav}>
+        {tabs.map(([id, title], index) => (
+          <a key={id} href={index === 0 ? path : `${path}?tab=${id}`} aria-current={id === shown ? 'page' : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+      {content()}
+    </>
   );
 }
 

@@ -1,8 +1,9 @@
 /**
  * The search field: a combobox that lists the meanings of the typed text, and recent results while the field is empty.
  */
+
 import { signal } from '@preact/signals';
-import type { TargetedEvent, TargetedKeyboardEvent } from 'preact';
+import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { MAX_ASSET_LENGTH } from '../../../codec/address.ts';
 import { get, onlyRequestError } from '../api/api.ts';
@@ -20,7 +21,8 @@ import {
   withoutRecent,
   withRecent,
 } from '../chain/search.ts';
-import { announce } from './parts.tsx';
+import { Form } from './form.tsx';
+import { announce, Button } from './parts.tsx';
 import { go, pathTo, place } from './router.ts';
 
 /** The id of the search field at the top of every page. */
@@ -209,8 +211,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
     announce(message);
   }
 
-  function submit(event: TargetedEvent<HTMLFormElement>): void {
-    event.preventDefault();
+  function submit(): void {
     if (active !== null && isListed) {
       choose(active);
       return;
@@ -274,7 +275,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
         if (!whole.current?.contains(relatedTarget as Node | null)) close();
       }}
     >
-      <form onSubmit={submit}>
+      <Form onSubmit={submit}>
         <input
           ref={field}
           id={id}
@@ -307,7 +308,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
             setOpen(true);
           }}
         />
-      </form>
+      </Form>
       {isListed ? (
         // biome-ignore lint/a11y/noStaticElementInteractions: a press keeps the focus in the field
         <div class="found-list panel small" onMouseDown={(event) => event.preventDefault()}>
@@ -317,9 +318,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
               <span class="quiet">
                 <kbd>Del</kbd> removes one
               </span>
-              <button type="button" class="link" onClick={() => setRecent([])}>
-                Remove all
-              </button>
+              <Button text="Remove all" class="link" onClick={() => setRecent([])} />
             </p>
           ) : null}
         </div>

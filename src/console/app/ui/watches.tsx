@@ -18,7 +18,7 @@ import {
   withoutWatch,
   withWatch,
 } from '../chain/watches.ts';
-import { TablePanel } from './parts.tsx';
+import { Button, ButtonLink, TablePanel } from './parts.tsx';
 import { go, pathTo } from './router.ts';
 import { Ago, ChainText } from './values.tsx';
 
@@ -163,16 +163,12 @@ export function TellMe(watched: Watched) {
   return (
     <section class="row small" aria-label="Notifications">
       <span class="quiet">Notify me of new transactions:</span>
-      <button
-        type="button"
+      <Button
+        text={isWatched ? 'Watched in this browser' : 'In this browser'}
         aria-pressed={isWatched}
         onClick={() => (isWatched ? stopWatching(watched) : startToWatch(watched))}
-      >
-        {isWatched ? 'Watched in this browser' : 'In this browser'}
-      </button>
-      <a class="button" href={hookPath(watched)}>
-        By a chainhook
-      </a>
+      />
+      <ButtonLink text="By a chainhook" href={hookPath(watched)} />
       {isWatched ? <span class="quiet">{notificationHint()}</span> : null}
     </section>
   );
@@ -210,15 +206,7 @@ export function WatchedHere() {
           'named',
           ({ changed_at: at }) => (at === null ? <span class="quiet">none since</span> : <Ago at={at} />),
         ],
-        [
-          'Actions',
-          'number',
-          (watch) => (
-            <button type="button" class="link" onClick={() => stopWatching(watch)}>
-              Remove
-            </button>
-          ),
-        ],
+        ['Actions', 'number', (watch) => <Button text="Remove" class="link" onClick={() => stopWatching(watch)} />],
       ]}
     />
   );

@@ -3,7 +3,7 @@
  * They are a separate part of the bundle, because no other page encodes or decodes Clarity values.
  */
 
-import type { ComponentChildren, TargetedEvent } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ClarityValue } from '../../../../codec/clarity.ts';
 import type { ClarityField, ClarityFields } from '../../../../codec/clarity-fields.ts';
@@ -28,9 +28,10 @@ import {
 import { count, printableText, shortHash, visible } from '../../chain/format.ts';
 import { Value, ValueBlock } from '../../ui/code.tsx';
 import { BLOCK_HEIGHT, TIME, TX_ID } from '../../ui/columns.tsx';
-import { ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
+import { ChoiceField, Form, Mistakes, TextField } from '../../ui/form.tsx';
 import {
   announce,
+  Button,
   type Column,
   Copy,
   Empty,
@@ -194,8 +195,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   const [asked, setAsked] = useState(() => (args.length === 0 || draft.size > 0 ? next(0) : null));
   const fields = args.flatMap((arg) => formFields(arg, draft));
 
-  const submit = (event: TargetedEvent<HTMLFormElement>) => {
-    event.preventDefault();
+  const submit = () => {
     setTried(true);
     const now = next((asked?.times ?? 0) + 1);
     if (now === null) return;
@@ -215,7 +215,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   const mistakeAt = (path: string): string | null => shown.find((one) => one.path === path)?.message ?? null;
   return (
     <>
-      <form class="panel-body form stack" onSubmit={submit}>
+      <Form class="panel-body form stack" onSubmit={submit}>
         {fields.map((field) => (
           <ArgumentField
             key={field.path}
@@ -236,11 +236,9 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
         ) : null}
         <Mistakes mistakes={shown.map(({ path, message }) => `${path} ${message}`)} />
         <div class="row">
-          <button type="submit" class="primary">
-            Read
-          </button>
+          <Button text="Read" type="submit" class="primary" />
         </div>
-      </form>
+      </Form>
       {asked === null ? null : <ReadResult contract={contract} item={item} asked={asked} />}
     </>
   );
@@ -264,7 +262,9 @@ export function ArgumentField({
   if (typed === null)
     return <ChoiceField {...common} value={value === '' ? (choices[0] ?? '') : value} choices={choices} />;
   if (typed === 'text') return <TextField {...common} value={value} mistake={mistake} />;
-  return <TextField {...common} value={value === '' ? '0' : value} mistake={mistake} most={most} />;
+  return (
+    <TextField {...common} value={value === '' ? '0' : value} mistake={mistake} type="number" min={0} max={most} />
+  );
 }
 
 interface ReadResultProps {
@@ -341,9 +341,7 @@ export function WholeValue({ value, hex }: { value: ClarityValue | null; hex: st
       />
       {parts.length <= most ? null : (
         <div class="panel-body row">
-          <button type="button" onClick={() => setMost(most + PARTS)}>
-            Show more parts
-          </button>
+          <Button text="Show more parts" onClick={() => setMost(most + PARTS)} />
         </div>
       )}
     </div>
@@ -483,13 +481,11 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
             const isOpen = open.has(key);
             const hidden = (log.fields?.size ?? 0) - found.filter(({ path }) => log.fields?.has(path)).length;
             return (
-              <button
-                type="button"
+              <Button
+                text={isOpen ? 'Less' : hidden === 0 ? 'Details' : `${count(hidden)} more`}
                 aria-expanded={isOpen}
                 onClick={() => setOpen(open.symmetricDifference(new Set([key])))}
-              >
-                {isOpen ? 'Less' : hidden === 0 ? 'Details' : `${count(hidden)} more`}
-              </button>
+              />
             );
           },
         ],

@@ -1,15 +1,18 @@
 /** The page of a contract: its source, definitions, calls and logs, and the tabs of an account. */
 
-import type { TargetedEvent } from 'preact';
-import { get } from '../../api/api.ts';
+import type { ComponentChildren } from 'preact';
+import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { useAnswer, useGet, usePart } from '../../api/use-answer.ts';
+import { type Loaded, useAnswer, useGet, usePart } from '../../api/use-answer.ts';
 import { type Definition, definitions } from '../../chain/clarity.ts';
 import { count, visible } from '../../chain/format.ts';
 import { Source, Value } from '../../ui/code.tsx';
 import { AGE, BLOCK, BLOCK_HEIGHT, TIME, TX_ID } from '../../ui/columns.tsx';
 import { nothingMatches } from '../../ui/filters.tsx';
+import { Form, TextField } from '../../ui/form.tsx';
 import {
+  Button,
+  ButtonLink,
   Choices,
   Copy,
   DataPanel,
@@ -19,9 +22,9 @@ import {
   Page,
   Panel,
   Show,
+  type Tab,
   TablePanel,
   Tabs,
-  tabOf,
 } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
@@ -29,22 +32,10 @@ import { idOf, MinedStatus } from '../../ui/transactions.tsx';
 import { BlockLink, ChainText, Principal, TxLink, When } from '../../ui/values.tsx';
 import { TellMe } from '../../ui/watches.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
-import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion } from './principal.tsx';
+import { PrincipalHistory, principalTabs, StxFigures, usePrincipalVersion } from './principal.tsx';
 
-const TABS = [
-  ['source', 'Source'],
-  ['functions', 'Interface'],
-  ['read', 'Read-only calls'],
-  ['call', 'Call a function'],
-  ['calls', 'Calls'],
-  ['logs', 'Logs'],
-  ['deployer', 'Same deployer'],
-  ['transactions', 'Transactions'],
-  ['balance', 'Balance'],
-  ['tokens', 'Tokens'],
-  ['received', 'STX received'],
-  ['sent', 'STX sent'],
-] as const;
+/** The parts that accounts and contracts have. */
+const OF_ACCOUNTS = ['transactions', 'received', 'sent', 'balance', 'tokens'];
 
 /** Sizes of a contract's tabs; a tab without a size isn't listed. */
 type Sizes = Readonly<Partial<Record<string, number>>>;
@@ -86,11 +77,31 @@ export function Contract({ contract }: { contract: string }) {
   const source = loaded.data?.source_code ?? null;
   const lists = useAnswer(`sizes of ${contract}`, (signal) => listSizes(contract, signal));
   const sizes = { ...lists.data, ...(source === null ? {} : definitionSizes(source)) };
+  const of = { contract, version };
+  const tabs: readonly Tab[] = [
+    ['source', 'Source', () => <Deployment address={address} loaded={loaded} />],
+    [
+      'functions',
+      'Interface',
+      () => (
+        <Show loaded={loaded} missing={missingReason(address)}>
+          {() => <Definitions contract={contract} source={source ?? ''} api={loaded.source} />}
+        </Show>
+      ),
+    ],
+    ['read', 'Read-only calls', () => <Values {...of} tab="read" />],
+    [
+      'call',
+      'Call a function',
+      () => <OnDevnet>{({ ContractCall }) => <ContractCall contract={contract} />}</OnDevnet>,
+    ],
+    ['calls', 'Calls', () => <ContractCalls {...of} functions={callable(source ?? '')} />],
+    ['logs', 'Logs', () => <Values {...of} tab="logs" />],
+    ['deployer', 'Same deployer', () => <SameDeployer contract={contract} deployer={address} />],
+    ...principalTabs({ principal: contract, version }).filter(([id]) => OF_ACCOUNTS.includes(id)),
+  ];
   const asked = place.value.query.get('tab');
-  const tabs = TABS.filter(([id]) => (id === asked || sizes[id] !== 0) && (id !== 'call' || isDevnet() === true)).map(
-    ([id, title]) => [id, <TabTitle key={id} title={title} size={sizes[id]} />] as const,
-  );
-  const tab = tabOf(tabs);
+  const shown = tabs.filter(([id]) => (id === asked || sizes[id] !== 0) && (id !== 'call' || isDevnet() === true));
   return (
     <Page
       kind="Contract"
@@ -110,51 +121,47 @@ export function Contract({ contract }: { contract: string }) {
       <StxFigures principal={contract} version={version} />
       <TellMe kind="contract" id={contract} />
       <PrincipalHistory principal={contract} />
-      <Tabs label="Parts of the contract" tabs={tabs} />
-      {tab === 'source' ? (
-        <>
-          <DataPanel
-            title="Deployment"
-            loaded={loaded}
-            missing={missingReason(address)}
-            facts={({ tx_id, block, clarity_version: clarity }) => [
-              ['Transaction', <TxLink id={tx_id} whole />],
-              ['Block', <BlockLink height={block.height} />],
-              ['Time', <When chain at={block.time} />],
-              ['Clarity version', clarity ?? 'the default of its epoch'],
-            ]}
-          />
-          {source === null ? null : (
-            <Panel title="Source" source={loaded.source} aside={<Copy text={source} what="source" />}>
-              <Source source={source} label="Source of the contract" />
-            </Panel>
-          )}
-        </>
-      ) : tab === 'functions' ? (
-        <Show loaded={loaded} missing={missingReason(address)}>
-          {() => <Definitions contract={contract} source={source ?? ''} api={loaded.source} />}
-        </Show>
-      ) : tab === 'calls' ? (
-        <ContractCalls contract={contract} functions={callable(source ?? '')} version={version} />
-      ) : tab === 'read' || tab === 'logs' ? (
-        <Values contract={contract} tab={tab} version={version} />
-      ) : tab === 'call' ? (
-        <OnDevnet>{({ ContractCall }) => <ContractCall contract={contract} />}</OnDevnet>
-      ) : tab === 'deployer' ? (
-        <SameDeployer contract={contract} deployer={address} />
-      ) : (
-        <PrincipalTab tab={tab} principal={contract} version={version} />
-      )}
+      <Tabs
+        label="Parts of the contract"
+        tabs={shown.map(([id, title, content]) => [id, <TabTitle title={title} size={sizes[id]} />, content])}
+      />
     </Page>
   );
 }
 
-const TabTitle = ({ title, size }: { title: string; size: number | undefined }) => (
+const TabTitle = ({ title, size }: { title: ComponentChildren; size: number | undefined }) => (
   <>
     {title}
     {size === undefined ? null : <span class="quiet number"> {count(size)}</span>}
   </>
 );
+
+type LoadedContract = Loaded<Answer<'/extended/v3/smart-contracts/{contract_id}'>>;
+
+/** Renders the deployment of a contract, and its source. */
+function Deployment({ address, loaded }: { address: string; loaded: LoadedContract }) {
+  const source = loaded.data?.source_code ?? null;
+  return (
+    <>
+      <DataPanel
+        title="Deployment"
+        loaded={loaded}
+        missing={missingReason(address)}
+        facts={({ tx_id, block, clarity_version: clarity }) => [
+          ['Transaction', <TxLink id={tx_id} whole />],
+          ['Block', <BlockLink height={block.height} />],
+          ['Time', <When chain at={block.time} />],
+          ['Clarity version', clarity ?? 'the default of its epoch'],
+        ]}
+      />
+      {source === null ? null : (
+        <Panel title="Source" source={loaded.source} aside={<Copy text={source} what="source" />}>
+          <Source source={source} label="Source of the contract" />
+        </Panel>
+      )}
+    </>
+  );
+}
 
 /** Pattern of the addresses of boot contracts. They have no private key. */
 const BOOT_ADDRESS = /^S[A-Z]0{17}/;
@@ -378,7 +385,7 @@ function searchQuery(kind: 'field' | 'arg'): Readonly<Record<string, string | nu
 }
 
 /** Attributes of inputs for text and of inputs for heights. */
-const TEXT = { type: 'text', autocomplete: 'off', spellcheck: false } as const;
+const TEXT = { type: 'text' } as const;
 const HEIGHT = { type: 'number', min: 0 } as const;
 
 /**
@@ -386,35 +393,26 @@ const HEIGHT = { type: 'number', min: 0 } as const;
  * @param of label of the first input, `Field` or `Argument`; null if the form filters only by height
  */
 function FilterForm({ of }: { of: string | null }) {
-  const submit = (event: TargetedEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const changes = MEMBERS.map((member) => [PARAMETERS[member], String(form.get(member) ?? '').trim() || null]);
+  const submit = (value: (name: string) => string) => {
+    const changes = MEMBERS.map((member) => [PARAMETERS[member], value(member) || null]);
     go(withQuery({ ...Object.fromEntries(changes), cursor: null }));
   };
   const field = (member: Member, label: string, placeholder: string, kind: typeof TEXT | typeof HEIGHT) => {
     const value = filterText(member);
     // The key renders a new input if the query has another value, because `defaultValue` is read only once.
-    return (
-      <label>
-        {label}
-        <input key={value} name={member} placeholder={placeholder} defaultValue={value} {...kind} />
-      </label>
-    );
+    return <TextField key={value} {...{ label, placeholder }} name={member} defaultValue={value} {...kind} />;
   };
   const none = Object.fromEntries(Object.values(PARAMETERS).map((parameter) => [parameter, null]));
   return (
-    <form class="panel-body form row" onSubmit={submit}>
+    <Form class="panel-body form row" onSubmit={submit}>
       {of === null ? null : field('name', of, 'amount', TEXT)}
       {of === null ? null : field('condition', 'Condition', 'gte:1000', TEXT)}
       {field('from', 'From block', 'first', HEIGHT)}
       {field('to', 'To block', 'newest', HEIGHT)}
-      <button type="submit">Filter</button>
+      <Button text="Filter" type="submit" />
       {MEMBERS.some((member) => filterText(member) !== '') ? (
-        <a class="button" href={withQuery({ ...none, cursor: null })}>
-          Show all
-        </a>
+        <ButtonLink text="Show all" href={withQuery({ ...none, cursor: null })} />
       ) : null}
-    </form>
+    </Form>
   );
 }

@@ -5,7 +5,7 @@ import { tipVersion } from '../../api/live.ts';
 import { type Loaded, useAnswer, useGet } from '../../api/use-answer.ts';
 import { addDays, count } from '../../chain/format.ts';
 import { CONTRACT, HOLDER, secondsOf } from '../../ui/columns.tsx';
-import { Choices, type Column, choiceOf, ListPanel, listQuery, Page, Tabs, tabOf } from '../../ui/parts.tsx';
+import { ButtonLink, Choices, type Column, choiceOf, ListPanel, listQuery, Page, Tabs } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.ts';
 import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Stx, TokenAmount } from '../../ui/values.tsx';
@@ -66,9 +66,7 @@ export function Contracts() {
       lead="The latest deployments, and the most called contracts."
       beside={
         isDevnet() === true ? (
-          <a class="button primary" href={pathTo('newContract')}>
-            Deploy a contract
-          </a>
+          <ButtonLink text="Deploy a contract" href={pathTo('newContract')} class="primary" />
         ) : undefined
       }
     >
@@ -110,26 +108,23 @@ export function Contracts() {
   );
 }
 
-const TABS = [
-  ['fungible', 'Fungible tokens'],
-  ['collections', 'Collections'],
-  ['stx', 'STX'],
-] as const;
-
 const TOKEN_ORDERS = [
   ['holders', 'Most holders'],
   ['transfers', 'Most transfers'],
 ] as const;
 
-export function Tokens() {
-  const tab = tabOf(TABS);
-  return (
-    <Page title="Tokens" lead="Fungible tokens, collections, and who holds STX.">
-      <Tabs label="Kinds of tokens" tabs={TABS} />
-      {tab === 'stx' ? <StxHolders /> : tab === 'collections' ? <Collections /> : <FungibleTokens />}
-    </Page>
-  );
-}
+export const Tokens = () => (
+  <Page title="Tokens" lead="Fungible tokens, collections, and who holds STX.">
+    <Tabs
+      label="Kinds of tokens"
+      tabs={[
+        ['fungible', 'Fungible tokens', () => <FungibleTokens />],
+        ['collections', 'Collections', () => <Collections />],
+        ['stx', 'STX', () => <StxHolders />],
+      ]}
+    />
+  </Page>
+);
 
 type Listed = Answer<'/stackside/v1/tokens/ft' | '/stackside/v1/tokens/nft'>['results'][number];
 

@@ -2,13 +2,14 @@
  * The pages of names (BNS): a look-up with the names of a namespace, and a page per name with its zonefile and
  * subdomains.
  */
-import type { TargetedEvent } from 'preact';
-import { useRef } from 'preact/hooks';
+
 import type { Answer } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, exactTime, visible, words } from '../../chain/format.ts';
+import { Form, TextField } from '../../ui/form.tsx';
 import {
+  Button,
   Choices,
   DataPanel,
   Empty,
@@ -28,23 +29,18 @@ import { TellMe } from '../../ui/watches.tsx';
 const DEFAULT_NAMESPACE = 'btc';
 
 export function Names() {
-  const field = useRef<HTMLInputElement>(null);
   const namespaces = useGet('/v1/namespaces', {});
   const namespaceParameter = place.value.query.get('namespace');
-  const look = (event: TargetedEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const name = field.current?.value.trim().toLowerCase() ?? '';
+  const look = (value: (name: string) => string) => {
+    const name = value('name').toLowerCase();
     if (name !== '') go(pathTo('name', { name }));
   };
   return (
     <Page title="Names" lead="The Bitcoin name system: names, subdomains and their zonefiles.">
-      <form class="form row" onSubmit={look}>
-        <label>
-          Name
-          <input ref={field} type="text" placeholder="alice.btc" autocomplete="off" spellcheck={false} />
-        </label>
-        <button type="submit">Look up</button>
-      </form>
+      <Form class="form row" onSubmit={look}>
+        <TextField label="Name" name="name" placeholder="alice.btc" />
+        <Button text="Look up" type="submit" />
+      </Form>
       <Show loaded={namespaces}>
         {({ namespaces: all }) => {
           const usual = all.includes(DEFAULT_NAMESPACE) ? DEFAULT_NAMESPACE : all[0];

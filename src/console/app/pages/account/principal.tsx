@@ -1,9 +1,12 @@
 /** The page of an account: its STX, tokens, transactions, staking and names. */
+
 import { useState } from 'preact/hooks';
 import { tipVersion, useUpdates } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, words } from '../../chain/format.ts';
+import { TextField } from '../../ui/form.tsx';
 import {
+  ButtonLink,
   Copy,
   DataPanel,
   type Figure,
@@ -13,9 +16,9 @@ import {
   Page,
   Problem,
   Show,
+  type Tab,
   Table,
   Tabs,
-  tabOf,
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Badge, BitcoinAddressLink, BitcoinBlockLink, Btc, Principal, Stx, TxLink } from '../../ui/values.tsx';
@@ -30,18 +33,6 @@ import {
   useNames,
 } from './principal-activity.tsx';
 import { Pending, PrincipalTransactions, Tokens, Transfers } from './principal-lists.tsx';
-
-const TABS = [
-  ['transactions', 'Transactions'],
-  ['received', 'STX received'],
-  ['sent', 'STX sent'],
-  ['balance', 'Balance'],
-  ['tokens', 'Tokens'],
-  ['counterparties', 'Counterparties'],
-  ['pending', 'Pending'],
-  ['staking', 'Staking'],
-  ['names', 'Names'],
-] as const;
 
 export function Account({ principal }: { principal: string }) {
   const version = usePrincipalVersion(principal);
@@ -63,8 +54,7 @@ export function Account({ principal }: { principal: string }) {
       </div>
       <TellMe kind="account" id={principal} />
       <PrincipalHistory principal={principal} />
-      <Tabs label="Parts of the account" tabs={TABS} />
-      <PrincipalTab tab={tabOf(TABS)} principal={principal} version={version} />
+      <Tabs label="Parts of the account" tabs={principalTabs({ principal, version })} />
     </Page>
   );
 }
@@ -73,29 +63,18 @@ export function Account({ principal }: { principal: string }) {
 export const usePrincipalVersion = (principal: string): string =>
   `${tipVersion.value} ${useUpdates({ event: 'address_tx_update', address: principal })}`;
 
-/** Renders the content of a tab of a principal. @param tab the id of the tab */
-export function PrincipalTab({ tab, ...props }: PrincipalProps & { tab: string }) {
-  switch (tab) {
-    case 'received':
-      return <Transfers direction="inbound" {...props} />;
-    case 'sent':
-      return <Transfers direction="outbound" {...props} />;
-    case 'balance':
-      return <BalanceTab {...props} />;
-    case 'counterparties':
-      return <CounterpartiesTab {...props} />;
-    case 'tokens':
-      return <Tokens {...props} />;
-    case 'pending':
-      return <Pending {...props} />;
-    case 'staking':
-      return <PrincipalStaking {...props} />;
-    case 'names':
-      return <PrincipalNames {...props} />;
-    default:
-      return <PrincipalTransactions {...props} />;
-  }
-}
+/** Returns the parts of the page of a principal. */
+export const principalTabs = (props: PrincipalProps): readonly Tab[] => [
+  ['transactions', 'Transactions', () => <PrincipalTransactions {...props} />],
+  ['received', 'STX received', () => <Transfers direction="inbound" {...props} />],
+  ['sent', 'STX sent', () => <Transfers direction="outbound" {...props} />],
+  ['balance', 'Balance', () => <BalanceTab {...props} />],
+  ['tokens', 'Tokens', () => <Tokens {...props} />],
+  ['counterparties', 'Counterparties', () => <CounterpartiesTab {...props} />],
+  ['pending', 'Pending', () => <Pending {...props} />],
+  ['staking', 'Staking', () => <PrincipalStaking {...props} />],
+  ['names', 'Names', () => <PrincipalNames {...props} />],
+];
 
 /** Renders the STX of a principal: balance, available, locked, and the balance after pending transactions. */
 export function StxFigures({ principal, version }: PrincipalProps) {
@@ -263,19 +242,6 @@ const rewardFacts = ({ accrued, claimed, claimable }: Rewards) =>
     ['Rewards to claim', <Btc satoshis={claimable} />],
   ] as const;
 
-interface DayProps {
-  name: string;
-  value: string;
-  set: (day: string) => void;
-}
-
-const Day = ({ name, value, set }: DayProps) => (
-  <label>
-    <span>{name}</span>
-    <input type="date" value={value} onInput={({ currentTarget }) => set(currentTarget.value)} />
-  </label>
-);
-
 /** Renders links to the history of a principal: the chosen days, inclusive, or all. */
 export function PrincipalHistory({ principal }: { principal: string }) {
   const [from, setFrom] = useState('');
@@ -290,18 +256,19 @@ export function PrincipalHistory({ principal }: { principal: string }) {
           without days, the file has the whole history.
         </p>
         <div class="form row">
-          <Day name="From" value={from} set={setFrom} />
-          <Day name="To" value={to} set={setTo} />
+          <TextField label="From" type="date" value={from} onChange={setFrom} />
+          <TextField label="To" type="date" value={to} onChange={setTo} />
           {isTurned ? (
             <Problem text="The last day is before the first one." />
           ) : (
             <>
-              <a class="button" href={historyPath(principal, 'csv', from, to)} download>
-                Download CSV
-              </a>
-              <a class="button" href={historyPath(principal, 'json', from, to)} target="_blank" rel="noreferrer">
-                Open JSON
-              </a>
+              <ButtonLink text="Download CSV" href={historyPath(principal, 'csv', from, to)} download />
+              <ButtonLink
+                text="Open JSON"
+                href={historyPath(principal, 'json', from, to)}
+                target="_blank"
+                rel="noreferrer"
+              />
             </>
           )}
         </div>

@@ -22,7 +22,6 @@ import {
   Panel,
   Show,
   Tabs,
-  tabOf,
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import {
@@ -97,16 +96,10 @@ const PRECISION = 1_000_000n;
 export const shareOf = (part: string, total: string): number =>
   BigInt(total) === 0n ? 0 : Number((BigInt(part) * PRECISION) / BigInt(total)) / Number(PRECISION);
 
-const TABS = [
-  ['holders', 'Holders'],
-  ['transfers', 'Transfers'],
-] as const;
-
 /** Renders the holders and transfers of a fungible token. @param supply in its smallest unit */
 function Fungible({ asset, supply }: { asset: string; supply: string }) {
-  const isOfHolders = tabOf(TABS) === 'holders';
-  const params = { asset_identifier: asset, ...(isOfHolders ? listQuery() : { limit: 1 }) };
-  const holders = useGet('/extended/v3/tokens/ft/{asset_identifier}/holders', params, tipVersion.value);
+  const params = { asset_identifier: asset, limit: 1 };
+  const { data: holders } = useGet('/extended/v3/tokens/ft/{asset_identifier}/holders', params, tipVersion.value);
   return (
     <>
       <Figures
@@ -114,37 +107,45 @@ function Fungible({ asset, supply }: { asset: string; supply: string }) {
         amounts
         figures={[
           { name: 'Supply', value: <TokenAmount asset={asset} value={supply} />, note: <SmallestUnit asset={asset} /> },
-          { name: 'Holders', value: holders.data === null ? '–' : count(holders.data.total) },
+          { name: 'Holders', value: holders === null ? '–' : count(holders.total) },
         ]}
       />
       {supply === '0' ? null : <DeclaredFacts asset={asset} />}
-      <Tabs label="Parts of the token" tabs={TABS} />
-      {isOfHolders ? (
-        <ListPanel
-          title="Holders"
-          loaded={holders}
-          of="holder"
-          keyOf={({ principal }) => principal}
-          empty="Nobody holds the token."
-          columns={[
-            HOLDER,
-            ['Balance', 'number', ({ balance }) => <TokenAmount asset={asset} value={balance} />],
-            ['Share', 'number', ({ balance }) => <Meter value={shareOf(balance, supply)} most={1} />],
-            [
-              'Transfers',
-              'number medium',
-              ({ principal }) => (
-                <a href={tokenMovesPath(principal, asset)} aria-label={`Transfers by ${shortPrincipal(principal)}`}>
-                  Transfers
-                </a>
-              ),
-            ],
-          ]}
-        />
-      ) : (
-        <TokenTransfers asset={asset} />
-      )}
+      <Tabs
+        label="Parts of the token"
+        tabs={[
+          ['holders', 'Holders', () => <Holders asset={asset} supply={supply} />],
+          ['transfers', 'Transfers', () => <TokenTransfers asset={asset} />],
+        ]}
+      />
     </>
+  );
+}
+
+function Holders({ asset, supply }: { asset: string; supply: string }) {
+  const params = { asset_identifier: asset, ...listQuery() };
+  return (
+    <ListPanel
+      title="Holders"
+      loaded={useGet('/extended/v3/tokens/ft/{asset_identifier}/holders', params, tipVersion.value)}
+      of="holder"
+      keyOf={({ principal }) => principal}
+      empty="Nobody holds the token."
+      columns={[
+        HOLDER,
+        ['Balance', 'number', ({ balance }) => <TokenAmount asset={asset} value={balance} />],
+        ['Share', 'number', ({ balance }) => <Meter value={shareOf(balance, supply)} most={1} />],
+        [
+          'Transfers',
+          'number medium',
+          ({ principal }) => (
+            <a href={tokenMovesPath(principal, asset)} aria-label={`Transfers by ${shortPrincipal(principal)}`}>
+              Transfers
+            </a>
+          ),
+        ],
+      ]}
+    />
   );
 }
 

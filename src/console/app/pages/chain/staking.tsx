@@ -2,28 +2,25 @@
 import { tip } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, percent } from '../../chain/format.ts';
-import { ListPanel, listQuery, Page, PER_PAGE, Show, Tabs, tabOf } from '../../ui/parts.tsx';
+import { ListPanel, listQuery, Page, PER_PAGE, Show, Tabs } from '../../ui/parts.tsx';
 import { place, withQuery } from '../../ui/router.ts';
 import { Badge, BitcoinBlockLink, BlockLink, Btc, Hash, Meter, Principal, Stx } from '../../ui/values.tsx';
 import { Payments } from './bitcoin.tsx';
 
-const TABS = [
-  ['cycles', 'Cycles'],
-  ['bonds', 'Bonds'],
-  ['signers', 'Signers'],
-] as const;
-
 const MAX_CYCLES = 20;
 
-export function Staking() {
-  const tab = tabOf(TABS);
-  return (
-    <Page title="Staking" lead="Who locks STX, through which signers, and the BTC that miners pay for it.">
-      <Tabs label="Parts of staking" tabs={TABS} />
-      {tab === 'bonds' ? <Bonds /> : tab === 'signers' ? <Signers /> : <Cycles />}
-    </Page>
-  );
-}
+export const Staking = () => (
+  <Page title="Staking" lead="Who locks STX, through which signers, and the BTC that miners pay for it.">
+    <Tabs
+      label="Parts of staking"
+      tabs={[
+        ['cycles', 'Cycles', () => <Cycles />],
+        ['bonds', 'Bonds', () => <Bonds />],
+        ['signers', 'Signers', () => <Signers />],
+      ]}
+    />
+  </Page>
+);
 
 /** Returns a version that changes with each Bitcoin block. */
 const bitcoinVersion = (): number => tip.value?.burnBlockHeight ?? 0;

@@ -26,6 +26,7 @@ import {
 import { Source, Value, ValueBlock } from '../../ui/code.tsx';
 import { Filters } from '../../ui/filters.tsx';
 import {
+  Button,
   Copy,
   JsonLink,
   List,
@@ -463,13 +464,7 @@ function RawTransaction({ id }: { id: string }) {
     <Panel
       title="Raw bytes"
       source={`/stackside/v1/transactions/${id}/raw`}
-      aside={
-        shown ? undefined : (
-          <button type="button" onClick={() => setShown(true)}>
-            Show
-          </button>
-        )
-      }
+      aside={shown ? undefined : <Button text="Show" onClick={() => setShown(true)} />}
     >
       {shown ? <RawBytes id={id} /> : null}
     </Panel>

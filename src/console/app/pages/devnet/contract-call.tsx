@@ -1,5 +1,5 @@
 /** Calls of a contract's public functions, with a form for the arguments from the node's interface of the contract. */
-import type { TargetedEvent } from 'preact';
+
 import { useState } from 'preact/hooks';
 import { abiTypeString } from '../../../../codec/abi.ts';
 import { clarity } from '../../../../codec/clarity-encode.ts';
@@ -15,8 +15,8 @@ import {
 } from '../../chain/contract-values.ts';
 import { visible, words } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
-import { Check, ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
-import { Empty, Problem } from '../../ui/parts.tsx';
+import { Check, ChoiceField, Form, Mistakes, TextField } from '../../ui/form.tsx';
+import { Button, Empty, Problem } from '../../ui/parts.tsx';
 import { go, place, withQuery } from '../../ui/router.ts';
 import { ChainText } from '../../ui/values.tsx';
 import { ArgumentField, OfInterface } from '../account/contract-values.tsx';
@@ -97,8 +97,7 @@ function CallForm({ contract, name, args, accounts }: FunctionFormProps & { acco
   const { values, mistakes } = areLiteral ? { values: [], mistakes: [] } : encodedArguments(args, draft);
   const shown = tried ? mistakes : [];
 
-  const submit = (event: TargetedEvent<HTMLFormElement>) => {
-    event.preventDefault();
+  const submit = () => {
     setTried(true);
     if (mistakes.length > 0) return;
     setSent(null);
@@ -115,7 +114,7 @@ function CallForm({ contract, name, args, accounts }: FunctionFormProps & { acco
   };
   return (
     <>
-      <form class="panel-body form stack" aria-label={`Call ${visible(name)}`} onSubmit={submit}>
+      <Form class="panel-body form stack" aria-label={`Call ${visible(name)}`} onSubmit={submit}>
         {areLiteral
           ? args.map((one) => (
               <TextField
@@ -146,11 +145,9 @@ function CallForm({ contract, name, args, accounts }: FunctionFormProps & { acco
         <Mistakes mistakes={shown.map(({ path, message }) => `${path} ${message}`)} />
         <Problem text={problem} />
         <div class="row">
-          <button type="submit" class="primary" disabled={busy}>
-            Call
-          </button>
+          <Button text="Call" type="submit" class="primary" disabled={busy} />
         </div>
-      </form>
+      </Form>
       {sent === null ? null : <SentTransaction sent={sent} />}
     </>
   );

@@ -3,7 +3,6 @@
  * controls of its node.
  */
 
-import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Answer, get, post } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
@@ -12,7 +11,8 @@ import { count, duration, exactTime, plural } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { every } from '../../ui/clock.ts';
 import { CONTRACT } from '../../ui/columns.tsx';
-import { Figures, ListPanel, Panel, Problem, Show, TablePanel } from '../../ui/parts.tsx';
+import { Form, TextField } from '../../ui/form.tsx';
+import { Button, Figures, ListPanel, Panel, Problem, Show, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { BlockLink, ChainText, Principal, Stx } from '../../ui/values.tsx';
 
@@ -205,7 +205,7 @@ const ALL: readonly Steering[] = [
     action: 'Go back',
     fields: [{ name: 'place', label: 'To a snapshot, or a height', value: 'default' }],
     async run(value) {
-      const place = value('place').trim();
+      const place = value('place');
       const { orphaned } = await post('/stackside/v1/devnet/revert', {}, await placeOf(place));
       const state = isHeight(place) ? `that after block ${count(place)}` : `that of ${place}`;
       return `The state is ${state}; ${plural(orphaned.length, 'block')} left the chain.`;
@@ -218,7 +218,7 @@ const ALL: readonly Steering[] = [
       { name: 'amount', label: 'STX', value: '100', type: 'number' },
     ],
     async run(value) {
-      const address = value('address').trim();
+      const address = value('address');
       const amount = String(BigInt(Math.round(Number(value('amount')) * MICRO)));
       const { block } = await post('/stackside/v1/devnet/fund', {}, { address, amount });
       return `Sent ${value('amount')} STX to ${address} in block ${count(block.height)}.`;
@@ -261,13 +261,11 @@ const SimulatedNode = () => (
 function Steer({ action, fields, run: steered }: Steering) {
   const [said, setSaid] = useState('');
   const { run, problem, busy } = useAction();
-  const submit = (event: TargetedEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const formData = new FormData(event.currentTarget);
+  const submit = (value: (name: string) => string) => {
     setSaid('');
     run(
       async () => {
-        const sentence = await steered((name) => String(formData.get(name) ?? ''));
+        const sentence = await steered(value);
         setSaid(sentence);
         return sentence;
       },
@@ -275,24 +273,18 @@ function Steer({ action, fields, run: steered }: Steering) {
     );
   };
   return (
-    <form class="form row" aria-label={action} onSubmit={submit}>
+    <Form class="form row" aria-label={action} onSubmit={submit}>
       {fields.map(({ name, label, value, type, isOptional = false }) => (
-        <label key={name}>
-          {label}
-          <input
-            name={name}
-            {...(type === undefined ? { type: 'text' } : { type, min: 1 })}
-            autocomplete="off"
-            defaultValue={value}
-            required={!isOptional}
-          />
-        </label>
+        <TextField
+          key={name}
+          {...{ name, label, ...(type === undefined ? {} : { type, min: 1 }) }}
+          defaultValue={value}
+          required={!isOptional}
+        />
       ))}
-      <button type="submit" disabled={busy}>
-        {action}
-      </button>
+      <Button text={action} type="submit" disabled={busy} />
       {said === '' ? null : <span class="quiet break">{said}</span>}
       <Problem text={problem} />
-    </form>
+    </Form>
   );
 }

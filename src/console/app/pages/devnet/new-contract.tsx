@@ -1,12 +1,12 @@
 /** The page for writing a contract, or reading it from a file, and deploying it. */
-import type { TargetedEvent } from 'preact';
+
 import { useRef, useState } from 'preact/hooks';
 import { type Answer, post } from '../../api/api.ts';
 import { mistakeLine } from '../../chain/clarity.ts';
 import { words } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
-import { ChoiceField, onCtrlEnter, TextField } from '../../ui/form.tsx';
-import { Panel, Problem } from '../../ui/parts.tsx';
+import { ChoiceField, Form, onCtrlEnter, TextField } from '../../ui/form.tsx';
+import { ButtonLink, Panel, Problem } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { type DevnetAccount, OfAccounts, SentTransaction, useSender } from './sending.tsx';
 
@@ -54,8 +54,7 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
     setName(nameOf(file.name));
   }
 
-  const submit = (event: TargetedEvent<HTMLFormElement>) => {
-    event.preventDefault();
+  const submit = () => {
     const source = editor.current?.value ?? '';
     setDeployed(null);
     const chosen = version === '' ? {} : { clarity_version: Number(version) };
@@ -71,7 +70,7 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
   };
   return (
     <>
-      <form class="panel-body form stack" aria-label="Deploy a contract" onSubmit={submit}>
+      <Form class="panel-body form stack" aria-label="Deploy a contract" onSubmit={submit}>
         {accounts.length > 0 ? null : (
           <p class="note wait">
             This chain only simulates contracts: a source that it doesn’t know can be deployed but not called. With{' '}
@@ -113,7 +112,7 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
             Deploy <kbd>Ctrl Enter</kbd>
           </button>
         </div>
-      </form>
+      </Form>
       {deployed === null ? null : (
         <DeployedContract
           {...deployed}
@@ -153,12 +152,8 @@ function DeployedContract({ sent, name, source, showLine }: DeployedContractProp
     <SentTransaction sent={sent} place={place}>
       {sent.status === 'success' ? (
         <div class="panel-body row">
-          <a class="button" href={path}>
-            Open the contract
-          </a>
-          <a class="button" href={`${path}?tab=call`}>
-            Call a function
-          </a>
+          <ButtonLink text="Open the contract" href={path} />
+          <ButtonLink text="Call a function" href={`${path}?tab=call`} />
         </div>
       ) : null}
     </SentTransaction>

@@ -1,11 +1,12 @@
 /** On the page of a transaction of a simulated chain: why a call failed, and actions while the transaction is pending. */
-import type { TargetedEvent } from 'preact';
+
 import { useState } from 'preact/hooks';
 import { post } from '../../api/api.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
-import { Panel, Problem, Scrollable, Table } from '../../ui/parts.tsx';
+import { Form, TextField } from '../../ui/form.tsx';
+import { Button, Panel, Problem, Scrollable, Table } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
 
 const nameOf = (contract: string): string => contract.slice(contract.indexOf('.') + 1);
@@ -64,35 +65,18 @@ export function PendingSteps({ id, fee }: PendingStepsProps) {
   const [next, setNext] = useState(String(2n * BigInt(fee)));
   const mine = () => post('/stackside/v1/devnet/mine', {}, {});
   const drop = () => post('/stackside/v1/devnet/drop', {}, { tx_id: id });
-  const replace = (event: TargetedEvent<HTMLFormElement>) => {
-    event.preventDefault();
+  const replace = () =>
     run(async () => {
       const { tx_id: other } = await post('/stackside/v1/devnet/replace', {}, { tx_id: id, fee: next.trim() });
       go(pathTo('transaction', { id: other }));
     }, 'Replaced the transaction');
-  };
   return (
-    <form class="form row" aria-label="Steps of the simulated node" onSubmit={replace}>
-      <button type="button" disabled={busy} onClick={() => run(mine, 'Mined a block')}>
-        Mine a block
-      </button>
-      <button type="button" disabled={busy} onClick={() => run(drop, 'Dropped the transaction')}>
-        Drop
-      </button>
-      <label>
-        Fee in micro-STX
-        <input
-          type="text"
-          inputMode="numeric"
-          autocomplete="off"
-          value={next}
-          onInput={({ currentTarget }) => setNext(currentTarget.value)}
-        />
-      </label>
-      <button type="submit" disabled={busy}>
-        Replace
-      </button>
+    <Form class="form row" aria-label="Steps of the simulated node" onSubmit={replace}>
+      <Button text="Mine a block" disabled={busy} onClick={() => run(mine, 'Mined a block')} />
+      <Button text="Drop" disabled={busy} onClick={() => run(drop, 'Dropped the transaction')} />
+      <TextField label="Fee in micro-STX" value={next} onChange={setNext} />
+      <Button text="Replace" type="submit" disabled={busy} />
       <Problem text={problem} />
-    </form>
+    </Form>
   );
 }

@@ -9,7 +9,9 @@ import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, plural, visible, words } from '../../chain/format.ts';
 import { type Hook, STATE_TONES, waitingDeliveriesText } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
+import { TextField } from '../../ui/form.tsx';
 import {
+  Button,
   Choices,
   Copy,
   listQuery,
@@ -156,10 +158,7 @@ function ResendFailed({ hook }: { hook: string }) {
   const which = since === null ? 'all failed deliveries' : `deliveries that failed since ${day}`;
   return (
     <div class="panel-body form row">
-      <label>
-        Failed since (UTC)
-        <input type="date" value={day} onInput={({ currentTarget }) => setDay(currentTarget.value)} />
-      </label>
+      <TextField label="Failed since (UTC)" type="date" value={day} onChange={setDay} />
       <Confirm action={`Resend ${which}`} question={`Resend ${which}?`} onConfirm={resend}>
         The deliveries are queued in their original order, with their original bodies.
       </Confirm>
@@ -194,9 +193,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
         {(found) => (
           <>
             <div class="row">
-              <button type="button" class="primary" disabled={busy || isWaiting} onClick={resend}>
-                Resend
-              </button>
+              <Button text="Resend" class="primary" disabled={busy || isWaiting} onClick={resend} />
               {isWaiting ? <Skip onConfirm={skip} /> : null}
               <Problem text={problem} />
             </div>

@@ -1,5 +1,6 @@
 /** The pages that create and edit a chainhook, as a form or as JSON, with a preview of matches in past blocks. */
-import { useRef, useState } from 'preact/hooks';
+
+import { useState } from 'preact/hooks';
 import { type Answer, type Body, get, patch, post } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
 import { actingFor } from '../../api/session.ts';
@@ -33,7 +34,7 @@ import { draftBy, isAboutSame, type TemplateName, templateOf, templates } from '
 import { useAction } from '../../ui/actions.tsx';
 import { Check, ChoiceField, Mistakes, TextField } from '../../ui/form.tsx';
 import { unitOf } from '../../ui/metadata.ts';
-import { Page, Panel, Problem, Scrollable, Show } from '../../ui/parts.tsx';
+import { Button, ButtonLink, Page, Panel, Problem, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { server } from '../../ui/server-status.ts';
 
@@ -154,8 +155,8 @@ function Editor({ initial, action, save }: EditorProps) {
   return (
     <>
       <nav class="tabs" aria-label="How to edit">
-        <button
-          type="button"
+        <Button
+          text="Form"
           aria-pressed={text === null}
           disabled={typeof read === 'string'}
           onClick={() => {
@@ -163,16 +164,12 @@ function Editor({ initial, action, save }: EditorProps) {
             setDraft(read);
             setText(null);
           }}
-        >
-          Form
-        </button>
-        <button
-          type="button"
+        />
+        <Button
+          text="JSON"
           aria-pressed={text !== null}
           onClick={() => setText((typed) => typed ?? JSON.stringify(draft, null, 2))}
-        >
-          JSON
-        </button>
+        />
       </nav>
       {text === null ? (
         <HookForm draft={draft} mistakes={tried ? mistakes : []} onChange={setDraft} />
@@ -200,12 +197,8 @@ function Editor({ initial, action, save }: EditorProps) {
       <Problem text={problem} />
       <HookPreview draft={typeof read === 'string' ? null : read} />
       <div class="row">
-        <button type="button" class="primary" disabled={busy} onClick={submit}>
-          {action}
-        </button>
-        <a class="button" href={pathTo('hooks')}>
-          Cancel
-        </a>
+        <Button text={action} class="primary" disabled={busy} onClick={submit} />
+        <ButtonLink text="Cancel" href={pathTo('hooks')} />
       </div>
     </>
   );
@@ -263,9 +256,7 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
             />
           ))}
           <div class="row">
-            <button type="button" onClick={() => setEvents([...filters.events, { type: 'stx_transfer' }])}>
-              Add a filter
-            </button>
+            <Button text="Add a filter" onClick={() => setEvents([...filters.events, { type: 'stx_transfer' }])} />
           </div>
         </div>
       </Panel>
@@ -277,18 +268,15 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
             </Check>
           ))}
           {LIMITS.map(([name, title]) => (
-            <label key={name}>
-              {title}
-              <input
-                type="number"
-                min={0}
-                placeholder="no limit"
-                value={typeof options[name] === 'number' ? String(options[name]) : ''}
-                onInput={({ currentTarget: { valueAsNumber: value } }) =>
-                  setOption(name, Number.isNaN(value) ? null : value)
-                }
-              />
-            </label>
+            <TextField
+              key={name}
+              label={title}
+              type="number"
+              min={0}
+              placeholder="no limit"
+              value={typeof options[name] === 'number' ? String(options[name]) : ''}
+              onChange={(value) => setOption(name, value === '' ? null : Number(value))}
+            />
           ))}
         </div>
       </Panel>
@@ -332,11 +320,7 @@ function FilterForm({ number, filter, mistakeAt, onChange, onRemove }: FilterFor
           choices={filterTypes.map((type) => [type, titleOf(type)])}
           onChange={(type) => onChange(withType(filter, type))}
         />
-        {onRemove === null ? null : (
-          <button type="button" onClick={onRemove}>
-            Remove
-          </button>
-        )}
+        {onRemove === null ? null : <Button text="Remove" onClick={onRemove} />}
       </div>
       {fieldsOf(filter.type).map((field) => (
         <Field
@@ -434,14 +418,12 @@ function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChan
 
 type Preview = Answer<'/chainhooks/preview', 'post'>;
 
-/** Default number of blocks to search. */
-const DEFAULT_BLOCKS = 100;
 /** Maximum characters to show of a delivery. */
 const MAX_SHOWN_LENGTH = 8_000;
 
 /** Renders a preview of the filters' matches in the newest blocks. @param draft null if the JSON is invalid */
 function HookPreview({ draft }: { draft: Draft | null }) {
-  const blocks = useRef<HTMLInputElement>(null);
+  const [blocks, setBlocks] = useState('100');
   const [found, setFound] = useState<Preview | null>(null);
   const { run, problem, busy } = useAction();
   const isRight = draft !== null && mistakesOf(draft).every(({ path }) => !path.startsWith('filters'));
@@ -449,7 +431,7 @@ function HookPreview({ draft }: { draft: Draft | null }) {
     if (draft === null) return;
     const { filters, options } = draft;
     const to_height = tip.value?.height ?? 1;
-    const from_height = Math.max(1, to_height - (blocks.current?.valueAsNumber ?? DEFAULT_BLOCKS) + 1);
+    const from_height = Math.max(1, to_height - Number(blocks) + 1);
     run(async () => {
       setFound(null);
       setFound(await post('/chainhooks/preview', {}, { filters, options, from_height, to_height }));
@@ -458,13 +440,15 @@ function HookPreview({ draft }: { draft: Draft | null }) {
   return (
     <Panel title="Preview">
       <div class="panel-body form row">
-        <label>
-          Newest blocks to search
-          <input ref={blocks} type="number" min={1} max={1000} defaultValue={String(DEFAULT_BLOCKS)} />
-        </label>
-        <button type="button" disabled={busy || !isRight} onClick={search}>
-          {busy ? 'Searching…' : 'Search'}
-        </button>
+        <TextField
+          label="Newest blocks to search"
+          type="number"
+          min={1}
+          max={1000}
+          value={blocks}
+          onChange={setBlocks}
+        />
+        <Button text={busy ? 'Searching…' : 'Search'} disabled={busy || !isRight} onClick={search} />
         {isRight ? null : <span class="quiet">Correct the filters first.</span>}
         <Problem text={problem} />
       </div>

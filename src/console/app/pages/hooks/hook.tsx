@@ -1,5 +1,5 @@
 /** The page of a chainhook: its state, deliveries, backfills and definition, and sample receivers. */
-import type { TargetedEvent } from 'preact';
+
 import { useState } from 'preact/hooks';
 import { type Answer, patch, post, remove } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
@@ -9,8 +9,10 @@ import { type Hook as HookObject, healthOf, waitingDeliveriesText } from '../../
 import { type Language, receivers, sourceTokens } from '../../chain/receivers.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
 import { SourceBlock } from '../../ui/code.tsx';
-import { Check } from '../../ui/form.tsx';
+import { Check, Form, TextField } from '../../ui/form.tsx';
 import {
+  Button,
+  ButtonLink,
   Copy,
   Figures,
   ListPanel,
@@ -21,19 +23,11 @@ import {
   Scrollable,
   Show,
   Tabs,
-  tabOf,
 } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
 import { Ago, Badge, Due, Meter, When } from '../../ui/values.tsx';
 import { Deliveries, Skip } from './deliveries.tsx';
 import { HealthBadge, hookVersion } from './hooks.tsx';
-
-const TABS = [
-  ['deliveries', 'Deliveries'],
-  ['backfills', 'Backfills'],
-  ['definition', 'Definition'],
-  ['receiver', 'Receivers'],
-] as const;
 
 export function Hook({ id }: { id: string }) {
   const hook = useGet('/chainhooks/me/{uuid}', { uuid: id }, hookVersion());
@@ -50,26 +44,20 @@ export function Hook({ id }: { id: string }) {
           <>
             <State hook={found} changed={hook.retry} />
             <Actions hook={found} changed={hook.retry} />
-            <Tabs label="Parts of the chainhook" tabs={TABS} />
-            <Tab hook={found} />
+            <Tabs
+              label="Parts of the chainhook"
+              tabs={[
+                ['deliveries', 'Deliveries', () => <Deliveries hook={found} />],
+                ['backfills', 'Backfills', () => <Backfills hook={found.uuid} />],
+                ['definition', 'Definition', () => <Definition hook={found} />],
+                ['receiver', 'Receivers', () => <SampleReceivers />],
+              ]}
+            />
           </>
         )}
       </Show>
     </Page>
   );
-}
-
-function Tab({ hook }: { hook: HookObject }) {
-  switch (tabOf(TABS)) {
-    case 'backfills':
-      return <Backfills hook={hook.uuid} />;
-    case 'definition':
-      return <Definition hook={hook} />;
-    case 'receiver':
-      return <SampleReceivers />;
-    default:
-      return <Deliveries hook={hook} />;
-  }
 }
 
 /**
@@ -100,15 +88,9 @@ function Failure({ hook, changed }: { hook: HookObject; changed: () => void }) {
       )}
       {waiting === null || !isHeldUp ? null : <p>{waiting}.</p>}
       <div class="row">
-        {next === null ? null : (
-          <button type="button" class="primary" disabled={busy} onClick={tryNow}>
-            Try now
-          </button>
-        )}
+        {next === null ? null : <Button text="Try now" class="primary" disabled={busy} onClick={tryNow} />}
         {isHeldUp ? <Skip onConfirm={skip} /> : null}
-        <a class="button" href={pathTo('delivery', { id: uuid, delivery: id })}>
-          Open the delivery
-        </a>
+        <ButtonLink text="Open the delivery" href={pathTo('delivery', { id: uuid, delivery: id })} />
       </div>
       <Problem text={problem} />
     </>
@@ -182,12 +164,12 @@ function Actions({ hook: { uuid, status, definition }, changed }: { hook: HookOb
   return (
     <>
       <div class="row">
-        <button type="button" disabled={busy} onClick={() => setEnabled(!status.enabled)}>
-          {status.enabled ? 'Pause' : status.status === 'interrupted' ? 'Enable and try again' : 'Enable'}
-        </button>
-        <a class="button" href={pathTo('editHook', { id: uuid })}>
-          Edit
-        </a>
+        <Button
+          text={status.enabled ? 'Pause' : status.status === 'interrupted' ? 'Enable and try again' : 'Enable'}
+          disabled={busy}
+          onClick={() => setEnabled(!status.enabled)}
+        />
+        <ButtonLink text="Edit" href={pathTo('editHook', { id: uuid })} />
         <Confirm action="Delete" question={`Delete “${visible(definition.name)}”?`} onConfirm={removeHook}>
           The chainhook sends nothing more. Its delivery log stays until retention removes it.
         </Confirm>
@@ -222,9 +204,7 @@ function TestDelivery({ hook }: { hook: string }) {
     }, 'The test was sent');
   return (
     <>
-      <button type="button" disabled={busy} onClick={send}>
-        {busy ? 'Sending…' : 'Send a test'}
-      </button>
+      <Button text={busy ? 'Sending…' : 'Send a test'} disabled={busy} onClick={send} />
       {outcome === null ? null : <TestOutcome outcome={outcome} />}
       <Problem text={problem} />
     </>
@@ -286,11 +266,7 @@ function Backfills({ hook }: { hook: string }) {
             'Actions',
             'number',
             ({ id, state }) =>
-              state === 'queued' || state === 'running' ? (
-                <button type="button" onClick={() => cancel(id)}>
-                  Cancel
-                </button>
-              ) : null,
+              state === 'queued' || state === 'running' ? <Button text="Cancel" onClick={() => cancel(id)} /> : null,
           ],
         ]}
       />
@@ -301,32 +277,22 @@ function Backfills({ hook }: { hook: string }) {
 function NewBackfill({ hook, started }: { hook: string; started: () => void }) {
   const [dry, setDry] = useState(false);
   const { run, problem, busy } = useAction(started);
-  const submit = (event: TargetedEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const body = { from_height: Number(form.get('from')), to_height: Number(form.get('to')), dry_run: dry };
+  const submit = (value: (name: string) => string) => {
+    const body = { from_height: Number(value('from')), to_height: Number(value('to')), dry_run: dry };
     run(() => post('/chainhooks/me/{uuid}/backfills', { uuid: hook }, body), 'The backfill is queued');
   };
   const height = tip.value?.height ?? 1;
   return (
     <Panel title="Deliver past blocks">
-      <form class="panel-body form row" onSubmit={submit}>
-        <label>
-          From block
-          <input name="from" type="number" min={1} max={height} defaultValue="1" required />
-        </label>
-        <label>
-          To block
-          <input name="to" type="number" min={1} max={height} defaultValue={String(height)} required />
-        </label>
+      <Form class="panel-body form row" onSubmit={submit}>
+        <TextField label="From block" name="from" type="number" min={1} max={height} defaultValue="1" required />
+        <TextField label="To block" name="to" type="number" min={1} max={height} defaultValue={`${height}`} required />
         <Check checked={dry} onChange={setDry}>
           Only count the matches
         </Check>
-        <button type="submit" class="primary" disabled={busy}>
-          Start
-        </button>
+        <Button text="Start" type="submit" class="primary" disabled={busy} />
         <Problem text={problem} />
-      </form>
+      </Form>
     </Panel>
   );
 }
@@ -341,9 +307,12 @@ function SampleReceivers() {
     <>
       <nav class="tabs" aria-label="Language">
         {LANGUAGES.map((one) => (
-          <button key={one} type="button" aria-pressed={one === language} onClick={() => setLanguage(one)}>
-            {receivers[one].title}
-          </button>
+          <Button
+            text={receivers[one].title}
+            key={one}
+            aria-pressed={one === language}
+            onClick={() => setLanguage(one)}
+          />
         ))}
       </nav>
       <Panel

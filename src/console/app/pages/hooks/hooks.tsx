@@ -1,4 +1,5 @@
 /** The page of chainhooks, of one consumer or, for the operator, of all, with the signing secret of a consumer. */
+
 import { get, post, remove } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { actingFor, session, signOut } from '../../api/session.ts';
@@ -8,6 +9,8 @@ import { failingFirst, failureLine, type Hook, healthOf } from '../../chain/hook
 import { Confirm, useAction } from '../../ui/actions.tsx';
 import { every, now } from '../../ui/clock.ts';
 import {
+  Button,
+  ButtonLink,
   Choices,
   Copy,
   Footer,
@@ -34,9 +37,7 @@ export function Hooks() {
       beside={
         <>
           {session.value?.access === 'key' ? <SignOut /> : null}
-          <a class="button primary" href={newHookPath(chosen)}>
-            New chainhook
-          </a>
+          <ButtonLink text="New chainhook" href={newHookPath(chosen)} class="primary" />
         </>
       }
     >
@@ -51,9 +52,7 @@ function SignOut() {
   return (
     <>
       <Problem text={problem} />
-      <button type="button" disabled={busy} onClick={() => run(signOut, 'Signed out')}>
-        Sign out
-      </button>
+      <Button text="Sign out" disabled={busy} onClick={() => run(signOut, 'Signed out')} />
     </>
   );
 }

@@ -16,7 +16,7 @@ import {
 import { count } from '../../chain/format.ts';
 import { SourceBlock } from '../../ui/code.tsx';
 import { Check, SearchField } from '../../ui/form.tsx';
-import { type Column, Empty, JsonLink, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
+import { ButtonLink, type Column, Empty, JsonLink, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Described, SchemaTree } from './schema.tsx';
 import { TryIt } from './try-it.tsx';
@@ -143,11 +143,7 @@ export function OperationPage({ id }: { id: string }) {
     <Page
       kind={TITLE}
       title={operation?.summary ?? id}
-      beside={
-        <a class="button" href={pathTo('reference')}>
-          All operations
-        </a>
-      }
+      beside={<ButtonLink text="All operations" href={pathTo('reference')} />}
       lead={
         operation === undefined ? null : (
           <>

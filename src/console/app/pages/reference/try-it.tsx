@@ -1,4 +1,5 @@
 /** A form that sends a request of an operation to this server, and its response. */
+
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { parsedJson } from '../../../../base/json.ts';
 import { onlyRequestError, unreachable } from '../../api/api.ts';
@@ -18,7 +19,8 @@ import {
 } from '../../chain/api-reference.ts';
 import { bytes, count } from '../../chain/format.ts';
 import { SourceBlock } from '../../ui/code.tsx';
-import { announce, Copy, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
+import { ChoiceField, Form, TextField } from '../../ui/form.tsx';
+import { announce, Button, Copy, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
 import { Described } from './schema.tsx';
 
 /** Maximum characters of a response to show. A stream that is longer ends there. */
@@ -185,13 +187,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
   return (
     <Panel title="Try it">
       <div class="panel-body">
-        <form
-          class="form stack"
-          onSubmit={(event) => {
-            event.preventDefault();
-            submit();
-          }}
-        >
+        <Form class="form stack" onSubmit={submit}>
           {parameters.length === 0 && body === null ? <p class="quiet">The request has no parameters.</p> : null}
           <div class="form grid">
             {parameters.map((parameter) => (
@@ -204,27 +200,22 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
               />
             ))}
             {needsKey ? (
-              <label>
-                API key
-                <input
-                  type="password"
-                  autocomplete="off"
-                  value={filled.key}
-                  onInput={({ currentTarget }) => change({ key: currentTarget.value })}
-                />
-                <span class="quiet tiny">Not needed if this browser is signed in, or if the server is open</span>
-              </label>
+              <TextField
+                label="API key"
+                type="password"
+                value={filled.key}
+                help="Not needed if this browser is signed in, or if the server is open"
+                onChange={(key) => change({ key })}
+              />
             ) : null}
             {types.length > 1 ? (
-              <label>
-                <code>accept</code>
-                <select value={filled.type} onChange={({ currentTarget }) => change({ type: currentTarget.value })}>
-                  {types.map((type) => (
-                    <option key={type}>{type}</option>
-                  ))}
-                </select>
-                <span class="quiet tiny">Format of the response</span>
-              </label>
+              <ChoiceField
+                label={<code>accept</code>}
+                value={filled.type}
+                choices={types}
+                help="Format of the response"
+                onChange={(type) => change({ type })}
+              />
             ) : null}
           </div>
           {body === null ? null : (
@@ -242,18 +233,12 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
             {curlOf(request, location.origin)}
           </Scrollable>
           <div class="row">
-            <button type="submit" class="primary">
-              Send
-            </button>
-            {isBusy ? (
-              <button type="button" onClick={() => running.current.abort()}>
-                Stop
-              </button>
-            ) : null}
+            <Button text="Send" type="submit" class="primary" />
+            {isBusy ? <Button text="Stop" onClick={() => running.current.abort()} /> : null}
             <Copy text={curlOf(request, location.origin)} what="curl command" />
             <Problem text={problem} />
           </div>
-        </form>
+        </Form>
       </div>
       {response === null ? null : <Received response={response} />}
     </Panel>

@@ -1,4 +1,5 @@
 /** The page of SQL: the views, an editor, and the result as a table, a chart and files. */
+
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, jsonOf, onlyRequestError, responseOf, withBody } from '../../api/api.ts';
 import { type Loaded, useGet } from '../../api/use-answer.ts';
@@ -6,7 +7,7 @@ import { count, duration, plural, visible } from '../../chain/format.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf, type SqlValue } from '../../chain/sql.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { ChoiceField, onCtrlEnter } from '../../ui/form.tsx';
-import { announce, DataPanel, Empty, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
+import { announce, Button, DataPanel, Empty, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 
 const SQL = '/stackside/v1/sql';
@@ -111,17 +112,9 @@ export function Sql() {
               <button type="button" class="primary" disabled={busy} onClick={() => void show()}>
                 Run <kbd>Ctrl Enter</kbd>
               </button>
-              {busy ? (
-                <button type="button" onClick={() => running.current?.abort()}>
-                  Cancel
-                </button>
-              ) : null}
-              <button type="button" disabled={busy} onClick={() => void download('csv')}>
-                CSV
-              </button>
-              <button type="button" disabled={busy} onClick={() => void download('parquet')}>
-                Parquet
-              </button>
+              {busy ? <Button text="Cancel" onClick={() => running.current?.abort()} /> : null}
+              <Button text="CSV" disabled={busy} onClick={() => void download('csv')} />
+              <Button text="Parquet" disabled={busy} onClick={() => void download('parquet')} />
             </div>
             <Problem text={problem} />
             {views.data === null ? null : (

@@ -11,6 +11,7 @@ import { useAction } from '../../ui/actions.tsx';
 import { every, now } from '../../ui/clock.ts';
 import { ChoiceField, SearchField } from '../../ui/form.tsx';
 import {
+  Button,
   Choices,
   Empty,
   Figures,
@@ -21,7 +22,6 @@ import {
   Table,
   TablePanel,
   Tabs,
-  tabOf,
 } from '../../ui/parts.tsx';
 import { place } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
@@ -31,32 +31,28 @@ import { SignedIn } from '../signed-in.tsx';
 import { StateNote } from '../state-note.tsx';
 import { Hosts } from './hosts.tsx';
 
-const TABS = [
-  ['hour', 'Last hour'],
-  ['alerts', 'Alerts'],
-  ['settings', 'Settings'],
-  ['data', 'Data'],
-  ['hosts', 'Hosts'],
-  ['log', 'Log'],
-] as const;
+/** Returns the function that renders a part of the page for the operator. */
+const forOperator = (Part: () => ComponentChildren) => () => (
+  <SignedIn operator>
+    <Part />
+  </SignedIn>
+);
 
-const OPERATORS: Readonly<Record<string, () => ComponentChildren>> = {
-  alerts: () => <Alerts />,
-  settings: () => <Settings />,
-  data: () => <Data />,
-  hosts: () => <Hosts />,
-  log: () => <SystemLog />,
-};
-
-export function System() {
-  const tab = tabOf(TABS);
-  return (
-    <Page title="System" lead="The load, settings, data, hosts and log of this server.">
-      <Tabs label="Parts of the system" tabs={TABS} />
-      {OPERATORS[tab] === undefined ? <Hour /> : <SignedIn operator>{OPERATORS[tab]()}</SignedIn>}
-    </Page>
-  );
-}
+export const System = () => (
+  <Page title="System" lead="The load, settings, data, hosts and log of this server.">
+    <Tabs
+      label="Parts of the system"
+      tabs={[
+        ['hour', 'Last hour', () => <Hour />],
+        ['alerts', 'Alerts', forOperator(Alerts)],
+        ['settings', 'Settings', forOperator(Settings)],
+        ['data', 'Data', forOperator(Data)],
+        ['hosts', 'Hosts', forOperator(Hosts)],
+        ['log', 'Log', forOperator(SystemLog)],
+      ]}
+    />
+  </Page>
+);
 
 function Hour() {
   const status = useServerStatus();
@@ -336,9 +332,7 @@ function Bases() {
           {value}; {note}.
         </p>
         <div class="row">
-          <button type="button" disabled={busy || base.making !== null} onClick={make}>
-            Make a base now
-          </button>
+          <Button text="Make a base now" disabled={busy || base.making !== null} onClick={make} />
         </div>
         <Problem text={problem} />
       </div>
@@ -518,13 +512,9 @@ function Inspection(props: InspectionProps) {
         {isRunning ? <Progress inspection={inspection} /> : null}
         <div class="row">
           {isRunning ? (
-            <button type="button" disabled={busy} onClick={cancel}>
-              Cancel
-            </button>
+            <Button text="Cancel" disabled={busy} onClick={cancel} />
           ) : (
-            <button type="button" disabled={busy || isBusy} onClick={start}>
-              {action}
-            </button>
+            <Button text={action} disabled={busy || isBusy} onClick={start} />
           )}
         </div>
         <Problem text={problem ?? inspection?.problem ?? null} />
