@@ -4,20 +4,11 @@ import type { EffectOf } from '../../chain/effect.ts';
 import { accountStates } from '../queries/accounts/account-states.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
-import { rowCache } from '../rows/row-cache.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';
-import {
-  accountCheckpointsTable,
-  accountsTable,
-  assetTotalsTable,
-  dailyCountsTable,
-  ftBalancesTable,
-  nftHoldingsTable,
-  startingAccountsTable,
-  tokenCheckpointsTable,
-} from '../rows/tables.ts';
+import { accountCheckpointsTable, startingAccountsTable, tokenCheckpointsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
+import type { HotRows } from './hot-rows.ts';
 
 type Account = Stored<'accounts'>;
 
@@ -188,26 +179,3 @@ export function checkpointWriter(
     else remove(principal, height);
   };
 }
-
-/** The hot-row cache: rows that block after block changes, shared by all writers of a connection. */
-export function hotRows(db: Database) {
-  const tables = {
-    accounts: rowCache(db, accountsTable),
-    ftBalances: rowCache(db, ftBalancesTable),
-    nftHoldings: rowCache(db, nftHoldingsTable),
-    assetTotals: rowCache(db, assetTotalsTable),
-    dailyCounts: rowCache(db, dailyCountsTable),
-  };
-  return {
-    ...tables,
-    /** Writes the changed rows; called before each commit. */
-    store(): void {
-      for (const rows of Object.values(tables)) rows.store();
-    },
-    /** Discards all rows, because all writes since the last commit are rolled back. */
-    forget(): void {
-      for (const rows of Object.values(tables)) rows.forget();
-    },
-  };
-}
-export type HotRows = ReturnType<typeof hotRows>;

@@ -3,14 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { collecting } from '../../base/garbage.ts';
 import type { Effect, EffectOf } from '../../chain/effect.ts';
 import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
-import {
-  accountWriter,
-  checkpointWriter,
-  type HotRows,
-  hotRows,
-  type TouchMarks,
-  touchMarks,
-} from './account-writer.ts';
+import { accountWriter, checkpointWriter, type TouchMarks, touchMarks } from './account-writer.ts';
 import {
   activityWriter,
   anchorWriter,
@@ -28,6 +21,7 @@ import {
   stxLockWriter,
   tokenChangeWriter,
 } from './event-writer.ts';
+import { type HotRows, hotRows } from './hot-rows.ts';
 import { nameWriters } from './name-writer.ts';
 import { rewardSetWriter, stackingWriter } from './stacking-writer.ts';
 import { stakingWriter } from './staking-writer.ts';

@@ -7,8 +7,9 @@ import { EVENT_KIND, TOKEN } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import { nftInstancesTable } from '../rows/tables.ts';
-import { type HotRows, tokenCounter } from './account-writer.ts';
+import { tokenCounter } from './account-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
+import type { HotRows } from './hot-rows.ts';
 import { namePartWriter } from './name-part-writer.ts';
 
 /** The totals of a token without an event. */
