@@ -2,7 +2,7 @@
  * The state of a server, in the same words on the terminal, in the log, in `/ready`, in `/stackside/v1/status`, in
  * `stackside status` and in the console.
  */
-import { spanText } from '../base/span-text.ts';
+import { spanText } from '../base/format.ts';
 import type { ObserverProblem } from '../node/node-config.ts';
 import { observerToml } from '../node/observer-toml.ts';
 import type { Refusal } from '../node/refusal.ts';

@@ -6,8 +6,8 @@
 import rulesText from '../../packaging/prometheus/alerts.yml' with { type: 'text' };
 import { MAX_TIP_AGE_SECONDS } from '../api/server-state.ts';
 import type { Clock } from '../base/clock.ts';
+import { bytes, count, duration, percent, plural } from '../base/format.ts';
 import { type Service, startLoop } from '../base/service.ts';
-import { bytes, count, duration, percent, plural } from '../console/app/chain/format.ts';
 
 interface Rule {
   alert: string;
@@ -242,15 +242,9 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 /** Returns the seconds of a duration such as `5m`. */
 const secondsOf = (text: string): number => Number(text.slice(0, -1)) * (SECONDS[text.at(-1) ?? ''] ?? Number.NaN);
 
-/** Formats seconds in the largest unit that fits. */
-function spanOf(seconds: number): string {
-  const unit = Object.entries({ d: 86_400, h: 3_600, min: 60 }).find(([, size]) => seconds >= size);
-  return unit === undefined ? `${Math.round(seconds)} s` : `${Math.floor(seconds / unit[1])} ${unit[0]}`;
-}
-
 const WRITTEN: Readonly<Record<string, (value: number) => string>> = {
-  humanizeDuration: spanOf,
-  humanizePercentage: (value) => `${Number((100 * value).toPrecision(3))} %`,
+  humanizeDuration: duration,
+  humanizePercentage: (value) => percent(value, 1),
   humanize1024: (value) => `${(value / 2 ** 30).toFixed(1)} Gi`,
 };
 

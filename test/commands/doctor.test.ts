@@ -172,13 +172,13 @@ test.each<[string, Partial<Facts>, string, string]>([
     "The clock is 1 minute 15 seconds ahead of the node's.",
     'Synchronise both clocks with NTP.',
   ],
-  ['disk', { freeBytes: 5e8 }, '500.0 MB are free.', 'Free space, or move the data directory.'],
+  ['disk', { freeBytes: 5e8 }, '500 MB are free.', 'Free space, or move the data directory.'],
   [
     'disk',
     server({
       disk: { ...SERVER.disk, growth: { measured_seconds: 1, bytes_per_day: 1, full_in_seconds: 86_400 } },
     }),
-    '500.0 GB are free, and the disk is full in 1 day.',
+    '500 GB are free, and the disk is full in 1 day.',
     'Free space, or move the data directory.',
   ],
   [

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { rangeOfName } from '../../src/archive/segment.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
-import { progressLines, progressReport, secondaryIndexReport, sizeText } from '../../src/commands/cli/progress.ts';
+import { progressLines, progressReport, secondaryIndexReport } from '../../src/commands/cli/progress.ts';
 import { runRestore } from '../../src/commands/data/archive.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
@@ -52,16 +52,6 @@ test('progress names only the indexes of large files', () => {
   making({ ...step, bytes: 199_999_999 });
   making({ ...step, bytes: 200_000_000 });
   expect(written).toEqual(['index 8 of 34: transactions_by_fee\n']);
-});
-
-test('shows a number of bytes in its largest unit', () => {
-  expect([0, 999, 1_000, 16_777_216, 2e15].map(sizeText)).toEqual([
-    '0 bytes',
-    '999 bytes',
-    '1.0 KB',
-    '16.8 MB',
-    '2000.0 TB',
-  ]);
 });
 
 describe('on a terminal, a restore', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
-import { spanText } from '../../src/base/span-text.ts';
+import { spanText } from '../../src/base/format.ts';
 import { askHealth } from '../../src/commands/cli/client.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { observerToml } from '../../src/node/observer-toml.ts';

@@ -219,7 +219,7 @@ test('an alert is pending until its condition has held long enough, and quiet wh
   expect(stateAt(300, old)).toMatchObject({
     state: 'firing',
     severity: 'critical',
-    summaries: ['The newest block on this server is 2 h old'],
+    summaries: ['The newest block on this server is 2 h 1 min old'],
     meaning: 'The newest block on this server is … old',
     measure: 'stackside_tip_age_seconds',
     threshold: 'above 1 h',

@@ -89,14 +89,6 @@ export function progressReport(file: string, output: Output, now: () => number =
   };
 }
 
-const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'];
-
-/** A number of bytes in its largest unit: `1.2 GB`. */
-export function sizeText(bytes: number): string {
-  const unit = Math.min(Math.max(0, Math.floor(Math.log10(bytes) / 3)), UNITS.length - 1);
-  return `${(bytes / 1000 ** unit).toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`;
-}
-
 /** Bytes of a file above which making its indexes takes long enough for progress lines. */
 const LARGE_FILE = 200_000_000;
 

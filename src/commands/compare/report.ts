@@ -1,5 +1,5 @@
 /** The findings of `stackside compare`, and their output. */
-import { counted } from '../../base/span-text.ts';
+import { counted } from '../../base/format.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { printableText, writeNow } from '../cli/output.ts';
 import { apartText, type CommonChain } from './common-chain.ts';

@@ -16,6 +16,7 @@ import { archiveLocation, isWeb, openArchive, type Trust, UNSIGNED } from '../..
 import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
 import { systemClock } from '../../base/clock.ts';
+import { bytes } from '../../base/format.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
 import { SECRETS_KEY } from '../../hooks/delivery/sealing.ts';
 import { silentMachine } from '../../hooks/machine.ts';
@@ -25,7 +26,7 @@ import { objectStoreAt } from '../../storage/location.ts';
 import type { ObjectStoreReads } from '../../storage/object-store.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { interruptible, printLines } from '../cli/output.ts';
-import { etaText, progressLines, secondaryIndexReport, sizeText } from '../cli/progress.ts';
+import { etaText, progressLines, secondaryIndexReport } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
 /** Prints a warning if the open part after the signed head is missing. */
@@ -213,7 +214,7 @@ const KEYS = [ADMIN_KEY, SECRETS_KEY];
 
 /** Describes a backup. */
 const backupText = (location: string, { entry, base, sent }: Backup): string =>
-  `${location}: entry ${entry}; base of height ${base.height}, entry ${base.entry}; ${sizeText(sent)} sent\n`;
+  `${location}: entry ${entry}; base of height ${base.height}, entry ${base.entry}; ${bytes(sent)} sent\n`;
 
 /** Brings an archive up to date with a data directory. @param isPublic whether to omit chainhooks and faucet requests */
 export async function runBackup(
@@ -234,9 +235,7 @@ export async function runBackup(
         keepDays,
         archived: (entry, last) => progress.draw(() => `${store.location}: entry ${entry} of ${last}`),
         report: ({ table, number, of, sentBytes }) =>
-          progress.draw(
-            () => `${store.location}: base, table ${number} of ${of} (${table}), ${sizeText(sentBytes)} sent`,
-          ),
+          progress.draw(() => `${store.location}: base, table ${number} of ${of} (${table}), ${bytes(sentBytes)} sent`),
       }),
   );
   progress.done();

@@ -1,11 +1,10 @@
 /** `stackside doctor`: each check is a function of the facts, with a problem and its remedy. */
 import { systemClock } from '../../base/clock.ts';
-import { spanText } from '../../base/span-text.ts';
+import { bytes, spanText } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { observerProblem } from '../../node/node-config.ts';
 import { nodeRpc } from '../../node/rpc.ts';
 import { unreleasedFile } from '../../store/files/connection.ts';
-import { sizeText } from '../cli/progress.ts';
 import { type DoctorSettings, type Facts, gatherFacts } from './facts.ts';
 
 /** The result of a check. */
@@ -162,7 +161,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
 
   disk({ freeBytes, server }) {
     if (freeBytes === null) return skipped("The free space can't be determined.");
-    const free = `${sizeText(freeBytes)} are free`;
+    const free = `${bytes(freeBytes)} are free`;
     const full = server?.disk.growth?.full_in_seconds ?? null;
     const fullText = full === null ? '' : `, and the disk is full in ${spanText(full)}`;
     const isShort = freeBytes < MIN_FREE_BYTES || (full !== null && full < MIN_SECONDS_LEFT);

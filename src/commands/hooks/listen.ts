@@ -3,8 +3,8 @@
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { fileText } from '../../base/files.ts';
+import { counted } from '../../base/format.ts';
 import { parsedJson } from '../../base/json.ts';
-import { counted } from '../../base/span-text.ts';
 import { verified } from '../../hooks/delivery/signature.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { BodyError, bodyText } from '../../http/request-body.ts';

@@ -70,7 +70,7 @@ export const exampleSystem: SystemApi = {
     alerts: [
       {
         ...{ name: 'StacksideNoBlocks', severity: 'critical', state: 'firing', since: 1_700_027_000 },
-        summaries: ['The newest block on this server is 2 h old'],
+        summaries: ['The newest block on this server is 2 h 1 min old'],
         description: 'No blocks arrive. Check the node, its events_observer and rejected events in the log.',
         meaning: 'The newest block on this server is … old',
         ...{ measure: 'stackside_tip_age_seconds', threshold: 'above 1 h', for_seconds: 300 },

@@ -1,14 +1,9 @@
-/** Numbers, times and identifiers in a readable form. */
+/** Amounts, times and identifiers in a readable form. */
+import { count, DAY, duration, grouped, HOUR, MINUTE } from '../../../base/format.ts';
 import { fromHex } from '../../../codec/hex.ts';
 import { strictText } from '../../../codec/utf8.ts';
 
-const grouped = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ',');
-
-/** Returns a whole number with thousands separated: `1,234,567`. */
-export function count(value: number | bigint | string): string {
-  const text = String(value);
-  return text.startsWith('-') ? `−${grouped(text.slice(1))}` : grouped(text);
-}
+export { bytes, count, duration, percent, plural } from '../../../base/format.ts';
 
 /** Returns an amount in whole units and its decimals: `1234567` with 6 decimals gives `1` and `234567`. */
 export function amountParts(
@@ -79,50 +74,6 @@ export function amountMistake(typed: string, decimals: number, unit: string): st
 /** Formats an amount in the smallest unit for an input: `1234.5`. Returns the text unchanged if it isn't an amount. */
 export const typedOf = (smallest: string, decimals: number): string =>
   /^\d+$/.test(smallest) ? decimalText(smallest, decimals).replaceAll(',', '') : smallest;
-
-const UNITS = [
-  ['kB', 1e3],
-  ['MB', 1e6],
-  ['GB', 1e9],
-  ['TB', 1e12],
-] as const;
-
-/** Formats bytes with three significant digits: `1.25 MB`. */
-export function bytes(value: number): string {
-  const unit = UNITS.findLast(([, size]) => value >= size);
-  return unit === undefined ? `${value} B` : `${Number((value / unit[1]).toPrecision(3))} ${unit[0]}`;
-}
-
-/** Formats a share in per cent with at most two decimals. A share that would round to zero is `<0.01 %`. */
-export function percent(part: number, total: number): string {
-  if (total === 0) return '–';
-  const value = (100 * part) / total;
-  if (value > 0 && value < 0.01) return '<0.01 %';
-  return `${Number(value.toFixed(value >= 10 ? 1 : 2))} %`;
-}
-
-const MINUTE = 60;
-const HOUR = 3_600;
-const DAY = 86_400;
-
-/**
- * Formats a span of time in its largest unit, or in its two largest units above a minute: `45 s`, `3 min 20 s`,
- * `2 h 5 min`, `12 d`.
- */
-export function duration(seconds: number): string {
-  const rounded = Math.max(0, Math.round(seconds));
-  if (rounded < MINUTE) return `${rounded} s`;
-  if (rounded < HOUR) return two(rounded, MINUTE, 'min', 1, 's');
-  if (rounded < DAY) return two(rounded, HOUR, 'h', MINUTE, 'min');
-  if (rounded < 10 * DAY) return two(rounded, DAY, 'd', HOUR, 'h');
-  return `${count(Math.floor(rounded / DAY))} d`;
-}
-
-function two(seconds: number, large: number, largeUnit: string, small: number, smallUnit: string): string {
-  const rest = Math.floor((seconds % large) / small);
-  const first = `${Math.floor(seconds / large)} ${largeUnit}`;
-  return rest === 0 ? first : `${first} ${rest} ${smallUnit}`;
-}
 
 /** Formats the time since an event, in one unit: `just now`, `45 s ago`, `3 min ago`, `12 d ago`. */
 export function ago(seconds: number): string {
@@ -224,10 +175,6 @@ export const hasWords = (text: string, searched: string): boolean =>
     .toLowerCase()
     .split(/\s+/)
     .every((word) => text.toLowerCase().includes(word));
-
-/** Returns a word with its number: `1 block`, `2 blocks`, `2 entries`. */
-export const plural = (amount: number, word: string): string =>
-  `${count(amount)} ${amount === 1 ? word : `${word.replace(/(?<![aeiou])y$/, 'ie')}s`}`;
 
 /** Adds days to a day; a negative number subtracts. @param day as `2026-11-24`, in UTC */
 export const addDays = (day: string, days: number): string =>
