@@ -2,7 +2,7 @@
 import pino from 'pino';
 import type { StateEvent } from './api/server-state.ts';
 import type { BaseEvent } from './archive/base-writer.ts';
-import type { FollowEvent } from './archive/follow.ts';
+import type { FollowEvent } from './archive/restore.ts';
 import type { ServiceEvent, ServiceName, SetupEvent, UnexpectedEvent } from './base/log-events.ts';
 import { droppedBy, type LossyOutput, type LossyOutputs, lossyOutputs } from './base/lossy-output.ts';
 import type { ClusterEvent } from './cluster/events.ts';

@@ -6,7 +6,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
-import { mapAhead } from '../base/map-ahead.ts';
+import { mapAhead } from '../base/turns.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { BackupSource, ObjectStoreReads } from '../storage/object-store.ts';

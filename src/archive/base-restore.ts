@@ -4,7 +4,7 @@
  */
 
 import { OperatorError } from '../base/errors.ts';
-import { mapAhead } from '../base/map-ahead.ts';
+import { mapAhead } from '../base/turns.ts';
 import type { ObjectStoreReads } from '../storage/object-store.ts';
 import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';
 import type { BaseTable } from '../store/base/tables.ts';

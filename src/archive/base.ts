@@ -17,7 +17,7 @@ import { zstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
 import { hasCode, OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
-import { mapAhead } from '../base/map-ahead.ts';
+import { mapAhead } from '../base/turns.ts';
 import { strictText } from '../codec/utf8.ts';
 import { checker } from '../http/checker.ts';
 import { compressedPart, hashOfPart, longestCompressed, type ObjectStoreReads } from '../storage/object-store.ts';

@@ -1,12 +1,14 @@
 /**
  * Restores an archive into an empty data directory. It applies the entries in order, as an import applies the entries of another
- * journal. An interrupted restore keeps the entries that it applied, and the next restore continues after them.
+ * journal. An interrupted restore keeps the entries that it applied, and the next restore continues after them. Also finds
+ * where to start following an archive.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
+import type { ServiceEvent } from '../base/log-events.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import type { ObjectStoreReads } from '../storage/object-store.ts';
@@ -30,6 +32,7 @@ import {
   newestOpenPart,
   otherIdentity,
   requireIdentity,
+  sealedSegment,
 } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
 import { type BaseManifest, baseOfName } from './base.ts';
@@ -294,4 +297,48 @@ export async function restoreArchive(options: ArchiveRestoreOptions): Promise<Da
   } catch (error) {
     throw operatorErrorOf(error, directory) ?? error;
   }
+}
+
+/** The server receives events from the archive, or can't. `height` is the height of the tip. */
+export type FollowEvent = { event: 'archive_followed'; place: string; blocks: number; height: number } | ServiceEvent;
+
+type Linked = ReturnType<typeof linkedFrom>['linked'];
+
+/**
+ * Returns the height of the first block in a range of segments, and the index of its segment; null without a block.
+ */
+async function firstBlock(store: ObjectStoreReads, linked: Linked, from: number, to: number) {
+  for (let at = from; at < to; at++) {
+    const { range, after } = linked[at]!;
+    const { entries } = await sealedSegment(store, range, after);
+    for (const entry of entries) {
+      const height = heightOf(entry);
+      if (height !== null) return { at, height };
+    }
+  }
+  return null;
+}
+
+/**
+ * Finds the newest sealed segment that begins at or below a block. Reads only a few segments, even of a large archive.
+ * @param height of the block
+ * @returns number of its first entry; 1 without such a segment
+ * @throws ArchiveDamagedError; OperatorError if the store can't be read
+ */
+export async function entryBelow(store: ObjectStoreReads, height: number): Promise<number> {
+  const { linked } = linkedFrom((await contentsOf(store)).segments, 1);
+  let [low, high] = [0, linked.length];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    const block = await firstBlock(store, linked, middle, high);
+    if (block === null || block.height > height) high = middle;
+    else low = block.at;
+  }
+  return linked[low]?.range.first ?? 1;
+}
+
+/** Returns the first entry of the last segment that begins before an entry; without one, the given entry. */
+export async function entryBefore(store: ObjectStoreReads, entry: number): Promise<number> {
+  const { linked } = linkedFrom((await contentsOf(store)).segments, 1);
+  return linked.findLast(({ range }) => range.first < entry)?.range.first ?? entry;
 }

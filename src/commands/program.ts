@@ -3,12 +3,12 @@ import { EXIT } from '../base/errors.ts';
 import type { CommandName } from '../settings/setting.ts';
 import { addCommand, type Declaration, OwnCommand } from './cli/command.ts';
 import { serverVersion } from './cli/this-program.ts';
-import { addClusterCommands } from './cluster/commands.ts';
-import { compareServers } from './compare/commands.ts';
 import {
   addArchiveCommands,
+  addClusterCommands,
   backup,
   check,
+  compareServers,
   exportRecording,
   importRecordings,
   rebuild,

@@ -7,6 +7,8 @@ import { storeFailures } from '../base/store-failure.ts';
 import { unknownKinds } from '../chain/effect.ts';
 import type { UnknownCounts } from '../store/ingest/event-router.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';
+import type { TokenCounts } from '../store/model/token.ts';
+import type { TokenCounters } from '../tokens/metadata-fetcher.ts';
 import { collected } from './collected.ts';
 
 export interface ServerState {
@@ -72,6 +74,23 @@ export function accountMetrics(registry: Registry, counts: Readonly<{ asked: num
   collected(registry, {
     stackside_account_lookups_total: ['Partial history: accounts that were fetched from the node', () => counts.asked],
     stackside_account_lookups_pending: ['Partial history: accounts that wait for the node', () => counts.waiting],
+  });
+}
+
+/** Registers the metrics of token look-ups. @param counters since the start @param counts reads the queue */
+export function tokenMetrics(registry: Registry, counters: TokenCounters, counts: () => TokenCounts['jobs']): void {
+  collected(registry, {
+    stackside_token_jobs: [
+      'Token look-ups, by kind of work and state',
+      () => counts().map(({ work, state, jobs }) => [{ work, state }, jobs]),
+      'work',
+      'state',
+    ],
+    stackside_token_answers_total: [
+      'Results of token look-ups: answers, failed attempts, and answers that break the standards',
+      () => Object.entries(counters).map(([outcome, total]) => [{ outcome }, total]),
+      'outcome',
+    ],
   });
 }
 

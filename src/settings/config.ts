@@ -1,11 +1,9 @@
 /** All settings, and their values in a run of a command. */
 import { type Static, Type } from '@sinclair/typebox';
 import { levels } from '../log.ts';
-import { apiSettings, realtimeSettings } from './api.ts';
+import { apiSettings, faucetSettings, realtimeSettings } from './api.ts';
 import { hookSettings } from './chainhooks.ts';
-import { clusterSettings } from './cluster.ts';
-import { dataSettings, valueIndexSettings } from './data.ts';
-import { faucetSettings } from './faucets.ts';
+import { clusterSettings, dataSettings, valueIndexSettings } from './data.ts';
 import { eventSettings, nodeSettings, simulatedNodeSettings, snpSettings, withSnp } from './node.ts';
 import {
   type CommandName,

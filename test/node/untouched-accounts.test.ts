@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { ApiError } from '../../src/http/errors.ts';
+import { untouchedAccounts } from '../../src/node/history.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
-import { untouchedAccounts } from '../../src/node/untouched-accounts.ts';
 import { alice, bob } from '../support/events/handmade.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
 

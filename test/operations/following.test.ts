@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { entryBelow, type FollowEvent } from '../../src/archive/follow.ts';
+import { entryBelow, type FollowEvent } from '../../src/archive/restore.ts';
 import { archiveFollowing, isOfEarlierPoint, nodeActivity } from '../../src/commands/serve/following.ts';
 import { noLease } from '../../src/commands/serve/gap-filling.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

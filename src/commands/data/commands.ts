@@ -1,4 +1,4 @@
-/** Commands that work on a data directory. */
+/** Commands that work on a data directory, on archives, on the shared log of a cluster, or on another API. */
 import { Option } from 'commander';
 import type { BaseChoice } from '../../archive/base-restore.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -17,6 +17,7 @@ import {
   type OwnCommand,
   switchOption,
 } from '../cli/command.ts';
+import type { CompareCommandOptions } from '../compare/run.ts';
 import { type ExportOptions, exportFormats, formats, type SqlOptions } from '../query/options.ts';
 import type { ImportOptions } from './import.ts';
 
@@ -325,5 +326,68 @@ export const status = command({
       if (tables) reportTables(data, json);
       else await reportStatus({ url, data }, json);
     }
+  },
+});
+
+const clusterInit = command({
+  name: 'init',
+  summary: 'Create the tables of the shared log, and copy the journal of the data directory',
+  example: 'stackside cluster init --cluster postgres://db1,db2/stacks --data /srv/stacks',
+  settingsOf: 'cluster',
+  async run({ settings }) {
+    const { initCluster } = await import('../cluster/cluster.ts');
+    await initCluster(settings);
+  },
+});
+
+const clusterStatus = command({
+  name: 'status',
+  summary: "Show the shared log, its hosts, and PostgreSQL's replication",
+  example: 'stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks',
+  settingsOf: 'cluster',
+  options: [
+    formatOption('Output format; json prints one object'),
+    switchOption('--verify', 'Read every entry of the log, and list missing or damaged entries'),
+  ],
+  async run({ settings }, options: { format: OutputFormat; verify: boolean }) {
+    const { reportCluster } = await import('../cluster/cluster.ts');
+    if (!(await reportCluster(settings, options))) process.exitCode = EXIT.found;
+  },
+});
+
+/** Adds `cluster` and its subcommands. */
+export function addClusterCommands(program: OwnCommand): void {
+  const summary = 'Make and inspect the log that several hosts share';
+  const cluster = program
+    .command('cluster')
+    .summary(summary)
+    .description(summary)
+    .addHelpText('after', '\nExample:\n  stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks');
+  addCommand(cluster, clusterInit);
+  addCommand(cluster, clusterStatus);
+}
+
+/** Requests per second to the other API, and requests of a comparison. */
+const COMPARED_RATE = 5;
+const FASTEST = 1_000;
+const COMPARED_REQUESTS = 1_000;
+/** Seeds are below 2^32. */
+const GREATEST_SEED = 4_294_967_295;
+
+export const compareServers = command({
+  name: 'compare',
+  summary: 'Send the same requests to this server and another API, and show the differences',
+  example: 'stackside compare https://api.example.org --requests 5000',
+  settingsOf: 'compare',
+  arguments: [['<api>', 'URL of the other API']],
+  options: [
+    numberOption('--rate <requests>', 'Maximum requests per second to the other API', 1, COMPARED_RATE, FASTEST),
+    numberOption('--requests <number>', 'Maximum requests to the other API', 1, COMPARED_REQUESTS),
+    numberOption('--seed <number>', 'Seed of the random selection (default: random)', 0, undefined, GREATEST_SEED),
+    formatOption('Output format; json prints a line for each route, and one for all'),
+  ],
+  async run({ settings }, options: CompareCommandOptions, url: string) {
+    const { runCompare } = await import('../compare/run.ts');
+    if (!(await runCompare(settings, url, options))) process.exitCode = EXIT.found;
   },
 });

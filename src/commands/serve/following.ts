@@ -4,8 +4,7 @@
  */
 
 import { entriesAfter } from '../../archive/archive.ts';
-import { entryBefore, entryBelow, type FollowEvent } from '../../archive/follow.ts';
-import { heightOf } from '../../archive/restore.ts';
+import { entryBefore, entryBelow, type FollowEvent, heightOf } from '../../archive/restore.ts';
 import { type Clock, microseconds } from '../../base/clock.ts';
 import { startLoop } from '../../base/service.ts';
 import type { IntakeOptions } from '../../node/event-intake.ts';

@@ -8,7 +8,7 @@ import type { OperatorError } from '../../base/errors.ts';
 import type { Service } from '../../base/service.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
 import { watchAlerts } from '../../metrics/alerts.ts';
-import { tokenMetrics } from '../../metrics/tokens.ts';
+import { tokenMetrics } from '../../metrics/server.ts';
 import type { EventRate } from '../../node/event-intake.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Sources } from '../../settings/describe.ts';
