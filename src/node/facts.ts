@@ -3,9 +3,10 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { memoizeByObject } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
-import { parsedJson } from '../base/json.ts';
+import { exactJson, parsedJson } from '../base/json.ts';
 import { paced } from '../base/turns.ts';
 import { signerBits } from '../chain/normalise.ts';
+import { PayloadError, parseJson } from '../chain/payload-reader.ts';
 import { BOOT_ADDRESS, splitPrincipal } from '../codec/address.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
@@ -50,8 +51,10 @@ export class NoAnswer {
   ) {}
 }
 
-/** Makes an answer with this status, without a value. */
-export const statusAnswer = (status: number): NoAnswer => new NoAnswer(`status ${status}`, status);
+const statusAnswer = (status: number): NoAnswer => new NoAnswer(`status ${status}`, status);
+
+/** The node doesn't have the thing. */
+const NOT_FOUND = 404;
 
 /** Status of a node that is too busy to answer. */
 const TOO_MANY = 429;
@@ -62,6 +65,9 @@ export function reached<T>(answer: T | NoAnswer): T | NoAnswer {
   if (status === null || (status < 500 && status !== TOO_MANY)) return answer;
   throw new NodeUnreachableError(`the node answered with status ${status}`);
 }
+
+/** Returns null if the node doesn't have the thing; otherwise the reason. */
+const nullIfAbsent = (answer: NoAnswer): NoAnswer | null => (answer.status === NOT_FOUND ? null : answer);
 
 /** A fact that both the index and the node have. */
 export interface Fact {
@@ -122,13 +128,17 @@ export class ThrottledNode {
     }
   }
 
-  /** Returns the JSON value of an answer; a reason if it has another status, or doesn't match the schema. */
-  async json<T extends TSchema>(path: string, schema: T, init?: RequestInit): Promise<Static<T> | NoAnswer | null> {
+  /** Returns an answer's JSON value, with exact integers; a reason if it has another status, or doesn't match the schema. */
+  async json<T extends TSchema>(path: string, schema: T, init?: RequestInit): Promise<Static<T> | NoAnswer> {
     const { status, bytes } = await this.bytes(path, init);
-    if (status === 404) return null;
     if (status !== 200) return statusAnswer(status);
-    const value = parsedJson(strictText(bytes) ?? '');
-    return Value.Check(schema, value) ? value : new NoAnswer('an unexpected response');
+    try {
+      const value = parseJson(strictText(bytes) ?? '');
+      return Value.Check(schema, value) ? value : new NoAnswer('an unexpected response');
+    } catch (error) {
+      if (error instanceof PayloadError) return new NoAnswer("a response that isn't JSON");
+      throw error;
+    }
   }
 }
 
@@ -165,7 +175,6 @@ export async function requestAccount(
   indexBlockHash: Uint8Array,
 ): Promise<AccountFacts | NoAnswer> {
   const answer = await node.json(`/v2/accounts/${principal}?proof=0&tip=${bare(indexBlockHash)}`, Account);
-  if (answer === null) return statusAnswer(404);
   if (answer instanceof NoAnswer) return answer;
   return {
     balance: BigInt(answer.balance),
@@ -191,7 +200,8 @@ function accountValues(principal: string, account: AccountFacts, burnHeight: num
   };
 }
 
-const Source = Type.Object({ source: Type.String() });
+/** Answer with a contract's source. */
+export const Source = Type.Object({ source: Type.String() });
 
 /** Returns JSON with sorted keys, because a node's keys have no order. */
 function ordered(value: unknown): unknown {
@@ -230,48 +240,51 @@ const contractFact = (contract: string): Fact => ({
   },
   async node(node, at) {
     const source = await node.json(contractPath('source', contract, at), Source);
-    if (source === null || source instanceof NoAnswer) return source;
+    if (source instanceof NoAnswer) return nullIfAbsent(source);
     const answer = await node.json(contractPath('interface', contract, at), Type.Object({}));
-    if (answer === null || answer instanceof NoAnswer) return answer;
-    return { source: source.source, interface: JSON.stringify(ordered(answer)) };
+    if (answer instanceof NoAnswer) return nullIfAbsent(answer);
+    return { source: source.source, interface: exactJson(ordered(answer)) };
   },
 });
+
+/** Integers of JSON that may exceed a double. */
+export const Exact = Type.Union([Type.Integer(), Type.BigInt()]);
 
 const StackerSet = Type.Object({
   stacker_set: Type.Object({
     signers: Type.Union([
       Type.Null(),
-      Type.Array(Type.Object({ signing_key: Type.String(), stacked_amt: Type.Number(), weight: Type.Integer() })),
+      Type.Array(Type.Object({ signing_key: Type.String(), stacked_amt: Exact, weight: Type.Integer() })),
     ]),
   }),
 });
 
-/** Returns the signers of a cycle, with their weights. It omits amounts, because JSON numbers may exceed a double. */
+/** Requests the signers of a cycle in the state after a block, with keys in bare hex and decimal micro-STX. @throws NodeUnreachableError */
+export async function requestSigners(node: ThrottledNode, cycle: number, id: string) {
+  const answer = await node.json(`/v3/stacker_set/${cycle}?tip=${id}`, StackerSet);
+  if (answer instanceof NoAnswer) return answer;
+  return (answer.stacker_set.signers ?? []).map(({ signing_key, stacked_amt, weight }) => ({
+    signing_key: signing_key.replace(/^0x/, ''),
+    stacked_amt: String(stacked_amt),
+    weight,
+  }));
+}
+
+/** Returns the signers of a cycle, with their weights. */
 const rewardSetFact = (cycle: number): Fact => ({
   kind: 'reward sets',
   subject: `cycle ${cycle}`,
   changes: false,
   index(reader) {
-    const signers = reader.facts.signers(cycle);
-    return signersOf(signers.map(({ key, weight }) => ({ key: key.toHex(), weight })));
+    return signersOf(reader.facts.signers(cycle).map(({ key, weight }) => `${key.toHex()} ${weight}`));
   },
   async node(node, { hash }) {
-    const answer = await node.json(`/v3/stacker_set/${cycle}?tip=${bare(hash)}`, StackerSet);
-    if (answer === null) return statusAnswer(404);
-    if (answer instanceof NoAnswer) return answer;
-    const { signers } = answer.stacker_set;
-    return signersOf(
-      (signers ?? []).map(({ signing_key, weight }) => ({ key: signing_key.replace(/^0x/, ''), weight })),
-    );
+    const signers = await requestSigners(node, cycle, bare(hash));
+    return signers instanceof NoAnswer ? signers : signersOf(signers.map((one) => `${one.signing_key} ${one.weight}`));
   },
 });
 
-const signersOf = (signers: readonly { key: string; weight: number }[]): Values => ({
-  signers: signers
-    .map(({ key, weight }) => `${key} ${weight}`)
-    .sort()
-    .join(', '),
-});
+const signersOf = (signers: string[]): Values => ({ signers: signers.sort().join(', ') });
 
 /**
  * Reports whether a transaction is in its block's body. Operations on Bitcoin have no bytes. Transactions that the node
@@ -282,13 +295,12 @@ const isInBody = ({ raw }: BlockTransaction): boolean =>
 /** Offset after the version and the chain ID. */
 const CHAIN_ID_END = 5;
 
-/** A block that a node sent; null if the node doesn't have it. */
-type NodeBlock = ReturnType<typeof decodeNakamotoBlock> | NoAnswer | null;
+/** A block that a node sent. */
+type NodeBlock = ReturnType<typeof decodeNakamotoBlock> | NoAnswer;
 
 /** Requests a block. @param id bare hex, or `height/` and a height, with a query @throws NodeUnreachableError */
 export async function nodeBlock(node: ThrottledNode, id: string): Promise<NodeBlock> {
   const { status, bytes } = await node.bytes(`/v3/blocks/${id}`);
-  if (status === 404) return null;
   return status === 200 ? decodeNakamotoBlock(bytes) : statusAnswer(status);
 }
 
@@ -319,8 +331,7 @@ const blockFact = (
     async node(node) {
       const decoded = await sent(node);
       // A missing block isn't a difference: a simulated node serves only its newest blocks.
-      if (decoded === null) return new NoAnswer("the node doesn't have this block");
-      if (decoded instanceof NoAnswer) return decoded;
+      if (decoded instanceof NoAnswer) return nullIfAbsent(decoded) ?? new NoAnswer("the node doesn't have this block");
       if (!decoded.ok) return { id, bytes: decoded.error.message };
       const { header, blockId, transactionCount, transactions: theirs } = decoded.value;
       return {
@@ -338,22 +349,28 @@ const blockFact = (
   };
 };
 
-/**
- * Requests the sortition of a consensus hash, and the last earlier sortition with a winner. @throws
- * NodeUnreachableError
- */
-export const askedSortitions = (node: ThrottledNode, consensusHash: Uint8Array) =>
-  node.json(`/v3/sortitions/consensus/${bare(consensusHash)}`, Sortitions);
-
 const Sortitions = Type.Array(
   Type.Object({
     burn_block_hash: Type.String(),
     burn_block_height: Type.Integer(),
     burn_header_timestamp: Type.Integer(),
+    consensus_hash: Type.String(),
     was_sortition: Type.Boolean(),
+    stacks_parent_ch: Type.Union([Type.String(), Type.Null()]),
   }),
   { minItems: 1 },
 );
+export type Sortition = Static<typeof Sortitions>[number];
+
+/**
+ * Requests the sortition of a Bitcoin block.
+ * @param by `/burn_height/N` or `/consensus/HASH` with bare hex; the newest block if omitted
+ * @throws NodeUnreachableError
+ */
+export async function requestSortition(node: ThrottledNode, by = ''): Promise<Sortition | NoAnswer> {
+  const sortitions = await node.json(`/v3/sortitions${by}`, Sortitions);
+  return sortitions instanceof NoAnswer ? sortitions : sortitions[0]!;
+}
 
 /**
  * Returns the Bitcoin block that elected a block's tenure. The block names it by its consensus hash, which the id
@@ -371,18 +388,14 @@ const sortitionFact = (block: BlockFacts, sent: (node: ThrottledNode) => Promise
   }),
   async node(node) {
     const decoded = await sent(node);
-    if (decoded === null || decoded instanceof NoAnswer || !decoded.ok)
-      return new NoAnswer("the block's consensus hash is not known");
-    const { consensusHash } = decoded.value.header;
-    const answer = await askedSortitions(node, consensusHash);
-    if (answer === null) return null;
-    if (answer instanceof NoAnswer) return answer;
-    const [one] = answer;
+    if (decoded instanceof NoAnswer || !decoded.ok) return new NoAnswer("the block's consensus hash is not known");
+    const sortition = await requestSortition(node, `/consensus/${bare(decoded.value.header.consensusHash)}`);
+    if (sortition instanceof NoAnswer) return nullIfAbsent(sortition);
     return {
-      hash: one?.burn_block_hash ?? '',
-      height: String(one?.burn_block_height),
-      time: String(one?.burn_header_timestamp),
-      'was sortition': String(one?.was_sortition),
+      hash: sortition.burn_block_hash,
+      height: String(sortition.burn_block_height),
+      time: String(sortition.burn_header_timestamp),
+      'was sortition': String(sortition.was_sortition),
     };
   },
 });
@@ -414,8 +427,7 @@ const transactionFact = (block: BlockFacts, { tx_id, result, raw }: BlockTransac
   index: () => ({ bytes: bare(raw), result: plain(clarityRepr(result)) }),
   async node(node) {
     const answer = await node.json(`/v3/transaction/${bare(tx_id)}`, IndexedTransaction);
-    if (answer === null) return new NoAnswer('no entry in its transaction index');
-    if (answer instanceof NoAnswer) return answer;
+    if (answer instanceof NoAnswer) return nullIfAbsent(answer) ?? new NoAnswer('no entry in its transaction index');
     if (answer.index_block_hash.replace(/^0x/, '') !== bare(block.index_block_hash)) {
       return new NoAnswer('an entry of another block');
     }
@@ -440,7 +452,6 @@ async function readOnly(
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ sender: address, arguments: [toHex(argument)] }),
   });
-  if (answer === null) return statusAnswer(404);
   if (answer instanceof NoAnswer) return answer;
   const { result = '' } = answer;
   const decoded = /^0x([0-9a-f]{2})+$/.test(result) ? decodeClarity(Uint8Array.fromHex(result.slice(2))) : null;

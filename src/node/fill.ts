@@ -17,10 +17,10 @@ import type { ReceivedEvent } from '../store/ingest/event.ts';
 import type { ChainHistory } from '../store/ingest/state-machine.ts';
 import type { MaturedReward, RewardedTenure } from '../store/queries/blocks/tenures.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { NoAnswer, nodeBlock, reached, type ThrottledNode } from './facts.ts';
+import { NoAnswer, nodeBlock, reached, requestSortition, type ThrottledNode } from './facts.ts';
 import { requestHistoryStart } from './history.ts';
 import { olderTenures } from './older-tenures.ts';
-import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent, sortitionBy } from './replay.ts';
+import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent } from './replay.ts';
 
 /** Log events of a server that fills gaps. */
 export type FillEvent =
@@ -67,8 +67,8 @@ const WINDOW = 1_000;
 async function blockOf(node: ThrottledNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
   const lacks = (what: string) => new IncompleteBlockError(height, id, what);
   const decoded = reached(await nodeBlock(node, id.toHex()));
-  if (decoded === null || decoded instanceof NoAnswer) {
-    throw lacks(`the node doesn't have this Nakamoto block (${decoded?.reason ?? 'status 404'})`);
+  if (decoded instanceof NoAnswer) {
+    throw lacks(`the node doesn't have this Nakamoto block (${decoded.reason})`);
   }
   if (!decoded.ok) throw lacks(`its bytes can't be read: ${decoded.error.message}`);
   if (same(decoded.value.blockId, id)) return decoded.value;
@@ -78,7 +78,7 @@ async function blockOf(node: ThrottledNode, id: Uint8Array, height: number): Pro
 /** Returns the id of a block's ancestor at a height; null if the node doesn't return it. */
 async function ancestorAt(node: ThrottledNode, height: number, tip: Uint8Array): Promise<Uint8Array | null> {
   const decoded = reached(await nodeBlock(node, `height/${height}?tip=${tip.toHex()}`));
-  if (decoded === null || decoded instanceof NoAnswer || !decoded.ok) return null;
+  if (decoded instanceof NoAnswer || !decoded.ok) return null;
   return decoded.value.header.chainLength === height ? decoded.value.blockId : null;
 }
 
@@ -211,12 +211,12 @@ export async function fillTo(
    * @param above height below the first block to fill
    */
   async function fillBurnBlocks(above: number): Promise<void> {
-    const newest = await sortitionBy(node);
+    const newest = reached(await requestSortition(node));
     let sortition = newest;
     while (!(sortition instanceof NoAnswer)) {
       signal?.throwIfAborted();
       const { burn_block_hash, burn_block_height, consensus_hash } = sortition;
-      const below = await sortitionBy(node, `/burn_height/${burn_block_height - 1}`);
+      const below = reached(await requestSortition(node, `/burn_height/${burn_block_height - 1}`));
       const hash = snapshots.read(({ burnRewards }) => burnRewards.hashAt(burn_block_height));
       if (!(below instanceof NoAnswer) && (hash === null || toHex(hash) !== burn_block_hash)) {
         await receive(
@@ -237,7 +237,7 @@ export async function fillTo(
       sortition =
         !(below instanceof NoAnswer) && next === burn_block_height - 1
           ? below
-          : await sortitionBy(node, `/burn_height/${next}`);
+          : reached(await requestSortition(node, `/burn_height/${next}`));
     }
   }
 

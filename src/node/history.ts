@@ -7,7 +7,7 @@ import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import { type AskAccount, nodeAway } from '../http/history.ts';
 import type { StartingAccount } from '../store/queries/accounts/starting-accounts.ts';
 import type { HistoryStart } from '../store/queries/blocks/chain.ts';
-import { askedSortitions, NoAnswer, nodeBlock, reached, requestAccount, ThrottledNode } from './facts.ts';
+import { NoAnswer, nodeBlock, reached, requestAccount, requestSortition, ThrottledNode } from './facts.ts';
 import { IncompleteBlockError } from './replay.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
@@ -28,11 +28,10 @@ export async function requestHistoryStart(
 ): Promise<HistoryStart> {
   const lacks = (what: string) => new IncompleteBlockError(header.chainLength, blockId, what);
   const below = reached(await nodeBlock(node, header.parentBlockId.toHex()));
-  if (below === null || below instanceof NoAnswer || !below.ok)
-    throw lacks("the node doesn't have the Nakamoto block below it");
-  const sortitions = reached(await askedSortitions(node, below.value.header.consensusHash));
-  const [sortition] = sortitions instanceof NoAnswer ? [] : (sortitions ?? []);
-  if (sortition === undefined) throw lacks('the node does not return the sortition of the block below it');
+  if (below instanceof NoAnswer || !below.ok) throw lacks("the node doesn't have the Nakamoto block below it");
+  const { consensusHash } = below.value.header;
+  const sortition = reached(await requestSortition(node, `/consensus/${consensusHash.toHex()}`));
+  if (sortition instanceof NoAnswer) throw lacks('the node does not return the sortition of the block below it');
   return {
     height: header.chainLength,
     indexBlockHash: header.parentBlockId,
@@ -55,7 +54,7 @@ export async function startHeight(
 ): Promise<number | null> {
   const isNakamoto = async (height: number): Promise<boolean> => {
     const block = reached(await nodeBlock(node, `height/${height}`));
-    return block !== null && !(block instanceof NoAnswer) && block.ok;
+    return !(block instanceof NoAnswer) && block.ok;
   };
   let [low, high] = [Math.max(1, tip - START_BELOW_TIP - 1), tip - 1];
   if (high < 1 || !(await isNakamoto(high))) return null;

@@ -6,13 +6,10 @@ import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import { decodeKnownParts, splitTransactions } from '../codec/transaction.ts';
 import type { HistoryStart } from '../store/queries/blocks/chain.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
-import { NoAnswer, nodeBlock, reached, type ThrottledNode } from './facts.ts';
-import { exact, type Parent, poxUnlockHeights, sortitionBy } from './replay.ts';
+import { NoAnswer, nodeBlock, reached, requestSortition, type ThrottledNode } from './facts.ts';
+import { type Parent, poxUnlockHeights } from './replay.ts';
 
 const Info = Type.Object({ tenure_height: Type.Integer(), stacks_tip_consensus_hash: Type.String() });
-const Sortitions = Type.Array(Type.Object({ stacks_parent_ch: Type.Union([Type.String(), Type.Null()]) }), {
-  minItems: 1,
-});
 const TenureBlocks = Type.Object({
   stacks_blocks: Type.Array(Type.Object({ block_id: Type.String(), height: Type.Integer() }), { minItems: 1 }),
 });
@@ -27,15 +24,15 @@ const bare = (hash: string): string => hash.replace(/^0x/, '');
 
 /** Returns the consensus hash of the previous tenure; null if the node doesn't have it. */
 async function parentTenure(node: ThrottledNode, consensusHash: string): Promise<string | null> {
-  const sortitions = await exact(node, `/v3/sortitions/consensus/${consensusHash}`, Sortitions);
-  const parent = sortitions instanceof NoAnswer ? null : (sortitions[0]?.stacks_parent_ch ?? null);
+  const sortition = reached(await requestSortition(node, `/consensus/${consensusHash}`));
+  const parent = sortition instanceof NoAnswer ? null : sortition.stacks_parent_ch;
   return parent === null ? null : bare(parent);
 }
 
 /** Requests a block by its id; returns null if the node doesn't have it, or sends another block. */
 async function blockBy(node: ThrottledNode, id: string): Promise<NakamotoBlock | null> {
   const decoded = reached(await nodeBlock(node, bare(id)));
-  if (decoded === null || decoded instanceof NoAnswer || !decoded.ok) return null;
+  if (decoded instanceof NoAnswer || !decoded.ok) return null;
   return decoded.value.blockId.toHex() === bare(id) ? decoded.value : null;
 }
 
@@ -61,7 +58,7 @@ function earnings({ transactions, transactionCount }: NakamotoBlock) {
  */
 export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
   const below = await blockBy(node, start.indexBlockHash.toHex());
-  const info = await exact(node, '/v2/info', Info);
+  const info = reached(await node.json('/v2/info', Info));
   if (below === null || info instanceof NoAnswer) return null;
   const own = below.header.consensusHash.toHex();
   /**
@@ -90,7 +87,7 @@ export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
 
     /** Returns the block below the first one, as the parent of the first. */
     async parent(): Promise<Parent> {
-      const sortition = await sortitionBy(node, `/consensus/${own}`);
+      const sortition = reached(await requestSortition(node, `/consensus/${own}`));
       return {
         height: start.height - 1,
         blockHash: start.blockHash,
@@ -123,7 +120,7 @@ export async function olderTenures(node: ThrottledNode, start: HistoryStart) {
      */
     async rewarded(height: number): Promise<RewardedTenure | null> {
       const hash = await hashOf(height);
-      const listed = hash === null ? null : await exact(node, `/v3/tenures/blocks/${hash}`, TenureBlocks);
+      const listed = hash === null ? null : reached(await node.json(`/v3/tenures/blocks/${hash}`, TenureBlocks));
       if (listed === null || listed instanceof NoAnswer) return null;
       const older = listed.stacks_blocks.filter((block) => block.height < start.height);
       let rewarded: RewardedTenure | null = null;

@@ -4,14 +4,13 @@
  * block. The result is compared with the node's accounts and supply, so that missing data is noticed.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { exactJson } from '../base/json.ts';
 import type { Block } from '../chain/block.ts';
 import { effectsOf } from '../chain/effects.ts';
 import type { Network } from '../chain/network.ts';
 import { blockOfText } from '../chain/normalise.ts';
-import { PayloadError, parseJson } from '../chain/payload-reader.ts';
+import { PayloadError } from '../chain/payload-reader.ts';
 import { BOOT_ADDRESS, principalBytes } from '../codec/address.ts';
 import { bootTransaction, deploymentPayload, unlockPayload } from '../codec/boot-transaction.ts';
 import { DecodeError } from '../codec/bytes-reader.ts';
@@ -20,10 +19,19 @@ import { clarity } from '../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import type { NakamotoBlock } from '../codec/nakamoto-block.ts';
 import { decodeKnownParts, transactionId } from '../codec/transaction.ts';
-import { strictText } from '../codec/utf8.ts';
 import type { AccountFacts } from '../store/queries/blocks/facts.ts';
 import type { RewardedTenure } from '../store/queries/blocks/tenures.ts';
-import { NoAnswer, reached, requestAccount, statusAnswer, type ThrottledNode } from './facts.ts';
+import {
+  Exact,
+  NoAnswer,
+  reached,
+  requestAccount,
+  requestSigners,
+  requestSortition,
+  type Sortition,
+  Source,
+  type ThrottledNode,
+} from './facts.ts';
 
 /** Thrown if a block can't be completed because the node doesn't return some of its data. */
 export class IncompleteBlockError extends Error {
@@ -78,7 +86,7 @@ export interface FilledBlock {
 /** Source of an event that the node never posted: member `filled_from` of its JSON. */
 export const FILLED_FROM = 'rpc';
 
-const Cost = Type.Record(Type.String(), Type.Union([Type.Integer(), Type.BigInt()]));
+const Cost = Type.Record(Type.String(), Exact);
 
 const Replay = Type.Object({
   transactions: Type.Array(
@@ -95,22 +103,11 @@ const Replay = Type.Object({
 });
 type ReplayedTransaction = Static<typeof Replay>['transactions'][number];
 
-const Sortitions = Type.Array(
-  Type.Object({
-    burn_block_hash: Type.String(),
-    burn_block_height: Type.Integer(),
-    burn_header_timestamp: Type.Integer(),
-    consensus_hash: Type.String(),
-  }),
-  { minItems: 1 },
-);
-export type Sortition = Static<typeof Sortitions>[number];
-
 const Pox = Type.Object({
   contract_versions: Type.Array(
     Type.Object({ contract_id: Type.String(), activation_burnchain_block_height: Type.Integer() }),
   ),
-  total_liquid_supply_ustx: Type.Union([Type.Integer(), Type.BigInt()]),
+  total_liquid_supply_ustx: Exact,
   current_burnchain_block_height: Type.Integer(),
   first_burnchain_block_height: Type.Integer(),
   prepare_phase_block_length: Type.Integer(),
@@ -118,22 +115,6 @@ const Pox = Type.Object({
   epochs: Type.Array(Type.Object({ epoch_id: Type.String(), start_height: Type.Integer() })),
 });
 
-const StackerSet = Type.Object({
-  stacker_set: Type.Object({
-    signers: Type.Union([
-      Type.Null(),
-      Type.Array(
-        Type.Object({
-          signing_key: Type.String(),
-          stacked_amt: Type.Union([Type.Integer(), Type.BigInt()]),
-          weight: Type.Integer(),
-        }),
-      ),
-    ]),
-  }),
-});
-
-const Source = Type.Object({ source: Type.String() });
 const MapEntry = Type.Object({ data: Type.String() });
 
 /** A block's change of an account. */
@@ -177,37 +158,6 @@ const statusOf = (transaction: ReplayedTransaction): string => {
   if (prefixed(result_hex) === ERR_NONE && isFree && vm_error === null) return 'problematic_skipped';
   return fromHex(result_hex)[0] === ERROR_RESPONSE ? 'abort_by_response' : 'success';
 };
-
-/**
- * Requests a JSON value with exact integers.
- * @returns a reason if the node doesn't have the value
- * @throws NodeUnreachableError, also if the node fails repeatedly
- */
-export async function exact<T extends TSchema>(
-  node: ThrottledNode,
-  path: string,
-  schema: T,
-  init?: RequestInit,
-): Promise<Static<T> | NoAnswer> {
-  const { status, bytes } = await node.bytes(path, init);
-  if (status !== 200) return reached(statusAnswer(status));
-  try {
-    const value = parseJson(strictText(bytes) ?? '');
-    return Value.Check(schema, value) ? value : new NoAnswer('an unexpected response');
-  } catch (error) {
-    if (error instanceof PayloadError) return new NoAnswer("a response that isn't JSON");
-    throw error;
-  }
-}
-
-/**
- * Requests the sortition of a Bitcoin block. @param by `/burn_height/N` or `/consensus/HASH`; the newest block if
- * omitted
- */
-export async function sortitionBy(node: ThrottledNode, by = ''): Promise<Sortition | NoAnswer> {
-  const sortition = await exact(node, `/v3/sortitions${by}`, Sortitions);
-  return sortition instanceof NoAnswer ? sortition : sortition[0]!;
-}
 
 /** A transaction of the event. */
 interface PostedTransaction {
@@ -311,7 +261,7 @@ class StateAfter {
   ) {}
 
   pox(): Promise<Static<typeof Pox> | NoAnswer> {
-    this.#pox ??= exact(this.node, `/v2/pox?tip=${this.id}`, Pox);
+    this.#pox ??= this.node.json(`/v2/pox?tip=${this.id}`, Pox).then(reached);
     return this.#pox;
   }
 
@@ -352,7 +302,7 @@ export class BlockMaker {
     const { consensusHash, chainLength } = decoded.header;
     const lacks = (what: string) => new IncompleteBlockError(chainLength, decoded.blockId, what);
     if (this.#sortition?.consensus_hash !== toHex(consensusHash)) {
-      const sortition = await sortitionBy(this.node, `/consensus/${bare(consensusHash)}`);
+      const sortition = reached(await requestSortition(this.node, `/consensus/${bare(consensusHash)}`));
       if (sortition instanceof NoAnswer) throw lacks(`its sortition is unknown (${sortition.reason})`);
       this.#sortition = sortition;
     }
@@ -458,16 +408,15 @@ export class BlockMaker {
 
   /** Requests a value. @throws IncompleteBlockError if the node doesn't have it */
   async #ask<T extends TSchema>({ lacks }: Making, what: string, path: string, schema: T): Promise<Static<T>> {
-    const response = await exact(this.node, path, schema);
+    const response = reached(await this.node.json(path, schema));
     if (response instanceof NoAnswer) throw lacks(`${what} is unknown (${response.reason})`);
     return response;
   }
 
   async #replay({ decoded, lacks }: Making): Promise<ReplayedTransaction[]> {
-    const replayed = await exact(this.node, `/v3/blocks/replay/${bare(decoded.blockId)}`, Replay, {
-      headers: { authorization: this.authorization },
-      signal: AbortSignal.timeout(REPLAY_TIMEOUT_MS),
-    });
+    const signal = AbortSignal.timeout(REPLAY_TIMEOUT_MS);
+    const init = { headers: { authorization: this.authorization }, signal };
+    const replayed = reached(await this.node.json(`/v3/blocks/replay/${bare(decoded.blockId)}`, Replay, init));
     if (replayed instanceof NoAnswer) {
       if (replayed.status !== UNAUTHORIZED) throw lacks(`the node doesn't execute it again (${replayed.reason})`);
       throw new OperatorError(
@@ -483,7 +432,7 @@ export class BlockMaker {
   /** Requests the source or interface of a contract. They never change, so any later block has the same. */
   async #ofContract<T extends TSchema>(making: Making, what: string, contract: string, schema: T): Promise<Static<T>> {
     const path = `/v2/contracts/${what}/${contract.replace('.', '/')}?proof=0`;
-    const response = await exact(this.node, `${path}&tip=${making.after.id}`, schema);
+    const response = reached(await this.node.json(`${path}&tip=${making.after.id}`, schema));
     return response instanceof NoAnswer ? this.#ask(making, `the ${what} of ${contract}`, path, schema) : response;
   }
 
@@ -543,7 +492,7 @@ export class BlockMaker {
       body: JSON.stringify(toHex(clarity.uint(height))),
       headers: { 'content-type': 'application/json' },
     };
-    const mapEntry = await exact(this.node, path, MapEntry, init);
+    const mapEntry = reached(await this.node.json(path, MapEntry, init));
     if (mapEntry instanceof NoAnswer) return mapEntry;
     const entry = decodeClarity(fromHex(mapEntry.data));
     if (!entry.ok || entry.value.type !== 'some' || entry.value.value.type !== 'list') return [];
@@ -562,13 +511,8 @@ export class BlockMaker {
     if (pox instanceof NoAnswer) return null;
     const cycle = chosenCycle(pox, sortition.burn_block_height);
     if (cycle === null || cycle === chosenCycle(pox, parent.burnBlockHeight)) return null;
-    const stackerSet = await exact(this.node, `/v3/stacker_set/${cycle}?tip=${after.id}`, StackerSet);
-    if (stackerSet instanceof NoAnswer) return null;
-    const signers = (stackerSet.stacker_set.signers ?? []).map(({ signing_key, stacked_amt, weight }) => ({
-      signing_key: signing_key.replace(/^0x/, ''),
-      stacked_amt: String(stacked_amt),
-      weight,
-    }));
+    const signers = reached(await requestSigners(this.node, cycle, after.id));
+    if (signers instanceof NoAnswer) return null;
     return { cycle, set: { signers } };
   }
 
@@ -706,7 +650,7 @@ const totalOf = (state: AccountFacts | NoAnswer): bigint =>
  * epochs).
  */
 export async function poxUnlockHeights(node: ThrottledNode, id: Uint8Array): Promise<Block['poxUnlockHeights']> {
-  const pox = await exact(node, `/v2/pox?tip=${bare(id)}`, Pox);
+  const pox = reached(await node.json(`/v2/pox?tip=${bare(id)}`, Pox));
   if (pox instanceof NoAnswer) return [null, null, null, null];
   const activation = (name: string): number | null =>
     pox.contract_versions.find(({ contract_id }) => contract_id.endsWith(`.${name}`))
