@@ -89,7 +89,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#steps = chainSteps(history, (event) => this.say(event));
   }
 
-  /** The network of blocks: a test network until a signed transaction names the chain, as their transactions are read. */
+  /** The network of blocks: testnet until a signed transaction names the chain. */
   networkOfBlocks(): Network {
     return this.network() ?? networkOf(TESTNET_CHAIN_ID);
   }
@@ -154,7 +154,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     notifications.queue('live', before);
   }
 
-  /** Hooks that are notified when a block leaves the chain: live hooks, and expired ones that were notified of the block. */
+  /** Returns a hook that was notified of a block if it is also notified when the block leaves: a live or an expired hook. */
   #audience(hookId: number): ActiveHook | undefined {
     const liveHook = this.#live.get(hookId);
     if (liveHook !== undefined) return liveHook;

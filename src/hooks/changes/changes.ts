@@ -127,7 +127,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
      * Reads on from a place up to the next change that matches.
      * @param most changes that are passed at most
      * @returns null at the end of the log, and for a place behind it
-     * @throws UnknownPlaceError
+     * @throws UnreadableCursorError
      */
     next: (from: ChangePosition, filter: ChangeFilter, most = MAX_CHANGES_PER_CALL): ChangeBatch | null =>
       snapshots.read((read) => walk(read, from, filter, most)),

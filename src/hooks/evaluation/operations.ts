@@ -189,8 +189,8 @@ export function operationsOf(transaction: ChainTransaction, detail: Detail) {
 
 /**
  * Makes the function that finds declarations for the calls of a block.
- * @param height the canonical chain is the block's own up to this height (inclusive)
- * @param orphaned the rest of the block's branch, if the block isn't canonical
+ * @param height of the block, or of the last canonical block below it
+ * @param orphaned the blocks above that height on the block's branch, if the block isn't canonical
  */
 export function declarations(
   candidates: HookCandidates,

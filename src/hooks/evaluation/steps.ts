@@ -37,9 +37,7 @@ export function stepOfChange({ reverted, applied }: ChainChange): Step | null {
   };
 }
 
-/**
- * Makes steps from the chain's history. Payloads are read on demand, once.
- */
+/** Makes steps from the chain's history. Payloads are read on demand, once. */
 export function chainSteps(history: ChainHistory, log: HookLog) {
   /** Blocks of an orphaned branch, tip first, each read once on demand. */
   function leavingOf({ hashes, lowest }: Pick<Branch, 'hashes' | 'lowest'>): OrphanedBlock[] {
@@ -78,7 +76,7 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
       const branch = branchOf(cursor, tip.height);
       const { forkHeight, hashes } = branch;
       if (hashes.length === 0 && forkHeight >= tip.height) return null;
-      // A fork wins with a block that is higher than all it replaces: live hooks were notified with that block.
+      // A fork wins when it is higher than the branch it replaces. The step ends with that block, as it did for live hooks.
       const last =
         hashes.length === 0 ? forkHeight + 1 : Math.max(forkHeight + 1, Math.min(tip.height, cursor.height + 1));
       const joining: Block[] = [];

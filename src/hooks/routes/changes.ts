@@ -200,13 +200,13 @@ function conditionsIn(filters: string) {
   }
 }
 
-/** The place of a cursor in the log of this server. @throws ParameterError, UnknownPlaceError */
+/** The place of a cursor in the log of this server. @throws ParameterError, UnreadableCursorError */
 function here(cursor: string, changes: Changes): ChangePosition {
   const place = placeOf(cursor);
   return changes.place((steps) => steps.here(place));
 }
 
-/** Returns the place that a request starts from. @throws ParameterError, UnknownPlaceError */
+/** Returns the place that a request starts from. @throws ParameterError, UnreadableCursorError */
 function placeIn({ after, from_height: from }: ChangesQuery, changes: Changes): ChangePosition {
   if (from === undefined) {
     if (after === undefined) return changes.place((steps) => steps.first());

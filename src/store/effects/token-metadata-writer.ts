@@ -1,4 +1,4 @@
-/** Writes contracts of tokens, their tokens, and the queue of questions to the node. */
+/** Writes contracts of tokens, their tokens, and the queue of lookups at the node. */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { heightOf } from '../../chain/position.ts';
@@ -21,13 +21,13 @@ import { counter } from './counters.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { namePartWriter } from './name-part-writer.ts';
 
-/** The token id of work that is a contract's, and of notifications about all tokens of a contract. */
+/** The token id in rows about a whole contract: its own lookups, and notifications about all its tokens. */
 export const ALL_TOKENS = '';
 
 /** A token id as it is stored. */
 export const storedTokenId = (token: bigint): string => sortable(token.toString());
 
-/** More seconds than a dynamic token ever waits. */
+/** Maximum stored seconds between two lookups of a dynamic token: a contract may print any number. */
 const MAX_TTL = 10n ** 10n;
 
 export type JobRow = Stored<'token_jobs'>;
@@ -136,15 +136,16 @@ export function tokenRows(db: Database) {
       void setQueueing.run(contractId, upTo, Number(isForced)),
 
     /**
-     * The notification that holds for a token: the one that froze it, else the newest; null without one. One about all tokens
-     * only covers the tokens that the contract had at that time.
+     * Returns the notification that applies to a token: the one that froze it, else the newest; null without one. A notification
+     * about all tokens applies only to the tokens that the contract had at that time.
+     * @param added position at which the token was added
      */
-    notification(contractId: number, tokenId: string, began: number): Notification | null {
+    notification(contractId: number, tokenId: string, added: number): Notification | null {
       const both = [tokenId, ALL_TOKENS];
-      const froze = both.flatMap((id) => oldest.get(contractId, id, TOKEN_EVENT.frozen, began) ?? []);
+      const froze = both.flatMap((id) => oldest.get(contractId, id, TOKEN_EVENT.frozen, added) ?? []);
       if (froze.length > 0) return froze.reduce((a, b) => (b.position < a.position ? b : a));
       const last = [TOKEN_EVENT.standard, TOKEN_EVENT.dynamic].flatMap((kind) =>
-        both.flatMap((id) => newest.get(contractId, id, kind, began) ?? []),
+        both.flatMap((id) => newest.get(contractId, id, kind, added) ?? []),
       );
       const [notification = null] = last.sort((a, b) => b.position - a.position || b.event_index - a.event_index);
       return notification;

@@ -38,12 +38,13 @@ interface CheckpointerOptions {
 const COPIED_PAGES = 4_000;
 /** Maximum number of pages that the writer's thread copies. */
 const LAST_PAGES = 500;
-/** Copies by the other thread in a row. Each one leaves fewer pages, since less is written while it lasts. */
+/** Maximum copies by the other thread in a row. Each leaves fewer pages, since less is written while it lasts. */
 const MAX_ROUNDS = 4;
 const PAGE_BYTES = 4_096;
 
 /** Milliseconds between looks at the logs. */
 export const LOOK_MS = 1_000;
+/** Milliseconds that a log may be too large before this is logged. */
 const TOLERATED_MS = 60_000;
 /** Milliseconds to wait for the present readers to end, which blocks the thread. */
 const PATIENCE_MS = 50;

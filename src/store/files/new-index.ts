@@ -34,7 +34,10 @@ export const newIndexPath = (directory: string): string => join(directory, 'inde
 /** The table that is copied to every new index. */
 const PRESERVED = 'value_indexes';
 
-/** An index of decoded values that exists before the first block has the entries of all blocks. */
+/**
+ * Removes the unwanted indexes of decoded values. The others start at the first block, since the new index fills them as it applies
+ * the blocks.
+ */
 const INDEXED_FROM_THE_START = `DELETE FROM value_indexes WHERE wanted = 0;
   UPDATE value_indexes SET from_position = 0, from_event = 0`;
 
@@ -53,9 +56,9 @@ function copyRows(db: Database): void {
   db.run(`INSERT INTO main.${PRESERVED} (${common.join(', ')}) SELECT ${common.join(', ')} FROM old.${PRESERVED}`);
 }
 
-/** Failures that are not of the old index: the new one can't be written, or another process has a lock. */
+/** Failures that the old index doesn't cause: the new one can't be written, or another process has a lock. */
 const ELSEWHERE: ReadonlySet<StoreFailure | undefined> = new Set(['busy', 'full', 'out_of_memory', 'read_only']);
-/** I/O errors of reads, which only the old index is subject to. */
+/** I/O errors of reads, which only the old index can cause. */
 const READING: ReadonlySet<string | undefined> = new Set(['SQLITE_IOERR_READ', 'SQLITE_IOERR_SHORT_READ']);
 
 function isOfOldIndex(cause: unknown): boolean {

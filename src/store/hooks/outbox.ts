@@ -114,7 +114,7 @@ function outboxReader(db: Database) {
   };
 }
 
-/** Compresses bodies. A part that several share is compressed once, and follows the own part of each as a frame. */
+/** Compresses bodies. A part that several bodies share is compressed once: its frame follows the frame of each own part. */
 function bodyCompressor(): (body: string | DeliveryBody) => Uint8Array {
   const frameOf = memoizeByObject((shared: Uint8Array) => compressed(shared));
   return (body) =>
@@ -259,12 +259,8 @@ function deliveryForgetting(db: Database) {
      * Removes the bodies of finished deliveries that were made before a time, oldest first.
      * @param after the last delivery with a removed body
      */
-    forgetBodies(
-      { createdAt, id }: DeliveryKey,
-      before: number,
-      limit: number,
-    ): { count: number; last: DeliveryKey | undefined } {
-      const rows = aged.all(createdAt, id, before, limit);
+    forgetBodies(after: DeliveryKey, before: number, limit: number): { count: number; last: DeliveryKey | undefined } {
+      const rows = aged.all(after.createdAt, after.id, before, limit);
       for (const row of rows) forgetBody.run(row.id);
       const last = rows.at(-1);
       return { count: rows.length, last: last && { createdAt: last.created_at, id: last.id } };

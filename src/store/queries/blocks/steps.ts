@@ -79,7 +79,7 @@ export function stepQueries(
   const isFirst = (height: number, parent: Uint8Array): boolean =>
     height === bottom() + 1 && (height === 1 || isSame(parent, chain.historyStart()?.indexBlockHash ?? null));
 
-  /** @throws UnknownPlaceError */
+  /** @throws UnreadableCursorError */
   function branchOf(block: Uint8Array | null): Branch {
     const whole = { orphans: [], isBelowHistory: false };
     if (block === null) return { ...whole, height: bottom(), fork: bottom(), parent: new Uint8Array(0) };
@@ -140,7 +140,7 @@ export function stepQueries(
 
     /**
      * The place of this log for a place of any log: steps of another log mean nothing here, so its block must be canonical.
-     * @throws UnknownPlaceError
+     * @throws UnreadableCursorError
      */
     here(place: ChangePosition): ChangePosition {
       const { log, block } = place;
@@ -150,7 +150,7 @@ export function stepQueries(
       return before(height + 1);
     },
 
-    /** The change after a place; null behind the last one. @throws UnknownPlaceError */
+    /** The change after a place; null behind the last one. @throws UnreadableCursorError */
     next(place: ChangePosition): BlockChange | null {
       const { step: before, block } = place;
       let step = Math.max(before, bottom());
@@ -172,12 +172,12 @@ export function stepQueries(
       return { change: 'rollback', height: from.height, hash: block!, place: placeAt(step, left, start) };
     },
 
-    /** Height of a place's block. @throws UnknownPlaceError */
+    /** Height of a place's block. @throws UnreadableCursorError */
     heightAt: ({ block }: ChangePosition): number => branchOf(block).height,
 
     /**
      * Passes over changes that apply blocks which are canonical now, up to a height; stops at any other change.
-     * @throws UnknownPlaceError
+     * @throws UnreadableCursorError
      */
     pass(place: ChangePosition, upTo: number): ChangePosition {
       const { step, block } = place;
@@ -194,7 +194,7 @@ export function stepQueries(
       return last <= from.height ? place : placeAt(last, hashAt(last));
     },
 
-    /** The orphans of a block's branch, from the fork up to the block, and the height of the fork. @throws UnknownPlaceError */
+    /** The orphans of a block's branch, from the fork up to the block, and the height of the fork. @throws UnreadableCursorError */
     branchOf: (block: Uint8Array): Pick<Branch, 'fork' | 'orphans'> => branchOf(block),
 
     /** Returns a block as the node sent it. @throws OperatorError if the journal doesn't have it */
