@@ -45,12 +45,12 @@ interface EngineListeners extends Pick<HookTimers, 'evaluated'> {
   queued: (hookId: number, queue: QueueName) => void;
   /** A hook has to catch up, or a backfill may queue more. */
   behind: () => void;
-  ended: (end: HookStopped) => void;
+  hookStopped: (stop: HookStopped) => void;
   /** Writes succeed again after failures: any queue may have deliveries, and any hook may have to catch up. */
   recovered: () => void;
 }
 
-const nobody: EngineListeners = { queued() {}, behind() {}, ended() {}, recovered() {}, evaluated() {} };
+const nobody: EngineListeners = { queued() {}, behind() {}, hookStopped() {}, recovered() {}, evaluated() {} };
 
 /** The effects of the open transaction. Listeners are notified of them after its commit. */
 const nothingDone = () => ({
@@ -58,7 +58,7 @@ const nothingDone = () => ({
   said: [] as HookEvent[],
   queues: [] as [hookId: number, queue: QueueName][],
   isBehind: false,
-  ends: [] as HookStopped[],
+  stops: [] as HookStopped[],
 });
 
 /**
@@ -116,19 +116,19 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   /** The transaction is committed: counts, logs, and notifies the listeners. */
   committed(): void {
     this.#live.committed();
-    const { counted, said, queues, isBehind, ends } = this.#done;
+    const { counted, said, queues, isBehind, stops } = this.#done;
     this.#done = nothingDone();
     for (const [name, count] of counted) this.counters[name] += count;
     for (const event of said) this.#log(event);
     for (const [hookId, queue] of queues) this.#listeners.queued(hookId, queue);
     if (isBehind) this.#listeners.behind();
-    for (const end of ends) this.#listeners.ended(end);
+    for (const stop of stops) this.#listeners.hookStopped(stop);
   }
 
   /** Whether deliveries, hooks that catch up or notices wait for the commit. */
   awaitsCommit(): boolean {
-    const { queues, isBehind, ends } = this.#done;
-    return queues.length > 0 || isBehind || ends.length > 0;
+    const { queues, isBehind, stops } = this.#done;
+    return queues.length > 0 || isBehind || stops.length > 0;
   }
 
   /** Drops the recorded effects of a transaction that is rolled back. */
@@ -146,7 +146,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     const notifications = new Notifications(this);
     for (const leaving of step.leaving) {
       for (const { hookId, txIndexes } of this.store.ledger.ofBlock(leaving.hash)) {
-        const hook = this.#audience(hookId);
+        const hook = this.#notifiedHook(hookId);
         if (hook !== undefined) notifications.rollback(hook, leaving, txIndexes, step);
       }
     }
@@ -155,7 +155,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   }
 
   /** Returns a hook that was notified of a block if it is also notified when the block leaves: a live or an expired hook. */
-  #audience(hookId: number): ActiveHook | undefined {
+  #notifiedHook(hookId: number): ActiveHook | undefined {
     const liveHook = this.#live.get(hookId);
     if (liveHook !== undefined) return liveHook;
     const record = this.store.records.get(hookId);
@@ -204,9 +204,9 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#rollBackOrphans(hook, notifications);
     const matcher = new Matcher();
     matcher.set(id, hook.conditions);
-    const isUp = step.joining.some((block) => this.#evaluateOne(hook, block, matcher, notifications));
+    const isDone = step.joining.some((block) => this.#evaluateOne(hook, block, matcher, notifications));
     notifications.queue('catch_up', record.cursor);
-    return isUp || !this.#isCatchingUp(id);
+    return isDone || !this.#isCatchingUp(id);
   }
 
   /** @returns whether the hook has reached the limits in its options */
@@ -310,7 +310,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     records.leaveLive(record.id);
     records.setStatus(record.id, 'expired');
     this.#live.exclude(record.id);
-    this.#end(record, 'chainhook.expired', 'it reached the limit in its options');
+    this.#stop(record, 'chainhook.expired', 'it reached the limit in its options');
   }
 
   /**
@@ -326,14 +326,14 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#live.exclude(id);
     this.count('interrupted');
     this.say({ event: 'hook_interrupted', uuid, name: activeHook(record).name, reason });
-    this.#end(record, 'chainhook.interrupted', reason);
+    this.#stop(record, 'chainhook.interrupted', reason);
   }
 
-  #end(record: HookRecord, type: HookStopped['type'], reason: string): void {
+  #stop(record: HookRecord, type: HookStopped['type'], reason: string): void {
     const { uuid, consumer } = record;
     const { name, options } = activeHook(record);
     const { alert_url: alertUrl = null } = options;
-    this.#done.ends.push({ type, consumer, uuid, name, alertUrl, reason, at: this.now() });
+    this.#done.stops.push({ type, consumer, uuid, name, alertUrl, reason, at: this.now() });
   }
 
   // ── For the listeners, after the commit ──

@@ -97,7 +97,7 @@ export function startChainhooks(options: HookOptions) {
     evaluated: timers.evaluated,
     queued: deliveries.wake,
     behind: tasks.wake,
-    ended: notices.ended,
+    hookStopped: notices.hookStopped,
     recovered() {
       deliveries.wakeAll();
       tasks.wake();
@@ -145,7 +145,7 @@ export function startChainhooks(options: HookOptions) {
     /** A copy of the counters. */
     counters: (): HookCounters => ({ ...counters }),
     gauges(): HookGauges {
-      const { count, oldest } = store.deliveries.waitingAtAll();
+      const { count, oldest } = store.deliveries.waitingOfAll();
       const oldestPendingSeconds = oldest === null ? 0 : Math.max(0, Math.floor((now() - oldest) / 1000));
       return { pending: count, oldestPendingSeconds, hooks: store.records.counts() };
     },

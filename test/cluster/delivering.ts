@@ -95,7 +95,7 @@ export async function enableAll(hooks: CommandsOf<HookCommands>, { records }: In
 
 /** Whether nothing waits, and nothing has to be made. */
 export const isAtRest = ({ deliveries, records, backfills }: Ingest['hooks']): boolean =>
-  deliveries.waitingAtAll().count === 0 && records.catchingUp().length === 0 && backfills.next().length === 0;
+  deliveries.waitingOfAll().count === 0 && records.catchingUp().length === 0 && backfills.next().length === 0;
 
 /** The tip of the chain of the entries; null if there is none. */
 function tipOf(entries: readonly Logged[]): string | null {

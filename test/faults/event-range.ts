@@ -62,7 +62,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
     evaluated: () => {},
     queued: (hookId, queue) => woken.add(`${hookId}/${queue}`),
     behind: () => {},
-    ended: () => {},
+    hookStopped: () => {},
     recovered: () => woken.add('all'),
   });
   const { run } = commandsOf<HookCommands>(ingest.commander({ ...systemClock, now: () => NOW }));

@@ -295,11 +295,11 @@ test('chainhooks see only committed data', () => {
   using open = opened();
   const before = open.seen().deliveries;
   open.receive(group);
-  const { waitingAtAll } = open.ingest.hooks.deliveries;
-  expect(waitingAtAll().count).toBe(before);
+  const { waitingOfAll } = open.ingest.hooks.deliveries;
+  expect(waitingOfAll().count).toBe(before);
   open.ingest.publish();
-  expect(waitingAtAll().count).toBeGreaterThan(before);
-  expect(open.seen().deliveries).toBe(waitingAtAll().count);
+  expect(waitingOfAll().count).toBeGreaterThan(before);
+  expect(open.seen().deliveries).toBe(waitingOfAll().count);
 });
 
 test('local writes come between, and take the events before them along', () => {

@@ -68,7 +68,7 @@ function start(directory: string) {
     delivered: () =>
       until(
         () =>
-          hooks.store.deliveries.waitingAtAll().count === 0 &&
+          hooks.store.deliveries.waitingOfAll().count === 0 &&
           hooks.store.records
             .all('me')
             .every(({ stage, cursor }) => stage === 'live' && cursor.height === ingest.tipHeight()),

@@ -375,7 +375,7 @@ test('a host that left its cluster delivers even if another host wrote results b
   }
   await using alone = directHooks({ directory: directory.path });
   feed(alone, straight.slice(0, upTo(straight, 2)));
-  await until(() => alone.hooks.store.deliveries.waitingAtAll().count === 0, 'the end of the queue');
+  await until(() => alone.hooks.store.deliveries.waitingOfAll().count === 0, 'the end of the queue');
   expect(target.received).toHaveLength(2);
 });
 

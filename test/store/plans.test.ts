@@ -204,7 +204,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
     { step: /^SCAN (\(subquery-1\)|heads)$/, reason: 'at the start, of queues; the table is entered once for each' },
   ],
   'hooks/outbox.openUpTo': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'hooks/outbox.waitingAtAll': [
+  'hooks/outbox.waitingOfAll': [
     { step: /^SCAN hook_deliveries USING INDEX hook_deliveries_queue$/, reason: 'a gauge of all that waits' },
   ],
   'hooks/backfills.next': [

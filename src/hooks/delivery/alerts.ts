@@ -1,5 +1,5 @@
 /**
- * Alerts: a POST to the operator's URL and to the hook's `alert_url` for each hook that ended. The operator and each consumer
+ * Alerts: a POST to the operator's URL and to the hook's `alert_url` for each hook that stopped. The operator and each consumer
  * have a queue, so that they don't wait for each other's receivers, and deliveries wait for no alert. Alerts are best effort,
  * since the log and the hook's status show the same.
  */
@@ -20,7 +20,7 @@ const MAX_WAITING = 1_000;
 /** An alert that waits. */
 interface Waiting {
   url: string;
-  end: HookStopped;
+  stop: HookStopped;
 }
 
 /** The queue of the operator; other queues are named by their consumer. */
@@ -50,12 +50,12 @@ export function alerts(options: AlertOptions) {
   let stopping = new AbortController();
   stopping.abort();
 
-  const failed = ({ url, end: { uuid } }: Waiting, reason: string) => {
+  const failed = ({ url, stop: { uuid } }: Waiting, reason: string) => {
     log({ event: 'hook_alert_failed', uuid, host: URL.parse(url)?.host ?? '', reason });
   };
 
-  async function sendAlert({ url, end }: Waiting, signal: AbortSignal): Promise<void> {
-    const { type, uuid, consumer, name, reason, at } = end;
+  async function sendAlert({ url, stop }: Waiting, signal: AbortSignal): Promise<void> {
+    const { type, uuid, consumer, name, reason, at } = stop;
     const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) });
     const body = Buffer.from(text);
     const id = webhookId(logIdentity(), `${uuid}/${type}/${random.uuid()}`, text);
@@ -73,7 +73,7 @@ export function alerts(options: AlertOptions) {
       const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, send });
       if (isSuccess(result) || signal.aborted) return;
       if (tried === ATTEMPTS) {
-        failed({ url, end }, failureOf(result));
+        failed({ url, stop }, failureOf(result));
         return;
       }
       await pause(clock, retryWait(tried, retryCapMs, random.number), signal);
@@ -112,10 +112,10 @@ export function alerts(options: AlertOptions) {
       stopping = new AbortController();
     },
     /** Queues an alert. */
-    ended(end: HookStopped): void {
+    hookStopped(stop: HookStopped): void {
       if (stopping.signal.aborted) return;
-      if (operatorUrl !== null) add(OPERATOR, { url: operatorUrl, end });
-      if (end.alertUrl !== null) add(end.consumer, { url: end.alertUrl, end });
+      if (operatorUrl !== null) add(OPERATOR, { url: operatorUrl, stop });
+      if (stop.alertUrl !== null) add(stop.consumer, { url: stop.alertUrl, stop });
     },
     /** Drops alerts that are not sent yet. */
     async stop(): Promise<void> {

@@ -51,15 +51,15 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
   /** The orphaned branch up to a cursor; without blocks if the cursor is canonical or its block is lost. */
   function branchOf({ height, hash }: Cursor, tipHeight: number): Pick<Branch, 'forkHeight' | 'hashes' | 'lowest'> {
     const bottom = history.bottom();
-    const without = (forkHeight: number) => ({ forkHeight, hashes: [], lowest: forkHeight + 1 });
+    const noBlocks = (forkHeight: number) => ({ forkHeight, hashes: [], lowest: forkHeight + 1 });
     // A cursor below the first block has the hash of a parent that the index lacks, or no hash.
-    if (height <= bottom && !history.isKnown(hash)) return without(bottom);
+    if (height <= bottom && !history.isKnown(hash)) return noBlocks(bottom);
     try {
       return history.branchOf(hash);
     } catch (error) {
       if (!(error instanceof UnknownParentError)) throw error;
       log({ event: 'hook_cursor_lost', height });
-      return without(Math.min(height, tipHeight));
+      return noBlocks(Math.min(height, tipHeight));
     }
   }
 

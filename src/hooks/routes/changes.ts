@@ -382,7 +382,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const changes = chainChanges(snapshots);
   const room = waitingRoom(() => snapshots.read((read) => read.height()), clock, MAX_READERS);
   const serving: Serving = { changes, room, metrics, clock, turns, stopping };
-  const alone = atMost(MAX_PAGES);
+  const inTurn = atMost(MAX_PAGES);
   let streams = 0;
 
   function stream(place: ChangePosition, filter: ChangeFilter, signal: AbortSignal): Streamed {
@@ -413,7 +413,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
     wait: number,
     signal: AbortSignal,
   ): Promise<Static<typeof ChangePage>> {
-    const make = (from: ChangePosition): Promise<Page> => alone(() => pageOf(serving, from, filter, limit));
+    const make = (from: ChangePosition): Promise<Page> => inTurn(() => pageOf(serving, from, filter, limit));
     const changePage = await waitedPage(serving, make, place, wait, AbortSignal.any([signal, stopping]));
     metrics.sent('page', changePage.texts.length);
     return {

@@ -58,11 +58,11 @@ function writersOf(
   const writeEvent = eventWriter(db, dictionaries);
   const blocks = blockWriter(db);
   const { ft_token: writeFtToken, ...ft } = ftWriters(db, dictionaries, hot);
-  const { moveSupply, askedAt, ...metadata } = metadataWriters(db, dictionaries);
+  const { moveSupply, askAgainFrom, ...metadata } = metadataWriters(db, dictionaries);
   return {
     block(effect) {
       blocks.block(effect);
-      if (effect.sign === -1) askedAt(effect.block.height);
+      if (effect.sign === -1) askAgainFrom(effect.block.height);
     },
     anchor: anchorWriter(db),
     microblocks: confirmedMicroblockWriter(db),

@@ -166,7 +166,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   const drop = ['tokens', 'token_events', 'token_jobs'].map((table) =>
     db.prepare<null, [number]>(`DELETE FROM ${table} WHERE contract_id = ?1`),
   );
-  const countTokens = db.prepare<{ tokens: number }, [number]>(
+  const tokensOfContract = db.prepare<{ tokens: number }, [number]>(
     'SELECT count(*) AS tokens FROM tokens WHERE contract_id = ?1',
   );
   const jobs = db.prepare<JobRow, [number]>('SELECT * FROM token_jobs WHERE contract_id = ?1');
@@ -187,7 +187,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     'UPDATE tokens SET supply = ?3 WHERE contract_id = ?1 AND token_id = ?2',
   );
   const askedSince = db.prepare<JobRow, [number]>('SELECT * FROM token_jobs WHERE asked_height >= ?1');
-  const ONLY = storedTokenId(FT_TOKEN);
+  const FT_TOKEN_ID = storedTokenId(FT_TOKEN);
 
   const known = (contract: string): TokenContractRow | null => {
     const id = principals.find(contract);
@@ -214,7 +214,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     };
     addContract(row);
     rows.countTokens(row.family, 1, 0);
-    if (token.family === 'ft') rows.addToken(row, ONLY, position);
+    if (token.family === 'ft') rows.addToken(row, FT_TOKEN_ID, position);
     else if (token.family === 'nft') rows.queue(contract_id, ALL_TOKENS, 'last_token_id', position);
   }
 
@@ -222,7 +222,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     const row = known(contract);
     if (row?.position !== position) return;
     const id = row.contract_id;
-    const tokens = countTokens.get(id)?.tokens ?? 0;
+    const tokens = tokensOfContract.get(id)?.tokens ?? 0;
     for (const { token_id, work } of jobs.all(id)) rows.removeJob(id, token_id, storedTokenWork.nameOf(work));
     for (const statement of drop) statement.run(id);
     parts.token('token_name', id, row.name_key, null);
@@ -267,7 +267,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   /** The token ids that a notification is about. */
   function tokensOf(row: TokenContractRow, tokens: readonly bigint[] | null): string[] {
     if (tokens !== null) return tokens.map(storedTokenId);
-    return [isOf(row, 'ft') ? ONLY : ALL_TOKENS];
+    return [isOf(row, 'ft') ? FT_TOKEN_ID : ALL_TOKENS];
   }
 
   function unupdate({ position, index, update }: EffectOf<'token_update'>, row: TokenContractRow): void {
@@ -313,13 +313,13 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     moveSupply({ sign, asset, supply }: EffectOf<'ft_token'>): void {
       if (supply === 0n) return;
       const contract = ofAsset.get(assets.id(asset));
-      const before = contract === null ? null : (rows.token(contract.contract_id, ONLY)?.supply ?? null);
+      const before = contract === null ? null : (rows.token(contract.contract_id, FT_TOKEN_ID)?.supply ?? null);
       if (contract === null || before === null) return;
-      setSupply.run(contract.contract_id, ONLY, String(BigInt(before) + BigInt(sign) * supply));
+      setSupply.run(contract.contract_id, FT_TOKEN_ID, String(BigInt(before) + BigInt(sign) * supply));
     },
 
     /** Queues lookups again that were made at an orphaned block or above: the answers may only be true on that fork. */
-    askedAt(height: number): void {
+    askAgainFrom(height: number): void {
       for (const row of askedSince.all(height)) {
         const again = { state: JOB_STATE.pending, tries: 0, not_before: null, asked_height: null };
         rows.putJob({ ...row, ...again }, row);

@@ -54,7 +54,7 @@ export const sql = {
   waiting: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
                      (SELECT min(id) FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen})) AS oldest
               FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen}`,
-  waitingAtAll: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
+  waitingOfAll: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
                           (SELECT min(id) FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen})) AS oldest
                    FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen}`,
   openUpTo: `SELECT count(*) AS count FROM
@@ -87,7 +87,7 @@ function outboxReader(db: Database) {
   const head = prepared<DeliveryRow, [number, number]>(db, sql.head);
   const openQueues = db.prepare<Stored<'hook_deliveries', 'hook_id' | 'lane' | 'id'>, []>(sql.openQueues);
   const waiting = prepared<{ count: number; oldest: number | null }, [number]>(db, sql.waiting);
-  const waitingAtAll = db.prepare<{ count: number; oldest: number | null }, []>(sql.waitingAtAll);
+  const waitingOfAll = db.prepare<{ count: number; oldest: number | null }, []>(sql.waitingOfAll);
   const openUpTo = prepared<{ count: number }, [number, number, number]>(db, sql.openUpTo);
   const openOfBackfill = prepared<{ count: number }, [number]>(db, sql.openOfBackfill);
   const openBackfilled = prepared<DeliveryRow, [number, number, string]>(db, sql.openBackfilled);
@@ -106,7 +106,7 @@ function outboxReader(db: Database) {
     /** Number of open deliveries of a queue, counted up to a limit. */
     openUpTo: (hookId: number, queue: QueueName, limit: number): number =>
       openUpTo.get(hookId, storedQueue.numberOf(queue), limit)?.count ?? 0,
-    waitingAtAll: (): { count: number; oldest: number | null } => waitingAtAll.get() ?? { count: 0, oldest: null },
+    waitingOfAll: (): { count: number; oldest: number | null } => waitingOfAll.get() ?? { count: 0, oldest: null },
     openOfBackfill: (backfillId: number): number => openOfBackfill.get(backfillId)?.count ?? 0,
     /** Open deliveries that a hook's backfills made of a block, also those to be redelivered. @param hash with 0x */
     openBackfilled: (hookId: number, height: number, hash: string): Delivery[] =>
