@@ -107,7 +107,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     if (step === null) return;
     const started = performance.now();
     this.during(at, () => {
-      this.#live.begin();
+      this.#live.load();
       this.#evaluate(step);
     });
     this.#listeners.evaluated(performance.now() - started);
@@ -189,7 +189,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
    * @returns true if no step is left
    */
   catchUp(id: number): boolean {
-    this.#live.begin();
+    this.#live.load();
     const record = this.store.records.get(id);
     if (record === undefined || record.stage !== 'catching_up') return true;
     const hook = activeHook(record);
@@ -249,7 +249,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   /** Makes a hook live from the next block on, after it was notified of the blocks that have left the chain. */
   enableAtTip(record: HookRecord): void {
     const { records } = this.store;
-    this.#live.begin();
+    this.#live.load();
     const hook = activeHook(record);
     this.#notifyOfOrphans(hook, record.cursor);
     const after = records.get(record.id);
@@ -265,7 +265,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   }
 
   disable(record: HookRecord): void {
-    this.#live.begin();
+    this.#live.load();
     if (record.stage !== 'idle') this.store.records.leaveLive(record.id);
     this.#live.exclude(record.id);
   }
@@ -276,7 +276,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
    */
   identityChanged(): void {
     const { records, deliveries, backfills } = this.store;
-    this.#live.begin();
+    this.#live.load();
     for (const id of [...records.live().map((live) => live.id), ...records.catchingUp()]) {
       records.pause(id, true);
       this.#live.exclude(id);
@@ -293,7 +293,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
 
   /** The filters or limits of a hook changed; called after the definition was stored. */
   redefined(record: HookRecord): void {
-    this.#live.begin();
+    this.#live.load();
     if (record.stage === 'live') this.#live.include(activeHook(record));
   }
 
@@ -319,7 +319,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
    */
   interrupt(record: HookRecord, reason: string, stuckDelivery: number | null): void {
     const { records } = this.store;
-    this.#live.begin();
+    this.#live.load();
     const { id, uuid } = record;
     if (isEnabled(record)) records.leaveLive(id);
     records.setStatus(id, 'interrupted', reason, stuckDelivery);

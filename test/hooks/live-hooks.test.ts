@@ -13,7 +13,7 @@ function opened() {
     return [];
   };
   const liveOnes = liveHooks({ live, progress: () => stored, setProgress() {} } as never);
-  liveOnes.begin();
+  liveOnes.load();
   liveOnes.committed();
   return { liveOnes, stored, reads: () => reads };
 }
@@ -23,28 +23,28 @@ const hook = { id: 1, uuid: 'u', name: 'n', options: {}, conditions: [] };
 
 test("after a block's transaction is rolled back, only the progress is reloaded", () => {
   const { liveOnes, stored, reads } = opened();
-  liveOnes.begin();
+  liveOnes.load();
   liveOnes.advance(block, 2);
   expect(liveOnes.progress().evaluated).toBe(8);
   liveOnes.undone();
-  liveOnes.begin();
+  liveOnes.load();
   expect([liveOnes.progress(), reads()]).toEqual([stored, 1]);
 });
 
 test('after a hook change is rolled back, the hooks are reloaded, even if they were loaded in that transaction', () => {
   const { liveOnes, reads } = opened();
-  liveOnes.begin();
+  liveOnes.load();
   liveOnes.include(hook);
   liveOnes.undone();
-  liveOnes.begin();
+  liveOnes.load();
   expect([liveOnes.get(hook.id), reads()]).toEqual([undefined, 2]);
   liveOnes.undone();
-  liveOnes.begin();
+  liveOnes.load();
   expect(reads()).toBe(3);
   liveOnes.committed();
-  liveOnes.begin();
+  liveOnes.load();
   liveOnes.exclude(hook.id);
   liveOnes.undone();
-  liveOnes.begin();
+  liveOnes.load();
   expect(reads()).toBe(4);
 });

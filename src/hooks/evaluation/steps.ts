@@ -98,9 +98,9 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
 }
 
 /**
- * The live hooks and their progress, cached in memory. A transaction changes cache and tables together; after a rollback, what
- * may have changed is read again. That is mostly the progress: when hosts share a log, all hosts except one roll back
- * a block that arrives at several.
+ * The live hooks and their progress, cached in memory. A transaction changes cache and tables together. After a rollback, the
+ * progress is read again, and the hooks only if they may have changed: when hosts share a log, all hosts except one roll back a
+ * block that arrives at several.
  */
 export function liveHooks(records: HookStore['records']) {
   const matcher = new Matcher();
@@ -108,11 +108,11 @@ export function liveHooks(records: HookStore['records']) {
   let progress: HookProgress = records.progress();
   /** Whether each part of the cache agrees with the tables. */
   const known = { hooks: false, progress: true };
-  /** Which parts may have changed since the last commit, in the cache or in the tables. */
-  const changed = { hooks: false, progress: false };
+  /** Whether the hooks may have changed since the last commit, in the cache or in the tables. */
+  let areHooksChanged = false;
 
   function include(hook: ActiveHook): void {
-    changed.hooks = true;
+    areHooksChanged = true;
     hooks.set(hook.id, hook);
     matcher.set(hook.id, hook.conditions);
   }
@@ -123,26 +123,21 @@ export function liveHooks(records: HookStore['records']) {
     for (const record of records.live()) include(activeHook(record));
     known.hooks = true;
     // The open transaction may have changed the tables.
-    changed.hooks = true;
+    areHooksChanged = true;
   }
 
   function load(): void {
-    if (known.hooks && known.progress) return;
     if (!known.hooks) loadHooks();
-    progress = records.progress();
+    if (!known.progress) progress = records.progress();
     known.progress = true;
   }
 
-  function setProgress(next: HookProgress): void {
-    progress = next;
-    records.setProgress(next);
-  }
-
   return {
+    /** Reads what a rollback may have changed. Every change calls this first. */
     load,
     include,
     exclude(id: number): void {
-      changed.hooks = true;
+      areHooksChanged = true;
       hooks.delete(id);
       matcher.delete(id);
     },
@@ -150,26 +145,19 @@ export function liveHooks(records: HookStore['records']) {
     match: (block: Block) => matcher.match(block),
     progress: (): HookProgress => progress,
 
-    /** Every change calls this first: a rollback may have made the cache wrong. */
-    begin(): void {
-      load();
-      changed.progress = true;
-    },
     /** The live hooks were evaluated on a block. @param at Unix milliseconds */
     advance({ height, indexBlockHash }: Block, at: number): void {
-      setProgress({ evaluated: progress.evaluated + 1, cursor: { height, hash: indexBlockHash }, evaluatedAt: at });
+      progress = { evaluated: progress.evaluated + 1, cursor: { height, hash: indexBlockHash }, evaluatedAt: at };
+      records.setProgress(progress);
     },
 
     committed(): void {
-      changed.hooks = false;
-      changed.progress = false;
+      areHooksChanged = false;
     },
-    /** Marks changed data to be read again. Most rollbacks are of repeated events, which don't change hooks. */
     undone(): void {
-      if (changed.hooks) known.hooks = false;
-      if (changed.progress) known.progress = false;
-      changed.hooks = false;
-      changed.progress = false;
+      if (areHooksChanged) known.hooks = false;
+      known.progress = false;
+      areHooksChanged = false;
     },
   };
 }
