@@ -2,7 +2,7 @@
  * The changes of the chain as pages, as server-sent events, and for requests that wait. A cursor is a place of the log and
  * doesn't depend on the filters.
  */
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TObject, Type } from '@sinclair/typebox';
 import type { Clock } from '../../base/clock.ts';
 import { parsedJson } from '../../base/json.ts';
 import { atMost, type Turns } from '../../base/turns.ts';
@@ -149,13 +149,7 @@ const query = {
   }),
 };
 
-/** The parts of the query that choose the changes and their start. */
-interface ChangesQuery {
-  after?: string;
-  from_height?: number;
-  filters?: string;
-  include?: readonly (typeof includable)[number][];
-}
+type ChangesQuery = Static<TObject<typeof query>>;
 
 const inQuery = (name: string) => ({ location: 'querystring', path: [name] }) as const;
 

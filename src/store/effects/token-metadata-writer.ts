@@ -48,7 +48,7 @@ export function tokenRows(db: Database) {
   );
   const countJobs = counter(db, COUNTER.tokenJobs);
   const countContracts = counter(db, COUNTER.tokenContracts);
-  const countFamilyTokens = counter(db, COUNTER.tokens);
+  const countTokens = counter(db, COUNTER.tokens);
   const insertToken = inserterIfAbsent(db, tokensTable);
   const findToken = db.prepare<Stored<'tokens'>, [number, string]>(
     'SELECT * FROM tokens WHERE contract_id = ?1 AND token_id = ?2',
@@ -86,11 +86,6 @@ export function tokenRows(db: Database) {
     countJob(row.work, row.state, -1);
   }
 
-  function countTokens(family: number, contracts: number, tokens: number): void {
-    if (contracts !== 0) countContracts(family, contracts);
-    if (tokens !== 0) countFamilyTokens(family, tokens);
-  }
-
   /** Queues work, as if it had never been tried. Work that waits for its first try stays where it is. */
   function queue(contractId: number, tokenId: string, work: TokenWork, position: number): void {
     const before = findJob.get(contractId, tokenId, TOKEN_WORK[work]);
@@ -107,6 +102,9 @@ export function tokenRows(db: Database) {
     job: (contractId: number, tokenId: string, work: TokenWork) => findJob.get(contractId, tokenId, TOKEN_WORK[work]),
     putJob,
     removeJob,
+    /** Adds to the number of contracts of a family. */
+    countContracts,
+    /** Adds to the number of tokens of a family. */
     countTokens,
     queue,
 
@@ -114,7 +112,7 @@ export function tokenRows(db: Database) {
     addToken({ contract_id, family }: TokenContractRow, tokenId: string, position: number): boolean {
       const facts = { written_at: null, name: null, symbol: null, decimals: null, supply: null, uri: null };
       if (insertToken({ contract_id, token_id: tokenId, position, ...facts }) === null) return false;
-      countTokens(family, 0, 1);
+      countTokens(family, 1);
       queue(contract_id, tokenId, 'facts', position);
       return true;
     },
@@ -122,7 +120,7 @@ export function tokenRows(db: Database) {
     removeToken({ contract_id, family }: TokenContractRow, tokenId: string): void {
       if (dropToken.run(contract_id, tokenId).changes === 0) return;
       removeJob(contract_id, tokenId, 'facts');
-      countTokens(family, 0, -1);
+      countTokens(family, -1);
     },
 
     /** Begins to queue all tokens of a contract, one after the other. */
@@ -213,7 +211,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
       is_forced: 0,
     };
     addContract(row);
-    rows.countTokens(row.family, 1, 0);
+    rows.countContracts(row.family, 1);
     if (token.family === 'ft') rows.addToken(row, FT_TOKEN_ID, position);
     else if (token.family === 'nft') rows.queue(contract_id, ALL_TOKENS, 'last_token_id', position);
   }
@@ -228,7 +226,8 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     parts.token('token_name', id, row.name_key, null);
     parts.token('token_symbol', id, row.symbol_key, null);
     dropContract.run(id);
-    rows.countTokens(row.family, -1, -tokens);
+    rows.countContracts(row.family, -1);
+    if (tokens > 0) rows.countTokens(row.family, -tokens);
   }
 
   /** Reverts a mint. If it was the token's only mint, deletes the token, even if the node returned the token before. */

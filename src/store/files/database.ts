@@ -186,12 +186,11 @@ export function openReader(directory: string): Connection {
     db.run('PRAGMA cache_size = -16384');
     // Without a memory map, a page that the disk can't read is an error and doesn't end the process.
     db.run('PRAGMA mmap_size = 0');
-    requireKind(db, path, INDEX);
-    const version = versionOf(db);
-    if (version > 0 && version < FIRST_VERSION) throw unreleasedFile(path);
-    if (version !== SCHEMA_VERSION) {
+    const fate = indexFate(db, path);
+    if (fate === 'unreleased') throw unreleasedFile(path);
+    if (fate !== 'used') {
       throw new OperatorError(
-        `${path} has schema ${version}; this program reads ${SCHEMA_VERSION}.`,
+        `${path} has schema ${versionOf(db)}; this program reads ${SCHEMA_VERSION}.`,
         'Run the same version as the process that writes the index, and start that process first.',
       );
     }
