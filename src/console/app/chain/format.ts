@@ -153,18 +153,7 @@ export const visible = (text: string): string =>
   text.replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 
 /** Returns the text of bytes in hex, without trailing zeros; null if they aren't UTF-8 text. */
-export function textOfHex(hex: string): string | null {
-  const digits = hex.replace(/^0x/, '').replace(/(00)+$/, '');
-  const pairs = digits.match(/../g) ?? [];
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(
-      Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16)),
-    );
-  } catch (error) {
-    if (error instanceof TypeError) return null;
-    throw error;
-  }
-}
+export const textOfHex = (hex: string): string | null => strictText(fromHex(hex.replace(/(00)+$/, '')));
 
 /** Converts an identifier of the API to words: `abort_by_response` becomes `abort by response`. */
 export const words = (identifier: string): string => identifier.replaceAll('_', ' ');

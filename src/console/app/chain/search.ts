@@ -38,26 +38,23 @@ export const foundGroups = (results: readonly FoundItem[]): FoundGroup[] =>
 /** Returns the page of a principal: a contract or an account. */
 const principalPage = (id: string): PageOf => ({ page: id.includes('.') ? 'contract' : 'principal', params: { id } });
 
+/** The page of each kind, with the parameter of its path. An address may also be a contract. */
+const PAGES: Readonly<Record<Exclude<FoundKind, 'address'>, readonly [page: PageName, param: string]>> = {
+  block: ['block', 'id'],
+  burn_block: ['bitcoinBlock', 'id'],
+  transaction: ['transaction', 'id'],
+  bitcoin_address: ['bitcoinAddress', 'address'],
+  contract: ['contract', 'id'],
+  token: ['token', 'asset'],
+  bns_name: ['name', 'name'],
+  name: ['name', 'name'],
+};
+
 /** Returns the page of a result. */
 export function pageOfFound({ kind, id }: Pick<FoundItem, 'kind' | 'id'>): PageOf {
-  switch (kind) {
-    case 'block':
-      return { page: 'block', params: { id } };
-    case 'burn_block':
-      return { page: 'bitcoinBlock', params: { id } };
-    case 'transaction':
-      return { page: 'transaction', params: { id } };
-    case 'bitcoin_address':
-      return { page: 'bitcoinAddress', params: { address: id } };
-    case 'address':
-    case 'contract':
-      return principalPage(id);
-    case 'token':
-      return { page: 'token', params: { asset: id } };
-    case 'bns_name':
-    case 'name':
-      return { page: 'name', params: { name: id } };
-  }
+  if (kind === 'address') return principalPage(id);
+  const [page, param] = PAGES[kind];
+  return { page, params: { [param]: id } };
 }
 
 const HEIGHT = /^#?(\d{1,10})$/;

@@ -213,53 +213,30 @@ function ownerOf(principal: Owner): string | null {
   }
 }
 
-const assetOf = ({
-  contract_address,
-  contract_name,
-  asset_name,
-}: {
-  contract_address: string;
-  contract_name: string;
-  asset_name: string;
-}) => `${contract_address}.${contract_name}::${asset_name}`;
+type Asset = Extract<PostCondition, { type: 'fungible' }>['asset'];
+
+const assetOf = ({ contract_address: address, contract_name: name, asset_name: asset }: Asset): string =>
+  `${address}.${name}::${asset}`;
 
 /** Returns a post-condition in words. */
 export function conditionWords(condition: PostCondition): ConditionWords {
+  const none = { principal: null, amount: null, asset: null, value: null };
   if (condition.type === 'unknown') {
-    const rule = 'has conditions of a kind that this version does not support';
-    return { principal: null, rule, amount: null, asset: null, value: condition.hex };
+    return { ...none, rule: 'has conditions of a kind that this version does not support', value: condition.hex };
   }
-  const principal = ownerOf(condition.principal);
-  const comparison = COMPARISONS[condition.condition_code] ?? condition.condition_code;
+  const rule = COMPARISONS[condition.condition_code] ?? condition.condition_code;
+  const words = { ...none, principal: ownerOf(condition.principal), rule };
   switch (condition.type) {
     case 'stx':
-      return { principal, rule: `${comparison} ${stxText(condition.amount)}`, amount: null, asset: null, value: null };
+      return { ...words, rule: `${rule} ${stxText(condition.amount)}` };
     case 'staking':
-      return {
-        principal,
-        rule: `${comparison} ${stxText(condition.amount)} into staking`,
-        amount: null,
-        asset: null,
-        value: null,
-      };
+      return { ...words, rule: `${rule} ${stxText(condition.amount)} into staking` };
     case 'fungible':
-      return {
-        principal,
-        rule: comparison,
-        amount: condition.amount,
-        asset: assetOf(condition.asset),
-        value: null,
-      };
+      return { ...words, amount: condition.amount, asset: assetOf(condition.asset) };
     case 'non_fungible':
-      return {
-        principal,
-        rule: comparison,
-        amount: null,
-        asset: assetOf(condition.asset),
-        value: condition.asset_value.repr,
-      };
+      return { ...words, asset: assetOf(condition.asset), value: condition.asset_value.repr };
     case 'pox':
-      return { principal, rule: comparison, amount: null, asset: null, value: null };
+      return words;
   }
 }
 
@@ -309,6 +286,12 @@ interface BalanceChange {
   net: bigint;
 }
 
+/** The sender and the recipient of an asset; empty if there is none. */
+interface Ends {
+  sender: string;
+  recipient: string;
+}
+
 /**
  * Returns the changes of balances, one per principal and asset, without zero changes.
  * @param fee its payer, and its amount in micro-STX
@@ -325,31 +308,16 @@ export function balanceChanges(
     balanceChange.net += amount;
     changes.set(key, balanceChange);
   };
+  const move = (asset: string | null, amount: bigint, { sender, recipient }: Ends, isFungible = false): void => {
+    change(sender, asset, -amount, isFungible);
+    change(recipient, asset, amount, isFungible);
+  };
   change(fee.payer, null, -BigInt(fee.amount));
   for (const event of events) {
-    switch (event.event_type) {
-      case 'stx_asset': {
-        const { sender, recipient, amount } = event.asset;
-        change(sender, null, -BigInt(amount));
-        change(recipient, null, BigInt(amount));
-        break;
-      }
-      case 'fungible_token_asset': {
-        const { sender, recipient, amount, asset_id: asset } = event.asset;
-        change(sender, asset, -BigInt(amount), true);
-        change(recipient, asset, BigInt(amount), true);
-        break;
-      }
-      case 'non_fungible_token_asset': {
-        const { sender, recipient, asset_id: asset } = event.asset;
-        change(sender, asset, -1n);
-        change(recipient, asset, 1n);
-        break;
-      }
-      case 'stx_lock':
-      case 'smart_contract_log':
-        break;
-    }
+    if (event.event_type === 'stx_asset') move(null, BigInt(event.asset.amount), event.asset);
+    if (event.event_type === 'fungible_token_asset')
+      move(event.asset.asset_id, BigInt(event.asset.amount), event.asset, true);
+    if (event.event_type === 'non_fungible_token_asset') move(event.asset.asset_id, 1n, event.asset);
   }
   return [...changes.values()].filter(({ net }) => net !== 0n);
 }

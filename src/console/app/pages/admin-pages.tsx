@@ -16,32 +16,19 @@ import { System } from './system/system.tsx';
 
 export type AdminPage = Extract<PageName, 'hooks' | 'newHook' | 'hook' | 'editHook' | 'delivery' | 'system' | 'sql'>;
 
+/** Returns the function that renders a page for managing chainhooks. */
+const managing = (title: string, page: (params: Params) => ComponentChild) => (params: Params) => (
+  <SignedIn key={Object.values(params).join(' ')} title={title}>
+    {page(params)}
+  </SignedIn>
+);
+
 export const ADMIN_PAGES: Readonly<Record<AdminPage, (params: Params) => ComponentChild>> = {
-  hooks: () => (
-    <SignedIn title="Chainhooks">
-      <Hooks />
-    </SignedIn>
-  ),
-  newHook: () => (
-    <SignedIn title="New chainhook">
-      <NewHook />
-    </SignedIn>
-  ),
-  hook: ({ id = '' }) => (
-    <SignedIn key={id} title="Chainhook">
-      <Hook id={id} />
-    </SignedIn>
-  ),
-  editHook: ({ id = '' }) => (
-    <SignedIn key={id} title="Chainhook">
-      <EditHook id={id} />
-    </SignedIn>
-  ),
-  delivery: ({ id = '', delivery = '' }) => (
-    <SignedIn key={delivery} title="Delivery">
-      <Delivery hook={id} id={delivery} />
-    </SignedIn>
-  ),
+  hooks: managing('Chainhooks', () => <Hooks />),
+  newHook: managing('New chainhook', () => <NewHook />),
+  hook: managing('Chainhook', ({ id = '' }) => <Hook id={id} />),
+  editHook: managing('Chainhook', ({ id = '' }) => <EditHook id={id} />),
+  delivery: managing('Delivery', ({ id = '', delivery = '' }) => <Delivery hook={id} id={delivery} />),
   system: () => <System />,
   sql: () => (
     <Page title="SQL" lead="Queries of the index, which only read.">

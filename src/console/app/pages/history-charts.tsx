@@ -19,55 +19,42 @@ const milliseconds = (value: number): string => `${short(value)} ms`;
 
 const NO_DELIVERIES = 'Nothing was delivered in the last hour.';
 
-/** Returns the numbers of attempts; empty if the whole hour had no attempt, so that the chart shows its text. */
-const whereAttempted = ({ delivery_ms: times }: History, values: readonly number[]): readonly number[] =>
-  times.every((time) => time === null) ? [] : values;
-
 interface HistoryChart {
   title: string;
   format: (value: number) => string;
   steps?: Steps;
-  series: (history: History) => DrawnSeries[];
+  series: readonly (readonly [name: string, colour: DrawnSeries['colour'], member: Member])[];
   /** The text shown if no value was measured. */
   empty?: string;
 }
 
+/** The members of the history that have a value per time. */
+type Member = Exclude<keyof History, 'times' | 'interval_seconds'>;
+
 const ofServer: readonly HistoryChart[] = [
-  {
-    title: 'Events from the node',
-    format: rate,
-    series: ({ events_per_second: values }) => [{ name: 'Events', colour: 'accent', values }],
-  },
-  {
-    title: 'Requests to the API',
-    format: rate,
-    series: ({ requests_per_second: values }) => [{ name: 'Requests', colour: 'ok', values }],
-  },
+  { title: 'Events from the node', format: rate, series: [['Events', 'accent', 'events_per_second']] },
+  { title: 'Requests to the API', format: rate, series: [['Requests', 'ok', 'requests_per_second']] },
   {
     title: 'Request duration',
     format: milliseconds,
-    series: ({ request_ms: values }) => [{ name: 'Mean', colour: 'ok', values }],
+    series: [['Mean', 'ok', 'request_ms']],
     empty: 'No request arrived in the last hour.',
   },
   {
     title: 'Processor',
     format: (value) => `${short(100 * value)} %`,
-    series: ({ cpu_share: values }) => [{ name: 'Share of one processor', colour: 'wait', values }],
+    series: [['Share of one processor', 'wait', 'cpu_share']],
   },
-  {
-    title: 'Memory',
-    format: bytes,
-    series: ({ memory_bytes: values }) => [{ name: 'Resident', colour: 'wait', values }],
-  },
+  { title: 'Memory', format: bytes, series: [['Resident', 'wait', 'memory_bytes']] },
 ];
 
 const ofDeliveries: readonly HistoryChart[] = [
   {
     title: 'Delivery duration',
     format: milliseconds,
-    series: (history) => [
-      { name: 'Mean', colour: 'accent', values: history.delivery_ms },
-      { name: 'Slowest', colour: 'wait', values: history.slowest_delivery_ms },
+    series: [
+      ['Mean', 'accent', 'delivery_ms'],
+      ['Slowest', 'wait', 'slowest_delivery_ms'],
     ],
     empty: NO_DELIVERIES,
   },
@@ -75,16 +62,22 @@ const ofDeliveries: readonly HistoryChart[] = [
     title: 'Delivery attempts',
     format: count,
     steps: 'whole',
-    series: (history) => [
-      { name: 'Succeeded', colour: 'ok', values: whereAttempted(history, history.deliveries_succeeded) },
-      { name: 'Failed', colour: 'bad', values: whereAttempted(history, history.deliveries_failed) },
+    series: [
+      ['Succeeded', 'ok', 'deliveries_succeeded'],
+      ['Failed', 'bad', 'deliveries_failed'],
     ],
     empty: NO_DELIVERIES,
   },
 ];
 
+/** Returns the values of a member. The numbers of deliveries are empty if the hour had none, so that the chart shows its text. */
+const valuesOf = (history: History, member: Member): readonly (number | null)[] =>
+  member.startsWith('deliveries_') && history.delivery_ms.every((time) => time === null) ? [] : history[member];
+
 function Charts({ charts }: { charts: readonly HistoryChart[] }) {
   const history = useGet('/stackside/v1/history', {}, every(EVERY));
+  const drawn = (found: History, series: HistoryChart['series']) =>
+    series.map(([name, colour, member]) => ({ name, colour, values: valuesOf(found, member) }));
   return (
     <div class="grid">
       {charts.map(({ title, format, steps = 'any', series, empty = NOTHING_YET }) => (
@@ -92,7 +85,7 @@ function Charts({ charts }: { charts: readonly HistoryChart[] }) {
           {(found) => (
             <Chart
               label={`${title} in the last hour`}
-              {...withGaps(found.times, series(found), found.interval_seconds)}
+              {...withGaps(found.times, drawn(found, series), found.interval_seconds)}
               format={format}
               steps={steps}
               empty={found.times.length === 0 ? NOTHING_YET : empty}

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { type Token, tokenLines, tokens } from '../chain/clarity.ts';
 import { bufferText, visible } from '../chain/format.ts';
 import { Scrollable } from './parts.tsx';
-import { go, place } from './router.ts';
+import { go, pathTo, place } from './router.ts';
 
 /** The classes of tokens. Spaces and names have none. */
 const TONES: Readonly<Partial<Record<Token['kind'], string>>> = {
@@ -51,6 +51,13 @@ export const Value = ({ repr }: { repr: string }) => (
   <code class="break" dir="ltr">
     <ValueTokens repr={repr} />
   </code>
+);
+
+/** Renders the value of a non-fungible token, with a link to the token's page. */
+export const NftLink = ({ asset, value }: { asset: string; value: { hex: string; repr: string } }) => (
+  <a href={pathTo('nft', { asset, value: value.hex })}>
+    <Value repr={value.repr} />
+  </a>
 );
 
 /** Renders a Clarity value in a scrolling box, for long values. */

@@ -1,17 +1,11 @@
 /** The form of the filters of a list, and the filters that are active. */
 
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ChosenFilters } from '../chain/filters.ts';
 import { Form } from './form.tsx';
-import { announce, Button, Icon } from './parts.tsx';
+import { announce, Button, Empty, Icon, Panel, type PanelProps } from './parts.tsx';
 import { go, withQuery } from './router.ts';
-
-interface FiltersProps {
-  /** The filters in the query of the page, from `chosenFilters`. */
-  chosen: ChosenFilters;
-  /** Query parameter of the cursor, which another filter makes invalid. */
-  cursor?: string;
-}
 
 /** Types of inputs. An invalid day gets an input for text, which can show it. */
 const DATE = { type: 'date' } as const;
@@ -21,10 +15,10 @@ const TEXT = { type: 'text' } as const;
  * Renders the form of a list's filters, which the query of the page contains, and the active filters, each with a link
  * that removes it.
  */
-export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'cursor' }: FiltersProps) {
+function Filters({ chosen: { filters, isAny, conditions } }: { chosen: ChosenFilters }) {
   const active = filters.filter(({ text }) => text !== '');
   const without = (names: readonly string[]) =>
-    withQuery({ [cursor]: null, ...Object.fromEntries(names.map((name) => [name, null])) });
+    withQuery({ cursor: null, ...Object.fromEntries(names.map((name) => [name, null])) });
   const inWords = active.map(({ words, mistake }) => mistake ?? words).join(', ');
   const said = useRef(inWords);
   useEffect(() => {
@@ -34,7 +28,7 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
   const submit = (value: (name: string) => string, form: HTMLFormElement) => {
     const texts = filters.map(({ name }) => [name, value(name) || null]);
     form.closest('details')?.removeAttribute('open');
-    go(withQuery({ ...Object.fromEntries(texts), [cursor]: null }));
+    go(withQuery({ ...Object.fromEntries(texts), cursor: null }));
   };
   const isWrong = conditions === null;
   return (
@@ -108,6 +102,19 @@ export function Filters({ chosen: { filters, isAny, conditions }, cursor = 'curs
     </div>
   );
 }
+
+interface FilteredPanelProps extends Omit<PanelProps, 'children'> {
+  chosen: ChosenFilters;
+  children: (conditions: NonNullable<ChosenFilters['conditions']>) => ComponentChildren;
+}
+
+/** Renders a panel with the form of filters, and below it the list, unless a filter is invalid: then no request is made. */
+export const FilteredPanel = ({ chosen, children, ...panel }: FilteredPanelProps) => (
+  <Panel {...panel}>
+    <Filters chosen={chosen} />
+    {chosen.conditions === null ? <Empty>A filter is wrong: see above.</Empty> : children(chosen.conditions)}
+  </Panel>
+);
 
 /** Returns the text of a filtered list without a row. @param isMore whether a next page may have some */
 export const nothingMatches = (isMore: boolean): string =>

@@ -45,7 +45,7 @@ export function Page({ title, kind, lead, beside, heading, children }: PageProps
   );
 }
 
-interface PanelProps {
+export interface PanelProps {
   title: string;
   /** Content at the right of the title. */
   aside?: ComponentChildren;

@@ -9,7 +9,7 @@ import { action, fateOf, kindOf, type Part, STATUSES } from '../chain/transactio
 import type { ListedPending, ListedTransaction } from '../chain/types.ts';
 import { AGE, BLOCK, TX_ID } from './columns.tsx';
 import { nothingMatches } from './filters.tsx';
-import { type Column, Empty, List, listQuery, PER_PAGE } from './parts.tsx';
+import { type Column, List, listQuery, PER_PAGE } from './parts.tsx';
 import { pathTo } from './router.ts';
 import { Ago, Badge, Principal } from './values.tsx';
 
@@ -94,8 +94,7 @@ export const searchPath = (conditions: ChosenFilters['conditions'], principal?: 
   urlOf('/stackside/v1/transactions', { ...conditions, principal, limit: PER_PAGE });
 
 interface FoundProps {
-  /** Null if a filter is invalid: then no request is made. */
-  conditions: ChosenFilters['conditions'];
+  conditions: NonNullable<ChosenFilters['conditions']>;
   /** The principal that the transactions concern; undefined for any. */
   principal?: string;
   /** When it changes, the list is read again. */
@@ -103,14 +102,7 @@ interface FoundProps {
 }
 
 /** Renders the transactions of the chain that meet conditions, newest first. */
-export const FoundTransactions = ({ conditions, ...others }: FoundProps) =>
-  conditions === null ? (
-    <Empty>A filter is wrong: see above.</Empty>
-  ) : (
-    <FilteredTransactions conditions={conditions} {...others} />
-  );
-
-function FilteredTransactions({ conditions, principal, version = tipVersion.value }: FoundProps) {
+export function FoundTransactions({ conditions, principal, version = tipVersion.value }: FoundProps) {
   return (
     <List
       label="Transactions"

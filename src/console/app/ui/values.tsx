@@ -226,6 +226,12 @@ export const BitcoinAddressLink = ({ address }: { address: string }) => (
   </a>
 );
 
+export const NameLink = ({ name }: { name: string }) => (
+  <a href={pathTo('name', { name })}>
+    <ChainText text={name} />
+  </a>
+);
+
 /** Returns the name of a fungible token from its metadata, or the name in its identifier. */
 export const tokenName = (asset: string): string => tokenOf(asset)?.name ?? assetName(asset);
 

@@ -34,16 +34,9 @@ function store(list: readonly Watch[]): void {
 
 /** Returns the path of the page of something watched. */
 function watchedPath({ kind, id }: Watched): string {
-  switch (kind) {
-    case 'account':
-      return pathTo('principal', { id });
-    case 'contract':
-      return pathTo('contract', { id });
-    case 'name':
-      return pathTo('name', { name: id });
-    default:
-      return pathTo('token', { asset: id });
-  }
+  if (kind === 'account') return pathTo('principal', { id });
+  if (kind === 'contract') return pathTo('contract', { id });
+  return kind === 'name' ? pathTo('name', { name: id }) : pathTo('token', { asset: id });
 }
 
 const HTTP_NOT_FOUND = 404;

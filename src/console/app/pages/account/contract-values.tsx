@@ -14,10 +14,11 @@ import { interfacePath, readContract } from '../../api/node.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import {
   type Argument,
+  type ContractFunction,
   type Draft,
   decodedHex,
   encodedArguments,
-  type Field,
+  type FieldMistake,
   formFields,
   leavesOf,
   logColumns,
@@ -107,36 +108,46 @@ const noCall = (): Record<string, null> =>
       .map((name) => [name, null]),
   );
 
-/** Renders the readable objects of a contract, and the form of the chosen one. */
-function Reader({ contract, parameter, items }: ContractReadsProps & { items: readonly Readable[] }) {
-  const [first] = items;
-  if (first === undefined) {
-    return <Empty>There is nothing to read: no read-only function, variable, map or constant.</Empty>;
-  }
+interface ChosenItemProps<Item> {
+  label: string;
+  /** Query parameter for the name of the item. */
+  parameter: string;
+  /** The items in groups, each with its title. */
+  groups: readonly (readonly [title: string, items: readonly Item[]])[];
+  /** Text if there is no item. */
+  none: string;
+  /** Text before the name of an unknown item. */
+  unknown: string;
+  choose: (name: string) => void;
+  /** Renders the form of the chosen item. */
+  children: (item: Item, args: readonly Argument[]) => ComponentChildren;
+}
+
+/** Renders the choice of a function or of data in the node's interface of a contract, and the form of the chosen item. */
+export function ChosenItem<Item extends ContractFunction>(props: ChosenItemProps<Item>) {
+  const { label, parameter, groups, none, unknown, choose, children } = props;
+  const items = groups.flatMap(([, some]) => some);
+  if (items.length === 0) return <Empty>{none}</Empty>;
   const asked = place.value.query.get(parameter);
-  const item = asked === null ? first : items.find(({ name }) => name === asked);
+  const item = asked === null ? items[0] : items.find(({ name }) => name === asked);
   return (
     <>
       <div class="panel-body form stack">
         <label>
-          Function or data
-          <select
-            value={item?.name ?? ''}
-            onChange={({ currentTarget }) => go(withQuery({ ...noCall(), [parameter]: currentTarget.value }))}
-          >
+          {label}
+          <select value={item?.name ?? ''} onChange={({ currentTarget }) => choose(currentTarget.value)}>
             {item === undefined ? <option value="" /> : null}
-            {KINDS.map(([kind, title]) => {
-              const ofKind = items.filter((one) => one.kind === kind);
-              return ofKind.length === 0 ? null : (
-                <optgroup key={kind} label={title}>
-                  {ofKind.map(({ name }) => (
+            {groups.map(([title, some]) =>
+              some.length === 0 ? null : (
+                <optgroup key={title} label={title}>
+                  {some.map(({ name }) => (
                     <option key={name} value={name}>
                       {visible(name)}
                     </option>
                   ))}
                 </optgroup>
-              );
-            })}
+              ),
+            )}
           </select>
           {item === undefined ? null : (
             <span class="quiet tiny">Returns {visible(item.output ?? 'a type that this page does not support')}</span>
@@ -145,22 +156,30 @@ function Reader({ contract, parameter, items }: ContractReadsProps & { items: re
       </div>
       {item === undefined ? (
         <Empty>
-          The node’s interface of the contract has no readable <ChainText text={asked ?? ''} />.
+          {unknown} <ChainText text={asked ?? ''} />.
         </Empty>
       ) : item.args === null ? (
         <Empty>This function has an argument type that the form doesn’t support.</Empty>
       ) : (
-        <ReadForm
-          key={`${item.kind} ${item.name}`}
-          contract={contract}
-          parameter={parameter}
-          item={item}
-          args={item.args}
-        />
+        children(item, item.args)
       )}
     </>
   );
 }
+
+/** Renders the readable objects of a contract, and the form of the chosen one. */
+const Reader = ({ contract, parameter, items }: ContractReadsProps & { items: readonly Readable[] }) => (
+  <ChosenItem
+    label="Function or data"
+    parameter={parameter}
+    groups={KINDS.map(([kind, title]) => [title, items.filter((one) => one.kind === kind)])}
+    none="There is nothing to read: no read-only function, variable, map or constant."
+    unknown="The node’s interface of the contract has no readable"
+    choose={(name) => go(withQuery({ ...noCall(), [parameter]: name }))}
+  >
+    {(item, args) => <ReadForm key={`${item.kind} ${item.name}`} {...{ contract, parameter, item, args }} />}
+  </ChosenItem>
+);
 
 /** Maximum characters of a link that contains the arguments. Servers reject much longer links. */
 const MAX_LINK = 2_000;
@@ -216,14 +235,8 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   return (
     <>
       <Form class="panel-body form stack" onSubmit={submit}>
-        {fields.map((field) => (
-          <ArgumentField
-            key={field.path}
-            field={field}
-            value={draft.get(field.path) ?? ''}
-            mistake={mistakeAt(field.path)}
-            onChange={(value) => setDraft(new Map(draft).set(field.path, value))}
-          />
+        {args.map((arg) => (
+          <ArgumentFields key={arg.name} argument={arg} draft={draft} mistakes={shown} onChange={setDraft} />
         ))}
         {item.kind === 'function' ? (
           <TextField
@@ -244,28 +257,33 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   );
 }
 
-interface ArgumentFieldProps {
-  field: Field;
-  value: string;
-  mistake: string | null;
-  onChange: (value: string) => void;
+interface ArgumentFieldsProps {
+  argument: Argument;
+  draft: Draft;
+  mistakes: readonly FieldMistake[];
+  onChange: (draft: Draft) => void;
 }
 
-/** Renders a field in the form of arguments. */
-export function ArgumentField({
-  field: { path, help, typed, choices, most },
-  value,
-  mistake,
-  onChange,
-}: ArgumentFieldProps) {
-  const common = { label: visible(path), help, onChange };
-  if (typed === null)
-    return <ChoiceField {...common} value={value === '' ? (choices[0] ?? '') : value} choices={choices} />;
-  if (typed === 'text') return <TextField {...common} value={value} mistake={mistake} />;
-  return (
-    <TextField {...common} value={value === '' ? '0' : value} mistake={mistake} type="number" min={0} max={most} />
-  );
-}
+/** Renders the fields of an argument that its draft needs. */
+export const ArgumentFields = ({ argument, draft, mistakes, onChange }: ArgumentFieldsProps) => (
+  <>
+    {formFields(argument, draft).map(({ path, help, typed, choices, most }) => {
+      const value = draft.get(path) ?? '';
+      const common = {
+        label: visible(path),
+        help,
+        onChange: (changed: string) => onChange(new Map(draft).set(path, changed)),
+      };
+      const mistake = mistakes.find((one) => one.path === path)?.message ?? null;
+      if (typed === null)
+        return <ChoiceField key={path} {...common} value={value || (choices[0] ?? '')} choices={choices} />;
+      const number = typed === 'items' ? { type: 'number' as const, min: 0, max: most } : {};
+      return (
+        <TextField key={path} {...common} value={value || (typed === 'items' ? '0' : '')} {...{ mistake, ...number }} />
+      );
+    })}
+  </>
+);
 
 interface ReadResultProps {
   contract: string;

@@ -22,7 +22,7 @@ import {
   Table,
 } from '../../ui/parts.tsx';
 import { go, pathTo, place } from '../../ui/router.ts';
-import { Badge, Hash, Principal, TxLink } from '../../ui/values.tsx';
+import { Badge, Hash, NameLink, Principal, TxLink } from '../../ui/values.tsx';
 import { TellMe } from '../../ui/watches.tsx';
 
 /** The namespace whose names are shown first. Most names belong to it. */
@@ -74,7 +74,7 @@ function NamesOf({ namespace, usual, all }: { namespace: string; usual: string; 
       keyOf={({ name }) => name}
       empty="The namespace has no names."
       columns={[
-        ['Name', 'main', ({ name }) => <a href={pathTo('name', { name })}>{visible(name)}</a>],
+        ['Name', 'main', ({ name }) => <NameLink name={name} />],
         ['Owner', 'named', ({ owner }) => <Principal principal={owner} />],
         ['Expires', 'named', ({ lease }) => <LeaseEnd lease={lease} />],
       ]}
@@ -175,7 +175,7 @@ const Subdomains = ({ name }: { name: string }) => (
         rows={subdomains}
         keyOf={(one) => one}
         empty="The name has no subdomains."
-        columns={[['Subdomain', '', (one) => <a href={pathTo('name', { name: one })}>{one}</a>]]}
+        columns={[['Subdomain', '', (one) => <NameLink name={one} />]]}
       />
     )}
   </DataPanel>

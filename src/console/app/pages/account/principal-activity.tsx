@@ -2,6 +2,7 @@
  * Facts and activity of an account: nonces, names, first and last transactions, counterparties, and its balance over
  * time.
  */
+
 import { type Answer, urlOf } from '../../api/api.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { scaleOf } from '../../chain/chart.ts';
@@ -9,8 +10,8 @@ import { assetContract, assetName, count, plural, visible } from '../../chain/fo
 import { Chart } from '../../ui/chart.tsx';
 import { unitOf } from '../../ui/metadata.ts';
 import { Choices, DataPanel, Footer, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
-import { pathTo, place } from '../../ui/router.ts';
-import { Badge, BlockLink, ChainText, Principal, Stx, TxLink, When } from '../../ui/values.tsx';
+import { place } from '../../ui/router.ts';
+import { Badge, BlockLink, ChainText, NameLink, Principal, Stx, TxLink, When } from '../../ui/values.tsx';
 
 export interface PrincipalProps {
   principal: string;
@@ -68,9 +69,7 @@ export function SeenFacts(props: PrincipalProps) {
               {owned.slice(0, MAX_NAMES).map((name, index) => (
                 <span key={name}>
                   {index === 0 ? null : ', '}
-                  <a href={pathTo('name', { name })}>
-                    <ChainText text={name} />
-                  </a>
+                  <NameLink name={name} />
                 </span>
               ))}
               {owned.length > MAX_NAMES ? (

@@ -4,11 +4,11 @@ import { useGet } from '../../api/use-answer.ts';
 import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
 import { textOfHex, visible } from '../../chain/format.ts';
 import { action, directionOf } from '../../chain/transaction.ts';
-import { Value } from '../../ui/code.tsx';
+import { NftLink } from '../../ui/code.tsx';
 import { AGE, BLOCK, TRANSACTION } from '../../ui/columns.tsx';
-import { Filters } from '../../ui/filters.tsx';
-import { List, ListPanel, listQuery, Panel } from '../../ui/parts.tsx';
-import { pathTo, place, withQuery } from '../../ui/router.ts';
+import { FilteredPanel } from '../../ui/filters.tsx';
+import { List, ListPanel, listQuery } from '../../ui/parts.tsx';
+import { place, withQuery } from '../../ui/router.ts';
 import {
   Fee,
   FoundTransactions,
@@ -36,20 +36,22 @@ import { CsvLink, type PrincipalProps } from './principal-activity.tsx';
 export function PrincipalTransactions({ principal, version }: PrincipalProps) {
   const chosen = chosenFilters(place.value.query, CHAIN_FILTERS);
   return (
-    <Panel
+    <FilteredPanel
       title="Transactions"
+      chosen={chosen}
       source={
         chosen.isAny ? searchPath(chosen.conditions, principal) : `/extended/v3/principals/${principal}/transactions`
       }
       aside={<CsvLink principal={principal} />}
     >
-      <Filters chosen={chosen} />
-      {chosen.isAny ? (
-        <FoundTransactions conditions={chosen.conditions} principal={principal} version={version} />
-      ) : (
-        <AllTransactions principal={principal} version={version} />
-      )}
-    </Panel>
+      {(conditions) =>
+        chosen.isAny ? (
+          <FoundTransactions conditions={conditions} principal={principal} version={version} />
+        ) : (
+          <AllTransactions principal={principal} version={version} />
+        )
+      }
+    </FilteredPanel>
   );
 }
 
@@ -213,15 +215,7 @@ const NonFungibleTokens = ({ principal, version }: PrincipalProps) => (
     empty="The principal holds no non-fungible token."
     columns={[
       ['Token', 'nowrap', ({ asset_identifier: asset }) => <Asset identifier={asset} />],
-      [
-        'Value',
-        'fill',
-        ({ asset_identifier: asset, value }) => (
-          <a href={pathTo('nft', { asset, value: value.hex })}>
-            <Value repr={value.repr} />
-          </a>
-        ),
-      ],
+      ['Value', 'fill', ({ asset_identifier: asset, value }) => <NftLink asset={asset} value={value} />],
     ]}
   />
 );

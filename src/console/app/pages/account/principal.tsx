@@ -1,6 +1,7 @@
 /** The page of an account: its STX, tokens, transactions, staking and names. */
 
 import { useState } from 'preact/hooks';
+import type { Answer } from '../../api/api.ts';
 import { tipVersion, useUpdates } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, words } from '../../chain/format.ts';
@@ -21,7 +22,16 @@ import {
   Tabs,
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { Badge, BitcoinAddressLink, BitcoinBlockLink, Btc, Principal, Stx, TxLink } from '../../ui/values.tsx';
+import {
+  Badge,
+  BitcoinAddressLink,
+  BitcoinBlockLink,
+  Btc,
+  NameLink,
+  Principal,
+  Stx,
+  TxLink,
+} from '../../ui/values.tsx';
 import { TellMe } from '../../ui/watches.tsx';
 import {
   BalanceTab,
@@ -123,7 +133,7 @@ const PrincipalNames = (props: PrincipalProps) => (
         rows={names}
         keyOf={(name) => name}
         empty="The principal owns no name."
-        columns={[['Name', '', (name) => <a href={pathTo('name', { name })}>{name}</a>]]}
+        columns={[['Name', '', (name) => <NameLink name={name} />]]}
       />
     )}
   </DataPanel>
@@ -229,11 +239,7 @@ function CycleRewards({ principal, version }: PrincipalProps) {
   );
 }
 
-interface Rewards {
-  accrued: string;
-  claimed: string;
-  claimable: string;
-}
+type Rewards = Answer<'/extended/v3/principals/{principal}/staking'>['stx']['rewards']['btc'];
 
 const rewardFacts = ({ accrued, claimed, claimable }: Rewards) =>
   [

@@ -7,7 +7,7 @@ import { tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { tokenFacts } from '../../chain/clarity.ts';
 import { assetContract, assetName, count, shortHash, shortPrincipal, visible } from '../../chain/format.ts';
-import { Value } from '../../ui/code.tsx';
+import { NftLink, Value } from '../../ui/code.tsx';
 import { AGE, BLOCK, BLOCK_HEIGHT, FROM, HOLDER, TIME, TO } from '../../ui/columns.tsx';
 import { tokenOf, unitOf } from '../../ui/metadata.ts';
 import {
@@ -23,7 +23,6 @@ import {
   Show,
   Tabs,
 } from '../../ui/parts.tsx';
-import { pathTo } from '../../ui/router.ts';
 import {
   Asset,
   Badge,
@@ -196,15 +195,7 @@ function Collection({ asset }: { asset: string }) {
         pager="offset"
         keyOf={({ value }) => value.hex}
         columns={[
-          [
-            'Token',
-            '',
-            ({ value }) => (
-              <a href={pathTo('nft', { asset, value: value.hex })}>
-                <Value repr={value.repr} />
-              </a>
-            ),
-          ],
+          ['Token', '', ({ value }) => <NftLink asset={asset} value={value} />],
           [
             'Current owner',
             'nowrap',

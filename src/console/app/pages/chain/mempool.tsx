@@ -1,4 +1,5 @@
 /** The page of the mempool: expected blocks, the list of pending transactions, and statistics by type and by fee. */
+
 import type { Answer } from '../../api/api.ts';
 import { tipVersion, useUpdates } from '../../api/live.ts';
 import { type Loaded, useGet } from '../../api/use-answer.ts';
@@ -7,12 +8,11 @@ import { type Bar, mergedRanges } from '../../chain/chart.ts';
 import { type ChosenFilters, chosenFilters, PENDING_FILTERS } from '../../chain/filters.ts';
 import { bytes, count, plural, stxText } from '../../chain/format.ts';
 import { kindOf } from '../../chain/transaction.ts';
-import { Filters, nothingMatches } from '../../ui/filters.tsx';
+import { FilteredPanel, nothingMatches } from '../../ui/filters.tsx';
 import {
   Choices,
   choiceOf,
   DataPanel,
-  Empty,
   List,
   ListPanel,
   listQuery,
@@ -104,18 +104,16 @@ const ORDERS = [
 function Pending({ chosen, version }: { chosen: ChosenFilters; version: string }) {
   const order = choiceOf('sort', ORDERS);
   return (
-    <Panel
+    <FilteredPanel
       title="Pending transactions"
+      chosen={chosen}
       source={`/stackside/v1/mempool/transactions?sort_by=${order}&limit=${PER_PAGE}`}
       aside={<Choices label="Order" name="sort" choices={ORDERS} chosen={order} />}
     >
-      <Filters chosen={chosen} />
-      {chosen.conditions === null ? (
-        <Empty>A filter is wrong: see above.</Empty>
-      ) : (
-        <FoundPending conditions={{ ...chosen.conditions, sort_by: order }} version={version} isAny={chosen.isAny} />
+      {(conditions) => (
+        <FoundPending conditions={{ ...conditions, sort_by: order }} version={version} isAny={chosen.isAny} />
       )}
-    </Panel>
+    </FilteredPanel>
   );
 }
 

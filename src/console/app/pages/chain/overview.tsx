@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { get } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
-import { actingFor, readSession, session } from '../../api/session.ts';
+import { actingFor } from '../../api/session.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, plural } from '../../chain/format.ts';
 import { failureLine, type Hook } from '../../chain/hooks.ts';
@@ -15,8 +15,9 @@ import { DataPanel, type Figure, Figures, ListPanel, Page, Panel, Show } from '.
 import { pathTo } from '../../ui/router.ts';
 import { useServerStatus } from '../../ui/server-status.ts';
 import { idOf, NEWEST_COLUMNS } from '../../ui/transactions.tsx';
-import { Ago, Badge, ChainText, Count } from '../../ui/values.tsx';
+import { Ago, Badge, Count } from '../../ui/values.tsx';
 import { WatchedHere } from '../../ui/watches.tsx';
+import { HookLink, managedConsumers } from '../hooks/notified.tsx';
 import { StateNote } from '../state-note.tsx';
 import { BITCOIN_BLOCK_COLUMNS, hashOfBitcoinBlock } from './bitcoin.tsx';
 import { Fees, TypeTable, useExpectedBlocks, useMempoolVersion } from './mempool.tsx';
@@ -159,14 +160,9 @@ function FailingHooks() {
   const failing = useAnswer(
     'failing hooks',
     async (signal) => {
-      const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
-      if (!isSignedIn) return [];
-      const consumers = isOperator
-        ? (await get('/chainhooks/consumers', {}, signal)).results.filter((one) => one.failing > 0)
-        : [{ consumer: null }];
       const params = { limit: MAX_FAILING, failing: true };
       const hooks: Hook[] = [];
-      for (const { consumer } of consumers) {
+      for (const consumer of (await managedConsumers(signal, ({ failing: number }) => number > 0)) ?? []) {
         if (hooks.length >= MAX_FAILING) break;
         hooks.push(...(await get('/chainhooks/me', params, signal, actingFor(consumer))).results);
       }
@@ -184,10 +180,7 @@ function FailingHooks() {
       <ul>
         {hooks.map((hook) => (
           <li key={hook.uuid} class="break">
-            <a href={pathTo('hook', { id: hook.uuid })}>
-              <ChainText text={hook.definition.name === '' ? hook.uuid : hook.definition.name} />
-            </a>
-            : {failureLine(hook, now.value)}
+            <HookLink hook={hook} />: {failureLine(hook, now.value)}
           </li>
         ))}
       </ul>

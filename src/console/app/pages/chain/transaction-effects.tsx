@@ -1,10 +1,11 @@
 /** The events and post-conditions of a transaction, and why it failed. */
+
 import { useGet } from '../../api/use-answer.ts';
 import { errorSource } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
 import { conditionWords, failedCondition, modeWords } from '../../chain/transaction.ts';
 import { isMined, type MinedTransaction, type Transaction, type TransactionEvent } from '../../chain/types.ts';
-import { Value, ValueBlock } from '../../ui/code.tsx';
+import { NftLink, Value, ValueBlock } from '../../ui/code.tsx';
 import { Empty, Panel, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Asset, Badge, BitcoinBlockLink, ChainText, Principal, Stx, TokenAmount } from '../../ui/values.tsx';
@@ -78,10 +79,7 @@ function Details({ event }: { event: TransactionEvent }) {
       const { asset_id: asset, value } = event.asset;
       return (
         <>
-          <Asset identifier={asset} />{' '}
-          <a href={pathTo('nft', { asset, value: value.hex })}>
-            <Value repr={value.repr} />
-          </a>
+          <Asset identifier={asset} /> <NftLink asset={asset} value={value} />
           <Route {...event.asset} />
         </>
       );

@@ -24,7 +24,7 @@ import {
   type Transaction as TransactionObject,
 } from '../../chain/types.ts';
 import { Source, Value, ValueBlock } from '../../ui/code.tsx';
-import { Filters } from '../../ui/filters.tsx';
+import { FilteredPanel } from '../../ui/filters.tsx';
 import {
   Button,
   Copy,
@@ -495,13 +495,13 @@ export function Transactions() {
   const chosen = chosenFilters(place.value.query, CHAIN_FILTERS);
   return (
     <Page title="Transactions" lead="Transactions of the canonical chain, newest first.">
-      <Panel
+      <FilteredPanel
         title="Transactions"
+        chosen={chosen}
         source={chosen.isAny ? searchPath(chosen.conditions) : `/extended/v3/transactions?limit=${PER_PAGE}`}
       >
-        <Filters chosen={chosen} />
-        {chosen.isAny ? <FoundTransactions conditions={chosen.conditions} /> : <AllTransactions />}
-      </Panel>
+        {(conditions) => (chosen.isAny ? <FoundTransactions conditions={conditions} /> : <AllTransactions />)}
+      </FilteredPanel>
     </Page>
   );
 }

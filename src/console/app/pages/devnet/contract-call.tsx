@@ -10,16 +10,14 @@ import {
   type ContractFunction,
   type Draft,
   encodedArguments,
-  formFields,
   functionsOf,
 } from '../../chain/contract-values.ts';
 import { visible, words } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
-import { Check, ChoiceField, Form, Mistakes, TextField } from '../../ui/form.tsx';
-import { Button, Empty, Problem } from '../../ui/parts.tsx';
-import { go, place, withQuery } from '../../ui/router.ts';
-import { ChainText } from '../../ui/values.tsx';
-import { ArgumentField, OfInterface } from '../account/contract-values.tsx';
+import { Check, Form, Mistakes, TextField } from '../../ui/form.tsx';
+import { Button, Problem } from '../../ui/parts.tsx';
+import { go, withQuery } from '../../ui/router.ts';
+import { ArgumentFields, ChosenItem, OfInterface } from '../account/contract-values.tsx';
 import { type DevnetAccount, OfAccounts, type Sent, SentTransaction, useSender } from './sending.tsx';
 
 /** The query parameter that names the function. */
@@ -32,39 +30,22 @@ export const ContractCall = ({ contract }: { contract: string }) => (
 );
 
 /** Renders the choice of a function, and its form. */
-function Caller({ contract, functions }: { contract: string; functions: readonly ContractFunction[] }) {
-  const [first] = functions;
-  if (first === undefined) return <Empty>The contract has no public function.</Empty>;
-  const functionName = place.value.query.get(CALLED);
-  const called = functionName === null ? first : functions.find(({ name }) => name === functionName);
-  return (
-    <>
-      <div class="panel-body form stack">
-        <ChoiceField
-          label="Function"
-          value={called?.name ?? ''}
-          choices={[
-            ...(called === undefined ? [''] : []),
-            ...functions.map(({ name }) => [name, visible(name)] as const),
-          ]}
-          help={
-            called === undefined ? '' : `Returns ${visible(called.output ?? 'a type that this page does not support')}`
-          }
-          onChange={(name) => go(withQuery({ [CALLED]: name }))}
-        />
-      </div>
-      {called === undefined ? (
-        <Empty>
-          The contract has no public function <ChainText text={functionName ?? ''} />.
-        </Empty>
-      ) : called.args === null ? (
-        <Empty>This function has an argument type that the form doesn’t support.</Empty>
-      ) : (
-        <FunctionForm key={called.name} contract={contract} name={called.name} args={called.args} />
-      )}
-    </>
-  );
-}
+const Caller = ({ contract, functions }: { contract: string; functions: readonly ContractFunction[] }) => (
+  <ChosenItem
+    label="Function"
+    parameter={CALLED}
+    groups={[['Public functions', functions]]}
+    none="The contract has no public function."
+    unknown="The contract has no public function"
+    choose={(name) => go(withQuery({ [CALLED]: name }))}
+  >
+    {({ name }, args) => (
+      <OfAccounts key={name}>
+        {(accounts) => <CallForm accounts={accounts} contract={contract} name={name} args={args} />}
+      </OfAccounts>
+    )}
+  </ChosenItem>
+);
 
 /**
  * Converts an argument to a literal for the route. The route reads hex as a serialized value, but Clarity reads it as a
@@ -75,18 +56,15 @@ function literalArgument(text: string): string {
   return /^0x([0-9a-f]{2})*$/i.test(literal) ? toHex(clarity.buffer(fromHex(literal))) : literal;
 }
 
-interface FunctionFormProps {
+interface CallFormProps {
   contract: string;
   name: string;
   args: readonly Argument[];
+  accounts: readonly DevnetAccount[];
 }
 
-const FunctionForm = (props: FunctionFormProps) => (
-  <OfAccounts>{(accounts) => <CallForm accounts={accounts} {...props} />}</OfAccounts>
-);
-
 /** Renders the form of a call, and the result of the last call. */
-function CallForm({ contract, name, args, accounts }: FunctionFormProps & { accounts: readonly DevnetAccount[] }) {
+function CallForm({ contract, name, args, accounts }: CallFormProps) {
   const [draft, setDraft] = useState<Draft>(new Map());
   const [literals, setLiterals] = useState<Draft>(new Map());
   const [areLiteral, setAreLiteral] = useState(false);
@@ -125,17 +103,9 @@ function CallForm({ contract, name, args, accounts }: FunctionFormProps & { acco
                 onChange={(text) => setLiterals(new Map(literals).set(one.name, text))}
               />
             ))
-          : args
-              .flatMap((one) => formFields(one, draft))
-              .map((field) => (
-                <ArgumentField
-                  key={field.path}
-                  field={field}
-                  value={draft.get(field.path) ?? ''}
-                  mistake={shown.find(({ path }) => path === field.path)?.message ?? null}
-                  onChange={(value) => setDraft(new Map(draft).set(field.path, value))}
-                />
-              ))}
+          : args.map((one) => (
+              <ArgumentFields key={one.name} argument={one} draft={draft} mistakes={shown} onChange={setDraft} />
+            ))}
         {args.length === 0 ? null : (
           <Check checked={areLiteral} onChange={setAreLiteral}>
             Write them as Clarity literals, such as <code>u1</code>, <code>none</code> or <code>(list u1 u2)</code>

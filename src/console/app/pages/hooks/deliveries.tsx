@@ -7,7 +7,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, get, post } from '../../api/api.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, plural, visible, words } from '../../chain/format.ts';
-import { type Hook, STATE_TONES, waitingDeliveriesText } from '../../chain/hooks.ts';
+import { type Hook, waitingDeliveriesText } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
 import { TextField } from '../../ui/form.tsx';
 import {
@@ -25,16 +25,15 @@ import {
   TablePanel,
 } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
-import { Ago, Badge, BlockLink, Due, Hash, When } from '../../ui/values.tsx';
+import { Ago, BlockLink, Due, Hash, When } from '../../ui/values.tsx';
 import { hookVersion } from './hooks.tsx';
+import { StateBadge } from './notified.tsx';
 
 type ListedDelivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
 
 const STATES = ['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const;
 type State = (typeof STATES)[number];
 const isState = (text: string | null): text is State => STATES.some((state) => state === text);
-
-const StateBadge = ({ state }: { state: string }) => <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>;
 
 /** Returns the heights of a delivery's blocks. A minus marks rolled back blocks. */
 function blocksOf({ apply, rollback }: Pick<ListedDelivery, 'apply' | 'rollback'>): string {
@@ -237,14 +236,7 @@ const Heights = ({ blocks }: { blocks: readonly { height: number; index_block_ha
   </>
 );
 
-interface Attempt {
-  at: number;
-  duration_ms: number;
-  url_host: string;
-  status_code: number | null;
-  error: string | null;
-  response_excerpt: string | null;
-}
+type Attempt = Answer<'/chainhooks/me/{uuid}/deliveries/{id}'>['attempts'][number];
 
 const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: string | undefined }) => (
   <TablePanel

@@ -27,6 +27,7 @@ import {
 import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { Ago, Badge, ChainText } from '../../ui/values.tsx';
 import { DeliveryCharts } from '../history-charts.tsx';
+import { HookLink } from './notified.tsx';
 
 export function Hooks() {
   const chosen = place.value.query.get('consumer');
@@ -200,15 +201,7 @@ const HookTable = ({ label, hooks }: { label: string; hooks: readonly Hook[] }) 
       return line === null ? null : <span class="problem small">{line}</span>;
     }}
     columns={[
-      [
-        'Name',
-        'main',
-        ({ uuid, definition }) => (
-          <a href={pathTo('hook', { id: uuid })}>
-            <ChainText text={definition.name || uuid} />
-          </a>
-        ),
-      ],
+      ['Name', 'main', (hook) => <HookLink hook={hook} />],
       ['Status', 'nowrap', (hook) => <HealthBadge hook={hook} />],
       ['Receiver', 'wide nowrap', ({ definition }) => <code>{hostOf(definition.action.url)}</code>],
       ['Waiting', 'number', ({ status }) => count(status.pending_deliveries)],

@@ -21,16 +21,38 @@ interface FoundDelivery {
   one: Delivery;
 }
 
+export const HookLink = ({ hook: { uuid, definition } }: { hook: Hook }) => (
+  <a href={pathTo('hook', { id: uuid })}>
+    <ChainText text={definition.name || uuid} />
+  </a>
+);
+
+/** Renders the state of a delivery. */
+export const StateBadge = ({ state }: { state: string }) => (
+  <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>
+);
+
+/**
+ * Requests the consumers that this browser may manage; null if there are none. The consumer null is the session's.
+ * @param isOf reports for the operator whether a consumer counts @throws RequestError
+ */
+export async function managedConsumers(
+  signal: AbortSignal,
+  isOf: (consumer: { failing: number }) => boolean = () => true,
+): Promise<(string | null)[] | null> {
+  const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
+  if (!isSignedIn) return null;
+  if (!isOperator) return [null];
+  return (await get('/chainhooks/consumers', {}, signal)).results.filter(isOf).map(({ consumer }) => consumer);
+}
+
 /**
  * Requests the deliveries of blocks between two heights; returns null if this browser may manage no chainhooks. @throws
  * RequestError
  */
 async function deliveriesOf(from: number, to: number, signal: AbortSignal): Promise<FoundDelivery[] | null> {
-  const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
-  if (!isSignedIn) return null;
-  const consumers = isOperator
-    ? (await get('/chainhooks/consumers', {}, signal)).results.map(({ consumer }) => consumer)
-    : [null];
+  const consumers = await managedConsumers(signal);
+  if (consumers === null) return null;
   const deliveries: FoundDelivery[] = [];
   let remaining = MAX_HOOKS;
   for (const consumer of consumers) {
@@ -90,22 +112,14 @@ const Told = ({
     rows={deliveries}
     keyOf={({ hook, one }) => `${hook.uuid} ${one.id}`}
     columns={[
-      [
-        'Chainhook',
-        'main',
-        ({ hook: { uuid, definition } }) => (
-          <a href={pathTo('hook', { id: uuid })}>
-            <ChainText text={definition.name || uuid} />
-          </a>
-        ),
-      ],
+      ['Chainhook', 'main', ({ hook }) => <HookLink hook={hook} />],
       ['Notified', 'named', (each) => told({ ...each, isOf })],
       [
         'Delivery',
         'named',
         ({ hook: { uuid }, one: { id, state } }) => (
           <a href={pathTo('delivery', { id: uuid, delivery: id })}>
-            <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>
+            <StateBadge state={state} />
           </a>
         ),
       ],

@@ -405,12 +405,11 @@ function Inspections() {
   );
 }
 
-interface Finding {
-  name: string;
-  problems: readonly string[];
-}
+type Inspections = Answer<'/stackside/v1/inspections'>;
+type Check = NonNullable<Inspections['check']>;
+type Tables = NonNullable<Inspections['tables']>;
 
-function Findings({ findings }: { findings: readonly Finding[] }) {
+function Findings({ findings }: Pick<Check, 'findings'>) {
   const wrong = findings.filter(({ problems }) => problems.length > 0);
   return (
     <>
@@ -432,19 +431,12 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
   );
 }
 
-interface Size {
-  name: string;
-  kind: 'table' | 'index';
-  table: string;
-  bytes: number;
-}
-
 /** Maximum number of tables to list. The smaller tables are summed up. */
 const MAX_TABLES = 20;
 
 /** Renders the sizes of tables and their indexes, largest first. */
-function Sizes({ sizes }: { sizes: readonly Size[] }) {
-  const sum = (some: readonly Size[]) => some.reduce((all, one) => all + one.bytes, 0);
+function Sizes({ sizes }: Pick<Tables, 'sizes'>) {
+  const sum = (some: Tables['sizes']) => some.reduce((all, one) => all + one.bytes, 0);
   const total = sum(sizes);
   const tables = [...Map.groupBy(sizes, ({ table }) => table)]
     .map(([name, all]) => ({ name, all: sum(all), indexes: sum(all.filter(({ kind }) => kind === 'index')) }))
@@ -474,21 +466,13 @@ function Sizes({ sizes }: { sizes: readonly Size[] }) {
   );
 }
 
-interface InspectionState {
-  state: 'running' | 'done' | 'failed' | 'cancelled';
-  started_at: number;
-  ended_at: number | null;
-  progress: { number: number; of: number; name: string; detail: string } | null;
-  problem: string | null;
-}
-
 interface InspectionProps {
   kind: 'check' | 'tables';
   title: string;
   action: string;
   explanation: string;
   /** Null if none was started. */
-  inspection: InspectionState | null;
+  inspection: Check | Tables | null;
   /** Whether any inspection runs. */
   isBusy: boolean;
   /** Called when an inspection was started or cancelled. */
@@ -524,7 +508,7 @@ function Inspection(props: InspectionProps) {
   );
 }
 
-function Progress({ inspection: { progress, started_at: start } }: { inspection: InspectionState }) {
+function Progress({ inspection: { progress, started_at: start } }: { inspection: Check | Tables }) {
   const spent = duration(now.value - start);
   if (progress === null) return <p aria-live="polite">Starting. {spent}</p>;
   const { number, of, name, detail } = progress;
@@ -546,7 +530,7 @@ const OUTCOMES = {
   cancelled: ['wait', 'Cancelled'],
 } as const;
 
-function Outcome({ inspection: { state, ended_at: end } }: { inspection: InspectionState }) {
+function Outcome({ inspection: { state, ended_at: end } }: { inspection: Check | Tables }) {
   const [tone, text] = OUTCOMES[state];
   return (
     <>
