@@ -20,6 +20,7 @@ import { type Serving, serving } from '../support/servers/serving.ts';
 import { served } from '../support/servers/simulated-rpc.ts';
 import { until } from '../support/time/until.ts';
 import {
+  brokenAmounts,
   browserTest,
   endBrowser,
   expectAccessible,
@@ -160,7 +161,7 @@ browserTest(
       }
       if (shown === WIDE) {
         await page.setViewportSize(NARROW.viewport);
-        expect([name, await overflow(page)]).toEqual([name, 0]);
+        expect([name, await overflow(page), await brokenAmounts(page)]).toEqual([name, 0, []]);
         await page.setViewportSize(WIDE.viewport);
       }
     }

@@ -190,3 +190,9 @@ export async function expectAccessible(page: Page, rules: keyof typeof RULES = '
 export const overflow = (page: Page): Promise<number> =>
   page.evaluate(`Math.max(...[document.documentElement, ...document.querySelectorAll('.table-frame')]
     .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))`);
+
+/** Texts of the amounts in tables that have several lines, although they have fewer than 20 characters. */
+export const brokenAmounts = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('td .amount')]
+    .filter((amount) => amount.innerText.length < 20 && new Set([...amount.getClientRects()].map(({ top }) => top)).size > 1)
+    .map((amount) => amount.innerText)`);
