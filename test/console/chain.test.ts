@@ -24,9 +24,7 @@ import {
   mergedRanges,
   sampledIndexes,
   scaleOf,
-  secondsBetween,
   spansOf,
-  stepsOf,
   timeLabel,
   timeTicks,
   valueRange,
@@ -621,9 +619,6 @@ describe('charts', () => {
   });
 
   test('show the seconds between blocks, and round times', () => {
-    expect(secondsBetween([10, 14, 13])).toEqual([null, 4, 0]);
-    expect(stepsOf([null, 4, 0])).toEqual([4, 4, 0]);
-    expect([stepsOf([1, 2]), stepsOf([null]), stepsOf([])]).toEqual([[1, 2], [null], []]);
     expect((['hour', 'days', 'years'] as const).map((scale) => timeLabel(1_795_305_600, scale))).toEqual([
       '00:00',
       '11-22',

@@ -60,6 +60,12 @@ export function useGet<P extends Parameters<typeof get>[0] & keyof paths>(
   return { ...useAnswer(source, (signal) => get(path, params, signal), version), source };
 }
 
+/** Returns loaded data in another form. */
+export const mapped = <T, U>({ data, ...loaded }: Loaded<T>, form: (data: T) => U): Loaded<U> => ({
+  ...loaded,
+  data: data === null ? null : form(data),
+});
+
 /** The error if a part of the bundle doesn't exist: another version of the server names its parts differently. */
 const GONE = new RequestError(
   0,

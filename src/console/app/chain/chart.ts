@@ -94,17 +94,6 @@ export function withGaps<Series extends ChartSeries>(
   };
 }
 
-/** Returns the seconds from each block to the previous one; null for the first block. */
-export const secondsBetween = (times: readonly number[]): (number | null)[] =>
-  times.map((time, index) => (index === 0 ? null : Math.max(0, time - (times[index - 1] ?? time))));
-
-/**
- * Returns values for drawing steps. A step reaches back to the previous time, so the first one starts at the first
- * time.
- */
-export const stepsOf = (values: readonly (number | null)[]): readonly (number | null)[] =>
-  values[0] === null ? [values[1] ?? null, ...values.slice(1)] : values;
-
 /** Steps between labels of the value axis: any round number, whole numbers, or seconds that divide minutes and hours. */
 export type Steps = 'any' | 'whole' | 'seconds';
 

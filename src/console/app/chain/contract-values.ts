@@ -160,13 +160,13 @@ function helpOf(type: AbiType): string {
   return '';
 }
 
-const typedField = (path: string, help: string): Field => ({ path, help, typed: 'text', choices: [], most: 0 });
-
-const choiceField = (path: string, help: string, choices: readonly string[]): Field => ({
-  ...{ path, help, choices },
-  typed: null,
-  most: 0,
+const fieldOf = (path: string, help: string, more: Partial<Field> = {}): Field => ({
+  ...{ path, help, typed: 'text', choices: [], most: 0 },
+  ...more,
 });
+
+const choiceField = (path: string, help: string, choices: readonly string[]): Field =>
+  fieldOf(path, help, { choices, typed: null });
 
 /**
  * Returns the fields of an argument that its draft needs. A nested type has the fields of its parts, one after the
@@ -175,7 +175,7 @@ const choiceField = (path: string, help: string, choices: readonly string[]): Fi
 export function formFields({ name: path, type }: Argument, draft: Draft): Field[] {
   if (typeof type === 'string') {
     if (type === 'none') return [];
-    return [type === 'bool' ? choiceField(path, 'bool', BOOLS) : typedField(path, helpOf(type))];
+    return [type === 'bool' ? choiceField(path, 'bool', BOOLS) : fieldOf(path, helpOf(type))];
   }
   if ('optional' in type) {
     const inner =
@@ -192,14 +192,14 @@ export function formFields({ name: path, type }: Argument, draft: Draft): Field[
     const items = places(itemsOf(draft, path, most(length)));
     const help = `list: the number of its items, at most ${count(most(length))}`;
     return [
-      { path, help, typed: 'items', choices: [], most: most(length) },
+      fieldOf(path, help, { typed: 'items', most: most(length) }),
       ...items.flatMap((place) => formFields({ name: `${path}.${place}`, type: item }, draft)),
     ];
   }
   if ('tuple' in type) {
     return type.tuple.flatMap((entry) => formFields({ name: `${path}.${entry.name}`, type: entry.type }, draft));
   }
-  return [typedField(path, helpOf(type))];
+  return [fieldOf(path, helpOf(type))];
 }
 
 /** A mistake in a draft, at its field: `amount`, `must be a whole number`. */

@@ -12,7 +12,6 @@ import {
   sampledIndexes,
   scaleOf,
   spansOf,
-  stepsOf,
   type TimeScale,
   timeLabel,
   timeTicks,
@@ -28,7 +27,7 @@ export interface DrawnSeries extends ChartSeries {
   colour: 'accent' | 'ok' | 'bad' | 'wait';
 }
 
-type Drawn = 'lines' | 'bars' | 'steps' | 'held';
+type Drawn = 'lines' | 'bars' | 'held';
 
 interface ChartProps {
   label: string;
@@ -38,8 +37,8 @@ interface ChartProps {
   format: (value: number) => string;
   scale?: TimeScale;
   /**
-   * How values are drawn (default: lines). A step shows the value since the previous time or, if held, until the next
-   * time. A bar shows only the value at its time.
+   * How values are drawn (default: lines). A held value stays until the next time. A bar shows only the value at its
+   * time.
    */
   drawn?: Drawn;
   /** The steps between labels of the value axis (default: any). */
@@ -163,7 +162,6 @@ const rounded = (value: number): number => Math.round(10 * value) / 10;
 const STEP: Readonly<Record<Drawn, (to: Point) => string>> = {
   lines: ({ x, y }) => `L${x} ${y}`,
   bars: ({ x, y }) => `L${x} ${y}`,
-  steps: ({ x, y }) => `V${y}H${x}`,
   held: ({ x, y }) => `H${x}V${y}`,
 };
 
@@ -322,9 +320,7 @@ function Drawing({ at, ...layout }: Layout & { at: number | null }) {
   const Series = drawn === 'bars' ? Bars : Lines;
   const lines = series.map(({ colour, values }) => ({
     colour,
-    points: (drawn === 'steps' ? stepsOf(values) : values).map((value, nth) =>
-      value === null ? null : { x: xOf(times[nth] ?? 0), y: yOf(value) },
-    ),
+    points: values.map((value, nth) => (value === null ? null : { x: xOf(times[nth] ?? 0), y: yOf(value) })),
   }));
   return (
     <svg width={width} height={HEIGHT} aria-hidden="true" focusable="false">

@@ -290,6 +290,18 @@ export const ButtonLink = ({
   </a>
 );
 
+/** Renders items with commas between them. */
+export const Commas = ({ items }: { items: readonly ComponentChildren[] }) => (
+  <>
+    {items.map((item, place) => (
+      <Fragment key={place}>
+        {place === 0 ? '' : ', '}
+        {item}
+      </Fragment>
+    ))}
+  </>
+);
+
 /** A note below a table. */
 export const Footer = ({ children }: { children: ComponentChildren }) => (
   <p class="panel-head row spread small quiet">{children}</p>

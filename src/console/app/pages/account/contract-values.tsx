@@ -11,7 +11,7 @@ import { clarityRepr } from '../../../../codec/clarity-text.ts';
 import { toHex } from '../../../../codec/hex.ts';
 import { type Answer, jsonOf } from '../../api/api.ts';
 import { interfacePath, readContract } from '../../api/node.ts';
-import { useAnswer, useGet } from '../../api/use-answer.ts';
+import { mapped, useAnswer, useGet } from '../../api/use-answer.ts';
 import {
   type Argument,
   type ContractFunction,
@@ -464,9 +464,9 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
     { contract_id: contract, ...query, ...listQuery() },
     version,
   );
-  const { data } = loaded;
-  const logs = data === null ? null : { ...data, results: data.results.map(withFields) };
-  const found = logColumns(logs?.results.map(({ fields }) => fields) ?? []);
+  const logs = mapped(loaded, (page) => ({ ...page, results: page.results.map(withFields) }));
+  const results = logs.data?.results ?? [];
+  const found = logColumns(results.map(({ fields }) => fields));
   const fields = found.map(({ path, name, isNumber }, index): Column<ReadLog> => {
     const place = index === 0 ? ' first' : '';
     if (path === '') return [name, `fill${place}`, (log) => (log.fields === null ? <WholeLog log={log} /> : null)];
@@ -481,12 +481,12 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
   return (
     <ListPanel
       title="Logs"
-      loaded={{ ...loaded, data: logs }}
+      loaded={logs}
       keyOf={keyOf}
       empty="No log matches."
       stacked
       columns={[
-        ...((logs?.results ?? []).every((log) => log.topic === PRINT) ? [] : [topic]),
+        ...(results.every((log) => log.topic === PRINT) ? [] : [topic]),
         ...fields,
         TX_ID,
         BLOCK_HEIGHT,

@@ -9,7 +9,7 @@ import { scaleOf } from '../../chain/chart.ts';
 import { assetContract, assetName, count, plural, visible } from '../../chain/format.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { unitOf } from '../../ui/metadata.ts';
-import { Choices, DataPanel, Footer, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
+import { Choices, Commas, DataPanel, Footer, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
 import { place } from '../../ui/router.ts';
 import { Badge, BlockLink, ChainText, NameLink, Principal, Stx, TxLink, When } from '../../ui/values.tsx';
 
@@ -66,12 +66,7 @@ export function SeenFacts(props: PrincipalProps) {
           'Names',
           owned.length === 0 ? null : (
             <span>
-              {owned.slice(0, MAX_NAMES).map((name, index) => (
-                <span key={name}>
-                  {index === 0 ? null : ', '}
-                  <NameLink name={name} />
-                </span>
-              ))}
+              <Commas items={owned.slice(0, MAX_NAMES).map((name) => <NameLink key={name} name={name} />)} />
               {owned.length > MAX_NAMES ? (
                 <>
                   {' and '}

@@ -1,6 +1,7 @@
 /** The pages of blocks: the list, and one block with its transactions, execution cost and signatures. */
+
 import { tip, tipVersion } from '../../api/live.ts';
-import { useGet } from '../../api/use-answer.ts';
+import { mapped, useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
 import type { Block as BlockObject } from '../../chain/types.ts';
 import { BLOCKS_PER_PAGE, type Column, Icon, ListPanel, listQuery, Page, Panel, Show } from '../../ui/parts.tsx';
@@ -93,12 +94,11 @@ function BlockFacts({ block }: { block: BlockObject }) {
 
 function BlockTransactions({ hash, total }: { hash: string; total: number }) {
   const loaded = useGet('/extended/v3/blocks/{height_or_hash}/transactions', { height_or_hash: hash, ...listQuery() });
-  const { data } = loaded;
   return (
     <ListPanel
       title="Transactions"
       label="Transactions of the block"
-      loaded={{ ...loaded, data: data === null ? null : { ...data, total } }}
+      loaded={mapped(loaded, (page) => ({ ...page, total }))}
       of="transaction"
       columns={COLUMNS_IN_BLOCK}
       keyOf={idOf}
@@ -114,12 +114,13 @@ const MAX_SIGNATURES = 20;
 function BlockSignatures({ hash }: { hash: string }) {
   const params = { height_or_hash: hash, limit: MAX_SIGNATURES };
   const loaded = useGet('/extended/v2/blocks/{height_or_hash}/signer-signatures', params);
-  const { data } = loaded;
-  const results = data?.results.map((signature, index) => ({ signature, index })) ?? [];
   return (
     <ListPanel
       title="Signatures of signers"
-      loaded={{ ...loaded, data: data === null ? null : { ...data, results } }}
+      loaded={mapped(loaded, ({ results, total }) => ({
+        total,
+        results: results.map((signature, index) => ({ signature, index })),
+      }))}
       aside={<a href={pathTo('staking')}>Signers of the cycle</a>}
       of="signature"
       keyOf={({ index }) => String(index)}

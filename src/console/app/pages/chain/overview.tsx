@@ -1,10 +1,11 @@
 /** The overview: the state of the server and of the chain, the newest blocks, charts, the mempool. */
+
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { get } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { actingFor } from '../../api/session.ts';
-import { useAnswer, useGet } from '../../api/use-answer.ts';
+import { mapped, useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, plural } from '../../chain/format.ts';
 import { failureLine, type Hook } from '../../chain/hooks.ts';
 import { type FirstStep, firstSteps } from '../../chain/state.ts';
@@ -256,12 +257,11 @@ function Blocks() {
 const NEWEST_TRANSACTIONS = 8;
 
 function NewestTransactions() {
-  const loaded = useGet('/extended/v3/transactions', { limit: NEWEST_TRANSACTIONS }, tipVersion.value);
-  const { data } = loaded;
+  const newest = useGet('/extended/v3/transactions', { limit: NEWEST_TRANSACTIONS }, tipVersion.value);
   return (
     <ListPanel
       title="Newest transactions"
-      loaded={{ ...loaded, data: data === null ? null : { results: data.results } }}
+      loaded={mapped(newest, ({ results }) => ({ results }))}
       aside={<a href={pathTo('transactions')}>All</a>}
       columns={NEWEST_COLUMNS}
       keyOf={idOf}

@@ -6,7 +6,7 @@
 import { useState } from 'preact/hooks';
 import { type Answer, get, post } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { useGet } from '../../api/use-answer.ts';
+import { mapped, useGet } from '../../api/use-answer.ts';
 import { count, duration, exactTime, plural } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { every } from '../../ui/clock.ts';
@@ -110,12 +110,11 @@ function Snapshots({ state: { snapshots } }: { state: State }) {
 const NEWEST = 8;
 
 function Contracts() {
-  const loaded = useGet('/stackside/v1/contracts', { limit: NEWEST }, tipVersion.value);
-  const { data } = loaded;
+  const newest = useGet('/stackside/v1/contracts', { limit: NEWEST }, tipVersion.value);
   return (
     <ListPanel
       title="Newest contracts"
-      loaded={{ ...loaded, data: data === null ? null : { results: data.results } }}
+      loaded={mapped(newest, ({ results }) => ({ results }))}
       aside={
         <>
           <a href={pathTo('newContract')}>Deploy a contract</a> <a href={pathTo('contracts')}>All</a>

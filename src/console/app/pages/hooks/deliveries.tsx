@@ -13,6 +13,7 @@ import { TextField } from '../../ui/form.tsx';
 import {
   Button,
   Choices,
+  Commas,
   Copy,
   listQuery,
   Page,
@@ -224,17 +225,12 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
   );
 }
 
-const Heights = ({ blocks }: { blocks: readonly { height: number; index_block_hash: string }[] }) => (
-  <>
-    {blocks.length === 0 ? 'none' : null}
-    {blocks.map(({ height, index_block_hash: hash }, index) => (
-      <span key={hash}>
-        {index === 0 ? '' : ', '}
-        <BlockLink height={height} />
-      </span>
-    ))}
-  </>
-);
+const Heights = ({ blocks }: { blocks: readonly { height: number }[] }) =>
+  blocks.length === 0 ? (
+    'none'
+  ) : (
+    <Commas items={blocks.map(({ height }) => <BlockLink key={height} height={height} />)} />
+  );
 
 type Attempt = Answer<'/chainhooks/me/{uuid}/deliveries/{id}'>['attempts'][number];
 

@@ -3,7 +3,7 @@
 import { get, post, remove } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { actingFor, session, signOut } from '../../api/session.ts';
-import { useAnswer, useGet } from '../../api/use-answer.ts';
+import { mapped, useAnswer, useGet } from '../../api/use-answer.ts';
 import { count, plural, visible } from '../../chain/format.ts';
 import { failingFirst, failureLine, type Hook, healthOf } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
@@ -13,16 +13,13 @@ import {
   ButtonLink,
   Choices,
   Copy,
-  Footer,
+  ListPanel,
   offsetQuery,
-  offsetsBeside,
   Page,
-  Pager,
   Panel,
   PER_PAGE,
   Problem,
   Show,
-  Table,
 } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
 import { Ago, Badge, ChainText } from '../../ui/values.tsx';
@@ -159,29 +156,46 @@ function HookList({ consumer, isPart = false }: HookListProps) {
     hookVersion(),
   );
   const title = consumer === null ? 'Chainhooks' : `Chainhooks of ${visible(consumer)}`;
-  // A link can't send the header that names another consumer.
-  const source = consumer === null || consumer === session.value?.consumer ? '/chainhooks/me' : undefined;
   return (
-    <Panel title={title} source={source}>
-      <Show loaded={hooks} rows={5}>
-        {({ results, total }) => (
-          <>
-            <HookTable label={title} hooks={results} />
-            {isPart ? (
-              <Footer>
-                <a href={withQuery({ consumer, offset: null })}>{plural(total, 'chainhook')}</a>
-              </Footer>
+    <ListPanel
+      title={title}
+      loaded={isPart ? mapped(hooks, ({ results }) => ({ results })) : hooks}
+      // A link can't send the header that names another consumer.
+      source={consumer === null || consumer === session.value?.consumer ? '/chainhooks/me' : undefined}
+      aside={
+        isPart && hooks.data !== null ? (
+          <a href={withQuery({ consumer, offset: null })}>{plural(hooks.data.total, 'chainhook')}</a>
+        ) : null
+      }
+      of="chainhook"
+      pager={isPart ? undefined : 'offset'}
+      keyOf={({ uuid }) => uuid}
+      empty="There is no chainhook yet."
+      below={(hook) => {
+        const line = failureLine(hook, now.value);
+        return line === null ? null : <span class="problem small">{line}</span>;
+      }}
+      columns={[
+        ['Name', 'main', (hook) => <HookLink hook={hook} />],
+        ['Status', 'nowrap', (hook) => <HealthBadge hook={hook} />],
+        ['Receiver', 'wide nowrap', ({ definition }) => <code>{hostOf(definition.action.url)}</code>],
+        ['Waiting', 'number', ({ status }) => count(status.pending_deliveries)],
+        [
+          'Last delivery',
+          'number medium',
+          ({ status: { last_delivery_at: at, last_delivery_status_code: code } }) =>
+            at === null ? (
+              <span class="quiet">none</span>
             ) : (
-              <Pager
-                name="offset"
-                {...offsetsBeside(offset, limit, offset + limit < total)}
-                total={plural(total, 'chainhook')}
-              />
-            )}
-          </>
-        )}
-      </Show>
-    </Panel>
+              <>
+                {code === null ? null : <span class="quiet">{code} </span>}
+                <Ago at={at} />
+              </>
+            ),
+        ],
+        ['Matches', 'number wide', ({ status }) => count(status.occurrence_count)],
+      ]}
+    />
   );
 }
 
@@ -189,39 +203,6 @@ export const HealthBadge = ({ hook }: { hook: Hook }) => {
   const { tone, word } = healthOf(hook);
   return <Badge tone={tone}>{word}</Badge>;
 };
-
-const HookTable = ({ label, hooks }: { label: string; hooks: readonly Hook[] }) => (
-  <Table
-    label={label}
-    rows={hooks}
-    keyOf={({ uuid }) => uuid}
-    empty="There is no chainhook yet."
-    below={(hook) => {
-      const line = failureLine(hook, now.value);
-      return line === null ? null : <span class="problem small">{line}</span>;
-    }}
-    columns={[
-      ['Name', 'main', (hook) => <HookLink hook={hook} />],
-      ['Status', 'nowrap', (hook) => <HealthBadge hook={hook} />],
-      ['Receiver', 'wide nowrap', ({ definition }) => <code>{hostOf(definition.action.url)}</code>],
-      ['Waiting', 'number', ({ status }) => count(status.pending_deliveries)],
-      [
-        'Last delivery',
-        'number medium',
-        ({ status: { last_delivery_at: at, last_delivery_status_code: code } }) =>
-          at === null ? (
-            <span class="quiet">none</span>
-          ) : (
-            <>
-              {code === null ? null : <span class="quiet">{code} </span>}
-              <Ago at={at} />
-            </>
-          ),
-      ],
-      ['Matches', 'number wide', ({ status }) => count(status.occurrence_count)],
-    ]}
-  />
-);
 
 /** Returns the host of a URL; the text itself if it is not a valid URL. */
 const hostOf = (url: string): string => URL.parse(url)?.host ?? url;

@@ -7,7 +7,18 @@ import { count, duration, plural, visible } from '../../chain/format.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf, type SqlValue } from '../../chain/sql.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { ChoiceField, onCtrlEnter } from '../../ui/form.tsx';
-import { announce, Button, DataPanel, Empty, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
+import {
+  announce,
+  Button,
+  type Column,
+  Commas,
+  DataPanel,
+  Empty,
+  Panel,
+  Problem,
+  Scrollable,
+  Table,
+} from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 
 const SQL = '/stackside/v1/sql';
@@ -120,12 +131,13 @@ export function Sql() {
             {views.data === null ? null : (
               <p class="quiet">
                 Examples:{' '}
-                {views.data.queries.map(({ title, query }, index) => (
-                  <span key={title}>
-                    {index === 0 ? '' : ', '}
-                    <a href={withQuery({ [QUERY]: query })}>{title}</a>
-                  </span>
-                ))}
+                <Commas
+                  items={views.data.queries.map(({ title, query }) => (
+                    <a key={title} href={withQuery({ [QUERY]: query })}>
+                      {title}
+                    </a>
+                  ))}
+                />
               </p>
             )}
           </div>
@@ -209,35 +221,25 @@ function Result({ found: { query, result, milliseconds } }: { found: QueryResult
   );
 }
 
-const Rows = ({ result }: { result: QueryResult['result'] }) => {
+function Rows({ result }: { result: QueryResult['result'] }) {
   const numeric = numericColumns(result);
   return (
     <Scrollable label="Rows" class="scroll">
-      <table aria-label="Result">
-        <thead>
-          <tr>
-            {result.columns.map((name, at) => (
-              <th key={at} scope="col" class={numeric[at] === true ? 'number' : ''}>
-                {visible(name)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {result.rows.map((row, number) => (
-            <tr key={number}>
-              {row.map((value, at) => (
-                <td key={at} class={numeric[at] === true ? 'number' : ''}>
-                  <Cell column={result.columns[at] ?? ''} value={value} />
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        label="Result"
+        rows={result.rows.map((values, number) => ({ values, number }))}
+        keyOf={({ number }) => String(number)}
+        columns={result.columns.map(
+          (name, at): Column<{ values: SqlValue[] }> => [
+            visible(name),
+            numeric[at] === true ? 'number' : '',
+            ({ values }) => <Cell column={name} value={values[at] ?? null} />,
+          ],
+        )}
+      />
     </Scrollable>
   );
-};
+}
 
 /** Maximum characters to show of a value. A file contains all. */
 const MAX_CELL_LENGTH = 200;
