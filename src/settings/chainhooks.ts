@@ -1,7 +1,7 @@
 /** Settings of chainhooks: access, deliveries, and their limits. */
 import { Type } from '@sinclair/typebox';
 import { allowedNetworks } from '../http/outgoing.ts';
-import { decimal, group, servers, setting, textOrNone, url, withoutSlash, yesOrNo } from './setting.ts';
+import { decimal, group, servers, setting, textOrNone, trueOrFalse, url, withoutSlash } from './setting.ts';
 
 export const hookSettings = group('Chainhooks', {
   url: setting({
@@ -85,10 +85,8 @@ export const hookSettings = group('Chainhooks', {
     commands: servers,
     flag: '--hook-http',
     variables: ['STACKSIDE_HOOK_HTTP'],
-    type: Type.Boolean({ default: false }),
-    read: yesOrNo,
+    ...trueOrFalse(false),
     help: 'Let chainhooks deliver to public targets without TLS',
-    accepts: 'true or false',
   }),
   hookAlert: setting({
     commands: servers,

@@ -9,7 +9,16 @@ import { isEngineUrl, PREFIX } from '../cluster/engine-address.ts';
 import { canonicalPrincipal } from '../codec/address.ts';
 import { isWithin } from '../codec/clarity-fields.ts';
 import type { ValueIndexChoice } from '../store/model/contract.ts';
-import { group, integer, servers, setting, textOrNone, yesOrNo } from './setting.ts';
+import {
+  group,
+  integer,
+  servers,
+  setting,
+  textOrNone,
+  trueOrFalse,
+  wholeNumber,
+  wholeNumberOrNone,
+} from './setting.ts';
 
 /** Names of modes: the reference API's names and Stackside's. */
 const modeWords: Readonly<Record<string, string>> = { default: 'full', readonly: 'read', writeonly: 'write' };
@@ -74,10 +83,8 @@ export const dataSettings = group('Data and chain', {
     commands: servers,
     flag: '--archive-public',
     variables: ['STACKSIDE_ARCHIVE_PUBLIC'],
-    type: Type.Boolean({ default: false }),
-    read: yesOrNo,
+    ...trueOrFalse(false),
     help: 'Withhold chainhooks, secrets and other commands, and sign with archive.key',
-    accepts: 'true or false',
   }),
   from: setting({
     commands: ['serve'],
@@ -101,29 +108,23 @@ export const dataSettings = group('Data and chain', {
     commands: ['serve', 'restore', 'archive'],
     flag: '--archive-unsigned',
     variables: ['STACKSIDE_ARCHIVE_UNSIGNED'],
-    type: Type.Boolean({ default: false }),
-    read: yesOrNo,
+    ...trueOrFalse(false),
     help: 'Read a public archive without a signature; its operator can forge its blocks',
-    accepts: 'true or false',
   }),
   archiveBase: setting({
     commands: servers,
     flag: '--archive-base <hours>',
     variables: ['STACKSIDE_ARCHIVE_BASE'],
-    type: Type.Integer({ minimum: 0, maximum: 8_760, default: 24 }),
-    read: integer,
+    ...wholeNumber({ minimum: 0, maximum: 8_760, default: 24 }),
     help: 'Hours between bases (snapshots) of the archive; 0 makes none automatically',
-    accepts: 'a number from 0 to 8760',
   }),
   archiveKeep: setting({
     commands: [...servers, 'backup'],
     flag: '--archive-keep <days>',
     variables: ['STACKSIDE_ARCHIVE_KEEP'],
-    type: Type.Union([Type.Null(), Type.Integer({ minimum: 1, maximum: 36_500 })], { default: null }),
-    read: integer,
+    ...wholeNumberOrNone({ minimum: 1, maximum: 36_500 }, 'days'),
     absent: 'forever',
     help: 'Days to keep bases of the archive; the newest base and all segments stay',
-    accepts: 'a number of days from 1 to 36500',
   }),
   bnsImport: setting({
     commands: ['serve'],

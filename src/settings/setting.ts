@@ -96,8 +96,6 @@ export const servers = ['serve', 'demo', 'devnet'] as const;
 
 const URL_PATTERN = '^https?://[^/?#\\s]+(/[^?#\\s]*)?$';
 
-/** Returns the schema of a TCP port; 0 means any free port. */
-export const port = (defaultPort: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: defaultPort });
 /** Returns the schema of an HTTP server's address. */
 export const url = (defaultUrl: string) => Type.String({ pattern: URL_PATTERN, default: defaultUrl });
 /** Returns the schema of an HTTP server's address, or null. */
@@ -112,6 +110,37 @@ export const decimal = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) 
 /** Reads true or false in their accepted spellings. Any other text stays a text, which the type then rejects. */
 export const yesOrNo = (text: string): unknown =>
   ({ true: true, '1': true, on: true, false: false, '0': false, off: false })[text] ?? text;
+interface Bounds {
+  minimum: number;
+  maximum: number;
+}
+
+const numberIn = ({ minimum, maximum }: Bounds, unit = '') =>
+  `a number ${unit === '' ? '' : `of ${unit} `}from ${minimum} to ${maximum}`;
+
+/** Declares the values of a setting: an integer. @param unit in the plural, such as `seconds`; omitted for a plain number */
+export const wholeNumber = (bounds: Bounds & { default: number }, unit?: string) => ({
+  type: Type.Integer(bounds),
+  read: integer,
+  accepts: numberIn(bounds, unit),
+});
+/** Declares the values of a setting: an integer, or null. The default is null unless it is given. */
+export const wholeNumberOrNone = (
+  { default: usual = null, ...bounds }: Bounds & { default?: number | null },
+  unit?: string,
+) => ({
+  type: Type.Union([Type.Null(), Type.Integer(bounds)], { default: usual }),
+  read: integer,
+  accepts: numberIn(bounds, unit),
+});
+/** Declares the values of a setting: a TCP port; 0 means any free port. */
+export const port = (usual: number) => wholeNumber({ minimum: 0, maximum: 65_535, default: usual });
+/** Declares the values of a setting: true or false. */
+export const trueOrFalse = (usual: boolean) => ({
+  type: Type.Boolean({ default: usual }),
+  read: yesOrNo,
+  accepts: 'true or false',
+});
 /** Removes `http://` or `https://` from the start of a text. */
 export const withoutScheme = (text: string): string => text.replace(/^https?:\/\//, '');
 /** Removes slashes from the end of a text. */
