@@ -590,6 +590,22 @@ export function Copy({ text, what }: { text: string; what: string }) {
   );
 }
 
+interface CopiedProps {
+  text: string;
+  /** Name of the text: `address`. */
+  what: string;
+  /** The text as it is shown. */
+  children?: ComponentChildren;
+}
+
+/** Renders a text with a button that copies it. */
+export const Copied = ({ text, what, children = <span class="mono break">{text}</span> }: CopiedProps) => (
+  <span class="with-copy">
+    {children}
+    <Copy text={text} what={what} />
+  </span>
+);
+
 const announcement = signal('');
 
 /** Announces a sentence to screen readers. */

@@ -5,7 +5,6 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ClarityValue } from '../../../../codec/clarity.ts';
 import type { ClarityField, ClarityFields } from '../../../../codec/clarity-fields.ts';
 import { clarityRepr } from '../../../../codec/clarity-text.ts';
 import { toHex } from '../../../../codec/hex.ts';
@@ -34,7 +33,7 @@ import {
   announce,
   Button,
   type Column,
-  Copy,
+  Copied,
   Empty,
   Facts,
   Failed,
@@ -298,7 +297,7 @@ function ReadResult({ contract, item: { kind, name }, asked: { args, sender, tim
     async (signal) => {
       const { hex, cause } = await readContract({ contract, kind, name, args, sender }, signal);
       announce(cause === null ? 'The node answered' : 'The call failed');
-      return hex === null ? cause : { hex, value: decodedHex(hex) };
+      return hex === null ? cause : { hex };
     },
     times,
   );
@@ -311,7 +310,7 @@ function ReadResult({ contract, item: { kind, name }, asked: { args, sender, tim
               The node refused the call: <ChainText text={result} />
             </p>
           ) : (
-            <WholeValue {...result} />
+            <WholeValue hex={result.hex} />
           )
         }
       </Show>
@@ -328,19 +327,15 @@ const cut = (text: string, most = MAX_SHOWN_LENGTH): string =>
 /** Number of parts of a value to show at first, and with each request for more. */
 const PARTS = 100;
 
-/** Renders a value by its parts, each with its type, and its hex. @param value null if the hex isn't a Clarity value */
-export function WholeValue({ value, hex }: { value: ClarityValue | null; hex: string }) {
+/** Renders a value in hex by its parts, each with its type, and the hex. If it isn't a Clarity value, there are no parts. */
+export function WholeValue({ hex }: { hex: string }) {
   const [most, setMost] = useState(PARTS);
-  const parts =
-    value === null
-      ? []
-      : leavesOf(value)
-          .take(most + 1)
-          .toArray();
+  const value = decodedHex(hex);
+  const parts = value === null ? [] : [...leavesOf(value).take(most + 1)];
   const facts = parts.slice(0, most).map(({ path, type, value: part }): [string, ComponentChildren] => [
     path === '' ? 'Value' : visible(path),
     <>
-      <Part value={part} /> <span class="quiet">{visible(type)}</span>
+      <Part value={part} whole /> <span class="quiet">{visible(type)}</span>
     </>,
   ]);
   return (
@@ -350,10 +345,9 @@ export function WholeValue({ value, hex }: { value: ClarityValue | null; hex: st
           ...facts,
           [
             'Hex',
-            <span class="with-copy">
+            <Copied text={hex} what="hex">
               <code class="break">{cut(hex)}</code>
-              <Copy text={hex} what="hex" />
-            </span>,
+            </Copied>,
           ],
         ]}
       />
@@ -366,33 +360,11 @@ export function WholeValue({ value, hex }: { value: ClarityValue | null; hex: st
   );
 }
 
-/** Renders a part of a value, with its whole text and hex. */
-function Part({ value }: { value: ClarityField }) {
-  switch (value.type) {
-    case 'principal':
-      return <Principal principal={value.value} whole />;
-    case 'buffer': {
-      const [text, hex] = [printableText(value.value), toHex(value.value)];
-      return (
-        <>
-          {text === null ? null : <ChainText text={`“${cut(text)}” `} />}
-          <code class="break">{cut(hex)}</code>
-        </>
-      );
-    }
-    case 'string-ascii':
-    case 'string-utf8':
-      return <ChainText text={cut(value.value)} />;
-    default:
-      return <Short value={value} />;
-  }
-}
-
 /** Maximum characters of a cell. Its width usually cuts it earlier. */
 const MAX_CELL = 80;
 
-/** Renders a part of a value in a cell of a table. */
-function Short({ value }: { value: ClarityField }) {
+/** Renders a part of a value: whole, or in a cell of a table. */
+function Part({ value, whole = false }: { value: ClarityField; whole?: boolean }) {
   switch (value.type) {
     case 'int':
     case 'uint':
@@ -402,10 +374,15 @@ function Short({ value }: { value: ClarityField }) {
     case 'none':
       return <span class="quiet">none</span>;
     case 'principal':
-      return <Principal principal={value.value} />;
+      return <Principal principal={value.value} whole={whole} />;
     case 'buffer': {
       const [text, hex] = [printableText(value.value), toHex(value.value)];
-      return (
+      return whole ? (
+        <>
+          {text === null ? null : <ChainText text={`“${cut(text)}” `} />}
+          <code class="break">{cut(hex)}</code>
+        </>
+      ) : (
         <span title={cut(hex)} class={text === null ? 'mono' : ''}>
           {text === null ? shortHash(hex) : <ChainText text={cut(text, MAX_CELL)} />}
         </span>
@@ -413,7 +390,7 @@ function Short({ value }: { value: ClarityField }) {
     }
     case 'string-ascii':
     case 'string-utf8':
-      return <ChainText text={cut(value.value, MAX_CELL)} />;
+      return <ChainText text={cut(value.value, whole ? MAX_SHOWN_LENGTH : MAX_CELL)} />;
     case 'list':
       return <Value repr={cut(clarityRepr(value.bytes))} />;
   }
@@ -473,7 +450,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
     return [
       visible(name),
       `field${isNumber ? ' number' : ''}${index === 0 ? ' first' : ' named'}`,
-      ({ fields: parts }) => (parts?.has(path) ? <Short value={parts.get(path)!} /> : null),
+      ({ fields: parts }) => (parts?.has(path) ? <Part value={parts.get(path)!} /> : null),
       { title: visible(path), label: visible(name) },
     ];
   });
@@ -508,9 +485,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
           },
         ],
       ]}
-      below={(log) =>
-        open.has(keyOf(log)) ? <WholeValue value={decodedHex(log.value.hex)} hex={log.value.hex} /> : null
-      }
+      below={(log) => (open.has(keyOf(log)) ? <WholeValue hex={log.value.hex} /> : null)}
     >
       {children}
     </ListPanel>

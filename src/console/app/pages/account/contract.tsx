@@ -14,6 +14,7 @@ import {
   Button,
   ButtonLink,
   Choices,
+  Copied,
   Copy,
   DataPanel,
   Empty,
@@ -107,10 +108,9 @@ export function Contract({ contract }: { contract: string }) {
       kind="Contract"
       title={name}
       heading={
-        <span class="with-copy">
+        <Copied text={contract} what="contract identifier">
           {name}
-          <Copy text={contract} what="contract identifier" />
-        </span>
+        </Copied>
       }
       lead={
         <>
@@ -289,7 +289,7 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
           name={FUNCTION}
           choices={[[null, 'All'], ...functions.map((one) => [one, <ChainText key={one} text={one} />] as const)]}
           chosen={name}
-          without={Object.values(PARAMETERS)}
+          without={FILTER}
         />
       )}
       <FilterForm of={name === null ? null : 'Argument'} />
@@ -367,25 +367,22 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
 }
 
 /** Query parameters of the filter of calls or logs: a name, a condition on its value, and the first and last block. */
-const PARAMETERS = { name: 'name', condition: 'is', from: 'from', to: 'to' } as const;
-type Member = keyof typeof PARAMETERS;
-const MEMBERS = Object.keys(PARAMETERS) as Member[];
+const FILTER = ['name', 'is', 'from', 'to'];
 
 /** Returns a part of the filter in the query; empty if there is none. */
-const filterText = (member: Member): string => place.value.query.get(PARAMETERS[member]) ?? '';
+const filterText = (parameter: string): string => place.value.query.get(parameter) ?? '';
 
 /** Returns the filter in the query, for the API. @param kind the kind of thing that the filter's name belongs to */
 function searchQuery(kind: 'field' | 'arg'): Readonly<Record<string, string | null>> {
   const name = filterText('name');
   return {
-    [name === '' ? kind : `${kind}.${name}`]: filterText('condition') || null,
+    [name === '' ? kind : `${kind}.${name}`]: filterText('is') || null,
     from_height: filterText('from') || null,
     to_height: filterText('to') || null,
   };
 }
 
-/** Attributes of inputs for text and of inputs for heights. */
-const TEXT = { type: 'text' } as const;
+/** Attributes of inputs for heights. */
 const HEIGHT = { type: 'number', min: 0 } as const;
 
 /**
@@ -394,23 +391,24 @@ const HEIGHT = { type: 'number', min: 0 } as const;
  */
 function FilterForm({ of }: { of: string | null }) {
   const submit = (value: (name: string) => string) => {
-    const changes = MEMBERS.map((member) => [PARAMETERS[member], value(member) || null]);
+    const changes = FILTER.map((parameter) => [parameter, value(`filter-${parameter}`) || null]);
     go(withQuery({ ...Object.fromEntries(changes), cursor: null }));
   };
-  const field = (member: Member, label: string, placeholder: string, kind: typeof TEXT | typeof HEIGHT) => {
-    const value = filterText(member);
-    // The key renders a new input if the query has another value, because `defaultValue` is read only once.
-    return <TextField key={value} {...{ label, placeholder }} name={member} defaultValue={value} {...kind} />;
+  const field = (name: string, label: string, placeholder: string, kind: typeof HEIGHT | object = {}) => {
+    const value = filterText(name);
+    // The key renders a new input if the query has another value, because `defaultValue` is read only once. The name has
+    // a prefix, because Preact can't add inputs to a form whose member `is` is an input.
+    return <TextField key={value} {...{ label, placeholder }} name={`filter-${name}`} defaultValue={value} {...kind} />;
   };
-  const none = Object.fromEntries(Object.values(PARAMETERS).map((parameter) => [parameter, null]));
+  const none = Object.fromEntries(FILTER.map((parameter) => [parameter, null]));
   return (
     <Form class="panel-body form row" onSubmit={submit}>
-      {of === null ? null : field('name', of, 'amount', TEXT)}
-      {of === null ? null : field('condition', 'Condition', 'gte:1000', TEXT)}
+      {of === null ? null : field('name', of, 'amount')}
+      {of === null ? null : field('is', 'Condition', 'gte:1000')}
       {field('from', 'From block', 'first', HEIGHT)}
       {field('to', 'To block', 'newest', HEIGHT)}
       <Button text="Filter" type="submit" />
-      {MEMBERS.some((member) => filterText(member) !== '') ? (
+      {FILTER.some((parameter) => filterText(parameter) !== '') ? (
         <ButtonLink text="Show all" href={withQuery({ ...none, cursor: null })} />
       ) : null}
     </Form>

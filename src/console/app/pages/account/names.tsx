@@ -5,22 +5,10 @@
 
 import type { Answer } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { useGet } from '../../api/use-answer.ts';
+import { mapped, useGet } from '../../api/use-answer.ts';
 import { count, exactTime, visible, words } from '../../chain/format.ts';
 import { Form, TextField } from '../../ui/form.tsx';
-import {
-  Button,
-  Choices,
-  DataPanel,
-  Empty,
-  ListPanel,
-  listQuery,
-  Page,
-  Panel,
-  Scrollable,
-  Show,
-  Table,
-} from '../../ui/parts.tsx';
+import { Button, Choices, Empty, ListPanel, listQuery, Page, Panel, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, place } from '../../ui/router.ts';
 import { Badge, Hash, NameLink, Principal, TxLink } from '../../ui/values.tsx';
 import { TellMe } from '../../ui/watches.tsx';
@@ -168,15 +156,11 @@ export function Name({ name }: { name: string }) {
 }
 
 const Subdomains = ({ name }: { name: string }) => (
-  <DataPanel title="Subdomains" loaded={useGet('/v1/names/{name}/subdomains', { name })}>
-    {(subdomains) => (
-      <Table
-        label="Subdomains"
-        rows={subdomains}
-        keyOf={(one) => one}
-        empty="The name has no subdomains."
-        columns={[['Subdomain', '', (one) => <NameLink name={one} />]]}
-      />
-    )}
-  </DataPanel>
+  <ListPanel
+    title="Subdomains"
+    loaded={mapped(useGet('/v1/names/{name}/subdomains', { name }), (results) => ({ results }))}
+    keyOf={(one) => one}
+    empty="The name has no subdomains."
+    columns={[['Subdomain', '', (one) => <NameLink name={one} />]]}
+  />
 );

@@ -4,12 +4,12 @@
  */
 
 import { type Answer, urlOf } from '../../api/api.ts';
-import { useGet } from '../../api/use-answer.ts';
+import { mapped, useGet } from '../../api/use-answer.ts';
 import { scaleOf } from '../../chain/chart.ts';
 import { assetContract, assetName, count, plural, visible } from '../../chain/format.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { unitOf } from '../../ui/metadata.ts';
-import { Choices, Commas, DataPanel, Footer, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
+import { Choices, Commas, DataPanel, Footer, ListPanel, Panel, PER_PAGE, Show } from '../../ui/parts.tsx';
 import { place } from '../../ui/router.ts';
 import { Badge, BlockLink, ChainText, NameLink, Principal, Stx, TxLink, When } from '../../ui/values.tsx';
 
@@ -96,27 +96,24 @@ export function CounterpartiesTab(props: PrincipalProps) {
   return (
     <div class="grid">
       {(['sent', 'received'] as const).map((direction) => {
-        const title = direction === 'sent' ? 'Sent most to' : 'Received most from';
+        const { transfers = 0 } = activity.data?.[direction] ?? {};
         return (
-          <DataPanel key={direction} title={title} loaded={activity}>
-            {({ [direction]: { transfers, results } }) => (
-              <>
-                <Table
-                  label={title}
-                  rows={results}
-                  keyOf={({ principal }) => principal}
-                  empty={direction === 'sent' ? 'The account sent no STX.' : 'The account received no STX.'}
-                  stacked
-                  columns={[
-                    ['Account', 'main', ({ principal }) => <Principal principal={principal} />],
-                    ['Transfers', 'number named', ({ transfers: some }) => count(some)],
-                    ['STX', 'number', ({ amount }) => <Stx micro={amount} />],
-                  ]}
-                />
-                {transfers === 0 ? null : <Footer>Of the newest {plural(transfers, 'transfer')} of STX</Footer>}
-              </>
-            )}
-          </DataPanel>
+          <ListPanel
+            key={direction}
+            title={direction === 'sent' ? 'Sent most to' : 'Received most from'}
+            loaded={mapped(activity, ({ [direction]: page }) => page)}
+            aside={
+              transfers === 0 ? null : <span class="quiet">of the newest {plural(transfers, 'transfer')} of STX</span>
+            }
+            keyOf={({ principal }) => principal}
+            empty={direction === 'sent' ? 'The account sent no STX.' : 'The account received no STX.'}
+            stacked
+            columns={[
+              ['Account', 'main', ({ principal }) => <Principal principal={principal} />],
+              ['Transfers', 'number named', ({ transfers: some }) => count(some)],
+              ['STX', 'number', ({ amount }) => <Stx micro={amount} />],
+            ]}
+          />
         );
       })}
     </div>

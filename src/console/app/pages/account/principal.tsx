@@ -3,12 +3,12 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/api.ts';
 import { tipVersion, useUpdates } from '../../api/live.ts';
-import { useGet } from '../../api/use-answer.ts';
+import { mapped, useGet } from '../../api/use-answer.ts';
 import { count, words } from '../../chain/format.ts';
 import { TextField } from '../../ui/form.tsx';
 import {
   ButtonLink,
-  Copy,
+  Copied,
   DataPanel,
   type Figure,
   Figures,
@@ -18,7 +18,6 @@ import {
   Problem,
   Show,
   type Tab,
-  Table,
   Tabs,
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
@@ -47,16 +46,7 @@ import { Pending, PrincipalTransactions, Tokens, Transfers } from './principal-l
 export function Account({ principal }: { principal: string }) {
   const version = usePrincipalVersion(principal);
   return (
-    <Page
-      kind="Account"
-      title={principal}
-      heading={
-        <span class="with-copy">
-          <span class="mono break">{principal}</span>
-          <Copy text={principal} what="address" />
-        </span>
-      }
-    >
+    <Page kind="Account" title={principal} heading={<Copied text={principal} what="address" />}>
       <StxFigures principal={principal} version={version} />
       <div class="grid">
         <NonceFacts principal={principal} version={version} />
@@ -126,17 +116,13 @@ export function StxFigures({ principal, version }: PrincipalProps) {
 
 /** Renders the names (BNS) of a principal. */
 const PrincipalNames = (props: PrincipalProps) => (
-  <DataPanel title="Names" loaded={useNames(props)}>
-    {({ names }) => (
-      <Table
-        label="Names"
-        rows={names}
-        keyOf={(name) => name}
-        empty="The principal owns no name."
-        columns={[['Name', '', (name) => <NameLink name={name} />]]}
-      />
-    )}
-  </DataPanel>
+  <ListPanel
+    title="Names"
+    loaded={mapped(useNames(props), ({ names: results }) => ({ results }))}
+    keyOf={(name) => name}
+    empty="The principal owns no name."
+    columns={[['Name', '', (name) => <NameLink name={name} />]]}
+  />
 );
 
 /** Renders the staked STX, bonds and rewards of a principal. */

@@ -11,7 +11,7 @@ import { NftLink, Value } from '../../ui/code.tsx';
 import { AGE, BLOCK, BLOCK_HEIGHT, FROM, HOLDER, TIME, TO } from '../../ui/columns.tsx';
 import { tokenOf, unitOf } from '../../ui/metadata.ts';
 import {
-  Copy,
+  Copied,
   DataPanel,
   Empty,
   Figures,
@@ -62,11 +62,10 @@ export function Token({ asset }: { asset: string }) {
       kind={supply.data?.total === null ? 'Collection' : 'Token'}
       title={name}
       heading={
-        <span class="with-copy">
+        <Copied text={asset} what="asset identifier">
           <bdi>{name}</bdi>
           {symbol === null ? null : <Badge tone="plain">{visible(symbol)}</Badge>}
-          <Copy text={asset} what="asset identifier" />
-        </span>
+        </Copied>
       }
       lead={
         contract === '' ? null : (

@@ -1,4 +1,5 @@
 /** The pages of Bitcoin: blocks with their Stacks blocks and payments to stackers, and an address with its payments. */
+
 import { get } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
@@ -7,7 +8,7 @@ import type { BitcoinBlock as BitcoinBlockObject } from '../../chain/types.ts';
 import {
   BLOCKS_PER_PAGE,
   type Column,
-  Copy,
+  Copied,
   DataPanel,
   ListPanel,
   offsetQuery,
@@ -133,16 +134,7 @@ export function BitcoinAddress({ address }: { address: string }) {
   const account = useGet('/stackside/v1/search', { q: address });
   const same = account.data?.results.find(({ kind, match }) => kind === 'address' && match === 'exact');
   return (
-    <Page
-      kind="Bitcoin address"
-      title={address}
-      heading={
-        <span class="with-copy">
-          <span class="mono break">{address}</span>
-          <Copy text={address} what="Bitcoin address" />
-        </span>
-      }
-    >
+    <Page kind="Bitcoin address" title={address} heading={<Copied text={address} what="Bitcoin address" />}>
       <DataPanel
         title="Rewards"
         loaded={total}

@@ -27,6 +27,7 @@ import { Source, Value, ValueBlock } from '../../ui/code.tsx';
 import { FilteredPanel } from '../../ui/filters.tsx';
 import {
   Button,
+  Copied,
   Copy,
   JsonLink,
   List,
@@ -360,10 +361,9 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
               'Value',
               'half',
               ({ repr, title }) => (
-                <span class="with-copy">
+                <Copied text={repr} what={`value of ${visible(title)}`}>
                   <LongValue repr={repr} label={`Value of ${visible(title)}`} />
-                  <Copy text={repr} what={`value of ${visible(title)}`} />
-                </span>
+                </Copied>
               ),
             ],
             ['Serialized', 'half', ({ hex, title }) => <Hash value={hex} whole copy={`hex of ${visible(title)}`} />],

@@ -4,7 +4,6 @@ import type { ComponentChildren } from 'preact';
 import type { Answer } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
-import { decodedHex } from '../../chain/contract-values.ts';
 import { shortPrincipal, visible } from '../../chain/format.ts';
 import { ChoiceField, TextField } from '../../ui/form.tsx';
 import { Facts, Show } from '../../ui/parts.tsx';
@@ -111,6 +110,6 @@ export const SentTransaction = ({
         ],
       ]}
     />
-    {children === undefined ? <WholeValue value={decodedHex(result)} hex={result} /> : children}
+    {children === undefined ? <WholeValue hex={result} /> : children}
   </section>
 );
