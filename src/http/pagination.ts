@@ -140,7 +140,7 @@ export const CursorPage = <T extends TSchema>(item: T) => listOf(CountedPage, it
 export const UncountedCursorPage = <T extends TSchema>(item: T) => listOf(PageWithoutTotal, item);
 
 /** Decodes the query's cursor; null for the first page. @throws ParameterError for a cursor that is not of this list */
-export function pageCursor(list: string, text: string | undefined): Cursor | null {
+export function readCursor(list: string, text: string | undefined): Cursor | null {
   if (text === undefined) return null;
   const cursor = decodeCursor(list, text);
   if (cursor === null) throw invalidCursor();
@@ -312,7 +312,7 @@ export function flatStart<Name>(
   const isName = cursor !== undefined && new RegExp(`^(${item.pattern})$`).test(cursor);
   return isName
     ? { cursor: null, item: item.read(cursor), offset }
-    : { cursor: pageCursor(list, cursor), item: null, offset };
+    : { cursor: readCursor(list, cursor), item: null, offset };
 }
 
 /**

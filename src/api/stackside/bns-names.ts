@@ -5,7 +5,7 @@ import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, listOf, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, listOf, readCursor, UncountedCursorPage } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { BnsName } from '../../store/model/bns-name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
@@ -106,7 +106,7 @@ export function bnsNames(chosen: string | null): readonly Route[] {
         return cursorPage(
           list,
           limit,
-          read.bnsNames.list(contractOf(read), filter, limit, pageCursor(list, cursor)),
+          read.bnsNames.list(contractOf(read), filter, limit, readCursor(list, cursor)),
           name,
         );
       },
@@ -137,7 +137,7 @@ export function bnsNames(chosen: string | null): readonly Route[] {
       history: 'whole',
       handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
         const list = `bns owner ${principal}`;
-        const page = read.bnsNames.ofOwner(contractOf(read), principal, limit, pageCursor(list, cursor));
+        const page = read.bnsNames.ofOwner(contractOf(read), principal, limit, readCursor(list, cursor));
         return cursorPage(list, limit, page, name);
       },
     }),

@@ -7,7 +7,7 @@ import { ConditionError, conditionOf } from '../../codec/value-condition.ts';
 import { ParameterError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { requireWholeHistory } from '../../http/history.ts';
-import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import { cursorPage, cursorQuery, readCursor, UncountedCursorPage } from '../../http/pagination.ts';
 import { textsUnder } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import type {
@@ -227,7 +227,7 @@ export const contractSearch = [
       const list = inOrder(`logs ${exactJson({ of, topic, sender, functionName, fields, ...window })}`, order);
       const heights = read.chain.heightsOf(windowOf(window));
       const filter = { of, topic, sender, functionName, order, heights, fields };
-      const page = await read.contracts.walkLogs(filter, limit, pageCursor(list, cursor));
+      const page = await read.contracts.walkLogs(filter, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, listedLog);
     },
   }),
@@ -251,7 +251,7 @@ export const contractSearch = [
       const list = inOrder(`contract-log-search ${contract_id}`, order);
       const heights = read.chain.heightsOf(windowOf(window));
       const filter = { topic: topic ?? null, order, heights, fields: conditionsUnder(target, 'field') };
-      const page = await read.contracts.searchLogs(contract_id, filter, limit, pageCursor(list, cursor));
+      const page = await read.contracts.searchLogs(contract_id, filter, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, log);
     },
   }),
@@ -283,7 +283,7 @@ export const contractSearch = [
         heights: read.chain.heightsOf(windowOf(window)),
         fields: conditionsUnder(target, 'arg').map((one) => argument(one, function_name, functions, read)),
       };
-      const page = await read.contracts.searchCalls(contract_id, filter, limit, pageCursor(list, cursor));
+      const page = await read.contracts.searchCalls(contract_id, filter, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, (one) => call(one, functions));
     },
   }),

@@ -10,7 +10,7 @@ import {
   cursorQuery,
   listOf,
   PageWithoutTotal,
-  pageCursor,
+  readCursor,
   UncountedCursorPage,
 } from '../../http/pagination.ts';
 import { InvalidValue } from '../../http/parameters.ts';
@@ -191,7 +191,7 @@ export const directories: readonly Route[] = [
     handle: ({ query: { order, trait: sip, day, limit, cursor }, read }) => {
       const list = `contracts ${order} ${sip ?? ''} ${day ?? ''}`;
       const filter = { order, family: sip === undefined ? null : TRAITS[sip] };
-      const page = read.directories.contracts(filter, day ?? null, limit, pageCursor(list, cursor));
+      const page = read.directories.contracts(filter, day ?? null, limit, readCursor(list, cursor));
       const isWhole = read.chain.historyFrom() === null;
       return { ...cursorPage(list, limit, page, (of) => contract(of, isWhole)), day: dayText(page.day) };
     },
@@ -213,7 +213,7 @@ export const directories: readonly Route[] = [
     history: 'whole',
     handle: ({ query: { order, day, limit, cursor }, read }) => {
       const list = `fts ${order} ${day ?? ''}`;
-      const page = read.directories.fts(order, day ?? null, limit, pageCursor(list, cursor));
+      const page = read.directories.fts(order, day ?? null, limit, readCursor(list, cursor));
       return { ...cursorPage(list, limit, page, ft), day: dayText(page.day) };
     },
   }),
@@ -234,7 +234,7 @@ export const directories: readonly Route[] = [
     history: 'whole',
     handle: ({ query: { order, day, limit, cursor }, read }) => {
       const list = `collections ${order} ${day ?? ''}`;
-      const page = read.directories.nfts(order, day ?? null, limit, pageCursor(list, cursor));
+      const page = read.directories.nfts(order, day ?? null, limit, readCursor(list, cursor));
       return { ...cursorPage(list, limit, page, nft), day: dayText(page.day) };
     },
   }),
@@ -274,7 +274,7 @@ export const directories: readonly Route[] = [
     history: 'whole',
     handle: ({ query: { namespace = null, limit, cursor }, read }) => {
       const list = `names ${namespace ?? ''}`;
-      const page = read.names.list(namespace, limit, pageCursor(list, cursor));
+      const page = read.names.list(namespace, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, name);
     },
   }),

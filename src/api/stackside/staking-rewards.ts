@@ -1,7 +1,7 @@
 /** Rewards of principals and of a signer's stakers by reward cycle. Only Stackside has these routes. */
 import { type Static, Type } from '@sinclair/typebox';
 import { chainAndBurnBlock, chainAndBurnTip } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { StackedCycle, StakerShare } from '../../store/model/staking.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
@@ -102,7 +102,7 @@ export const stakingRewards = [
     history: 'all-payouts',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `staking-rewards ${principal}`;
-      const page = read.staking.cycles(principal, limit, pageCursor(list, cursor));
+      const page = read.staking.cycles(principal, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, cycleRewards);
     },
   }),
@@ -123,7 +123,7 @@ export const stakingRewards = [
     history: 'whole',
     handle: ({ params: { principal, cycle_number: cycle }, query: { limit, cursor }, read }) => {
       const list = `staking-signer-cycle ${principal} ${cycle}`;
-      const page = read.staking.signerCycle(principal, cycle, limit, pageCursor(list, cursor));
+      const page = read.staking.signerCycle(principal, cycle, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, stakerCycle);
     },
   }),

@@ -11,7 +11,7 @@ import {
   OffsetPage,
   offsetPage,
   offsetQuery,
-  pageCursor,
+  readCursor,
   UncountedCursorPage,
 } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
@@ -82,7 +82,7 @@ export const tokenLists = [
       const { limit, cursor, order = 'desc', ...window } = query;
       const list = inOrder(`token-transfers ${asset}`, order);
       const heights = read.chain.heightsOf(windowOf(window));
-      const page = read.transfers.ftOfAsset(asset, order, heights, limit, pageCursor(list, cursor));
+      const page = read.transfers.ftOfAsset(asset, order, heights, limit, readCursor(list, cursor));
       const unit = unitOf(read, asset);
       return cursorPage(list, limit, page, (one) => transfer(one, unit));
     },

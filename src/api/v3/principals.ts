@@ -5,7 +5,7 @@ import { toHex } from '../../codec/hex.ts';
 import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
 import { withUntouched } from '../../http/history.ts';
 import { serializedRows } from '../../http/json.ts';
-import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import {
   MAX_NONCES,
@@ -152,7 +152,7 @@ export const principals = [
     history: 'since',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-transactions ${principal}`;
-      const page = read.transactions.ofPrincipal(principal, limit, pageCursor(list, cursor), involvementRows);
+      const page = read.transactions.ofPrincipal(principal, limit, readCursor(list, cursor), involvementRows);
       return cursorPage(list, limit, page);
     },
   }),
@@ -170,7 +170,7 @@ export const principals = [
     history: 'pending',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-mempool-transactions ${principal}`;
-      const page = read.mempool.ofPrincipal(principal, limit, pageCursor(list, cursor), pendingRows);
+      const page = read.mempool.ofPrincipal(principal, limit, readCursor(list, cursor), pendingRows);
       return cursorPage(list, limit, page);
     },
   }),
@@ -223,7 +223,7 @@ export const balances = [
     history: 'whole',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-ft-balances ${principal}`;
-      const page = read.principals.ftBalances(principal, limit, pageCursor(list, cursor));
+      const page = read.principals.ftBalances(principal, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, ftBalance);
     },
   }),
@@ -254,7 +254,7 @@ export const balances = [
     history: 'whole',
     handle: ({ params: { principal }, query: { asset_identifier: asset = null, limit, cursor }, read }) => {
       const list = `principal-nft-balances ${principal} ${asset ?? ''}`;
-      const page = read.principals.nftBalances(principal, asset, limit, pageCursor(list, cursor));
+      const page = read.principals.nftBalances(principal, asset, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, nftInstance);
     },
   }),
@@ -280,7 +280,7 @@ export const balanceChanges = [
     history: 'since',
     handle: ({ params: { principal, tx_id }, query: { limit, cursor }, read }) => {
       const list = `transaction-${listOf(principal, [tx_id])}`;
-      const page = read.principals.balanceChanges(principal, [tx_id], limit, pageCursor(list, cursor));
+      const page = read.principals.balanceChanges(principal, [tx_id], limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, balanceChange);
     },
   }),
@@ -305,7 +305,7 @@ export const balanceChanges = [
     history: 'since',
     handle: ({ params: { principal }, query: { tx_id, limit, cursor }, read }) => {
       const list = listOf(principal, tx_id);
-      const page = read.principals.balanceChanges(principal, tx_id, limit, pageCursor(list, cursor));
+      const page = read.principals.balanceChanges(principal, tx_id, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, transactionBalanceChange);
     },
   }),

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound, requireFound } from '../../http/errors.ts';
 import { chainAndBurnTip } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type {
   MadeBy,
@@ -391,7 +391,7 @@ export const staking = [
     history: 'whole',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-staking-bonds ${principal}`;
-      const page = read.staking.positions(principal, limit, pageCursor(list, cursor));
+      const page = read.staking.positions(principal, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, bondPosition);
     },
   }),
@@ -407,7 +407,7 @@ export const staking = [
     history: 'whole',
     handle: ({ query: { limit, cursor }, read }) => {
       const height = burnHeight(read);
-      const page = read.staking.bonds(limit, pageCursor('staking-bonds', cursor));
+      const page = read.staking.bonds(limit, readCursor('staking-bonds', cursor));
       return cursorPage('staking-bonds', limit, page, (of) => bond(of, height));
     },
   }),
@@ -438,7 +438,7 @@ export const staking = [
     history: 'whole',
     handle: ({ params: { bond_index }, query: { limit, cursor }, read }) => {
       const list = `staking-bond-allowlist ${bond_index}`;
-      const page = read.staking.allowances(bond_index, limit, pageCursor(list, cursor));
+      const page = read.staking.allowances(bond_index, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, bondAllowance);
     },
   }),
@@ -469,7 +469,7 @@ export const staking = [
     history: 'whole',
     handle: ({ params: { bond_index }, query: { limit, cursor }, read }) => {
       const list = `staking-bond-registrations ${bond_index}`;
-      const page = read.staking.registrations(bond_index, limit, pageCursor(list, cursor));
+      const page = read.staking.registrations(bond_index, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, bondRegistration);
     },
   }),
@@ -522,7 +522,7 @@ export const staking = [
     history: 'whole',
     handle: ({ params: { cycle_number }, query: { limit, cursor }, read }) => {
       const list = `staking-cycle-signers ${cycle_number}`;
-      const page = read.staking.cycleSigners(cycle_number, limit, pageCursor(list, cursor));
+      const page = read.staking.cycleSigners(cycle_number, limit, readCursor(list, cursor));
       if (page === undefined) throw notFound(cycle_number === 'current' ? NO_CYCLES : UNKNOWN_CYCLE);
       return cursorPage(list, limit, page, cycleSigner);
     },
@@ -539,7 +539,7 @@ export const staking = [
     etag: chainAndBurnTip,
     history: 'whole',
     handle: ({ query: { limit, cursor }, read }) => {
-      const page = read.staking.signers(limit, pageCursor('staking-signers', cursor));
+      const page = read.staking.signers(limit, readCursor('staking-signers', cursor));
       return cursorPage('staking-signers', limit, page, stakingSigner);
     },
   }),
@@ -570,7 +570,7 @@ export const staking = [
     history: 'whole',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `staking-signer-stakers ${principal}`;
-      const page = read.staking.stakers(principal, limit, pageCursor(list, cursor));
+      const page = read.staking.stakers(principal, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, signerStaker);
     },
   }),

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { chainTip } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type {
   FtBalance as StoredFtBalance,
@@ -66,7 +66,7 @@ export const tokens = [
     etag: chainTip,
     history: 'whole',
     handle: ({ query: { limit, cursor }, read }) => {
-      const page = read.tokens.stxHolders(limit, pageCursor('stx-holders', cursor));
+      const page = read.tokens.stxHolders(limit, readCursor('stx-holders', cursor));
       return cursorPage('stx-holders', limit, page, holder);
     },
   }),
@@ -100,7 +100,7 @@ export const tokens = [
     history: 'whole',
     handle: ({ params: { asset_identifier: asset }, query: { limit, cursor }, read }) => {
       const list = `ft-holders ${asset}`;
-      const page = read.tokens.ftHolders(asset, limit, pageCursor(list, cursor));
+      const page = read.tokens.ftHolders(asset, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, holder);
     },
   }),
@@ -118,7 +118,7 @@ export const tokens = [
     history: 'since',
     handle: ({ params: { asset_identifier: asset, value }, query: { limit, cursor }, read }) => {
       const list = `nft-history ${asset} ${toHex(value)}`;
-      const page = read.tokens.nftHistory(asset, value, limit, pageCursor(list, cursor));
+      const page = read.tokens.nftHistory(asset, value, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, nftMove);
     },
   }),

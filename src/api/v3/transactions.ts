@@ -5,7 +5,7 @@ import { toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { block, chainTip, mempool as mempoolTag, transaction } from '../../http/etag.ts';
 import { MaybeSerialized } from '../../http/json.ts';
-import { CursorPage, cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, readCursor, UncountedCursorPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
@@ -130,7 +130,7 @@ export const transactions = [
     etag: chainTip,
     history: 'since',
     handle: ({ query: { limit, cursor }, read }) => {
-      const page = read.transactions.page(limit, pageCursor('transactions', cursor), summaryRows);
+      const page = read.transactions.page(limit, readCursor('transactions', cursor), summaryRows);
       return cursorPage('transactions', limit, page);
     },
   }),
@@ -169,7 +169,7 @@ export const transactions = [
     history: 'thing',
     handle: ({ params: { tx_id }, query: { limit, cursor }, read }) => {
       const list = `transaction-events ${toHex(tx_id)}`;
-      const page = requireFound(read.events.ofTransaction(tx_id, limit, pageCursor(list, cursor)), UNKNOWN);
+      const page = requireFound(read.events.ofTransaction(tx_id, limit, readCursor(list, cursor)), UNKNOWN);
       return cursorPage(list, limit, page, transactionEvent);
     },
   }),
@@ -198,7 +198,7 @@ export const blocks = [
     handle: ({ params: { height_or_hash }, query: { limit, cursor }, read }) => {
       const list = listOf(height_or_hash);
       const page = requireFound(
-        read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor), summaryRows),
+        read.transactions.ofBlock(height_or_hash, limit, readCursor(list, cursor), summaryRows),
         UNKNOWN_BLOCK,
       );
       return cursorPage(list, limit, page);
@@ -284,7 +284,7 @@ export const search = [
       };
       // A cursor is valid for the list of its conditions only.
       const list = inOrder(`transactions ${exactJson(conditions)}`, order);
-      const page = read.transactions.meeting(conditions, order, limit, pageCursor(list, cursor), summaryRows);
+      const page = read.transactions.meeting(conditions, order, limit, readCursor(list, cursor), summaryRows);
       return cursorPage(list, limit, page);
     },
   }),
@@ -304,7 +304,7 @@ export const mempool = [
     etag: mempoolTag,
     history: 'pending',
     handle: ({ query: { limit, cursor }, read }) => {
-      const page = read.mempool.page(limit, pageCursor(LIST, cursor), pendingRows);
+      const page = read.mempool.page(limit, readCursor(LIST, cursor), pendingRows);
       return cursorPage(LIST, limit, page);
     },
   }),
@@ -329,7 +329,7 @@ export const mempool = [
       const conditions = conditionsOf(given);
       // A cursor is valid for the list of its conditions and order only.
       const list = `mempool ${sort_by} ${exactJson(conditions)}`;
-      const page = read.mempool.meeting(conditions, sort_by, limit, pageCursor(list, cursor));
+      const page = read.mempool.meeting(conditions, sort_by, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, pendingSummary);
     },
   }),
@@ -347,7 +347,7 @@ export const mempool = [
     history: 'pending',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `dropped ${principal}`;
-      const page = read.mempool.droppedOf(principal, limit, pageCursor(list, cursor));
+      const page = read.mempool.droppedOf(principal, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, (of) => fullPending(of, []));
     },
   }),

@@ -1,6 +1,6 @@
 /** Token transfers, mints and burns; each item is an event. */
 import { principal as principalTag } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type {
   Move,
@@ -69,7 +69,7 @@ const stxTransfers = (direction: keyof typeof stxTexts) =>
     history: 'since',
     handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `stx-${direction} ${principal}`;
-      const page = read.transfers.stx(principal, direction, limit, pageCursor(list, cursor));
+      const page = read.transfers.stx(principal, direction, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, stxTransfer);
     },
   });
@@ -91,7 +91,7 @@ export const transfers = [
     history: 'since',
     handle: ({ params: { principal, asset_identifier: asset }, query: { limit, cursor }, read }) => {
       const list = `ft-transfers ${principal} ${asset}`;
-      const page = read.transfers.ft(principal, asset, limit, pageCursor(list, cursor));
+      const page = read.transfers.ft(principal, asset, limit, readCursor(list, cursor));
       return cursorPage(list, limit, page, ftTransfer);
     },
   }),

@@ -1,6 +1,6 @@
 /** The delivery log: deliveries with their results, and redelivery. */
 import { Type } from '@sinclair/typebox';
-import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { type DeliveryFilter, everyDelivery } from '../../store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
@@ -146,7 +146,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
         params.uuid,
         filter,
         query.limit,
-        pageCursor(list, query.cursor),
+        readCursor(list, query.cursor),
       );
       return cursorPage(list, query.limit, page, (one) => one);
     },
