@@ -969,14 +969,17 @@ describe('SQL results', () => {
   const hash = `0x${'5a'.repeat(32)}`;
 
   test('link values to their pages', () => {
-    expect(pageOf('sender', address)).toEqual(['principal', address]);
-    expect(pageOf('anything', `${address}.pox-4`)).toEqual(['contract', `${address}.pox-4`]);
-    expect(pageOf('asset_identifier', `${address}.t::coin`)).toEqual(['token', `${address}.t::coin`]);
-    expect(pageOf('replaced_by_tx_id', hash)).toEqual(['transaction', hash]);
-    expect(pageOf('index_block_hash', hash)).toEqual(['block', hash]);
-    expect(pageOf('burn_block_hash', hash)).toEqual(['bitcoinBlock', hash]);
-    expect(pageOf('block_height', 7)).toEqual(['block', '7']);
-    expect(pageOf('burn_block_height', 7)).toEqual(['bitcoinBlock', '7']);
+    expect(pageOf('sender', address)).toEqual({ page: 'principal', params: { id: address } });
+    expect(pageOf('anything', `${address}.pox-4`)).toEqual({ page: 'contract', params: { id: `${address}.pox-4` } });
+    expect(pageOf('asset_identifier', `${address}.t::coin`)).toEqual({
+      page: 'token',
+      params: { asset: `${address}.t::coin` },
+    });
+    expect(pageOf('replaced_by_tx_id', hash)).toEqual({ page: 'transaction', params: { id: hash } });
+    expect(pageOf('index_block_hash', hash)).toEqual({ page: 'block', params: { id: hash } });
+    expect(pageOf('burn_block_hash', hash)).toEqual({ page: 'bitcoinBlock', params: { id: hash } });
+    expect(pageOf('block_height', 7)).toEqual({ page: 'block', params: { id: '7' } });
+    expect(pageOf('burn_block_height', 7)).toEqual({ page: 'bitcoinBlock', params: { id: '7' } });
     for (const [column, value] of [
       ['miner_tx_id', hash],
       ['memo', hash],

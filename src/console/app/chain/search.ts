@@ -66,7 +66,7 @@ const NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+){1,2}$/;
  * Returns the page that a text identifies by its form. The server may not have the object, for example if its history
  * starts later. Returns null for other texts.
  */
-function pageOfText(text: string): PageOf | null {
+export function pageOfText(text: string): PageOf | null {
   const height = HEIGHT.exec(text)?.[1];
   if (height !== undefined) return { page: 'block', params: { id: height } };
   if (ASSET.test(text)) return { page: 'token', params: { asset: text } };

@@ -1,6 +1,7 @@
 /** Results of SQL queries: the formats of their columns, the links of their values, and their charts. */
 import type { PageName } from '../../page-paths.ts';
 import type { TimeScale } from './chart.ts';
+import { type PageOf, pageOfText } from './search.ts';
 
 /** A value of a result. Large integers and amounts are texts. */
 export type SqlValue = string | number | null;
@@ -33,31 +34,22 @@ export const numericColumns = (result: SqlResult): boolean[] =>
   result.columns.map((_, at) => all(result, at, numberOf));
 
 const HASH = /^0x[0-9a-f]{64}$/;
-const ADDRESS = '[SN][0-9A-Z]{28,41}';
-const PRINCIPAL = new RegExp(`^${ADDRESS}$`);
-const CONTRACT = new RegExp(`^${ADDRESS}\\.[a-zA-Z][\\w-]*$`);
-const ASSET = new RegExp(`^${ADDRESS}\\.[a-zA-Z][\\w-]*::\\S+$`);
 
-/**
- * Returns the page that a value links to. For hashes and heights, it depends on the column's name. Returns null for
- * other values.
- */
-export function pageOf(column: string, value: SqlValue): readonly [page: PageName, id: string] | null {
-  const text = String(value);
-  if (typeof value === 'number') {
-    if (!Number.isInteger(value)) return null;
-    if (/burn_block_height$/.test(column)) return ['bitcoinBlock', text];
-    return /block_height$/.test(column) ? ['block', text] : null;
-  }
-  if (HASH.test(text)) {
-    // A miner's transaction is a Bitcoin transaction.
-    if (/^(?!miner_).*tx_id$/.test(column)) return ['transaction', text];
-    if (/burn_block_hash$/.test(column)) return ['bitcoinBlock', text];
-    return /block_hash$/.test(column) ? ['block', text] : null;
-  }
-  if (PRINCIPAL.test(text)) return ['principal', text];
-  if (CONTRACT.test(text)) return ['contract', text];
-  return ASSET.test(text) ? ['token', text] : null;
+/** Returns the page that a hash or a height of a column identifies, by the column's name; null if there is none. */
+function pageOfColumn(column: string, isHash: boolean): PageName | null {
+  if (/burn_block_(height|hash)$/.test(column)) return 'bitcoinBlock';
+  if (/block_(height|hash)$/.test(column)) return 'block';
+  // A miner's transaction is a Bitcoin transaction.
+  return isHash && /^(?!miner_).*tx_id$/.test(column) ? 'transaction' : null;
+}
+
+/** Returns the page that a value links to; null if there is none. */
+export function pageOf(column: string, value: SqlValue): PageOf | null {
+  const id = String(value);
+  const isHash = HASH.test(id);
+  if (!isHash && typeof value !== 'number') return id.startsWith('S') ? pageOfText(id) : null;
+  const page = isHash || Number.isInteger(value) ? pageOfColumn(column, isHash) : null;
+  return page === null ? null : { page, params: { id } };
 }
 
 /**

@@ -55,6 +55,8 @@ export interface PanelProps {
   /** Names and values above the children. */
   facts?: readonly Fact[];
   children?: ComponentChildren;
+  /** Content below the children. */
+  after?: ComponentChildren;
 }
 
 /** Renders a link to the JSON of an API path. @param of names the data in the link's title */
@@ -71,7 +73,7 @@ export const JsonLink = ({ source, of }: { source: string; of: string }) => (
   </a>
 );
 
-export const Panel = ({ title, aside, source, id, facts, children }: PanelProps) => (
+export const Panel = ({ title, aside, source, id, facts, children, after }: PanelProps) => (
   <section class="panel" id={id} aria-label={title}>
     <header class="panel-head row spread">
       <h2>{title}</h2>
@@ -82,6 +84,7 @@ export const Panel = ({ title, aside, source, id, facts, children }: PanelProps)
     </header>
     {facts === undefined ? null : <Facts facts={facts} />}
     {children}
+    {after}
   </section>
 );
 

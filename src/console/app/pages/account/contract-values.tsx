@@ -85,13 +85,6 @@ export function OfInterface({ contract, title, children }: OfInterfaceProps) {
   );
 }
 
-/** Reads from a contract through the node. The node's interface of the contract determines the forms. */
-export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
-  <OfInterface contract={contract} title="Read-only calls">
-    {(found) => <Reader contract={contract} parameter={parameter} items={readables(found)} />}
-  </OfInterface>
-);
-
 const KINDS = [
   ['function', 'Read-only functions'],
   ['variable', 'Variables'],
@@ -166,18 +159,22 @@ export function ChosenItem<Item extends ContractFunction>(props: ChosenItemProps
   );
 }
 
-/** Renders the readable objects of a contract, and the form of the chosen one. */
-const Reader = ({ contract, parameter, items }: ContractReadsProps & { items: readonly Readable[] }) => (
-  <ChosenItem
-    label="Function or data"
-    parameter={parameter}
-    groups={KINDS.map(([kind, title]) => [title, items.filter((one) => one.kind === kind)])}
-    none="There is nothing to read: no read-only function, variable, map or constant."
-    unknown="The node’s interface of the contract has no readable"
-    choose={(name) => go(withQuery({ ...noCall(), [parameter]: name }))}
-  >
-    {(item, args) => <ReadForm key={`${item.kind} ${item.name}`} {...{ contract, parameter, item, args }} />}
-  </ChosenItem>
+/** Reads from a contract through the node. The node's interface of the contract determines the forms. */
+export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
+  <OfInterface contract={contract} title="Read-only calls">
+    {(found) => (
+      <ChosenItem
+        label="Function or data"
+        parameter={parameter}
+        groups={KINDS.map(([kind, title]) => [title, readables(found).filter((one) => one.kind === kind)])}
+        none="There is nothing to read: no read-only function, variable, map or constant."
+        unknown="The node’s interface of the contract has no readable"
+        choose={(name) => go(withQuery({ ...noCall(), [parameter]: name }))}
+      >
+        {(item, args) => <ReadForm key={`${item.kind} ${item.name}`} {...{ contract, parameter, item, args }} />}
+      </ChosenItem>
+    )}
+  </OfInterface>
 );
 
 /** Maximum characters of a link that contains the arguments. Servers reject much longer links. */
@@ -211,13 +208,13 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   const next = (times: number): ReadRequest | null =>
     mistakes.length > 0 ? null : { args: called.values.map(toHex), sender: sender.trim(), times };
   const [asked, setAsked] = useState(() => (args.length === 0 || draft.size > 0 ? next(0) : null));
-  const fields = args.flatMap((arg) => formFields(arg, draft));
 
   const submit = () => {
     setTried(true);
     const now = next((asked?.times ?? 0) + 1);
     if (now === null) return;
     setAsked(now);
+    const fields = args.flatMap((arg) => formFields(arg, draft));
     const typed = fields.flatMap(({ path }) =>
       draft.has(path) ? [[`${ARGUMENT}${path}`, draft.get(path) ?? '']] : [],
     );
@@ -230,7 +227,6 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
     if (link.length <= MAX_LINK) go(link, { replace: true });
   };
   const shown = tried ? mistakes : [];
-  const mistakeAt = (path: string): string | null => shown.find((one) => one.path === path)?.message ?? null;
   return (
     <>
       <Form class="panel-body form stack" onSubmit={submit}>
@@ -242,7 +238,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
             label="Sender"
             value={sender}
             help="The principal that is tx-sender during the call; the deployer by default"
-            mistake={mistakeAt('Sender')}
+            mistake={shown.find(({ path }) => path === 'Sender')?.message ?? null}
             onChange={setSender}
           />
         ) : null}

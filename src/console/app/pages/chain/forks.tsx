@@ -9,7 +9,7 @@ import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { branchRows, FATES } from '../../chain/blocks.ts';
 import { count } from '../../chain/format.ts';
 import { DROPPED, kindOf } from '../../chain/transaction.ts';
-import { type Column, Footer, ListPanel, listQuery, Page, Panel, Show, Table, TablePanel } from '../../ui/parts.tsx';
+import { type Column, Footer, ListPanel, listQuery, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, BlockLink, Hash, TxLink, When } from '../../ui/values.tsx';
 import { ForkNotified } from '../hooks/notified.tsx';
@@ -132,36 +132,33 @@ function Branches({ fork }: { fork: ForkObject }) {
 }
 
 /** Renders the transactions of the orphaned blocks, and their fates. */
-function Lost({ fork }: { fork: ForkObject }) {
-  return (
-    <Panel title="Transactions of the orphaned blocks" source={`/stackside/v1/forks/${fork.index_block_hash}`}>
-      <Table
-        label="Transactions of the orphaned blocks"
-        rows={fork.transactions}
-        keyOf={({ tx_id: id, orphaned_in: { index_block_hash: hash } }) => `${hash} ${id}`}
-        empty="The orphaned blocks have no transactions."
-        stacked
-        columns={[
-          ['Transaction', 'first', ({ tx_id: id }) => <TxLink id={id} />],
-          ['Type', '', ({ type }) => kindOf(type as Parameters<typeof kindOf>[0])],
-          ['Orphaned block', 'number named', ({ orphaned_in: { height } }) => count(height)],
-          [
-            'Now',
-            'named',
-            ({ fate, block_height: height, status }) => (
-              <>
-                <Badge tone={FATES[fate].tone}>{FATES[fate].words}</Badge>{' '}
-                {height === null ? null : <BlockLink height={height} />}
-                {fate === 'dropped' ? (DROPPED[status ?? ''] ?? null) : null}
-              </>
-            ),
-          ],
-        ]}
-      />
-      {fork.is_whole ? null : <Footer>The fork has more blocks or transactions than are shown.</Footer>}
-    </Panel>
-  );
-}
+const Lost = ({ fork }: { fork: ForkObject }) => (
+  <TablePanel
+    title="Transactions of the orphaned blocks"
+    source={`/stackside/v1/forks/${fork.index_block_hash}`}
+    after={fork.is_whole ? null : <Footer>The fork has more blocks or transactions than are shown.</Footer>}
+    rows={fork.transactions}
+    keyOf={({ tx_id: id, orphaned_in: { index_block_hash: hash } }) => `${hash} ${id}`}
+    empty="The orphaned blocks have no transactions."
+    stacked
+    columns={[
+      ['Transaction', 'first', ({ tx_id: id }) => <TxLink id={id} />],
+      ['Type', '', ({ type }) => kindOf(type as Parameters<typeof kindOf>[0])],
+      ['Orphaned block', 'number named', ({ orphaned_in: { height } }) => count(height)],
+      [
+        'Now',
+        'named',
+        ({ fate, block_height: height, status }) => (
+          <>
+            <Badge tone={FATES[fate].tone}>{FATES[fate].words}</Badge>{' '}
+            {height === null ? null : <BlockLink height={height} />}
+            {fate === 'dropped' ? (DROPPED[status ?? ''] ?? null) : null}
+          </>
+        ),
+      ],
+    ]}
+  />
+);
 
 /**
  * Maximum number of forks to search, from those that start at or below a height, for a fork with a block at the height.

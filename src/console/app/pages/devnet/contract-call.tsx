@@ -5,13 +5,7 @@ import { abiTypeString } from '../../../../codec/abi.ts';
 import { clarity } from '../../../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../../../codec/hex.ts';
 import { post } from '../../api/api.ts';
-import {
-  type Argument,
-  type ContractFunction,
-  type Draft,
-  encodedArguments,
-  functionsOf,
-} from '../../chain/contract-values.ts';
+import { type Argument, type Draft, encodedArguments, functionsOf } from '../../chain/contract-values.ts';
 import { visible, words } from '../../chain/format.ts';
 import { useAction } from '../../ui/actions.tsx';
 import { Check, Form, Mistakes, TextField } from '../../ui/form.tsx';
@@ -23,28 +17,24 @@ import { type DevnetAccount, OfAccounts, type Sent, SentTransaction, useSender }
 /** The query parameter that names the function. */
 const CALLED = 'call';
 
+/** Renders the choice of a function of a contract, and its form. */
 export const ContractCall = ({ contract }: { contract: string }) => (
   <OfInterface contract={contract} title="Call a function">
-    {(found) => <Caller contract={contract} functions={functionsOf(found, 'public')} />}
-  </OfInterface>
-);
-
-/** Renders the choice of a function, and its form. */
-const Caller = ({ contract, functions }: { contract: string; functions: readonly ContractFunction[] }) => (
-  <ChosenItem
-    label="Function"
-    parameter={CALLED}
-    groups={[['Public functions', functions]]}
-    none="The contract has no public function."
-    unknown="The contract has no public function"
-    choose={(name) => go(withQuery({ [CALLED]: name }))}
-  >
-    {({ name }, args) => (
-      <OfAccounts key={name}>
-        {(accounts) => <CallForm accounts={accounts} contract={contract} name={name} args={args} />}
-      </OfAccounts>
+    {(found) => (
+      <ChosenItem
+        label="Function"
+        parameter={CALLED}
+        groups={[['Public functions', functionsOf(found, 'public')]]}
+        none="The contract has no public function."
+        unknown="The contract has no public function"
+        choose={(name) => go(withQuery({ [CALLED]: name }))}
+      >
+        {({ name }, args) => (
+          <OfAccounts key={name}>{(accounts) => <CallForm {...{ accounts, contract, name, args }} />}</OfAccounts>
+        )}
+      </ChosenItem>
     )}
-  </ChosenItem>
+  </OfInterface>
 );
 
 /**
@@ -81,14 +71,11 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
     setSent(null);
     const given = areLiteral ? args.map((one) => literalArgument(literals.get(one.name) ?? '')) : values.map(toHex);
     const body = { ...sender, contract, function: name, arguments: given };
-    run(
-      async () => {
-        const answer = await post('/stackside/v1/devnet/call', {}, body);
-        setSent(answer);
-        return answer;
-      },
-      ({ status }) => `The call was mined: ${words(status)}`,
-    );
+    const done = (answer: Sent): string => {
+      setSent(answer);
+      return `The call was mined: ${words(answer.status)}`;
+    };
+    run(() => post('/stackside/v1/devnet/call', {}, body), done);
   };
   return (
     <>

@@ -262,14 +262,11 @@ function Steer({ action, fields, run: steered }: Steering) {
   const { run, problem, busy } = useAction();
   const submit = (value: (name: string) => string) => {
     setSaid('');
-    run(
-      async () => {
-        const sentence = await steered(value);
-        setSaid(sentence);
-        return sentence;
-      },
-      (sentence) => sentence,
-    );
+    const done = (sentence: string): string => {
+      setSaid(sentence);
+      return sentence;
+    };
+    run(() => steered(value), done);
   };
   return (
     <Form class="form row" aria-label={action} onSubmit={submit}>

@@ -59,14 +59,11 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
     setDeployed(null);
     const chosen = version === '' ? {} : { clarity_version: Number(version) };
     const body = { ...sender, ...chosen, name: name.trim(), source };
-    run(
-      async () => {
-        const sent = await post('/stackside/v1/devnet/deploy', {}, body);
-        setDeployed({ sent, name: body.name, source });
-        return sent;
-      },
-      ({ status }) => `The deployment was mined: ${words(status)}`,
-    );
+    const done = (sent: Deployed['sent']): string => {
+      setDeployed({ sent, name: body.name, source });
+      return `The deployment was mined: ${words(sent.status)}`;
+    };
+    run(() => post('/stackside/v1/devnet/deploy', {}, body), done);
   };
   return (
     <>

@@ -6,7 +6,7 @@
 import { useState } from 'preact/hooks';
 import { type Answer, get, post } from '../../api/api.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
-import { bytes, count, plural, visible, words } from '../../chain/format.ts';
+import { bytes, count, visible, words } from '../../chain/format.ts';
 import { type Hook, waitingDeliveriesText } from '../../chain/hooks.ts';
 import { Confirm, useAction } from '../../ui/actions.tsx';
 import { TextField } from '../../ui/form.tsx';
@@ -15,14 +15,13 @@ import {
   Choices,
   Commas,
   Copy,
+  ListPanel,
   listQuery,
   Page,
-  Pager,
   Panel,
   Problem,
   Scrollable,
   Show,
-  Table,
   TablePanel,
 } from '../../ui/parts.tsx';
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
@@ -76,8 +75,9 @@ export function Deliveries({ hook }: { hook: Hook }) {
   );
   const waiting = failing === null ? null : waitingDeliveriesText(hook);
   return (
-    <Panel
+    <ListPanel
       title="Deliveries"
+      loaded={deliveries}
       source={`/chainhooks/me/${uuid}/deliveries`}
       aside={
         <Choices
@@ -87,60 +87,46 @@ export function Deliveries({ hook }: { hook: Hook }) {
           chosen={state}
         />
       }
+      after={<ResendFailed hook={uuid} />}
+      of="delivery"
+      keyOf={({ id }) => id}
+      empty="Nothing was delivered yet."
+      columns={[
+        [
+          'Blocks',
+          'nowrap',
+          (delivery) => (
+            <a href={pathTo('delivery', { id: uuid, delivery: delivery.id })}>{blocksOf(delivery) || delivery.id}</a>
+          ),
+        ],
+        ['State', 'nowrap', ({ state }) => <StateBadge state={state} />],
+        [
+          'Answer',
+          'main',
+          ({ last_attempt: attempt }) =>
+            attempt === null ? (
+              <span class="quiet">not sent yet</span>
+            ) : (
+              <>
+                {attempt.status_code ?? visible(attempt.error ?? 'no answer')}{' '}
+                <span class="quiet">after {count(attempt.duration_ms)} ms</span>
+              </>
+            ),
+        ],
+        ['Attempts', 'number medium', ({ attempt_count: attempts }) => count(attempts)],
+        ['Reason', 'medium nowrap', ({ reason }) => words(reason)],
+        ['Size', 'number wide', ({ body_bytes: size }) => bytes(size)],
+        ['Queued', 'number', ({ created_at: at }) => <Ago at={at} />],
+      ]}
     >
-      <Show loaded={deliveries} rows={8}>
-        {({ results, total, cursor: { next, previous } }) => (
-          <>
-            {waiting === null ? null : (
-              <p class="panel-head small">
-                <a href={withQuery({ state: 'pending', cursor: null })}>{waiting}</a>.
-              </p>
-            )}
-            <DeliveryTable hook={uuid} deliveries={results} />
-            <Pager next={next} previous={previous} total={plural(total, 'delivery')} />
-          </>
-        )}
-      </Show>
-      <ResendFailed hook={uuid} />
-    </Panel>
+      {waiting === null ? null : (
+        <p class="panel-head small">
+          <a href={withQuery({ state: 'pending', cursor: null })}>{waiting}</a>.
+        </p>
+      )}
+    </ListPanel>
   );
 }
-
-const DeliveryTable = ({ hook, deliveries }: { hook: string; deliveries: readonly ListedDelivery[] }) => (
-  <Table
-    label="Deliveries"
-    rows={deliveries}
-    keyOf={({ id }) => id}
-    empty="Nothing was delivered yet."
-    columns={[
-      [
-        'Blocks',
-        'nowrap',
-        (delivery) => (
-          <a href={pathTo('delivery', { id: hook, delivery: delivery.id })}>{blocksOf(delivery) || delivery.id}</a>
-        ),
-      ],
-      ['State', 'nowrap', ({ state }) => <StateBadge state={state} />],
-      [
-        'Answer',
-        'main',
-        ({ last_attempt: attempt }) =>
-          attempt === null ? (
-            <span class="quiet">not sent yet</span>
-          ) : (
-            <>
-              {attempt.status_code ?? visible(attempt.error ?? 'no answer')}{' '}
-              <span class="quiet">after {count(attempt.duration_ms)} ms</span>
-            </>
-          ),
-      ],
-      ['Attempts', 'number medium', ({ attempt_count: attempts }) => count(attempts)],
-      ['Reason', 'medium nowrap', ({ reason }) => words(reason)],
-      ['Size', 'number wide', ({ body_bytes: size }) => bytes(size)],
-      ['Queued', 'number', ({ created_at: at }) => <Ago at={at} />],
-    ]}
-  />
-);
 
 /** Returns the start of a day in UTC, in Unix seconds; null if the text is empty. @param day `YYYY-MM-DD` */
 const startOf = (day: string): number | null => (day === '' ? null : Date.parse(day) / 1000);

@@ -250,8 +250,7 @@ function Cell({ column, value }: { column: string; value: SqlValue }) {
   const shown = text.length > MAX_CELL_LENGTH ? `${text.slice(0, MAX_CELL_LENGTH)}…` : text;
   const page = pageOf(column, value);
   if (page === null) return <bdi>{shown}</bdi>;
-  const [name, id] = page;
-  return <a href={pathTo(name, name === 'token' ? { asset: id } : { id })}>{shown}</a>;
+  return <a href={pathTo(page.page, page.params)}>{shown}</a>;
 }
 
 const short = (value: number): string => String(Number(value.toPrecision(6)));
