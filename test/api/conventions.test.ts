@@ -214,7 +214,7 @@ describe('an ETag changes with', () => {
   const ofMempool = [...pathsOf('mempool'), `/extended/v2/smart-contracts/status?contract_id=${CONTRACT}`];
   const ofOne = pathsOf('one');
 
-  test('the states that this test lists, one per route', () => {
+  test('a state that this test lists for each route', () => {
     expect(Object.keys(states).sort()).toEqual(routes.map(({ route }) => route.path).sort());
   });
 

@@ -285,6 +285,7 @@ test('the examples equal the answers of the simulated chain (bun run generate wr
   expect(values).toEqual(recordedValues);
   const current = [...routes.values()].filter(({ deprecated }) => deprecated === null);
   expect(Object.keys(answers).sort()).toEqual(current.map(({ detail }) => detail.operationId).sort());
+  expect(Object.keys(recordedAnswers).sort()).toEqual(Object.keys(answers).sort());
   for (const [operationId, recorded] of Object.entries(recordedAnswers as Record<string, RecordedExample>)) {
     expect([operationId, answers[operationId]]).toEqual([operationId, recorded]);
   }
