@@ -59,10 +59,6 @@ const allowed: Readonly<Record<string, { use: readonly string[]; because: string
     use: ['performance'],
     because: 'how long a node waited is printed, and nothing is expected of it',
   },
-  'e2e/starting.test.ts': {
-    use: ['performance'],
-    because: 'the time until the first right balance is printed, and nothing is expected of it',
-  },
   'mutants/run.ts': {
     use: ['performance', 'setInterval'],
     because: 'a changed program may hang, and only a time limit finds that',

@@ -12,8 +12,6 @@ export type ObserverEvent =
 export interface ObserverOptions {
   /** URL of the observer, such as `http://127.0.0.1:3701`. */
   url: string;
-  /** Height of the last block before the first event that it receives; 0 for all events. */
-  startLate: number;
   clock: Clock;
   log: (event: ObserverEvent) => void;
 }
@@ -24,15 +22,10 @@ export interface ObserverOptions {
  */
 const MAX_WAITING = 1_000;
 
-/** Reports whether an event is a block at a height or above. */
-const isBlockFrom = ({ path, body }: NodeEvent, height: number): boolean =>
-  path === '/new_block' && JSON.parse(body).block_height >= height;
-
 /** Makes a function that posts events to an observer. @param signal ends the posting */
-export function observer({ url, startLate, clock, log }: ObserverOptions, signal: AbortSignal) {
+export function observer({ url, clock, log }: ObserverOptions, signal: AbortSignal) {
   const waiting: NodeEvent[] = [];
   let isPosting = false;
-  let isLate = startLate > 0;
   let refused: NodeEvent | null = null;
 
   async function post(): Promise<void> {
@@ -55,10 +48,6 @@ export function observer({ url, startLate, clock, log }: ObserverOptions, signal
   }
 
   return (event: NodeEvent): void => {
-    if (isLate) {
-      isLate = !isBlockFrom(event, startLate);
-      return;
-    }
     waiting.push(event);
     if (waiting.length > MAX_WAITING) waiting.shift();
     if (!isPosting) void post();

@@ -204,15 +204,6 @@ export const simulatedNodeSettings = group('Simulated node', {
     help: 'Event port URL of another Stackside that also receives the simulated events',
     accepts: 'a URL, such as http://127.0.0.1:3701',
   }),
-  startLate: setting({
-    commands: simulated,
-    flag: '--start-late <blocks>',
-    variables: ['STACKSIDE_DEVNET_START_LATE'],
-    type: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 }),
-    read: integer,
-    help: 'First blocks that --observer misses, as if it were added to a running node',
-    accepts: 'a number from 0 to 1000000',
-  }),
   pox5Height: setting({
     commands: simulated,
     flag: '--pox-5-height <height>',

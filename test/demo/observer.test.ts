@@ -15,22 +15,18 @@ const other = Bun.serve({
 });
 afterAll(() => other.stop(true));
 
-test('a demo posts the events after --start-late to --observer', async () => {
-  await using server = await demo({ pastBlocks: '12', observer: other.url.origin, startLate: '10' });
+test('a demo posts its events to --observer', async () => {
+  await using server = await demo({ pastBlocks: '12', observer: other.url.origin });
   const heights = () => received.filter(({ path }) => path === '/new_block').map(({ height }) => height);
-  await until(() => heights().length === 2, 'the blocks above 10');
+  await until(() => heights().at(-1) === 12, 'the past blocks');
   await server.steer('/stackside/v1/devnet/mine');
-  await until(() => heights().length === 3, 'the next block');
-  expect(heights()).toEqual([11, 12, 13]);
+  await until(() => heights().at(-1) === 13, 'the next block');
+  expect(heights()).toEqual(Array.from({ length: 14 }, (_, height) => height));
 });
 
 test('a demo with an observer keeps the blocks that another Stackside requests to fill its index', async () => {
-  await using server = await demo({ pastBlocks: '105', traffic: '0', observer: other.url.origin, startLate: '105' });
+  await using server = await demo({ pastBlocks: '105', traffic: '0', observer: other.url.origin });
   for (const height of [1, 105]) {
     expect((await server.get(`/v3/blocks/height/${height}`)).status).toBe(200);
   }
-});
-
-test('a demo rejects --start-late without --observer', async () => {
-  await expect(demo({ startLate: '10' })).rejects.toThrow('--start-late is given without an observer.');
 });

@@ -458,38 +458,3 @@ test('a partial history: a recording and an archive are refused, with a new dire
   );
   expect((await stackside('status', '--data', at('away'), '--json')).stdout).toBe(before);
 });
-
-test('the two commands of a demo with a late start lead to the right balance', async () => {
-  const port = freePort();
-  const late = ['--observer', `http://127.0.0.1:${port}`, '--start-late', String(PAST_BLOCKS)];
-  const demo = await startServer(
-    'demo',
-    '--block-time',
-    '0',
-    '--past-blocks',
-    String(PAST_BLOCKS),
-    '--traffic',
-    '2',
-    ...late,
-  );
-  const list = await (await fetch(`${demo.api}/extended/v1/tx?limit=1`)).json();
-  const { sender_address: principal } = (list as { results: { sender_address: string }[] }).results[0]!;
-  const balance = async ({ api }: Server) => {
-    const answer = await fetch(`${api}/extended/v3/principals/${principal}/balances/stx`);
-    return answer.status === 200 ? ((await answer.json()) as { balance: string }).balance : null;
-  };
-  const expected = await balance(demo);
-  expect(expected).not.toBeNull();
-  const begun = performance.now();
-  const beside = ['--node-rpc', demo.api, '--node-auth-file', at('token'), '--event-port', String(port)];
-  const server = await startServer('serve', '--data', at('late'), ...beside);
-  await until(async () => (await balance(server)) === expected, 'the balance');
-  process.stderr.write(`seconds until the first right balance: ${((performance.now() - begun) / 1_000).toFixed(1)}\n`);
-  await moveToFuture(demo);
-  const mined = await fetch(`${demo.api}/stackside/v1/devnet/mine`, { method: 'POST' });
-  expect(mined.status).toBe(200);
-  await until(async () => (await readiness(server)).height === PAST_BLOCKS + 1, 'the first block that is posted');
-  await expectSays(server, 'late', { ...LIVE, from: PAST_BLOCKS - 100 });
-  await stopped(server);
-  await demo.stop();
-});

@@ -245,15 +245,6 @@ function requireProject({ watch, state, fork, clarity }: DevnetSettings): void {
   );
 }
 
-/** Refuses a late start without an observer. @throws OperatorError */
-function requireObserverToBeLate({ observer, startLate }: DevnetSettings): void {
-  if (startLate === 0 || observer !== null) return;
-  throw new OperatorError(
-    '--start-late is given without an observer.',
-    'Name the event port of another Stackside with --observer.',
-  );
-}
-
 /**
  * Starts the server with a simulated node. When this resolves, the index has the node's history.
  * @param environment replaced by tests
@@ -268,7 +259,6 @@ export async function startDevnet(
   sources: Sources = {},
 ): Promise<ServerInfo> {
   requireProject(settings);
-  requireObserverToBeLate(settings);
   const { seed, interval, pastBlocks: history, traffic, pox5Height, allowedHosts, apiHost } = settings;
   const { clock, listen, createLog } = environment;
   const log = createLog(settings.logLevel);
@@ -281,9 +271,9 @@ export async function startDevnet(
     const automine = settings.automine ?? (interval === null || (interval === 0 && engine !== null));
     // Only a chain that mines on request has another time than this machine.
     const tempo = { interval: interval ?? 0, isInRealTime: interval !== 0 };
-    const { observer: url, startLate, state: file } = settings;
+    const { observer: url, state: file } = settings;
     const saved = file === null || project === null ? null : readState(file, seed, project);
-    const observed = url === null ? {} : { otherObserver: { url, startLate, clock, log } };
+    const observed = url === null ? {} : { otherObserver: { url, clock, log } };
     const real =
       engine === null || project === null
         ? null
