@@ -91,8 +91,7 @@ for (let n = 0; n < Number(values.repeat); n++) {
   for (const [name, results] of rounds) {
     await withDirectory(async (directory) => {
       const ports = ['--api-host', '127.0.0.1', '--api-port', '0', '--event-port', '0'];
-      // Pings are too rare to matter.
-      const quiet = ['--log-level', 'error', '--node-rpc', 'http://127.0.0.1:1', '--ping-interval', '60'];
+      const quiet = ['--log-level', 'error', '--node-rpc', 'http://127.0.0.1:1'];
       const server = await startServer(onCore(0, [...program, 'serve', '--data', directory, ...ports, ...quiet]));
       results.push(await notify(server, name.toLowerCase()));
       await server.stop();

@@ -20,7 +20,9 @@ const MAX_BACKLOG = 8_388_608;
 
 /** Limits of clients. A client that exceeds one is disconnected. */
 export interface ClientLimits {
-  /** Milliseconds in which a Socket.IO client must answer a ping. Default: the ping interval, as for WebSocket clients. */
+  /** Milliseconds between two pings to a client. A WebSocket client must answer one before the next. */
+  pingIntervalMs: number;
+  /** Milliseconds for a Socket.IO client's answer to a ping; the ping interval by default. */
   pingTimeoutMs: number;
   /** Maximum bytes that may wait for one client. */
   maxBacklog: number;
@@ -29,8 +31,6 @@ export interface ClientLimits {
 interface RealtimeOptions {
   snapshots: Snapshots;
   metrics: LiveMetrics;
-  /** Milliseconds between two pings. */
-  pingIntervalMs: number;
   limits?: Partial<ClientLimits>;
   /**
    * Answers long polling if there are several API threads, since all requests of a connection must reach the same
@@ -64,10 +64,12 @@ const isEngine = (socket: Socket): socket is Bun.ServerWebSocket<IoSocketData> =
 const refusal = (status: 400 | 413 | 426, message: string): Response =>
   Response.json(problem(status, message), { status, headers: { 'access-control-allow-origin': '*' } });
 
+const PING_INTERVAL_MS = 5_000;
+
 /** Starts realtime: both protocols, their heartbeat, and the feed of changes. */
 export function startRealtime(options: RealtimeOptions): Realtime {
-  const { snapshots, metrics, pingIntervalMs, limits = {}, polling, log, clock = systemClock } = options;
-  const { pingTimeoutMs = pingIntervalMs, maxBacklog = MAX_BACKLOG } = limits;
+  const { snapshots, metrics, limits = {}, polling, log, clock = systemClock } = options;
+  const { pingIntervalMs = PING_INTERVAL_MS, pingTimeoutMs = pingIntervalMs, maxBacklog = MAX_BACKLOG } = limits;
   const { turns = new Turns(clock), limiter = null, clientAddress = () => null } = options;
   const subscriptions = noSubscriptions();
   metrics.subscriptions(() => subscriptions.counts());

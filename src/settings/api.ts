@@ -102,18 +102,6 @@ export const apiSettings = group('API', {
   }),
 });
 
-export const realtimeSettings = group('Realtime', {
-  pingInterval: setting({
-    commands: servers,
-    flag: '--ping-interval <seconds>',
-    variables: ['STACKSIDE_PING_INTERVAL', 'STACKS_API_WS_PING_INTERVAL'],
-    type: Type.Integer({ minimum: 1, maximum: 300, default: 5 }),
-    read: integer,
-    help: 'Seconds between pings to realtime clients',
-    accepts: 'a number of seconds from 1 to 300',
-  }),
-});
-
 /**
  * Returns a URL without slashes at its end; false if the URL, or the escapes in its user or password, can't be read.
  */

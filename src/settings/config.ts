@@ -1,7 +1,7 @@
 /** All settings, and their values in a run of a command. */
 import { type Static, Type } from '@sinclair/typebox';
 import { levels } from '../log.ts';
-import { apiSettings, faucetSettings, realtimeSettings } from './api.ts';
+import { apiSettings, faucetSettings } from './api.ts';
 import { hookSettings } from './chainhooks.ts';
 import { clusterSettings, dataSettings, valueIndexSettings } from './data.ts';
 import { eventSettings, nodeSettings, simulatedNodeSettings, snpSettings, withSnp } from './node.ts';
@@ -78,7 +78,6 @@ export const settings = {
   ...snpSettings,
   ...nodeSettings,
   ...simulatedNodeSettings,
-  ...realtimeSettings,
   ...hookSettings,
   ...tokenSettings,
   ...faucetSettings,

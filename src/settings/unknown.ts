@@ -18,7 +18,8 @@ export const testSupportVariables: readonly string[] = ['STACKSIDE_EXECUTABLE'];
 /** Variables of the reference API that operators may have set, each with Stackside's replacement. */
 const unsupportedVariables: Readonly<Record<string, string>> = {
   CUSTOM_CHAIN_IDS: 'Every chain id except 0x00000001 is a test network.',
-  STACKS_API_WS_PING_TIMEOUT: 'A client has the ping interval to answer a ping.',
+  STACKS_API_WS_PING_INTERVAL: 'The server pings each client every 5 seconds.',
+  STACKS_API_WS_PING_TIMEOUT: 'A client has 5 seconds to answer a ping.',
   SKIP_STACKS_CHAIN_ID_CHECK: "Stackside always compares its chain with the node's chain.",
   STACKS_API_STORE_RAW_EVENTS: 'Stackside always keeps the events in its journal.',
   STACKS_CORE_EVENT_BODY_LIMIT: 'The limit is 500 MB.',

@@ -289,7 +289,7 @@ test('a realtime client that sends faster than its messages are handled is disco
     // Without subscribers, the feed reads only the start of the index.
     snapshots: memoryIndex([]),
     metrics: liveMetrics(new Registry()),
-    pingIntervalMs: 1_000_000,
+    limits: { pingIntervalMs: 1_000_000 },
     turns,
     log: (event) => void logged.push(event),
   });

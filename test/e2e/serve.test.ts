@@ -191,9 +191,7 @@ test('stackside serve stopped and started again continues where it was', async (
 
 test('a client of long polling that fetches nothing does not delay the end', async () => {
   const directory = temporaryDirectory();
-  // If the client doesn't answer, its connection stays open for ten minutes.
-  const flags = ['--data', directory.path, '--log-level', 'error', '--ping-interval', '300'];
-  const running = await startServer('serve', ...flags);
+  const running = await startServer('serve', '--data', directory.path, '--log-level', 'error');
   const polling = `${running.api}/socket.io/?EIO=4&transport=polling`;
   const { sid } = JSON.parse((await (await fetch(polling)).text()).slice(1)) as { sid: string };
   const joined = await fetch(`${polling}&sid=${sid}`, { method: 'POST', body: '40' });

@@ -205,8 +205,8 @@ async function listenAndRead(): Promise<{ heard: Heard; checks: Promise<void>[] 
 }
 
 beforeAll(async () => {
-  const settings = { pingInterval: String(PING_MS / 1_000), logLevel: 'error' };
-  server = await serving(settings, undefined, {}, { clock });
+  const environment = { clock, clientLimits: { pingIntervalMs: PING_MS } };
+  server = await serving({ logLevel: 'error' }, undefined, {}, environment);
   await postHistory();
   const holders = await get('/extended/v3/tokens/stx/holders?limit=50');
   const people = holders.results.map(({ principal }: Json) => principal).filter((of: string) => !of.includes('.'));

@@ -24,8 +24,8 @@ let server: Serving;
 let wsUrl: string;
 
 beforeAll(async () => {
-  const settings = { pingInterval: String(PING_MS / 1_000) };
-  server = await serving(settings, undefined, {}, { clock, clientLimits: { maxBacklog: 65_536 } });
+  const clientLimits = { pingIntervalMs: PING_MS, maxBacklog: 65_536 };
+  server = await serving({}, undefined, {}, { clock, clientLimits });
   wsUrl = server.api.replace('http', 'ws');
   await server.post([...devnetEvents({ seed: 2, blocks: 3 })]);
 });

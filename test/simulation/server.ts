@@ -61,7 +61,6 @@ const settingsOf = (data: string, { shared = false, archived = false }: ServerSe
       ...(archived ? { archive: LOCATION } : {}),
       ...(shared ? { cluster: 'postgres://127.0.0.1/log' } : {}),
       ...indexed[starts % indexed.length],
-      pingInterval: '1',
       logLevel: 'silent',
       // The node of the simulation answers no reads of contracts.
       tokenMetadata: 'off',
@@ -429,7 +428,7 @@ export class Server {
       }),
       listen,
       // The Socket.IO library measures this by the machine's clock, but the clients answer by the simulation's clock.
-      clientLimits: { pingTimeoutMs: 3_600_000 },
+      clientLimits: { pingIntervalMs: 1_000, pingTimeoutMs: 3_600_000 },
       deliveryRules: { timeoutMs: 3_000, retryCapMs: 2_000, concurrency: 3 },
       nodeRpc: () => silentNode,
       openLog: async () => {

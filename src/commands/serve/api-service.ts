@@ -111,7 +111,6 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     ...(mainThread === undefined ? {} : { mainThread }),
   });
   const realtime = startRealtime({
-    pingIntervalMs: settings.pingInterval * 1000,
     limits: clientLimits,
     limiter,
     clientAddress: (request, server) =>

@@ -44,8 +44,6 @@ export async function serving(
     eventPort: '0',
     nodeRpc: NO_NODE,
     logLevel: 'silent',
-    // No client of this process is so slow, however busy the machine is.
-    pingInterval: '300',
   };
   try {
     const settings = readSettings({ ...fixed, ...given }, variables);
@@ -55,7 +53,8 @@ export async function serving(
       cores: 1,
       archiveSeconds: 0.05,
       ...environment,
-      clientLimits: { pingTimeoutMs: 300_000, ...environment.clientLimits },
+      // No client of this process is so slow, however busy the machine is.
+      clientLimits: { pingIntervalMs: 300_000, pingTimeoutMs: 300_000, ...environment.clientLimits },
     });
     return {
       directory: path,
