@@ -532,46 +532,27 @@ export function eventPayload(event: ChainEvent, txId: string, index: number) {
   return { committed: true, event_index: index, [event.type]: eventBody(event), txid: txId, type: event.type };
 }
 
-function eventBody(event: ChainEvent) {
-  switch (event.type) {
-    case 'contract_event':
-      return { contract_identifier: event.contract, raw_value: toHex(event.value), topic: 'print' };
-    case 'stx_transfer_event': {
-      const { sender, recipient } = event;
-      // The only hex in events without 0x; empty if there is no memo.
-      return { amount: String(event.amount), memo: event.memo?.toHex() ?? '', recipient, sender };
-    }
-    case 'stx_mint_event':
-      return { amount: String(event.amount), recipient: event.recipient };
-    case 'stx_burn_event':
-      return { amount: String(event.amount), sender: event.sender };
-    case 'stx_lock_event':
-      return {
-        contract_identifier: event.contract,
-        locked_address: event.address,
-        locked_amount: String(event.amount),
-        unlock_height: String(event.unlockHeight),
-      };
-    case 'ft_transfer_event':
-      return {
-        amount: String(event.amount),
-        asset_identifier: event.asset,
-        recipient: event.recipient,
-        sender: event.sender,
-      };
-    case 'ft_mint_event':
-      return { amount: String(event.amount), asset_identifier: event.asset, recipient: event.recipient };
-    case 'ft_burn_event':
-      return { amount: String(event.amount), asset_identifier: event.asset, sender: event.sender };
-    case 'nft_transfer_event': {
-      const { asset, recipient, sender } = event;
-      return { asset_identifier: asset, raw_value: toHex(event.value), recipient, sender };
-    }
-    case 'nft_mint_event':
-      return { asset_identifier: event.asset, raw_value: toHex(event.value), recipient: event.recipient };
-    case 'nft_burn_event':
-      return { asset_identifier: event.asset, raw_value: toHex(event.value), sender: event.sender };
+/** Returns the node's form of an event, with its members in alphabetical order. */
+function eventBody(event: ChainEvent): Record<string, string> {
+  if (event.type === 'stx_lock_event') {
+    return {
+      contract_identifier: event.contract,
+      locked_address: event.address,
+      locked_amount: String(event.amount),
+      unlock_height: String(event.unlockHeight),
+    };
   }
+  return {
+    ...('amount' in event ? { amount: String(event.amount) } : {}),
+    ...('asset' in event ? { asset_identifier: event.asset } : {}),
+    ...('contract' in event ? { contract_identifier: event.contract } : {}),
+    // The only hex in events without 0x; empty if there is no memo.
+    ...(event.type === 'stx_transfer_event' ? { memo: event.memo?.toHex() ?? '' } : {}),
+    ...('value' in event ? { raw_value: toHex(event.value) } : {}),
+    ...('recipient' in event ? { recipient: event.recipient } : {}),
+    ...('sender' in event ? { sender: event.sender } : {}),
+    ...(event.type === 'contract_event' ? { topic: 'print' } : {}),
+  };
 }
 
 function receiptPayload(receipt: Receipt, index: number): object {

@@ -42,33 +42,20 @@ export class World implements WorldView {
     parent?: World,
     readonly pox5Height: number | undefined = parent?.pox5Height,
   ) {
-    if (parent === undefined) {
-      this.#stx = new LayeredMap();
-      this.#nonces = new LayeredMap();
-      this.#fungible = new LayeredMap();
-      this.#supplies = new LayeredMap();
-      this.#owners = new LayeredMap();
-      this.#minted = new LayeredMap();
-      this.#locks = new LayeredMap();
-      this.#stored = new LayeredMap();
-      this.#contractById = new LayeredMap();
-      this.staking = new StakingState();
-      this.#contracts = [];
-      this.#supply = 0n;
-      return;
-    }
-    this.#stx = parent.#stx.fork();
-    this.#nonces = parent.#nonces.fork();
-    this.#fungible = parent.#fungible.fork();
-    this.#supplies = parent.#supplies.fork();
-    this.#owners = parent.#owners.fork();
-    this.#minted = parent.#minted.fork();
-    this.#locks = parent.#locks.fork();
-    this.#stored = parent.#stored.fork();
-    this.#contractById = parent.#contractById.fork();
-    this.staking = new StakingState(parent.staking);
-    this.#contracts = parent.#contracts;
-    this.#supply = parent.#supply;
+    const layer = <V>(of: (world: World) => LayeredMap<V>): LayeredMap<V> =>
+      parent === undefined ? new LayeredMap() : of(parent).fork();
+    this.#stx = layer((world) => world.#stx);
+    this.#nonces = layer((world) => world.#nonces);
+    this.#fungible = layer((world) => world.#fungible);
+    this.#supplies = layer((world) => world.#supplies);
+    this.#owners = layer((world) => world.#owners);
+    this.#minted = layer((world) => world.#minted);
+    this.#locks = layer((world) => world.#locks);
+    this.#stored = layer((world) => world.#stored);
+    this.#contractById = layer((world) => world.#contractById);
+    this.staking = new StakingState(parent?.staking);
+    this.#contracts = parent === undefined ? [] : parent.#contracts;
+    this.#supply = parent === undefined ? 0n : parent.#supply;
   }
 
   /** Returns the state for a child block. This state must not change any more. */
