@@ -160,7 +160,7 @@ const DeliveryPage = Type.Object({
   results: Type.Array(DeliverySummary),
 });
 
-export interface DeliveryChoice {
+interface DeliveryChoice {
   json: boolean;
   /** States of deliveries, separated by commas. */
   state?: string;
@@ -197,7 +197,7 @@ interface Range {
   toHeight?: number;
 }
 
-export interface TryChoice extends Range {
+interface TryChoice extends Range {
   payloads: boolean;
   json: boolean;
 }
@@ -224,7 +224,7 @@ export async function tryFile(
 
 const POLL_MS = 200;
 
-export interface BackfillChoice extends Range {
+interface BackfillChoice extends Range {
   dryRun: boolean;
   wait: boolean;
 }
@@ -248,7 +248,7 @@ export async function backfill(
   printJson(job);
 }
 
-export interface RedeliverChoice {
+interface RedeliverChoice {
   /** States of deliveries, separated by commas. */
   state?: string;
   fromHeight?: number;
@@ -394,7 +394,11 @@ async function enablePaused(connection: Connection): Promise<void> {
 }
 
 /** Enables a chainhook, or resumes all paused ones. */
-export async function enable(connection: Connection, uuid: string | undefined, paused: boolean): Promise<void> {
+export async function enable(
+  connection: Connection,
+  uuid: string | undefined,
+  { paused }: { paused: boolean },
+): Promise<void> {
   if (paused === (uuid !== undefined)) {
     throw new OperatorError(
       paused ? "The id of a chainhook can't be combined with --paused." : 'Choose the chainhook to enable.',
