@@ -4,6 +4,7 @@
  */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { atMost } from '../base/turns.ts';
+import { DecodeError } from '../codec/bytes-reader.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { decodeTransaction } from '../codec/transaction.ts';
 import { ParameterError } from '../http/errors.ts';
@@ -82,11 +83,6 @@ interface Redeployed {
 /** Thrown if a saved chain can't be mined again as it was. */
 export class UnlikeSavedError extends Error {
   override readonly name = 'UnlikeSavedError';
-}
-
-/** Thrown if the bytes aren't a transaction. */
-export class UndecodableError extends Error {
-  override readonly name = 'UndecodableError';
 }
 
 /** Thrown if the node rejects a transaction of a request. */
@@ -370,7 +366,7 @@ export class SimulatedNode {
   /**
    * Adds a transaction to the mempool.
    * @returns its id with 0x, after the observer was notified; with automine, after it was mined
-   * @throws UndecodableError, Rejection
+   * @throws DecodeError if the bytes aren't a transaction; Rejection
    */
   async submit(raw: Uint8Array): Promise<string> {
     const id = await this.#submit(raw);
@@ -380,7 +376,7 @@ export class SimulatedNode {
 
   async #submit(raw: Uint8Array, isSigned = true, mint?: Mint): Promise<string> {
     const decoded = decodeTransaction(raw);
-    if (!decoded.ok) throw new UndecodableError(decoded.error.message);
+    if (!decoded.ok) throw decoded.error;
     const id = toHex(decoded.value.txId);
     if (this.pending.some((waiting) => waiting.id === id)) return id;
     const transaction = admitted(raw, decoded.value, this.#view(), isSigned);
@@ -429,8 +425,8 @@ export class SimulatedNode {
     try {
       return await this.#submit(raw, isSigned, mint);
     } catch (error) {
-      if (!(error instanceof UndecodableError || error instanceof Rejection)) throw error;
-      if (error instanceof UndecodableError) throw new RefusedTransaction(path, 'Deserialization', error.message);
+      if (error instanceof DecodeError) throw new RefusedTransaction(path, 'Deserialization', error.message);
+      if (!(error instanceof Rejection)) throw error;
       throw new RefusedTransaction(path, error.reason, error.data === undefined ? '' : JSON.stringify(error.data));
     }
   }

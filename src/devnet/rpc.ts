@@ -28,7 +28,7 @@ import type { ClarityMiner } from './clarity/miner.ts';
 import { vmErrorOf } from './clarity/outcome.ts';
 import { type ContractTemplate, fieldOf, isOfType, namedArguments, type ReadContext, uintOf } from './contract.ts';
 import type { Receipt } from './execute.ts';
-import { MAX_FORK_DEPTH, UndecodableError } from './node.ts';
+import { MAX_FORK_DEPTH } from './node.ts';
 import { SLOT } from './pox.ts';
 import { payerOf } from './transaction.ts';
 
@@ -55,7 +55,7 @@ export interface ServedNode {
   readonly tip: Block;
   /** Executes the contracts; undefined if they are simulated. */
   readonly clarity?: Pick<ClarityMiner, 'read' | 'constant'> | undefined;
-  /** @returns the id of the transaction with 0x @throws UndecodableError, Rejection */
+  /** @returns the id of the transaction with 0x @throws DecodeError, Rejection */
   submit(raw: Uint8Array): Promise<string>;
 }
 
@@ -778,7 +778,7 @@ async function broadcast({ node, request }: RpcRequest) {
   try {
     return bare(await node.submit(raw));
   } catch (error) {
-    if (error instanceof UndecodableError) throw new RpcError(400, `Failed to decode transaction: ${error.message}`);
+    if (error instanceof DecodeError) throw new RpcError(400, `Failed to decode transaction: ${error.message}`);
     if (!(error instanceof Rejection)) throw error;
     const { reason, data } = error;
     const txid = transactionId(raw).toHex();

@@ -14,7 +14,7 @@ import type { CommitCount } from '../store/ingest/commit-count.ts';
 import type { FailedTry, TokenAnswer, TokenCommands } from '../store/ingest/token-commands.ts';
 import type { TokenJobItem, TokenQueue } from '../store/model/token.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { ClarityError, NoAnswerError, type NodeCalls, requestLastToken, requestTokenFacts } from './node-answers.ts';
+import { AnswerError, type NodeCalls, requestLastToken, requestTokenFacts } from './node-answers.ts';
 
 /** Maximum concurrent requests. */
 const AT_ONCE = 5;
@@ -78,11 +78,12 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   const commands = commandsOf<TokenCommands>(options.commander);
   const counters: TokenCounters = { answered: 0, failed: 0, invalid: 0 };
 
-  /** Returns an attempt without an answer. @param isShown whether the job is shown as failed until the next attempt */
-  function tried({ tries }: TokenJobItem, isShown: boolean): FailedTry {
+  /** Returns an attempt without an answer. @param state of the job until the next attempt */
+  function tried({ tries }: TokenJobItem, state: AnswerError['state']): FailedTry {
+    if (state === 'invalid') return { state, wait: null };
     if (tries + 1 >= MAX_ATTEMPTS) return { state: 'failed', wait: null };
     const wait = backoff(tries + 1, { ...WAITS, random: random.number });
-    return { state: isShown ? 'failed' : 'pending', wait };
+    return { state, wait };
   }
 
   function say(item: TokenJobItem, { state, wait }: FailedTry, reason: string): void {
@@ -100,9 +101,8 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
       counters.answered += 1;
       return answer;
     } catch (error) {
-      if (!(error instanceof ClarityError || error instanceof NoAnswerError)) throw error;
-      const isInvalid = error instanceof ClarityError;
-      const failure: FailedTry = isInvalid ? { state: 'invalid', wait: null } : tried(item, error.isShown);
+      if (!(error instanceof AnswerError)) throw error;
+      const failure = tried(item, error.state);
       say(item, failure, error.message);
       return failure;
     }

@@ -23,19 +23,14 @@ const filledUri = (uri: string, token: bigint): string =>
   uri.replace(/\{id\}|\$token_id/gi, () => String(token)).replace(/\{locale\}/gi, '');
 
 /**
- * Thrown if a contract's answer is invalid: the call failed, or the result has another type or length than the standard
- * allows.
+ * Thrown without a valid answer. `state` of the job: `invalid` for good if the call failed, or if the result has another
+ * type or length than the standard allows; `failed` or `pending` until the next attempt if the node has no answer for now.
  */
-export class ClarityError extends Error {
-  override readonly name = 'ClarityError';
-}
-
-/** Thrown if the node has no answer for now. `isShown`: whether the job is shown as failed until the next attempt. */
-export class NoAnswerError extends Error {
-  override readonly name = 'NoAnswerError';
+export class AnswerError extends Error {
+  override readonly name = 'AnswerError';
   constructor(
     message: string,
-    readonly isShown: boolean,
+    readonly state: 'invalid' | 'failed' | 'pending' = 'invalid',
   ) {
     super(message);
   }
@@ -91,7 +86,7 @@ async function isBehind({ node, tip }: NodeCalls): Promise<boolean> {
 function valueIn(result: unknown): ClarityValue {
   const text = typeof result === 'string' ? result : '';
   const decoded = /^0x([0-9a-f]{2})+$/i.test(text) ? decodeClarity(Uint8Array.fromHex(text.slice(2))) : null;
-  if (decoded?.ok !== true) throw new ClarityError("the answer isn't a Clarity value");
+  if (decoded?.ok !== true) throw new AnswerError("the answer isn't a Clarity value");
   let { value } = decoded;
   while (value.type === 'ok' || value.type === 'some') ({ value } = value);
   return value;
@@ -99,7 +94,7 @@ function valueIn(result: unknown): ClarityValue {
 
 /**
  * Calls a read-only function.
- * @throws NodeUnreachableError if the node is away or behind, NoAnswerError, ClarityError
+ * @throws NodeUnreachableError if the node is away or behind, AnswerError
  */
 async function called(calls: NodeCalls, contract: string, name: string, ...args: Uint8Array[]): Promise<ClarityValue> {
   let answer: Awaited<ReturnType<typeof post>>;
@@ -109,37 +104,37 @@ async function called(calls: NodeCalls, contract: string, name: string, ...args:
     if (!(error instanceof NodeUnreachableError)) throw error;
     // If the node still responds, only this contract's job waits.
     if (calls.signal.aborted || !(await isThere(calls))) throw new NodeUnreachableError("the node can't be reached");
-    throw new NoAnswerError(`${name} of ${contract} gives no answer`, true);
+    throw new AnswerError(`${name} of ${contract} gives no answer`, 'failed');
   }
   const { status, body } = answer;
   if (status === 404 && (await isBehind(calls))) throw new NodeUnreachableError('the node is behind');
-  if (status >= 400) throw new NoAnswerError(`the node answers ${name} of ${contract} with ${status}`, true);
-  if (body === null) throw new ClarityError(`the answer of ${name} is too long`);
+  if (status >= 400) throw new AnswerError(`the node answers ${name} of ${contract} with ${status}`, 'failed');
+  if (body === null) throw new AnswerError(`the answer of ${name} is too long`);
   const json = parsedJson(strictText(body) ?? '');
   if (typeof json !== 'object' || json === null || !('okay' in json)) {
-    throw new NoAnswerError(`the node's answer to ${name} of ${contract} isn't the result of a call`, true);
+    throw new AnswerError(`the node's answer to ${name} of ${contract} isn't the result of a call`, 'failed');
   }
   const { okay, result, cause } = json as { okay: unknown; result?: unknown; cause?: unknown };
   if (okay === true) return valueIn(result);
   const reason = typeof cause === 'string' ? cause : '';
-  if (reason.startsWith('Runtime') || reason.includes('NoSuchContract')) throw new NoAnswerError(reason, false);
-  throw new ClarityError(reason);
+  if (reason.startsWith('Runtime') || reason.includes('NoSuchContract')) throw new AnswerError(reason, 'pending');
+  throw new AnswerError(reason);
 }
 
 /**
  * Returns a text unchanged. Control characters and characters that change the direction of writing are data of the
- * chain; the client must make them visible. Returns null for `none`. @throws ClarityError
+ * chain; the client must make them visible. Returns null for `none`. @throws AnswerError
  */
 function textOf(value: ClarityValue, mostBytes: number): string | null {
   if (value.type === 'none') return null;
-  if (value.type !== 'string-ascii' && value.type !== 'string-utf8') throw new ClarityError("it isn't a text");
-  if (utf8Bytes(value.value).length > mostBytes) throw new ClarityError('it is too long');
+  if (value.type !== 'string-ascii' && value.type !== 'string-utf8') throw new AnswerError("it isn't a text");
+  if (utf8Bytes(value.value).length > mostBytes) throw new AnswerError('it is too long');
   return value.value;
 }
 
-/** @throws ClarityError */
+/** @throws AnswerError */
 function numberOf(value: ClarityValue): bigint {
-  if (value.type !== 'uint') throw new ClarityError("it isn't a number");
+  if (value.type !== 'uint') throw new AnswerError("it isn't a number");
   return value.value;
 }
 
@@ -148,14 +143,14 @@ async function ftSupply(calls: NodeCalls, contract: string): Promise<string | nu
   try {
     return numberOf(await called(calls, contract, 'get-total-supply')).toString();
   } catch (error) {
-    if (error instanceof ClarityError) return null;
+    if (error instanceof AnswerError && error.state === 'invalid') return null;
     throw error;
   }
 }
 
 /**
  * Reads the metadata of a token from its contract.
- * @throws NodeUnreachableError if the node is away, NoAnswerError, ClarityError
+ * @throws NodeUnreachableError if the node is away, AnswerError
  */
 export async function requestTokenFacts(
   calls: NodeCalls,
