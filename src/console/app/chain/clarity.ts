@@ -87,16 +87,14 @@ const DEFINE = /^define-(public|private|read-only|constant|data-var|map|fungible
 
 /** Returns the definitions of a source, in order. */
 export function definitions(source: string): Definition[] {
-  const all = tokens(source);
+  const all = placed(source);
   const definitions: Definition[] = [];
-  let line = 1;
-  for (const [at, { kind, text }] of all.entries()) {
+  for (const [at, { kind, text, line }] of all.entries()) {
     const defined = kind === 'keyword' || kind === 'name' ? DEFINE.exec(text)?.[1] : undefined;
     if (defined !== undefined) {
       const definition = definitionAt(all, at + 1, defined as DefinitionKind, line);
       if (definition !== null) definitions.push(definition);
     }
-    line += text.split('\n').length - 1;
   }
   return definitions;
 }
@@ -111,7 +109,7 @@ function nextToken(all: readonly Token[], at: number): number {
 }
 
 /** Returns the tokens from an opening parenthesis to the one that closes it, or one token. */
-function expressionAt(all: readonly Token[], at: number): Token[] {
+function expressionAt<T extends Token>(all: readonly T[], at: number): T[] {
   let depth = 0;
   for (let end = at; end < all.length; end++) {
     const text = all[end]?.text ?? '';
@@ -183,17 +181,15 @@ const BUILT_IN: Readonly<Record<string, readonly string[]>> = {
 
 /** Returns the calls of built-in functions in a function of a contract, with their lines. */
 function builtInCalls(source: string, name: string): { name: string; line: number }[] {
-  const all = tokens(source);
+  const all = placed(source);
   const start = all.findIndex(
     ({ text }, at) =>
       /^define-(public|private)$/.test(text) && all[nextToken(all, nextToken(all, at + 1) + 1)]?.text === name,
   );
   if (start < 1) return [];
-  let line = all.slice(0, start - 1).reduce((sum, { text }) => sum + text.split('\n').length - 1, 1);
-  return expressionAt(all, start - 1).flatMap(({ text }) => {
-    line += text.split('\n').length - 1;
-    return Object.hasOwn(BUILT_IN, text) ? [{ name: text, line }] : [];
-  });
+  return expressionAt(all, start - 1).flatMap(({ text, line }) =>
+    Object.hasOwn(BUILT_IN, text) ? [{ name: text, line }] : [],
+  );
 }
 
 /**
@@ -250,7 +246,7 @@ function decimalsOf(literal: string | null): number | null {
 /** Returns the significant tokens of a source. */
 const meaning = (source: string): string[] =>
   tokens(source)
-    .filter(({ kind }) => kind !== 'space' && kind !== 'comment')
+    .filter((token) => !isBlank(token))
     .map(({ text }) => text);
 
 const HEAD_END = [')', '(', 'ok'];

@@ -2,7 +2,7 @@
 
 import type { Answer } from '../../api/api.ts';
 import { tipVersion, useUpdates } from '../../api/live.ts';
-import { type Loaded, useGet } from '../../api/use-answer.ts';
+import { type Loaded, mapped, useGet } from '../../api/use-answer.ts';
 import { blockTitle, type Projection, projectionNotes, queuePositionText } from '../../chain/blocks.ts';
 import { type Bar, mergedRanges } from '../../chain/chart.ts';
 import { type ChosenFilters, chosenFilters, PENDING_FILTERS } from '../../chain/filters.ts';
@@ -184,11 +184,14 @@ export function Standing({ position }: { position: Answer<'/stackside/v1/mempool
  */
 function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | null; version: string }) {
   const distribution = useGet('/stackside/v1/mempool', {}, version);
-  const oldest = distribution.data?.oldest ?? null;
+  const { oldest = null, fees = [] } = distribution.data ?? {};
+  const bars = mergedRanges(fees.filter((one) => type === null || one.type === type).map(({ ranges }) => ranges));
+  const most = Math.max(...bars.map((bar) => bar.count));
   return (
-    <DataPanel
+    <ListPanel
       title={type === null ? 'By fee' : `By fee: ${kindOf(type)}`}
-      loaded={distribution}
+      label="Pending transactions by fee"
+      loaded={mapped(distribution, () => ({ results: bars }))}
       aside={
         oldest === null ? null : (
           <span>
@@ -196,14 +199,22 @@ function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | nul
           </span>
         )
       }
-    >
-      {({ fees }) => (
-        <Histogram
-          label="Pending transactions by fee"
-          bars={mergedRanges(fees.filter((one) => type === null || one.type === type).map(({ ranges }) => ranges))}
-        />
-      )}
-    </DataPanel>
+      keyOf={({ from }) => String(from)}
+      empty="No transaction is pending."
+      columns={[
+        ['Fee', 'half', range],
+        [
+          'Transactions',
+          'half',
+          (bar) => (
+            <span class="meter">
+              <progress max={most} value={bar.count} aria-hidden="true" />
+              <span class="number">{count(bar.count)}</span>
+            </span>
+          ),
+        ],
+      ]}
+    />
   );
 }
 
@@ -269,32 +280,6 @@ export function Fees() {
   );
 }
 
-/** Returns the range of a bar as text. */
+/** Returns the range of a bar in STX, as text. */
 const range = ({ from, to }: Bar): string =>
   to === null ? `${stxText(String(from))} and more` : `${stxText(String(from))} to ${stxText(String(to))}`;
-
-/** Renders a histogram of fees. @param bars bounds in micro-STX */
-function Histogram({ label, bars: shown }: { label: string; bars: readonly Bar[] }) {
-  const most = Math.max(...shown.map((bar) => bar.count));
-  return (
-    <Table
-      label={label}
-      rows={shown}
-      keyOf={({ from }) => String(from)}
-      empty="No transaction is pending."
-      columns={[
-        ['Fee', 'half', range],
-        [
-          'Transactions',
-          'half',
-          (bar) => (
-            <span class="meter">
-              <progress max={most} value={bar.count} aria-hidden="true" />
-              <span class="number">{count(bar.count)}</span>
-            </span>
-          ),
-        ],
-      ]}
-    />
-  );
-}

@@ -1,11 +1,12 @@
 /** Chainhook deliveries about blocks, or about a transaction, from the chainhooks that this browser may manage. */
+
 import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { actingFor, readSession, session } from '../../api/session.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type Loaded, mapped, useAnswer } from '../../api/use-answer.ts';
 import { plural, words } from '../../chain/format.ts';
 import { type Hook, payloadIncludes, STATE_TONES } from '../../chain/hooks.ts';
-import { Empty, Panel, PER_PAGE, Show, Table } from '../../ui/parts.tsx';
+import { ListPanel, PER_PAGE } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, ChainText } from '../../ui/values.tsx';
 
@@ -83,37 +84,37 @@ async function deliveriesWith(id: string, height: number, signal: AbortSignal): 
   return deliveries;
 }
 
-interface ToldProps extends FoundDelivery {
-  /** Reports whether a block of the delivery counts. */
-  isOf: (block: { index_block_hash: string }) => boolean;
-}
+/** Reports whether a block of a delivery counts. */
+type IsOf = (block: { index_block_hash: string }) => boolean;
 
 /** Describes the content of a delivery: `1 block applied`. */
-function told({ one, isOf }: ToldProps): string {
-  const [applied, rolledBack] = [one.apply.filter(isOf).length, one.rollback.filter(isOf).length];
-  return [
-    rolledBack > 0 ? `${plural(rolledBack, 'block')} rolled back` : '',
-    applied > 0 ? `${plural(applied, 'block')} applied` : '',
+const contentOf = ({ apply, rollback }: Delivery, isOf: IsOf): string =>
+  [
+    { blocks: rollback, words: 'rolled back' },
+    { blocks: apply, words: 'applied' },
   ]
-    .filter((text) => text !== '')
+    .map(({ blocks, words: verb }) => ({ number: blocks.filter(isOf).length, verb }))
+    .filter(({ number }) => number > 0)
+    .map(({ number, verb }) => `${plural(number, 'block')} ${verb}`)
     .join(', ');
+
+interface NotifiedProps {
+  loaded: Loaded<FoundDelivery[] | null>;
+  isOf?: IsOf;
 }
 
-const Told = ({
-  found: deliveries,
-  isOf = () => true,
-}: {
-  found: readonly FoundDelivery[];
-  isOf?: ToldProps['isOf'];
-}) => (
-  <Table
+const Notified = ({ loaded, isOf = () => true }: NotifiedProps) => (
+  <ListPanel
+    title="Chainhook deliveries"
     label="Deliveries"
-    stacked
-    rows={deliveries}
+    loaded={mapped(loaded, (deliveries) => ({ results: deliveries ?? [] }))}
+    aside={<a href={pathTo('hooks')}>Chainhooks</a>}
     keyOf={({ hook, one }) => `${hook.uuid} ${one.id}`}
+    empty="No chainhook was notified of the orphaned blocks, or its deliveries are no longer stored."
+    stacked
     columns={[
       ['Chainhook', 'main', ({ hook }) => <HookLink hook={hook} />],
-      ['Notified', 'named', (each) => told({ ...each, isOf })],
+      ['Notified', 'named', ({ one }) => contentOf(one, isOf)],
       [
         'Delivery',
         'named',
@@ -128,47 +129,21 @@ const Told = ({
   />
 );
 
-const TITLE = 'Chainhook deliveries';
-const aside = <a href={pathTo('hooks')}>Chainhooks</a>;
-
 /** Renders the deliveries of a fork's orphaned blocks. */
-export function ForkNotified({
-  fork: { index_block_hash: id, height, top_height: top, orphaned },
-}: {
-  fork: Answer<'/stackside/v1/forks/{hash}'>;
-}) {
+export function ForkNotified({ fork }: { fork: Answer<'/stackside/v1/forks/{hash}'> }) {
+  const { index_block_hash: id, height, top_height: top, orphaned } = fork;
   const hashes = new Set(orphaned.map(({ index_block_hash: hash }) => hash));
-  const isOf: ToldProps['isOf'] = ({ index_block_hash: hash }) => hashes.has(hash);
-  const sent = useAnswer(`deliveries of ${id}`, async (signal) =>
-    (await deliveriesOf(height, top, signal))?.filter(({ one }) => one.apply.some(isOf) || one.rollback.some(isOf)),
-  );
-  if (sent.error === null && sent.data == null) return null;
-  return (
-    <Panel title={TITLE} aside={aside}>
-      <Show loaded={sent}>
-        {(deliveries) =>
-          deliveries === undefined || deliveries.length === 0 ? (
-            <Empty>No chainhook was notified of the orphaned blocks, or its deliveries are no longer stored.</Empty>
-          ) : (
-            <Told found={deliveries} isOf={isOf} />
-          )
-        }
-      </Show>
-    </Panel>
-  );
+  const isOf: IsOf = ({ index_block_hash: hash }) => hashes.has(hash);
+  const sent = useAnswer(`deliveries of ${id}`, async (signal) => {
+    const all = await deliveriesOf(height, top, signal);
+    return all?.filter(({ one }) => one.apply.some(isOf) || one.rollback.some(isOf)) ?? null;
+  });
+  return sent.error === null && sent.data === null ? null : <Notified loaded={sent} isOf={isOf} />;
 }
 
 /** Renders the deliveries that contain a transaction of a block; nothing if there is none. */
 export function TransactionNotified({ id, height }: { id: string; height: number }) {
-  const sent = useAnswer(
-    `deliveries of ${id} ${height}`,
-    (signal) => deliveriesWith(id, height, signal),
-    tipVersion.value,
-  );
-  if (sent.data === null || sent.data.length === 0) return null;
-  return (
-    <Panel title={TITLE} aside={aside}>
-      <Told found={sent.data} />
-    </Panel>
-  );
+  const ask = (signal: AbortSignal) => deliveriesWith(id, height, signal);
+  const sent = useAnswer(`deliveries of ${id} ${height}`, ask, tipVersion.value);
+  return sent.data === null || sent.data.length === 0 ? null : <Notified loaded={sent} />;
 }

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Answer, post, remove } from '../../api/api.ts';
-import { useGet } from '../../api/use-answer.ts';
+import { mapped, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, hasWords, percent, plural, visible, words } from '../../chain/format.ts';
 import { isLogMatch, logFieldsOf } from '../../chain/log.ts';
 import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '../../chain/state.ts';
@@ -15,6 +15,7 @@ import {
   Choices,
   Empty,
   Figures,
+  ListPanel,
   Page,
   Panel,
   Problem,
@@ -106,44 +107,48 @@ type Alert = Answer<'/stackside/v1/alerts'>['alerts'][number];
 /** Seconds between reads of the alerts. */
 const ALERTS_EVERY = 30;
 
-const ALERT_TONES = { firing: 'bad', pending: 'wait', quiet: 'ok', elsewhere: 'plain' } as const;
-const ALERT_WORDS = { firing: 'fires', pending: 'pending', quiet: 'quiet', elsewhere: 'in Prometheus' } as const;
+const ALERT_STATES = {
+  firing: ['bad', 'fires'],
+  pending: ['wait', 'pending'],
+  quiet: ['ok', 'quiet'],
+  elsewhere: ['plain', 'in Prometheus'],
+} as const;
 
 /** Renders the alerts for Prometheus, which the server also evaluates. */
 function Alerts() {
   const { data: status } = useServerStatus();
   const loaded = useGet('/stackside/v1/alerts', {}, every(ALERTS_EVERY));
+  const { evaluated_at: at = null, alerts = [] } = loaded.data ?? {};
   return (
-    <Show loaded={loaded} rows={6}>
-      {({ evaluated_at: at, alerts }) => (
-        <>
-          {status === null ? null : <StateNote status={status} />}
-          <TablePanel
-            title="Alerts"
-            source={loaded.source}
-            aside={
-              at === null ? null : (
-                <span class="quiet">
-                  {plural(alerts.filter(({ state }) => state === 'firing').length, 'alert')} firing, <Ago at={at} />
-                </span>
-              )
-            }
-            rows={alerts}
-            keyOf={({ name }) => name}
-            empty="The rules are evaluated each minute, first a minute after the start."
-            stacked
-            columns={[
-              ['Alert', 'first fill break', (alert) => <AlertText alert={alert} />],
-              ['State', 'nowrap when', ({ state }) => <Badge tone={ALERT_TONES[state]}>{ALERT_WORDS[state]}</Badge>],
-              ['Fires if', 'named', (alert) => <Threshold alert={alert} />],
-              ['Now', 'named', ({ values }) => (values.length === 0 ? '–' : values.map(presentText).join('; '))],
-              ['Severity', 'wide', ({ severity }) => severity],
-              ['Since', 'nowrap named', ({ since }) => (since === null ? '–' : <Ago at={since} />)],
-            ]}
-          />
-        </>
-      )}
-    </Show>
+    <>
+      {status === null ? null : <StateNote status={status} />}
+      <ListPanel
+        title="Alerts"
+        loaded={mapped(loaded, () => ({ results: alerts }))}
+        aside={
+          at === null ? null : (
+            <span class="quiet">
+              {plural(alerts.filter(({ state }) => state === 'firing').length, 'alert')} firing, <Ago at={at} />
+            </span>
+          )
+        }
+        keyOf={({ name }) => name}
+        empty="The rules are evaluated each minute, first a minute after the start."
+        stacked
+        columns={[
+          ['Alert', 'first fill break', (alert) => <AlertText alert={alert} />],
+          [
+            'State',
+            'nowrap when',
+            ({ state }) => <Badge tone={ALERT_STATES[state][0]}>{ALERT_STATES[state][1]}</Badge>,
+          ],
+          ['Fires if', 'named', (alert) => <Threshold alert={alert} />],
+          ['Now', 'named', ({ values }) => (values.length === 0 ? '–' : values.map(presentText).join('; '))],
+          ['Severity', 'wide', ({ severity }) => severity],
+          ['Since', 'nowrap named', ({ since }) => (since === null ? '–' : <Ago at={since} />)],
+        ]}
+      />
+    </>
   );
 }
 
