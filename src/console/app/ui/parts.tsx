@@ -521,11 +521,11 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   );
 }
 
-export interface Figure {
-  name: string;
-  value: ComponentChildren;
-  note?: ComponentChildren;
-}
+/** A figure, with an optional note below. */
+export type Figure = readonly [name: string, value: ComponentChildren, note?: ComponentChildren];
+
+/** Returns a figure from its value and note. */
+export const figureOf = (name: string, { value, note }: { value: string; note: string }): Figure => [name, value, note];
 
 interface FiguresProps {
   figures: readonly Figure[];
@@ -537,12 +537,12 @@ interface FiguresProps {
 /** Renders a row of figures, each with a name and an optional note. */
 export const Figures = ({ figures, label, amounts = false }: FiguresProps) => (
   <dl class={amounts ? 'figures grid amounts' : 'figures grid'} aria-label={label}>
-    {figures.map(({ name, value, note }) => (
+    {figures.map(([name, value, note]) => (
       <div key={name}>
         <dt>{name}</dt>
         <dd>
           {value}
-          {note === undefined ? null : <div class="quiet tiny">{note}</div>}
+          {note == null ? null : <div class="quiet tiny">{note}</div>}
         </dd>
       </div>
     ))}

@@ -83,30 +83,25 @@ export function StxFigures({ principal, version }: PrincipalProps) {
     <Show loaded={stx} rows={2}>
       {({ balance, available, locked, mempool }) => {
         const figures: Figure[] = [
-          { name: 'Balance', value: <Stx micro={balance} /> },
-          { name: 'Available', value: <Stx micro={available} /> },
-          {
-            name: 'Locked',
-            value: locked === null ? <span class="quiet">none</span> : <Stx micro={locked.amount} />,
-            note:
-              locked === null ? undefined : (
-                <>
-                  until Bitcoin block <BitcoinBlockLink height={locked.burn_unlock_height} />
-                  {locked.lock_tx_id !== null && (
-                    <>
-                      , by <a href={pathTo('transaction', { id: locked.lock_tx_id })}>this transaction</a>
-                    </>
-                  )}
-                </>
-              ),
-          },
+          ['Balance', <Stx micro={balance} />],
+          ['Available', <Stx micro={available} />],
+          [
+            'Locked',
+            locked === null ? <span class="quiet">none</span> : <Stx micro={locked.amount} />,
+            locked === null ? undefined : (
+              <>
+                until Bitcoin block <BitcoinBlockLink height={locked.burn_unlock_height} />
+                {locked.lock_tx_id !== null && (
+                  <>
+                    , by <a href={pathTo('transaction', { id: locked.lock_tx_id })}>this transaction</a>
+                  </>
+                )}
+              </>
+            ),
+          ],
         ];
         if (mempool !== null) {
-          figures.push({
-            name: 'Estimated balance',
-            value: <Stx micro={mempool.estimated_balance} />,
-            note: 'after pending transactions',
-          });
+          figures.push(['Estimated balance', <Stx micro={mempool.estimated_balance} />, 'after pending transactions']);
         }
         return <Figures label="STX" figures={figures} amounts />;
       }}

@@ -104,8 +104,8 @@ function Fungible({ asset, supply }: { asset: string; supply: string }) {
         label="The token"
         amounts
         figures={[
-          { name: 'Supply', value: <TokenAmount asset={asset} value={supply} />, note: <SmallestUnit asset={asset} /> },
-          { name: 'Holders', value: holders === null ? '–' : count(holders.total) },
+          ['Supply', <TokenAmount asset={asset} value={supply} />, <SmallestUnit asset={asset} />],
+          ['Holders', holders === null ? '–' : count(holders.total)],
         ]}
       />
       {supply === '0' ? null : <DeclaredFacts asset={asset} />}
@@ -180,10 +180,7 @@ function Collection({ asset }: { asset: string }) {
     <>
       {total === null ? null : (
         <>
-          <Figures
-            label="The collection"
-            figures={[{ name: 'Minted', value: count(total), note: 'tokens, burnt ones included' }]}
-          />
+          <Figures label="The collection" figures={[['Minted', count(total), 'tokens, burnt ones included']]} />
           <DeclaredFacts asset={asset} />
         </>
       )}

@@ -115,40 +115,28 @@ function chainFigures(
 ): Figure[] {
   const { height, tip_age_seconds: age } = index;
   const figures: Figure[] = [
-    {
-      name: 'Stacks height',
-      value: height === null ? '–' : <a href={pathTo('block', { id: height })}>{count(height)}</a>,
-      note:
-        age === null ? (
-          'no block yet'
-        ) : (
-          <>
-            newest block <Ago at={now.value - age} chain />
-          </>
-        ),
-    },
-    {
-      name: 'Node’s height',
-      value: node.height === null ? '–' : count(node.height),
-      note: node.height === null ? 'the node does not answer' : lag(height, node.height),
-    },
-    {
-      name: 'Bitcoin height',
-      value: tip.value === null ? '–' : <Count value={tip.value.burnBlockHeight} />,
-    },
-    {
-      name: 'Block time',
-      value: blockTime === null || blockTime === 0 ? '–' : duration(blockTime),
-      note: 'average of the last hour',
-    },
-    { name: 'Pending', value: pending === null ? '–' : count(pending), note: 'transactions' },
+    [
+      'Stacks height',
+      height === null ? '–' : <a href={pathTo('block', { id: height })}>{count(height)}</a>,
+      age === null ? (
+        'no block yet'
+      ) : (
+        <>
+          newest block <Ago at={now.value - age} chain />
+        </>
+      ),
+    ],
+    [
+      'Node’s height',
+      node.height === null ? '–' : count(node.height),
+      node.height === null ? 'the node does not answer' : lag(height, node.height),
+    ],
+    ['Bitcoin height', tip.value === null ? '–' : <Count value={tip.value.burnBlockHeight} />],
+    ['Block time', blockTime === null || blockTime === 0 ? '–' : duration(blockTime), 'average of the last hour'],
+    ['Pending', pending === null ? '–' : count(pending), 'transactions'],
   ];
   if (events !== null) {
-    figures.push({
-      name: 'Events',
-      value: `${Number(events.per_second.toPrecision(2))}/s`,
-      note: 'over the last minute',
-    });
+    figures.push(['Events', `${Number(events.per_second.toPrecision(2))}/s`, 'over the last minute']);
   }
   return figures;
 }

@@ -12,7 +12,7 @@ import { useAction } from '../../ui/actions.tsx';
 import { every } from '../../ui/clock.ts';
 import { CONTRACT } from '../../ui/columns.tsx';
 import { Form, TextField } from '../../ui/form.tsx';
-import { Button, Figures, ListPanel, Panel, Problem, Show, TablePanel } from '../../ui/parts.tsx';
+import { Button, type Figure, Figures, ListPanel, Panel, Problem, Show, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { BlockLink, ChainText, Principal, Stx } from '../../ui/values.tsx';
 
@@ -44,21 +44,13 @@ export const DevnetControls = () => (
   </Show>
 );
 
-const figuresOf = ({ tip, bitcoin, cycle, interval, pending }: State) => [
-  { name: 'Height', value: <BlockLink height={tip.height} /> },
-  { name: 'Bitcoin height', value: count(bitcoin.height) },
-  {
-    name: 'Time of the newest block',
-    value: exactTime(tip.time).slice(11, 19),
-    note: exactTime(tip.time).slice(0, 10),
-  },
-  {
-    name: 'Reward cycle',
-    value: count(cycle.number),
-    note: `${plural(cycle.blocks_left, 'Bitcoin block')} until the next one`,
-  },
-  { name: 'Blocks', value: interval === 0 ? 'on request' : `every ${interval} s` },
-  { name: 'Pending', value: count(pending.length), note: 'transactions' },
+const figuresOf = ({ tip, bitcoin, cycle, interval, pending }: State): readonly Figure[] => [
+  ['Height', <BlockLink height={tip.height} />],
+  ['Bitcoin height', count(bitcoin.height)],
+  ['Time of the newest block', exactTime(tip.time).slice(11, 19), exactTime(tip.time).slice(0, 10)],
+  ['Reward cycle', count(cycle.number), `${plural(cycle.blocks_left, 'Bitcoin block')} until the next one`],
+  ['Blocks', interval === 0 ? 'on request' : `every ${interval} s`],
+  ['Pending', count(pending.length), 'transactions'],
 ];
 
 const Accounts = ({ state: { accounts, faucet } }: { state: State }) => (

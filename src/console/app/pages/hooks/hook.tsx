@@ -120,29 +120,23 @@ function State({ hook, changed }: { hook: HookObject; changed: () => void }) {
       <Figures
         label="The chainhook now"
         figures={[
-          {
-            name: 'Waiting deliveries',
-            value: count(status.pending_deliveries),
-            note:
-              status.oldest_pending_at === null ? undefined : (
-                <>
-                  oldest <Ago at={status.oldest_pending_at} />
-                </>
-              ),
-          },
-          {
-            name: 'Last delivery',
-            value: status.last_delivery_at === null ? '–' : <Ago at={status.last_delivery_at} />,
-            note:
-              status.last_delivery_status_code === null ? undefined : `last answer ${status.last_delivery_status_code}`,
-          },
-          { name: 'Failures in a row', value: count(status.consecutive_failures) },
-          {
-            name: 'Matching blocks',
-            value: count(status.occurrence_count),
-            note: `of ${count(status.evaluated_block_count)} evaluated`,
-          },
-          { name: 'Blocks behind', value: count(status.lag_blocks) },
+          [
+            'Waiting deliveries',
+            count(status.pending_deliveries),
+            status.oldest_pending_at === null ? undefined : (
+              <>
+                oldest <Ago at={status.oldest_pending_at} />
+              </>
+            ),
+          ],
+          [
+            'Last delivery',
+            status.last_delivery_at === null ? '–' : <Ago at={status.last_delivery_at} />,
+            status.last_delivery_status_code === null ? undefined : `last answer ${status.last_delivery_status_code}`,
+          ],
+          ['Failures in a row', count(status.consecutive_failures)],
+          ['Matching blocks', count(status.occurrence_count), `of ${count(status.evaluated_block_count)} evaluated`],
+          ['Blocks behind', count(status.lag_blocks)],
         ]}
       />
     </>

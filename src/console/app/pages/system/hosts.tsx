@@ -4,7 +4,7 @@ import type { Answer } from '../../api/api.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
 import { every } from '../../ui/clock.ts';
-import { Empty, Figures, Panel, Show, TablePanel } from '../../ui/parts.tsx';
+import { Empty, Figures, figureOf, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { Badge, Hash } from '../../ui/values.tsx';
 
 const HOSTS = '/stackside/v1/hosts';
@@ -54,15 +54,11 @@ const Here = ({ host }: { host: ThisHost }) => (
   <Figures
     label="This host"
     figures={[
-      { name: 'This host', value: <span class="break">{host.name}</span> },
-      { name: 'State', ...logState(host) },
-      {
-        name: 'Missing',
-        value: host.head === null ? '–' : plural(Math.max(0, host.head - host.entry), 'entry'),
-        note: missingNote(host),
-      },
-      { name: 'Conflicts', value: count(host.conflicts), note: 'events that met an entry of another host' },
-      { name: 'Healed', value: count(host.healed), note: 'entries that the log had lost and this host restored' },
+      ['This host', <span class="break">{host.name}</span>],
+      figureOf('State', logState(host)),
+      ['Missing', host.head === null ? '–' : plural(Math.max(0, host.head - host.entry), 'entry'), missingNote(host)],
+      ['Conflicts', count(host.conflicts), 'events that met an entry of another host'],
+      ['Healed', count(host.healed), 'entries that the log had lost and this host restored'],
     ]}
   />
 );

@@ -15,6 +15,7 @@ import {
   Choices,
   Empty,
   Figures,
+  figureOf,
   ListPanel,
   Page,
   Panel,
@@ -75,23 +76,19 @@ function Hour() {
           <Figures
             label="The server now"
             figures={[
-              { name: 'State', value: ready ? 'Ready' : 'Not ready', note: reason ?? 'Answers are up to date.' },
-              { name: 'Uptime', value: duration(uptime), note: version },
-              { name: 'Memory', value: bytes(memory) },
-              {
-                name: 'Data',
-                value: bytes(disk.index_bytes + disk.journal_bytes),
-                note: diskText(disk),
-              },
-              ...(events === null ? [] : [{ name: 'Latency of events', ...latencyFigure(events.latency) }]),
+              ['State', ready ? 'Ready' : 'Not ready', reason ?? 'Answers are up to date.'],
+              ['Uptime', duration(uptime), version],
+              ['Memory', bytes(memory)],
+              ['Data', bytes(disk.index_bytes + disk.journal_bytes), diskText(disk)],
+              ...(events === null ? [] : [figureOf('Latency of events', latencyFigure(events.latency))]),
               cluster === null
-                ? { name: 'Host', value: 'Single', note: `mode ${mode}; shares no log` }
-                : { name: 'Host', value: cluster.name, note: `mode ${mode}; shares a log with other hosts` },
+                ? ['Host', 'Single', `mode ${mode}; shares no log`]
+                : ['Host', cluster.name, `mode ${mode}; shares a log with other hosts`],
               ...(archive === null
                 ? []
                 : [
-                    { name: 'Archive', ...archiveFigure(archive) },
-                    { name: 'Base of the archive', ...baseFigure(archive.base, now.value) },
+                    figureOf('Archive', archiveFigure(archive)),
+                    figureOf('Base of the archive', baseFigure(archive.base, now.value)),
                   ]),
             ]}
           />
