@@ -3,7 +3,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { memoizeByObject } from '../base/cache.ts';
 import type { Clock } from '../base/clock.ts';
-import { exactJson, parsedJson } from '../base/json.ts';
+import { exactJson, isTooDeep, MAX_FOREIGN_DEPTH, parsedJson } from '../base/json.ts';
 import { paced } from '../base/turns.ts';
 import { signerBits } from '../chain/normalise.ts';
 import { PayloadError, parseJson } from '../chain/payload-reader.ts';
@@ -132,8 +132,10 @@ export class ThrottledNode {
   async json<T extends TSchema>(path: string, schema: T, init?: RequestInit): Promise<Static<T> | NoAnswer> {
     const { status, bytes } = await this.bytes(path, init);
     if (status !== 200) return statusAnswer(status);
+    const text = strictText(bytes) ?? '';
+    if (isTooDeep(text, MAX_FOREIGN_DEPTH)) return new NoAnswer('an unexpected response');
     try {
-      const value = parseJson(strictText(bytes) ?? '');
+      const value = parseJson(text);
       return Value.Check(schema, value) ? value : new NoAnswer('an unexpected response');
     } catch (error) {
       if (error instanceof PayloadError) return new NoAnswer("a response that isn't JSON");

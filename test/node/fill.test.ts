@@ -1,6 +1,7 @@
 /** Fills gaps from the node's RPC interface: the index equals that of an unbroken run. */
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { Type } from '@sinclair/typebox';
 import fc from 'fast-check';
 import { exactJson } from '../../src/base/json.ts';
 import { networkOf } from '../../src/chain/network.ts';
@@ -10,7 +11,7 @@ import type { BurnBlock } from '../../src/devnet/burn-chain.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
-import { ThrottledNode } from '../../src/node/facts.ts';
+import { NoAnswer, ThrottledNode } from '../../src/node/facts.ts';
 import { type FillResult, fillTo } from '../../src/node/fill.ts';
 import { olderTenures } from '../../src/node/older-tenures.ts';
 import { FILLED_FROM, IncompleteBlockError } from '../../src/node/replay.ts';
@@ -452,4 +453,15 @@ test('a lock of pox-4 that ends with the epoch of pox-5 equals its event', async
   using open = openNew();
   for (const event of blocks.slice(0, -lost.length)) open.ingest.receive(received(event));
   expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ height: 90, unanswered: 0 });
+});
+
+test("a node's JSON that is nested too deep is no answer", async () => {
+  const nested = (levels: number) => [...Array(levels).fill('{"a":'), 1, ...Array(levels).fill('}')].join('');
+  const answer = (text: string) =>
+    new ThrottledNode(
+      rpcOf(served(straight.chain), () => new Response(text)),
+      atOnce,
+    ).json('/v2/info', Type.Object({}));
+  expect(await answer(nested(512))).not.toBeInstanceOf(NoAnswer);
+  expect(await answer(nested(513))).toBeInstanceOf(NoAnswer);
 });
