@@ -88,7 +88,8 @@ export const Panel = ({ title, aside, source, id, facts, children, after }: Pane
   </section>
 );
 
-type Fact = readonly [name: string, value: ComponentChildren];
+/** A name with its value. */
+export type Fact = readonly [name: string, value: ComponentChildren];
 
 /** Renders a list of names and values. Omits entries with the value null, undefined or false. */
 export const Facts = ({ facts }: { facts: readonly Fact[] }) => (

@@ -29,6 +29,7 @@ import {
   Button,
   Copied,
   Copy,
+  type Fact,
   JsonLink,
   List,
   listQuery,
@@ -217,20 +218,15 @@ function Balances({ transaction }: { transaction: MinedTransaction }) {
 
 function Payload({ transaction }: { transaction: TransactionObject }) {
   const source = `/extended/v3/transactions/${transaction.tx_id}`;
+  const panel = (title: string, facts: readonly Fact[]) => <Panel title={title} source={source} facts={facts} />;
   switch (transaction.tx_type) {
     case 'token_transfer': {
       const { recipient_address: recipient, amount, memo } = transaction.token_transfer;
-      return (
-        <Panel
-          title="Transfer"
-          source={source}
-          facts={[
-            ['Recipient', <Principal principal={recipient} whole copy />],
-            ['Amount', <Stx micro={amount} />],
-            ['Memo', <Memo hex={memo} />],
-          ]}
-        />
-      );
+      return panel('Transfer', [
+        ['Recipient', <Principal principal={recipient} whole copy />],
+        ['Amount', <Stx micro={amount} />],
+        ['Memo', <Memo hex={memo} />],
+      ]);
     }
     case 'contract_call':
       return (
@@ -259,31 +255,19 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
     }
     case 'coinbase': {
       const { data, alt_recipient: recipient } = transaction.coinbase_payload;
-      return (
-        <Panel
-          title="Coinbase"
-          source={source}
-          facts={[
-            ['Reward recipient', recipient === null ? 'The miner' : <Principal principal={recipient} copy />],
-            ['Miner’s text', <Memo hex={data} />],
-          ]}
-        />
-      );
+      return panel('Coinbase', [
+        ['Reward recipient', recipient === null ? 'The miner' : <Principal principal={recipient} copy />],
+        ['Miner’s text', <Memo hex={data} />],
+      ]);
     }
     case 'tenure_change': {
       const payload = transaction.tenure_change_payload;
-      return (
-        <Panel
-          title="Tenure change"
-          source={source}
-          facts={[
-            ['Cause', causeTitle(payload.cause ?? '')],
-            ['Blocks of the previous tenure', count(payload.previous_tenure_blocks)],
-            ['Consensus hash', <Hash value={payload.tenure_consensus_hash} whole copy="consensus hash" />],
-            ['Miner’s key hash', <Hash value={payload.pubkey_hash} whole copy="key hash" />],
-          ]}
-        />
-      );
+      return panel('Tenure change', [
+        ['Cause', causeTitle(payload.cause ?? '')],
+        ['Blocks of the previous tenure', count(payload.previous_tenure_blocks)],
+        ['Consensus hash', <Hash value={payload.tenure_consensus_hash} whole copy="consensus hash" />],
+        ['Miner’s key hash', <Hash value={payload.pubkey_hash} whole copy="key hash" />],
+      ]);
     }
     case 'poison_microblock':
     case 'unknown':
