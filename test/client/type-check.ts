@@ -41,6 +41,9 @@ export function programOf(texts: Readonly<Record<string, string>>, more: ts.Comp
 
 const FILE = 'bodies-of-a-tour.ts';
 
+/** The library without the types of a browser. Reading those takes half a second, and no body has them. */
+const LIBRARY = { lib: ['lib.esnext.d.ts'] };
+
 /**
  * Returns the parts of a value that a type can describe: the names of members, the kinds of values, and words, which
  * may belong to a union.
@@ -70,7 +73,7 @@ export function typeErrors(imports: string, bodies: readonly Typed[]): string[] 
   const lines = different.map(
     ({ type, body }, index) => `export const b${index}: ${type} = ${JSON.stringify(varied(body))};`,
   );
-  const program = programOf({ [FILE]: [imports, ...lines].join('\n') });
+  const program = programOf({ [FILE]: [imports, ...lines].join('\n') }, LIBRARY);
   const file = program.getSourceFile(FILE);
   return ts.getPreEmitDiagnostics(program, file).map(({ start, messageText }) => {
     const line = file === undefined || start === undefined ? 0 : file.getLineAndCharacterOfPosition(start).line;
