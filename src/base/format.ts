@@ -57,9 +57,6 @@ function two(seconds: number, large: number, largeUnit: string, small: number, s
 export const plural = (amount: number, word: string): string =>
   `${count(amount)} ${amount === 1 ? word : `${word.replace(/(?<![aeiou])y$/, 'ie')}s`}`;
 
-/** Returns a number with a noun: `1 byte`, `2 bytes`. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
-
 /** Returns a span of time in its largest units: `3 days 4 hours`, `59 seconds`. */
 export function spanText(seconds: number): string {
   const units = [
@@ -72,9 +69,9 @@ export function spanText(seconds: number): string {
   if (first < 0) return '0 seconds';
   let remaining = seconds;
   const words = units.slice(first, first + 2).flatMap(({ name, of }) => {
-    const count = Math.floor(remaining / of);
-    remaining -= count * of;
-    return count === 0 ? [] : [counted(count, name)];
+    const amount = Math.floor(remaining / of);
+    remaining -= amount * of;
+    return amount === 0 ? [] : [plural(amount, name)];
   });
   return words.join(' ');
 }

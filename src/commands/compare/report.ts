@@ -1,5 +1,5 @@
 /** The findings of `stackside compare`, and their output. */
-import { counted } from '../../base/format.ts';
+import { plural } from '../../base/format.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { printableText, writeNow } from '../cli/output.ts';
 import { apartText, type CommonChain } from './common-chain.ts';
@@ -140,7 +140,7 @@ export function textReport(tally: Tally, standing: CommonChain): string[] {
   const lines = [
     `here    ${tally.api}, block ${ours.height} ${ours.hash}`,
     `there   ${tally.url}, block ${theirs.height} ${theirs.hash}`,
-    `rows    of blocks ${tally.lowest} to ${tally.highest}, drawn with --seed ${tally.seed}; ${counted(tally.requests, 'request')}`,
+    `rows    of blocks ${tally.lowest} to ${tally.highest}, drawn with --seed ${tally.seed}; ${plural(tally.requests, 'request')}`,
     '',
   ];
   const section = (mark: string, of: (route: RouteTally) => string[]): void => {
@@ -157,7 +157,7 @@ export function textReport(tally: Tally, standing: CommonChain): string[] {
     ...(notAsked === null ? [] : [`        not requested: ${notAsked}`]),
   ]);
   lines.push(
-    `${totals.differing === 0 ? 'ok     ' : 'DIFFERS'} ${counted(totals.equal + totals.known + totals.differing, 'request')} on ${counted(totals.routes, 'route')}: ${totals.equal} equal, ${totals.known} with known differences, ${totals.differing} with other differences; ${totals.moved} not settled, ${totals.unanswered} not compared`,
+    `${totals.differing === 0 ? 'ok     ' : 'DIFFERS'} ${plural(totals.equal + totals.known + totals.differing, 'request')} on ${plural(totals.routes, 'route')}: ${totals.equal} equal, ${totals.known} with known differences, ${totals.differing} with other differences; ${totals.moved} not settled, ${totals.unanswered} not compared`,
   );
   const apart = apartText(standing);
   return apart === null ? lines : [...lines, `        ${apart}`];

@@ -3,7 +3,7 @@
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { fileText } from '../../base/files.ts';
-import { counted } from '../../base/format.ts';
+import { plural } from '../../base/format.ts';
 import { parsedJson } from '../../base/json.ts';
 import { verified } from '../../hooks/delivery/signature.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
@@ -90,7 +90,7 @@ export function contents(payload: unknown): string {
   const parts = [
     ...(rollback.count === 0 ? [] : [`rollback${rollback.heights}`]),
     ...(apply.count === 0 ? [] : [`apply${apply.heights}`]),
-    counted(apply.transactions + rollback.transactions, 'transaction'),
+    plural(apply.transactions + rollback.transactions, 'transaction'),
   ];
   const name = typeof chainhook?.name === 'string' ? `${printableText(chainhook.name)}  ` : '';
   return `${name}${parts.join(', ')}`;
@@ -109,7 +109,7 @@ export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown>
     const text = await bodyText(request, BODY_LIMIT);
     const status = fail ?? NO_CONTENT;
     const id = printableText(request.headers.get('webhook-id') ?? '-');
-    const size = counted(Buffer.byteLength(text), 'byte');
+    const size = plural(Buffer.byteLength(text), 'byte');
     const parts = [
       timeOfDay(clock.now()),
       contents(parsedJson(text)),
