@@ -57,7 +57,7 @@ function two(seconds: number, large: number, largeUnit: string, small: number, s
 export const plural = (amount: number, word: string): string =>
   `${count(amount)} ${amount === 1 ? word : `${word.replace(/(?<![aeiou])y$/, 'ie')}s`}`;
 
-/** Returns a span of time in its largest units: `3 days 4 hours`, `59 seconds`. */
+/** Returns a span of time in words, in its two largest units: `3 days 4 hours`, `59 seconds`. */
 export function spanText(seconds: number): string {
   const units = [
     { name: 'day', of: 86_400 },

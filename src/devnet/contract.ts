@@ -226,7 +226,7 @@ export function userCall<F extends Readonly<Record<string, { args: object }>>, N
   const named: NamedArguments = args;
   return {
     functionName,
-    // Most calls that empty a balance are made up, but not chosen.
+    // Serialized only when it is needed: most calls that would empty a balance are made but not chosen.
     get args() {
       return Object.entries(types).map(([name, type]) => serializedArgument(type, named[name]));
     },

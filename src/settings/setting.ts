@@ -110,6 +110,7 @@ export const decimal = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) 
 /** Reads true or false in their accepted spellings. Any other text stays a text, which the type then rejects. */
 export const yesOrNo = (text: string): unknown =>
   ({ true: true, '1': true, on: true, false: false, '0': false, off: false })[text] ?? text;
+
 interface Bounds {
   minimum: number;
   maximum: number;
@@ -141,6 +142,7 @@ export const trueOrFalse = (usual: boolean) => ({
   read: yesOrNo,
   accepts: 'true or false',
 });
+
 /** Removes `http://` or `https://` from the start of a text. */
 export const withoutScheme = (text: string): string => text.replace(/^https?:\/\//, '');
 /** Removes slashes from the end of a text. */
