@@ -140,7 +140,7 @@ export const CursorPage = <T extends TSchema>(item: T) => listOf(CountedPage, it
 export const UncountedCursorPage = <T extends TSchema>(item: T) => listOf(PageWithoutTotal, item);
 
 /** Decodes the query's cursor; null for the first page. @throws ParameterError for a cursor that is not of this list */
-export function readCursor(list: string, text: string | undefined): Cursor | null {
+function readCursor(list: string, text: string | undefined): Cursor | null {
   if (text === undefined) return null;
   const cursor = decodeCursor(list, text);
   if (cursor === null) throw invalidCursor();
@@ -156,25 +156,28 @@ const resultsOf = <T, R>(items: readonly T[], item: ((of: T) => R) | undefined):
   item === undefined ? (items as unknown as Serialized<Plain<R>>[]) : serializedLazily(items, item);
 
 /**
- * Serializes a page with the cursors of the next and previous pages.
+ * Reads where a page of a list starts: `start` is its limit and cursor.
  * @param list name that the cursors are bound to
- * @param item serializes one item; omitted if the items are serialized already
+ * @throws ParameterError for a cursor that is not of this list
  */
-export function cursorPage<T, R = T, Count extends number | null = number>(
-  list: string,
-  limit: number,
-  page: Page<T, Count>,
-  item?: (of: T) => R,
-) {
+export function cursorList(list: string, { limit, cursor }: { limit: number; cursor?: string | undefined }) {
+  const start: [limit: number, cursor: Cursor | null] = [limit, readCursor(list, cursor)];
   return {
-    total: page.total,
-    limit,
-    cursor: {
-      next: neighbourText(list, page.next),
-      previous: neighbourText(list, page.previous),
-      current: encodeCursor(list, page.current),
-    },
-    results: resultsOf(page.items, item),
+    start,
+    /**
+     * Serializes the page with the cursors of the next and previous pages.
+     * @param item serializes one item; omitted if the items are serialized already
+     */
+    page: <T, R = T, Count extends number | null = number>(page: Page<T, Count>, item?: (of: T) => R) => ({
+      total: page.total,
+      limit,
+      cursor: {
+        next: neighbourText(list, page.next),
+        previous: neighbourText(list, page.previous),
+        current: encodeCursor(list, page.current),
+      },
+      results: resultsOf(page.items, item),
+    }),
   };
 }
 
@@ -300,42 +303,38 @@ export const FlatPage = <T extends TSchema>(item: T) => listOf(Flat, item);
 export const NO_CURSOR = 'Cursor not found';
 
 /**
- * Reads where a page starts: the cursor, or the newest item, and the offset from there.
+ * Reads where a page of a flat list starts: `start` is the cursor or the newest item, and the offset from there.
  * @param list name that the cursors are bound to
  * @throws ParameterError for a cursor that is not of this list
  */
-export function flatStart<Name>(
+export function flatList<Name>(
   list: string,
   item: ItemName<Name>,
-  { cursor, offset }: { cursor?: string; offset: number },
-): OffsetStart<Name> {
+  { limit, cursor, offset }: { limit: number; cursor?: string; offset: number },
+) {
   const isName = cursor !== undefined && new RegExp(`^(${item.pattern})$`).test(cursor);
-  return isName
+  const from: OffsetStart<Name> = isName
     ? { cursor: null, item: item.read(cursor), offset }
     : { cursor: readCursor(list, cursor), item: null, offset };
-}
-
-/**
- * Serializes a page of a flat list with the cursors of the next and previous pages.
- * @param list name that the cursors are bound to
- * @param page undefined if there is no item at the cursor and offset
- * @param item serializes one item
- * @throws ApiError 404 if there is no page
- */
-export function flatPage<T, R = T>(
-  list: string,
-  { limit, offset }: { limit: number; offset: number },
-  page: Page<T> | undefined,
-  item?: (of: T) => R,
-) {
-  if (page === undefined) throw notFound(NO_CURSOR);
+  const start: [limit: number, start: OffsetStart<Name>] = [limit, from];
   return {
-    limit,
-    offset,
-    total: page.total,
-    next_cursor: neighbourText(list, page.previous),
-    prev_cursor: neighbourText(list, page.next),
-    cursor: page.items.length === 0 ? null : encodeCursor(list, page.current),
-    results: resultsOf(page.items, item),
+    start,
+    /**
+     * Serializes the page with the cursors of the next and previous pages.
+     * @param page its items are serialized already; undefined if there is no item at the cursor and offset
+     * @throws ApiError 404 if there is no page
+     */
+    page<T>(page: Page<T> | undefined) {
+      if (page === undefined) throw notFound(NO_CURSOR);
+      return {
+        limit,
+        offset,
+        total: page.total,
+        next_cursor: neighbourText(list, page.previous),
+        prev_cursor: neighbourText(list, page.next),
+        cursor: page.items.length === 0 ? null : encodeCursor(list, page.current),
+        results: resultsOf<T, T>(page.items, undefined),
+      };
+    },
   };
 }

@@ -176,7 +176,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     feeRank: ({ mempool }) => mempool.feeRank(txId),
     projection: ({ mempool }) => mempool.projection(),
     projected: ({ mempool }) => mempool.projected(txId),
-    forks: ({ forks }) => forks.page(5, height, null),
+    forks: ({ forks }) => forks.page(height, 5, null),
     fork: ({ forks }) => forks.find(tip.indexBlockHash),
     inProjectedBlock: ({ mempool }) => mempool.inProjectedBlock(1, 2),
     events: ({ addresses }) => addresses.events(holder, ['stx', 'ft', 'nft'], 2, 1),

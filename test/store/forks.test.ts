@@ -74,7 +74,7 @@ test('forks are the branches off the chain, and each of their transactions has i
       const snapshots = openSnapshots(open.directory);
       try {
         await snapshots.readLong(async ({ forks }) => {
-          const { items } = await forks.page(50, Number.MAX_SAFE_INTEGER, null);
+          const { items } = await forks.page(Number.MAX_SAFE_INTEGER, 50, null);
           const expected = orphans.filter(isFirst).sort((a, b) => b.height - a.height || (a.hash < b.hash ? 1 : -1));
           expect(items.map(({ indexHash }) => `0x${indexHash.toHex()}`)).toEqual(expected.map(({ hash }) => hash));
           for (const [index, first] of expected.entries()) {
@@ -134,7 +134,7 @@ test('whether a fork was ever on the chain is unknown if it has more blocks than
   for (const { event } of [...won.slice(0, 101), ...lost, ...won.slice(101)]) open.ingest.receive(event);
   const snapshots = openSnapshots(open.directory);
   try {
-    const { items } = await snapshots.readLong(({ forks }) => forks.page(10, Number.MAX_SAFE_INTEGER, null));
+    const { items } = await snapshots.readLong(({ forks }) => forks.page(Number.MAX_SAFE_INTEGER, 10, null));
     expect(items).toMatchObject([{ height: 1, blocks: 100, wasCanonical: null }]);
   } finally {
     snapshots.close();

@@ -5,7 +5,7 @@ import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, listOf, readCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import { CursorPage, cursorList, cursorQuery, listOf, UncountedCursorPage } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { BnsName } from '../../store/model/bns-name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
@@ -100,15 +100,10 @@ export function bnsNames(chosen: string | null): readonly Route[] {
       response: UncountedCursorPage(Name),
       etag: chainTip,
       history: 'whole',
-      handle: ({ query: { namespace = null, prefix = '', limit, cursor }, read }) => {
-        const list = `bns ${namespace ?? ''} ${prefix}`;
-        const filter = { namespace, prefix };
-        return cursorPage(
-          list,
-          limit,
-          read.bnsNames.list(contractOf(read), filter, limit, readCursor(list, cursor)),
-          name,
-        );
+      handle: ({ query, read }) => {
+        const { namespace = null, prefix = '' } = query;
+        const list = cursorList(`bns ${namespace ?? ''} ${prefix}`, query);
+        return list.page(read.bnsNames.list(contractOf(read), { namespace, prefix }, ...list.start), name);
       },
     }),
     route({
@@ -135,10 +130,9 @@ export function bnsNames(chosen: string | null): readonly Route[] {
       response: CursorPage(Name),
       etag: chainTip,
       history: 'whole',
-      handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
-        const list = `bns owner ${principal}`;
-        const page = read.bnsNames.ofOwner(contractOf(read), principal, limit, readCursor(list, cursor));
-        return cursorPage(list, limit, page, name);
+      handle: ({ params: { principal }, query, read }) => {
+        const list = cursorList(`bns owner ${principal}`, query);
+        return list.page(read.bnsNames.ofOwner(contractOf(read), principal, ...list.start), name);
       },
     }),
     route({

@@ -7,7 +7,7 @@ import { ConditionError, conditionOf } from '../../codec/value-condition.ts';
 import { ParameterError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { requireWholeHistory } from '../../http/history.ts';
-import { cursorPage, cursorQuery, readCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import { cursorList, cursorQuery, UncountedCursorPage } from '../../http/pagination.ts';
 import { textsUnder } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import type {
@@ -224,11 +224,11 @@ export const contractSearch = [
       const of = loggingContracts(contract_id, deployer);
       const fields = conditionsUnder(target, 'field');
       // A cursor is valid for the list of its conditions only.
-      const list = inOrder(`logs ${exactJson({ of, topic, sender, functionName, fields, ...window })}`, order);
+      const name = inOrder(`logs ${exactJson({ of, topic, sender, functionName, fields, ...window })}`, order);
       const heights = read.chain.heightsOf(windowOf(window));
       const filter = { of, topic, sender, functionName, order, heights, fields };
-      const page = await read.contracts.walkLogs(filter, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, listedLog);
+      const list = cursorList(name, { limit, cursor });
+      return list.page(await read.contracts.walkLogs(filter, ...list.start), listedLog);
     },
   }),
   route({
@@ -247,12 +247,11 @@ export const contractSearch = [
     response: UncountedCursorPage(Log),
     history: 'since',
     handle: async ({ params: { contract_id }, query, target, read }) => {
-      const { limit, cursor, topic, order = 'desc', ...window } = query;
-      const list = inOrder(`contract-log-search ${contract_id}`, order);
-      const heights = read.chain.heightsOf(windowOf(window));
-      const filter = { topic: topic ?? null, order, heights, fields: conditionsUnder(target, 'field') };
-      const page = await read.contracts.searchLogs(contract_id, filter, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, log);
+      const { topic = null, order = 'desc' } = query;
+      const heights = read.chain.heightsOf(windowOf(query));
+      const filter = { topic, order, heights, fields: conditionsUnder(target, 'field') };
+      const list = cursorList(inOrder(`contract-log-search ${contract_id}`, order), query);
+      return list.page(await read.contracts.searchLogs(contract_id, filter, ...list.start), log);
     },
   }),
   route({
@@ -273,18 +272,18 @@ export const contractSearch = [
     response: UncountedCursorPage(Call),
     history: 'since',
     handle: async ({ params: { contract_id }, query, target, read }) => {
-      const { limit, cursor, function_name, status, order = 'desc', ...window } = query;
-      const list = inOrder(`contract-call-search ${contract_id}`, order);
+      const { function_name, status, order = 'desc' } = query;
       const functions = read.contracts.functions(contract_id)?.functions;
       const filter = {
         functionName: function_name ?? null,
         statuses: status ?? null,
         order,
-        heights: read.chain.heightsOf(windowOf(window)),
+        heights: read.chain.heightsOf(windowOf(query)),
         fields: conditionsUnder(target, 'arg').map((one) => argument(one, function_name, functions, read)),
       };
-      const page = await read.contracts.searchCalls(contract_id, filter, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, (one) => call(one, functions));
+      const list = cursorList(inOrder(`contract-call-search ${contract_id}`, order), query);
+      const page = await read.contracts.searchCalls(contract_id, filter, ...list.start);
+      return list.page(page, (one) => call(one, functions));
     },
   }),
 ];

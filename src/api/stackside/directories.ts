@@ -5,14 +5,7 @@ import { decodeClarity } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { chainTip, chainTipAndAttachments, chainTipAndTokens } from '../../http/etag.ts';
-import {
-  cursorPage,
-  cursorQuery,
-  listOf,
-  PageWithoutTotal,
-  readCursor,
-  UncountedCursorPage,
-} from '../../http/pagination.ts';
+import { cursorList, cursorQuery, listOf, PageWithoutTotal, UncountedCursorPage } from '../../http/pagination.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { ListedContract } from '../../store/model/contract.ts';
@@ -188,12 +181,13 @@ export const directories: readonly Route[] = [
     response: dayPage(Contract),
     etag: chainTip,
     history: 'since',
-    handle: ({ query: { order, trait: sip, day, limit, cursor }, read }) => {
-      const list = `contracts ${order} ${sip ?? ''} ${day ?? ''}`;
+    handle: ({ query, read }) => {
+      const { order, trait: sip, day } = query;
+      const list = cursorList(`contracts ${order} ${sip ?? ''} ${day ?? ''}`, query);
       const filter = { order, family: sip === undefined ? null : TRAITS[sip] };
-      const page = read.directories.contracts(filter, day ?? null, limit, readCursor(list, cursor));
+      const page = read.directories.contracts(filter, day ?? null, ...list.start);
       const isWhole = read.chain.historyFrom() === null;
-      return { ...cursorPage(list, limit, page, (of) => contract(of, isWhole)), day: dayText(page.day) };
+      return { ...list.page(page, (of) => contract(of, isWhole)), day: dayText(page.day) };
     },
   }),
   route({
@@ -211,10 +205,11 @@ export const directories: readonly Route[] = [
     response: dayPage(Ft),
     etag: chainTipAndTokens,
     history: 'whole',
-    handle: ({ query: { order, day, limit, cursor }, read }) => {
-      const list = `fts ${order} ${day ?? ''}`;
-      const page = read.directories.fts(order, day ?? null, limit, readCursor(list, cursor));
-      return { ...cursorPage(list, limit, page, ft), day: dayText(page.day) };
+    handle: ({ query, read }) => {
+      const { order, day } = query;
+      const list = cursorList(`fts ${order} ${day ?? ''}`, query);
+      const page = read.directories.fts(order, day ?? null, ...list.start);
+      return { ...list.page(page, ft), day: dayText(page.day) };
     },
   }),
   route({
@@ -232,10 +227,11 @@ export const directories: readonly Route[] = [
     response: dayPage(Nft),
     etag: chainTip,
     history: 'whole',
-    handle: ({ query: { order, day, limit, cursor }, read }) => {
-      const list = `collections ${order} ${day ?? ''}`;
-      const page = read.directories.nfts(order, day ?? null, limit, readCursor(list, cursor));
-      return { ...cursorPage(list, limit, page, nft), day: dayText(page.day) };
+    handle: ({ query, read }) => {
+      const { order, day } = query;
+      const list = cursorList(`collections ${order} ${day ?? ''}`, query);
+      const page = read.directories.nfts(order, day ?? null, ...list.start);
+      return { ...list.page(page, nft), day: dayText(page.day) };
     },
   }),
   route({
@@ -272,10 +268,9 @@ export const directories: readonly Route[] = [
     response: UncountedCursorPage(Name),
     etag: chainTipAndAttachments,
     history: 'whole',
-    handle: ({ query: { namespace = null, limit, cursor }, read }) => {
-      const list = `names ${namespace ?? ''}`;
-      const page = read.names.list(namespace, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, name);
+    handle: ({ query, read }) => {
+      const list = cursorList(`names ${query.namespace ?? ''}`, query);
+      return list.page(read.names.list(query.namespace ?? null, ...list.start), name);
     },
   }),
   route({

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { anyFork, mempoolAndAnyFork } from '../../http/etag.ts';
-import { cursorPage, cursorQuery, readCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import { cursorList, cursorQuery, UncountedCursorPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Fork as StoredFork, ForkBlock as StoredForkBlock } from '../../store/model/block.ts';
 import { HexHash } from '../shared/legacy-parameters.ts';
@@ -99,9 +99,9 @@ export const forks = [
     etag: anyFork,
     history: 'since',
     long: true,
-    handle: async ({ query: { limit, cursor, to_height: height = Number.MAX_SAFE_INTEGER }, read }) => {
-      const page = await read.forks.page(limit, height, readCursor('forks', cursor));
-      return cursorPage('forks', limit, page, forkOf);
+    handle: async ({ query, read }) => {
+      const list = cursorList('forks', query);
+      return list.page(await read.forks.page(query.to_height ?? Number.MAX_SAFE_INTEGER, ...list.start), forkOf);
     },
   }),
   route({

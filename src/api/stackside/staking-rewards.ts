@@ -1,7 +1,7 @@
 /** Rewards of principals and of a signer's stakers by reward cycle. Only Stackside has these routes. */
 import { type Static, Type } from '@sinclair/typebox';
 import { chainAndBurnBlock, chainAndBurnTip } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { StackedCycle, StakerShare } from '../../store/model/staking.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
@@ -100,10 +100,9 @@ export const stakingRewards = [
     response: CursorPage(CycleRewards),
     etag: chainAndBurnBlock,
     history: 'all-payouts',
-    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
-      const list = `staking-rewards ${principal}`;
-      const page = read.staking.cycles(principal, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, cycleRewards);
+    handle: ({ params: { principal }, query, read }) => {
+      const list = cursorList(`staking-rewards ${principal}`, query);
+      return list.page(read.staking.cycles(principal, ...list.start), cycleRewards);
     },
   }),
   route({
@@ -121,10 +120,9 @@ export const stakingRewards = [
     response: CursorPage(StakerCycle),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ params: { principal, cycle_number: cycle }, query: { limit, cursor }, read }) => {
-      const list = `staking-signer-cycle ${principal} ${cycle}`;
-      const page = read.staking.signerCycle(principal, cycle, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, stakerCycle);
+    handle: ({ params: { principal, cycle_number: cycle }, query, read }) => {
+      const list = cursorList(`staking-signer-cycle ${principal} ${cycle}`, query);
+      return list.page(read.staking.signerCycle(principal, cycle, ...list.start), stakerCycle);
     },
   }),
 ];

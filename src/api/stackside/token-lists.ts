@@ -6,12 +6,11 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { chainTip, chainTipAndTokens } from '../../http/etag.ts';
 import {
-  cursorPage,
+  cursorList,
   cursorQuery,
   OffsetPage,
   offsetPage,
   offsetQuery,
-  readCursor,
   UncountedCursorPage,
 } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
@@ -79,12 +78,12 @@ export const tokenLists = [
     etag: chainTipAndTokens,
     history: 'since',
     handle: ({ params: { asset_identifier: asset }, query, read }) => {
-      const { limit, cursor, order = 'desc', ...window } = query;
-      const list = inOrder(`token-transfers ${asset}`, order);
-      const heights = read.chain.heightsOf(windowOf(window));
-      const page = read.transfers.ftOfAsset(asset, order, heights, limit, readCursor(list, cursor));
+      const { order = 'desc' } = query;
+      const heights = read.chain.heightsOf(windowOf(query));
+      const list = cursorList(inOrder(`token-transfers ${asset}`, order), query);
+      const page = read.transfers.ftOfAsset(asset, order, heights, ...list.start);
       const unit = unitOf(read, asset);
-      return cursorPage(list, limit, page, (one) => transfer(one, unit));
+      return list.page(page, (one) => transfer(one, unit));
     },
   }),
   route({

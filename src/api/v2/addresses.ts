@@ -7,8 +7,7 @@ import { serializedRows } from '../../http/json.ts';
 import {
   FlatPage,
   flatCursor,
-  flatPage,
-  flatStart,
+  flatList,
   type ItemName,
   legacyOffsetQuery,
   NO_CURSOR,
@@ -145,13 +144,12 @@ export const addressTransactionsV2 = [
     etag: principalTag,
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
-      const list = `address-transactions ${principal}`;
-      const { limit, exclude_function_args: withoutArguments } = query;
+      const list = flatList(`address-transactions ${principal}`, transactionName, query);
+      const { exclude_function_args: withoutArguments } = query;
       const rows = serializedRows(`address-transaction ${withoutArguments}`, (of: StoredAddressTransaction) =>
         addressTransaction(of, { principal, withoutArguments }),
       );
-      const page = read.addresses.chainPage(principal, limit, flatStart(list, transactionName, query), rows);
-      return flatPage(list, query, page);
+      return list.page(read.addresses.chainPage(principal, ...list.start, rows));
     },
   }),
   route({

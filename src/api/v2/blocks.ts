@@ -6,9 +6,8 @@ import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
 import { MaybeSerialized } from '../../http/json.ts';
 import {
   FlatPage,
-  flatPage,
+  flatList,
   flatQuery,
-  flatStart,
   type ItemName,
   NO_CURSOR,
   OffsetPage,
@@ -95,8 +94,8 @@ export const blocks = (now: () => number): Route[] => [
     etag: chainTip,
     history: 'since',
     handle: ({ query, read }) => {
-      const page = read.blocks.page(query.limit, flatStart(BLOCKS, blockName, query), chainBlockRows);
-      return flatPage(BLOCKS, query, page);
+      const list = flatList(BLOCKS, blockName, query);
+      return list.page(read.blocks.page(...list.start, chainBlockRows));
     },
   }),
   route({
@@ -183,10 +182,8 @@ export const blocks = (now: () => number): Route[] => [
     etag: chainTip,
     history: 'since',
     handle: ({ params: { tenure_height }, query, read }) => {
-      const list = `tenure-blocks ${tenure_height}`;
-      const start = flatStart(list, blockName, query);
-      const page = read.blocks.ofTenure(tenure_height, query.limit, start, chainBlockRows);
-      return flatPage(list, query, page);
+      const list = flatList(`tenure-blocks ${tenure_height}`, blockName, query);
+      return list.page(read.blocks.ofTenure(tenure_height, ...list.start, chainBlockRows));
     },
   }),
 ];

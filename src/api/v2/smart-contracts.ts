@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { chainTip, mempool } from '../../http/etag.ts';
-import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/pagination.ts';
+import { FlatPage, flatList, flatQuery, type ItemName, NO_CURSOR } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Deployment } from '../../store/model/contract.ts';
 import type { EventLocation } from '../../store/model/transaction.ts';
@@ -110,9 +110,8 @@ export const contractRoutes = [
     etag: chainTip,
     history: 'since',
     handle: ({ params: { contract_id }, query, read }) => {
-      const list = `contract-logs ${contract_id}`;
-      const page = read.contracts.logs(contract_id, query.limit, flatStart(list, eventName, query), contractLogRows);
-      return flatPage(list, query, page);
+      const list = flatList(`contract-logs ${contract_id}`, eventName, query);
+      return list.page(read.contracts.logs(contract_id, ...list.start, contractLogRows));
     },
   }),
 ];

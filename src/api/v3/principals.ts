@@ -5,7 +5,7 @@ import { toHex } from '../../codec/hex.ts';
 import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
 import { withUntouched } from '../../http/history.ts';
 import { serializedRows } from '../../http/json.ts';
-import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import {
   MAX_NONCES,
@@ -150,10 +150,9 @@ export const principals = [
     response: CursorPage(PrincipalTransaction),
     etag: principalTag,
     history: 'since',
-    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
-      const list = `principal-transactions ${principal}`;
-      const page = read.transactions.ofPrincipal(principal, limit, readCursor(list, cursor), involvementRows);
-      return cursorPage(list, limit, page);
+    handle: ({ params: { principal }, query, read }) => {
+      const list = cursorList(`principal-transactions ${principal}`, query);
+      return list.page(read.transactions.ofPrincipal(principal, ...list.start, involvementRows));
     },
   }),
   route({
@@ -168,10 +167,9 @@ export const principals = [
     response: CursorPage(PendingSummary),
     etag: principalAndMempool,
     history: 'pending',
-    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
-      const list = `principal-mempool-transactions ${principal}`;
-      const page = read.mempool.ofPrincipal(principal, limit, readCursor(list, cursor), pendingRows);
-      return cursorPage(list, limit, page);
+    handle: ({ params: { principal }, query, read }) => {
+      const list = cursorList(`principal-mempool-transactions ${principal}`, query);
+      return list.page(read.mempool.ofPrincipal(principal, ...list.start, pendingRows));
     },
   }),
   route({
@@ -221,10 +219,9 @@ export const balances = [
     response: CursorPage(FtBalance),
     etag: principalTag,
     history: 'whole',
-    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
-      const list = `principal-ft-balances ${principal}`;
-      const page = read.principals.ftBalances(principal, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, ftBalance);
+    handle: ({ params: { principal }, query, read }) => {
+      const list = cursorList(`principal-ft-balances ${principal}`, query);
+      return list.page(read.principals.ftBalances(principal, ...list.start), ftBalance);
     },
   }),
   route({
@@ -252,10 +249,10 @@ export const balances = [
     response: CursorPage(NftInstance),
     etag: principalTag,
     history: 'whole',
-    handle: ({ params: { principal }, query: { asset_identifier: asset = null, limit, cursor }, read }) => {
-      const list = `principal-nft-balances ${principal} ${asset ?? ''}`;
-      const page = read.principals.nftBalances(principal, asset, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, nftInstance);
+    handle: ({ params: { principal }, query, read }) => {
+      const asset = query.asset_identifier ?? null;
+      const list = cursorList(`principal-nft-balances ${principal} ${asset ?? ''}`, query);
+      return list.page(read.principals.nftBalances(principal, asset, ...list.start), nftInstance);
     },
   }),
 ];
@@ -278,10 +275,9 @@ export const balanceChanges = [
     response: CursorPage(BalanceChange),
     etag: transaction,
     history: 'since',
-    handle: ({ params: { principal, tx_id }, query: { limit, cursor }, read }) => {
-      const list = `transaction-${listOf(principal, [tx_id])}`;
-      const page = read.principals.balanceChanges(principal, [tx_id], limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, balanceChange);
+    handle: ({ params: { principal, tx_id }, query, read }) => {
+      const list = cursorList(`transaction-${listOf(principal, [tx_id])}`, query);
+      return list.page(read.principals.balanceChanges(principal, [tx_id], ...list.start), balanceChange);
     },
   }),
   route({
@@ -303,10 +299,9 @@ export const balanceChanges = [
     response: CursorPage(TransactionBalanceChange),
     etag: principalTag,
     history: 'since',
-    handle: ({ params: { principal }, query: { tx_id, limit, cursor }, read }) => {
-      const list = listOf(principal, tx_id);
-      const page = read.principals.balanceChanges(principal, tx_id, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, transactionBalanceChange);
+    handle: ({ params: { principal }, query, read }) => {
+      const list = cursorList(listOf(principal, query.tx_id), query);
+      return list.page(read.principals.balanceChanges(principal, query.tx_id, ...list.start), transactionBalanceChange);
     },
   }),
 ];

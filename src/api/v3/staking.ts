@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound, requireFound } from '../../http/errors.ts';
 import { chainAndBurnTip } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type {
   MadeBy,
@@ -389,10 +389,9 @@ export const staking = [
     response: CursorPage(BondPosition),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
-      const list = `principal-staking-bonds ${principal}`;
-      const page = read.staking.positions(principal, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, bondPosition);
+    handle: ({ params: { principal }, query, read }) => {
+      const list = cursorList(`principal-staking-bonds ${principal}`, query);
+      return list.page(read.staking.positions(principal, ...list.start), bondPosition);
     },
   }),
   route({
@@ -405,10 +404,10 @@ export const staking = [
     response: CursorPage(Bond),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ query: { limit, cursor }, read }) => {
+    handle: ({ query, read }) => {
       const height = burnHeight(read);
-      const page = read.staking.bonds(limit, readCursor('staking-bonds', cursor));
-      return cursorPage('staking-bonds', limit, page, (of) => bond(of, height));
+      const list = cursorList('staking-bonds', query);
+      return list.page(read.staking.bonds(...list.start), (of) => bond(of, height));
     },
   }),
   route({
@@ -436,10 +435,9 @@ export const staking = [
     response: CursorPage(BondAllowance),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ params: { bond_index }, query: { limit, cursor }, read }) => {
-      const list = `staking-bond-allowlist ${bond_index}`;
-      const page = read.staking.allowances(bond_index, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, bondAllowance);
+    handle: ({ params: { bond_index }, query, read }) => {
+      const list = cursorList(`staking-bond-allowlist ${bond_index}`, query);
+      return list.page(read.staking.allowances(bond_index, ...list.start), bondAllowance);
     },
   }),
   route({
@@ -467,10 +465,9 @@ export const staking = [
     response: CursorPage(BondRegistration),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ params: { bond_index }, query: { limit, cursor }, read }) => {
-      const list = `staking-bond-registrations ${bond_index}`;
-      const page = read.staking.registrations(bond_index, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, bondRegistration);
+    handle: ({ params: { bond_index }, query, read }) => {
+      const list = cursorList(`staking-bond-registrations ${bond_index}`, query);
+      return list.page(read.staking.registrations(bond_index, ...list.start), bondRegistration);
     },
   }),
   route({
@@ -520,11 +517,11 @@ export const staking = [
     notFound: UNKNOWN_CYCLE,
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ params: { cycle_number }, query: { limit, cursor }, read }) => {
-      const list = `staking-cycle-signers ${cycle_number}`;
-      const page = read.staking.cycleSigners(cycle_number, limit, readCursor(list, cursor));
+    handle: ({ params: { cycle_number }, query, read }) => {
+      const list = cursorList(`staking-cycle-signers ${cycle_number}`, query);
+      const page = read.staking.cycleSigners(cycle_number, ...list.start);
       if (page === undefined) throw notFound(cycle_number === 'current' ? NO_CYCLES : UNKNOWN_CYCLE);
-      return cursorPage(list, limit, page, cycleSigner);
+      return list.page(page, cycleSigner);
     },
   }),
   route({
@@ -538,9 +535,9 @@ export const staking = [
     response: CursorPage(StakingSigner),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ query: { limit, cursor }, read }) => {
-      const page = read.staking.signers(limit, readCursor('staking-signers', cursor));
-      return cursorPage('staking-signers', limit, page, stakingSigner);
+    handle: ({ query, read }) => {
+      const list = cursorList('staking-signers', query);
+      return list.page(read.staking.signers(...list.start), stakingSigner);
     },
   }),
   route({
@@ -568,10 +565,9 @@ export const staking = [
     response: CursorPage(SignerStaker),
     etag: chainAndBurnTip,
     history: 'whole',
-    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
-      const list = `staking-signer-stakers ${principal}`;
-      const page = read.staking.stakers(principal, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, signerStaker);
+    handle: ({ params: { principal }, query, read }) => {
+      const list = cursorList(`staking-signer-stakers ${principal}`, query);
+      return list.page(read.staking.stakers(principal, ...list.start), signerStaker);
     },
   }),
 ];

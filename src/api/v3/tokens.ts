@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { chainTip } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type {
   FtBalance as StoredFtBalance,
@@ -65,9 +65,9 @@ export const tokens = [
     response: CursorPage(Holder),
     etag: chainTip,
     history: 'whole',
-    handle: ({ query: { limit, cursor }, read }) => {
-      const page = read.tokens.stxHolders(limit, readCursor('stx-holders', cursor));
-      return cursorPage('stx-holders', limit, page, holder);
+    handle: ({ query, read }) => {
+      const list = cursorList('stx-holders', query);
+      return list.page(read.tokens.stxHolders(...list.start), holder);
     },
   }),
   route({
@@ -98,10 +98,9 @@ export const tokens = [
     response: CursorPage(Holder),
     etag: chainTip,
     history: 'whole',
-    handle: ({ params: { asset_identifier: asset }, query: { limit, cursor }, read }) => {
-      const list = `ft-holders ${asset}`;
-      const page = read.tokens.ftHolders(asset, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, holder);
+    handle: ({ params: { asset_identifier: asset }, query, read }) => {
+      const list = cursorList(`ft-holders ${asset}`, query);
+      return list.page(read.tokens.ftHolders(asset, ...list.start), holder);
     },
   }),
   route({
@@ -116,10 +115,9 @@ export const tokens = [
     response: CursorPage(NftMove),
     etag: chainTip,
     history: 'since',
-    handle: ({ params: { asset_identifier: asset, value }, query: { limit, cursor }, read }) => {
-      const list = `nft-history ${asset} ${toHex(value)}`;
-      const page = read.tokens.nftHistory(asset, value, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, nftMove);
+    handle: ({ params: { asset_identifier: asset, value }, query, read }) => {
+      const list = cursorList(`nft-history ${asset} ${toHex(value)}`, query);
+      return list.page(read.tokens.nftHistory(asset, value, ...list.start), nftMove);
     },
   }),
 ];

@@ -5,7 +5,7 @@ import { toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { block, chainTip, mempool as mempoolTag, transaction } from '../../http/etag.ts';
 import { MaybeSerialized } from '../../http/json.ts';
-import { CursorPage, cursorPage, cursorQuery, readCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import { CursorPage, cursorList, cursorQuery, UncountedCursorPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
@@ -129,9 +129,9 @@ export const transactions = [
     response: CursorPage(TransactionSummary),
     etag: chainTip,
     history: 'since',
-    handle: ({ query: { limit, cursor }, read }) => {
-      const page = read.transactions.page(limit, readCursor('transactions', cursor), summaryRows);
-      return cursorPage('transactions', limit, page);
+    handle: ({ query, read }) => {
+      const list = cursorList('transactions', query);
+      return list.page(read.transactions.page(...list.start, summaryRows));
     },
   }),
   route({
@@ -167,10 +167,9 @@ export const transactions = [
     notFound: UNKNOWN,
     etag: transaction,
     history: 'thing',
-    handle: ({ params: { tx_id }, query: { limit, cursor }, read }) => {
-      const list = `transaction-events ${toHex(tx_id)}`;
-      const page = requireFound(read.events.ofTransaction(tx_id, limit, readCursor(list, cursor)), UNKNOWN);
-      return cursorPage(list, limit, page, transactionEvent);
+    handle: ({ params: { tx_id }, query, read }) => {
+      const list = cursorList(`transaction-events ${toHex(tx_id)}`, query);
+      return list.page(requireFound(read.events.ofTransaction(tx_id, ...list.start), UNKNOWN), transactionEvent);
     },
   }),
 ];
@@ -195,13 +194,10 @@ export const blocks = [
     notFound: UNKNOWN_BLOCK,
     etag: block,
     history: 'thing',
-    handle: ({ params: { height_or_hash }, query: { limit, cursor }, read }) => {
-      const list = listOf(height_or_hash);
-      const page = requireFound(
-        read.transactions.ofBlock(height_or_hash, limit, readCursor(list, cursor), summaryRows),
-        UNKNOWN_BLOCK,
-      );
-      return cursorPage(list, limit, page);
+    handle: ({ params: { height_or_hash }, query, read }) => {
+      const list = cursorList(listOf(height_or_hash), query);
+      const page = read.transactions.ofBlock(height_or_hash, ...list.start, summaryRows);
+      return list.page(requireFound(page, UNKNOWN_BLOCK));
     },
   }),
 ];
@@ -283,9 +279,8 @@ export const search = [
         principal: given.principal ?? null,
       };
       // A cursor is valid for the list of its conditions only.
-      const list = inOrder(`transactions ${exactJson(conditions)}`, order);
-      const page = read.transactions.meeting(conditions, order, limit, readCursor(list, cursor), summaryRows);
-      return cursorPage(list, limit, page);
+      const list = cursorList(inOrder(`transactions ${exactJson(conditions)}`, order), { limit, cursor });
+      return list.page(read.transactions.meeting(conditions, order, ...list.start, summaryRows));
     },
   }),
 ];
@@ -303,9 +298,9 @@ export const mempool = [
     response: CursorPage(PendingSummary),
     etag: mempoolTag,
     history: 'pending',
-    handle: ({ query: { limit, cursor }, read }) => {
-      const page = read.mempool.page(limit, readCursor(LIST, cursor), pendingRows);
-      return cursorPage(LIST, limit, page);
+    handle: ({ query, read }) => {
+      const list = cursorList(LIST, query);
+      return list.page(read.mempool.page(...list.start, pendingRows));
     },
   }),
   // Only Stackside has this route. It returns the items of v3.
@@ -328,9 +323,8 @@ export const mempool = [
       const { limit, cursor, sort_by = 'fee', ...given } = query;
       const conditions = conditionsOf(given);
       // A cursor is valid for the list of its conditions and order only.
-      const list = `mempool ${sort_by} ${exactJson(conditions)}`;
-      const page = read.mempool.meeting(conditions, sort_by, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, pendingSummary);
+      const list = cursorList(`mempool ${sort_by} ${exactJson(conditions)}`, { limit, cursor });
+      return list.page(read.mempool.meeting(conditions, sort_by, ...list.start), pendingSummary);
     },
   }),
   route({
@@ -345,10 +339,9 @@ export const mempool = [
     response: UncountedCursorPage(FullPending),
     etag: mempoolTag,
     history: 'pending',
-    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
-      const list = `dropped ${principal}`;
-      const page = read.mempool.droppedOf(principal, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, (of) => fullPending(of, []));
+    handle: ({ params: { principal }, query, read }) => {
+      const list = cursorList(`dropped ${principal}`, query);
+      return list.page(read.mempool.droppedOf(principal, ...list.start), (of) => fullPending(of, []));
     },
   }),
   route({

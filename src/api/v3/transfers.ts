@@ -1,6 +1,6 @@
 /** Token transfers, mints and burns; each item is an event. */
 import { principal as principalTag } from '../../http/etag.ts';
-import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type {
   Move,
@@ -67,10 +67,9 @@ const stxTransfers = (direction: keyof typeof stxTexts) =>
     response: CursorPage(StxTransfer),
     etag: principalTag,
     history: 'since',
-    handle: ({ params: { principal }, query: { limit, cursor }, read }) => {
-      const list = `stx-${direction} ${principal}`;
-      const page = read.transfers.stx(principal, direction, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, stxTransfer);
+    handle: ({ params: { principal }, query, read }) => {
+      const list = cursorList(`stx-${direction} ${principal}`, query);
+      return list.page(read.transfers.stx(principal, direction, ...list.start), stxTransfer);
     },
   });
 
@@ -89,10 +88,9 @@ export const transfers = [
     response: CursorPage(FtTransfer),
     etag: principalTag,
     history: 'since',
-    handle: ({ params: { principal, asset_identifier: asset }, query: { limit, cursor }, read }) => {
-      const list = `ft-transfers ${principal} ${asset}`;
-      const page = read.transfers.ft(principal, asset, limit, readCursor(list, cursor));
-      return cursorPage(list, limit, page, ftTransfer);
+    handle: ({ params: { principal, asset_identifier: asset }, query, read }) => {
+      const list = cursorList(`ft-transfers ${principal} ${asset}`, query);
+      return list.page(read.transfers.ft(principal, asset, ...list.start), ftTransfer);
     },
   }),
 ];

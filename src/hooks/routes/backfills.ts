@@ -1,6 +1,6 @@
 /** Backfills: consumers start, read and cancel them. */
 import { Type } from '@sinclair/typebox';
-import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { Cursor } from '../../store/model/page.ts';
 import { foundBackfill } from '../commands/backfills.ts';
@@ -99,9 +99,8 @@ export const backfillRoutes = ({ at, reads, commands }: HookFamily<{ backfills: 
     response: CursorPage(BackfillResponse),
     notFound: NO_HOOK,
     handle: ({ read, params, query, caller: { consumer, api } }) => {
-      const list = `backfills ${params.uuid.toLowerCase()}`;
-      const page = api.backfills.page(read, consumer, params.uuid, query.limit, readCursor(list, query.cursor));
-      return cursorPage(list, query.limit, page, (one) => one);
+      const list = cursorList(`backfills ${params.uuid.toLowerCase()}`, query);
+      return list.page(api.backfills.page(read, consumer, params.uuid, ...list.start), (one) => one);
     },
   }),
   route({

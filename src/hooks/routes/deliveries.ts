@@ -1,6 +1,6 @@
 /** The delivery log: deliveries with their results, and redelivery. */
 import { Type } from '@sinclair/typebox';
-import { CursorPage, cursorPage, cursorQuery, readCursor } from '../../http/pagination.ts';
+import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { type DeliveryFilter, everyDelivery } from '../../store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
@@ -132,7 +132,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
     response: CursorPage(DeliverySummary),
     notFound: 'Chainhook not found: this consumer has none with this id',
     handle: ({ read, params, query, caller: { consumer, api } }) => {
-      const list = `deliveries ${params.uuid.toLowerCase()}`;
+      const list = cursorList(`deliveries ${params.uuid.toLowerCase()}`, query);
       const filter: DeliveryFilter = {
         ...everyDelivery,
         ...(query.state === undefined ? {} : { states: query.state }),
@@ -140,15 +140,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
         fromHeight: query.from_height ?? everyDelivery.fromHeight,
         toHeight: query.to_height ?? everyDelivery.toHeight,
       };
-      const page = api.deliveries.page(
-        read,
-        consumer,
-        params.uuid,
-        filter,
-        query.limit,
-        readCursor(list, query.cursor),
-      );
-      return cursorPage(list, query.limit, page, (one) => one);
+      return list.page(api.deliveries.page(read, consumer, params.uuid, filter, ...list.start), (one) => one);
     },
   }),
   route({

@@ -140,7 +140,7 @@ export function forkQueries(db: Database, turns: Turns, mostRows = MAX_FILTERED_
 
   return {
     /** Forks, the highest first. A page may be short, or empty, and have a next one. @param height of the highest that is listed */
-    async page(limit: number, height: number, at: Cursor | null): Promise<Page<Fork, number | null>> {
+    async page(height: number, limit: number, at: Cursor | null): Promise<Page<Fork, number | null>> {
       const pause = turns.longWork();
       const page = readPage<WalkedRow, WalkedRow, number | null>({
         limit,
