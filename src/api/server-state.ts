@@ -2,7 +2,7 @@
  * The state of a server, in the same words on the terminal, in the log, in `/ready`, in `/stackside/v1/status`, in
  * `stackside status` and in the console.
  */
-import { spanText } from '../base/format.ts';
+import { durationInWords } from '../base/format.ts';
 import type { ObserverProblem } from '../node/node-config.ts';
 import { observerToml } from '../node/observer-toml.ts';
 import type { Refusal } from '../node/refusal.ts';
@@ -206,7 +206,7 @@ function oldTip({ tipAge, source, nodeHeight }: StateReadings): ServerStatus | n
   if (tipAge === null || tipAge <= MAX_TIP_AGE_SECONDS) return null;
   const next =
     source === null ? CHECK_WRITER : nodeHeight === null ? START_NODE : 'Check that the node is synced and has peers.';
-  return standing('stale', `The newest block is ${spanText(tipAge)} old`, next, { ready: true });
+  return standing('stale', `The newest block is ${durationInWords(tipAge)} old`, next, { ready: true });
 }
 
 /** Makes the standing of one state if its condition holds. */
@@ -317,7 +317,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     if (!isBehind && refusal === null) return null;
     const gap = refusal === null ? '' : `. ${sentence(refusal.problem)} Stackside fills them`;
     const secondsLeft = leftOf(readings);
-    const remaining = secondsLeft === null ? '' : `, ${spanText(secondsLeft)} left`;
+    const remaining = secondsLeft === null ? '' : `, ${durationInWords(secondsLeft)} left`;
     return standing('catching_up', `${positions(readings)}${remaining}${gap}`, WAIT, { secondsLeft });
   },
 
@@ -331,7 +331,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
       if (silence < SILENT_STALE_SECONDS) return oldTip(readings);
       return standing(
         'stale',
-        `No event has arrived for ${spanText(silence)}, and no node answers at ${readings.nodeRpc}`,
+        `No event has arrived for ${durationInWords(silence)}, and no node answers at ${readings.nodeRpc}`,
         START_NODE,
       );
     }
@@ -341,7 +341,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     const since = Math.floor(isFarBehind ? secondsSinceMove : (secondsBehind ?? 0));
     return standing(
       'stale',
-      `${positions(readings)}. No block has arrived for ${spanText(since)}`,
+      `${positions(readings)}. No block has arrived for ${durationInWords(since)}`,
       source === null
         ? CHECK_WRITER
         : 'Check that the node still has the observer section in its configuration, and that it was restarted since.',

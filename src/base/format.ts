@@ -34,44 +34,33 @@ export const MINUTE = 60;
 export const HOUR = 3_600;
 export const DAY = 86_400;
 
-/**
- * Formats a span of time in its largest unit, or in its two largest units above a minute: `45 s`, `3 min 20 s`,
- * `2 h 5 min`, `12 d`.
- */
-export function duration(seconds: number): string {
-  const rounded = Math.max(0, Math.round(seconds));
-  if (rounded < MINUTE) return `${rounded} s`;
-  if (rounded < HOUR) return two(rounded, MINUTE, 'min', 1, 's');
-  if (rounded < DAY) return two(rounded, HOUR, 'h', MINUTE, 'min');
-  if (rounded < 10 * DAY) return two(rounded, DAY, 'd', HOUR, 'h');
-  return `${count(Math.floor(rounded / DAY))} d`;
-}
-
-function two(seconds: number, large: number, largeUnit: string, small: number, smallUnit: string): string {
-  const rest = Math.floor((seconds % large) / small);
-  const first = `${Math.floor(seconds / large)} ${largeUnit}`;
-  return rest === 0 ? first : `${first} ${rest} ${smallUnit}`;
-}
-
 /** Returns a word with its number: `1 block`, `2 blocks`, `2 entries`. */
 export const plural = (amount: number, word: string): string =>
   `${count(amount)} ${amount === 1 ? word : `${word.replace(/(?<![aeiou])y$/, 'ie')}s`}`;
 
-/** Returns a span of time in words, in its two largest units: `3 days 4 hours`, `59 seconds`. */
-export function spanText(seconds: number): string {
-  const units = [
-    { name: 'day', of: 86_400 },
-    { name: 'hour', of: 3_600 },
-    { name: 'minute', of: 60 },
-    { name: 'second', of: 1 },
-  ];
-  const first = units.findIndex(({ of }) => seconds >= of);
-  if (first < 0) return '0 seconds';
-  let remaining = seconds;
-  const words = units.slice(first, first + 2).flatMap(({ name, of }) => {
-    const amount = Math.floor(remaining / of);
-    remaining -= amount * of;
-    return amount === 0 ? [] : [plural(amount, name)];
-  });
-  return words.join(' ');
+const TIME_UNITS = [
+  { seconds: DAY, word: 'day', symbol: 'd' },
+  { seconds: HOUR, word: 'hour', symbol: 'h' },
+  { seconds: MINUTE, word: 'minute', symbol: 'min' },
+  { seconds: 1, word: 'second', symbol: 's' },
+];
+
+/** Returns a duration in its two largest units. @param text returns an amount with its unit */
+function twoUnits(seconds: number, text: (amount: number, unit: (typeof TIME_UNITS)[number]) => string): string {
+  // Without a unit that fits, the index is -1: that is the last unit, seconds.
+  const [large, small] = TIME_UNITS.slice(TIME_UNITS.findIndex((unit) => seconds >= unit.seconds));
+  const whole = text(Math.floor(Math.max(0, seconds) / large!.seconds), large!);
+  const rest = small === undefined ? 0 : Math.floor((seconds % large!.seconds) / small.seconds);
+  return rest === 0 ? whole : `${whole} ${text(rest, small!)}`;
 }
+
+/** Returns a duration with symbols of units, for a figure: `45 s`, `3 min 20 s`, `2 h 5 min`. It is in days from 10 days on. */
+export function duration(seconds: number): string {
+  const rounded = Math.round(seconds);
+  if (rounded >= 10 * DAY) return `${count(Math.floor(rounded / DAY))} d`;
+  return twoUnits(rounded, (amount, { symbol }) => `${amount} ${symbol}`);
+}
+
+/** Returns a duration in words, for a sentence: `3 days 4 hours`, `59 seconds`. */
+export const durationInWords = (seconds: number): string =>
+  twoUnits(seconds, (amount, { word }) => plural(amount, word));

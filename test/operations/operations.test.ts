@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
-import { spanText } from '../../src/base/format.ts';
+import { durationInWords } from '../../src/base/format.ts';
 import { askHealth } from '../../src/commands/cli/client.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { observerToml } from '../../src/node/observer-toml.ts';
@@ -207,7 +207,7 @@ test.each([
   [7_200, '2 hours'],
   [90_061, '1 day 1 hour'],
 ])('%d seconds are %s', (seconds, text) => {
-  expect(spanText(seconds)).toBe(text);
+  expect(durationInWords(seconds)).toBe(text);
 });
 
 test('a stopping server answers open requests, and accepts no new ones', async () => {

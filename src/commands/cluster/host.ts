@@ -5,7 +5,7 @@ import type { StateReadings } from '../../api/server-state.ts';
 import type { ClusterLog, HostsState } from '../../api/stackside/server.ts';
 import type { Clock, RandomSource } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import { spanText } from '../../base/format.ts';
+import { durationInWords } from '../../base/format.ts';
 import { type Service, startLoop } from '../../base/service.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import type { ClusterStatus, HostAnswer, HostReport } from '../../cluster/cluster-status.ts';
@@ -84,7 +84,7 @@ const MAX_LAG_ENTRIES = 100;
 function lagOf({ position, head, silentSeconds }: ClusterState): StateReadings['log'] {
   if (head === null) return { reason: "This host has not reached the cluster's log yet.", isReachable: false };
   if (silentSeconds > MAX_SILENT_SECONDS) {
-    const reason = `The cluster's log has not answered for ${spanText(silentSeconds)}.`;
+    const reason = `The cluster's log has not answered for ${durationInWords(silentSeconds)}.`;
     return { reason, isReachable: false };
   }
   if (head - position <= MAX_LAG_ENTRIES) return null;

@@ -1,6 +1,6 @@
 /** `stackside doctor`: each check is a function of the facts, with a problem and its remedy. */
 import { systemClock } from '../../base/clock.ts';
-import { bytes, spanText } from '../../base/format.ts';
+import { bytes, durationInWords } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { observerProblem } from '../../node/node-config.ts';
 import { nodeRpc } from '../../node/rpc.ts';
@@ -156,14 +156,17 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     const seconds = Math.abs(node.secondsAhead);
     if (seconds <= MAX_CLOCK_DIFFERENCE) return ok("The clock agrees with the node's.");
     const direction = node.secondsAhead > 0 ? 'behind' : 'ahead of';
-    return problem(`The clock is ${spanText(seconds)} ${direction} the node's.`, 'Synchronise both clocks with NTP.');
+    return problem(
+      `The clock is ${durationInWords(seconds)} ${direction} the node's.`,
+      'Synchronise both clocks with NTP.',
+    );
   },
 
   disk({ freeBytes, server }) {
     if (freeBytes === null) return skipped("The free space can't be determined.");
     const free = `${bytes(freeBytes)} are free`;
     const full = server?.disk.growth?.full_in_seconds ?? null;
-    const fullText = full === null ? '' : `, and the disk is full in ${spanText(full)}`;
+    const fullText = full === null ? '' : `, and the disk is full in ${durationInWords(full)}`;
     const isShort = freeBytes < MIN_FREE_BYTES || (full !== null && full < MIN_SECONDS_LEFT);
     return isShort
       ? problem(`${free}${fullText}.`, 'Free space, or move the data directory.')
@@ -179,7 +182,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     const { failing, behind_entries: behind, behind_seconds: seconds } = server.archive;
     if (!failing) return ok(`The archive lacks ${number(behind)} entries.`);
     return problem(
-      `The last attempt to write the archive failed. It lacks ${number(behind)} entries and has been incomplete for ${spanText(Math.round(seconds))}.`,
+      `The last attempt to write the archive failed. It lacks ${number(behind)} entries and has been incomplete for ${durationInWords(Math.round(seconds))}.`,
       "Read the server's log: the event service_failing has the reason.",
     );
   },
