@@ -1272,9 +1272,9 @@ CREATE TABLE hook_deliveries (
   id              INTEGER PRIMARY KEY,
   webhook_id      TEXT NOT NULL UNIQUE,
   hook_id         INTEGER NOT NULL,
-  -- queue: 0 live, 1 evaluate, 2 backfill, 3 redelivery; each queue of a hook is sent in order, independently of the
-  -- other queues
-  lane            INTEGER NOT NULL,
+  -- 0 live, 1 evaluate, 2 backfill, 3 redelivery; each queue of a hook is sent in order, independently of the other
+  -- queues
+  queue           INTEGER NOT NULL,
   -- 0 live, 1 catch-up, 2 evaluate, 3 backfill, 4 redelivery
   reason          INTEGER NOT NULL,
   -- sequence number in the live queue; null in other queues
@@ -1298,7 +1298,7 @@ CREATE TABLE hook_deliveries (
   problem         TEXT
 ) STRICT;
 -- Serves the open deliveries of a queue.
-CREATE INDEX hook_deliveries_queue ON hook_deliveries (hook_id, lane, id) WHERE state <= 1;
+CREATE INDEX hook_deliveries_queue ON hook_deliveries (hook_id, queue, id) WHERE state <= 1;
 -- Serve the delivery history of a hook, without and with a filter by state.
 CREATE INDEX hook_deliveries_log ON hook_deliveries (hook_id, id);
 CREATE INDEX hook_deliveries_by_state ON hook_deliveries (hook_id, state, id);

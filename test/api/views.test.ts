@@ -540,7 +540,7 @@ test('v1_hooks and v1_hook_deliveries contain the stored hooks and deliveries', 
     db,
     hookDeliveriesTable,
   )({
-    ...{ webhook_id: 'evt_1', hook_id: id, lane: 0, reason: 1, sequence: 1, state: 2 },
+    ...{ webhook_id: 'evt_1', hook_id: id, queue: 0, reason: 1, sequence: 1, state: 2 },
     ...{ created_at: 1_700_000_000_001, next_attempt_at: null, delivered_at: 1_700_000_000_999, tried_since: null },
     ...{ attempts: 2, blocks: '{"apply":[],"rollback":[]}', min_height: 3, max_height: 4, body_bytes: 5 },
     ...{ body_sha256: new Uint8Array(32).fill(0xab), backfill_id: null, problem: null },

@@ -164,7 +164,7 @@ test('a database error during deliveries stops neither the process nor a queue',
 test.each([
   ['hooks', 'status', (one: DirectHooks, uuid: string) => one.managed.get(CONSUMER, uuid)],
   ['hooks', 'stage', (one: DirectHooks, uuid: string) => one.managed.get(CONSUMER, uuid)],
-  ['hook_deliveries', 'lane', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
+  ['hook_deliveries', 'queue', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
   ['hook_deliveries', 'reason', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
   ['hook_deliveries', 'state', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
   ['hook_backfills', 'state', (one: DirectHooks, uuid: string) => one.trial.backfills(CONSUMER, uuid)],

@@ -125,7 +125,7 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
   'STX supply after each block': longer('blocks', 'stx_supply'),
   'total of pending transactions': run('UPDATE progress SET mempool_pending = mempool_pending + 1'),
   'each delivery that waits has a body': run(`INSERT INTO hook_deliveries
-    (webhook_id, hook_id, lane, reason, state, created_at, attempts, blocks, min_height, max_height, body_bytes, body_sha256)
+    (webhook_id, hook_id, queue, reason, state, created_at, attempts, blocks, min_height, max_height, body_bytes, body_sha256)
     VALUES ('msg', 1, 0, 0, 0, 0, 0, '[]', 1, 1, 0, zeroblob(32))`),
   'no transaction of the mempool is mined': run(
     'UPDATE transactions SET tx_id = (SELECT tx_id FROM mempool_transactions LIMIT 1) WHERE position = (SELECT max(position) FROM transactions)',

@@ -27,7 +27,7 @@ import { requireFinished } from './unfinished.ts';
 export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58 };
 
 /** The version of schema.sql in the first release. */
-const FIRST_VERSION = 5;
+const FIRST_VERSION = 6;
 
 /** Upgrades from the first version on: SQL that changes the schema to the next version. Their result is schema.sql. */
 const upgrades: readonly string[] = [];

@@ -32,7 +32,7 @@ export const deliveryOf = (row: DeliveryRow): Delivery => ({
   id: row.id,
   webhookId: row.webhook_id,
   hookId: row.hook_id,
-  queue: storedQueue.nameOf(row.lane, row.id),
+  queue: storedQueue.nameOf(row.queue, row.id),
   reason: storedReason.nameOf(row.reason, row.id),
   sequence: row.sequence,
   state: storedState.nameOf(row.state, row.id),

@@ -38,19 +38,19 @@ const REDELIVERY = storedQueue.numberOf('redelivery');
 export const sql = {
   // Without INDEXED BY the planner may choose the index by state, and sort.
   head: `SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
-          WHERE hook_id = ?1 AND lane = ?2 AND ${isOpen} ORDER BY id LIMIT 1`,
+          WHERE hook_id = ?1 AND queue = ?2 AND ${isOpen} ORDER BY id LIMIT 1`,
   // Seeks from each queue to the next, without reading the deliveries of a queue.
-  openQueues: `WITH RECURSIVE heads (hook_id, lane, id) AS (
-                SELECT hook_id, lane, id FROM (
-                  SELECT hook_id, lane, id FROM hook_deliveries INDEXED BY hook_deliveries_queue
-                   WHERE ${isOpen} ORDER BY hook_id, lane, id LIMIT 1)
+  openQueues: `WITH RECURSIVE heads (hook_id, queue, id) AS (
+                SELECT hook_id, queue, id FROM (
+                  SELECT hook_id, queue, id FROM hook_deliveries INDEXED BY hook_deliveries_queue
+                   WHERE ${isOpen} ORDER BY hook_id, queue, id LIMIT 1)
                 UNION ALL
-                SELECT d.hook_id, d.lane, d.id FROM heads CROSS JOIN hook_deliveries d ON d.id = coalesce(
+                SELECT d.hook_id, d.queue, d.id FROM heads CROSS JOIN hook_deliveries d ON d.id = coalesce(
                   (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
-                    WHERE ${isOpen} AND hook_id = heads.hook_id AND lane > heads.lane ORDER BY lane, id LIMIT 1),
+                    WHERE ${isOpen} AND hook_id = heads.hook_id AND queue > heads.queue ORDER BY queue, id LIMIT 1),
                   (SELECT id FROM hook_deliveries INDEXED BY hook_deliveries_queue
-                    WHERE ${isOpen} AND hook_id > heads.hook_id ORDER BY hook_id, lane, id LIMIT 1)))
-              SELECT hook_id, lane, id FROM heads`,
+                    WHERE ${isOpen} AND hook_id > heads.hook_id ORDER BY hook_id, queue, id LIMIT 1)))
+              SELECT hook_id, queue, id FROM heads`,
   waiting: `SELECT count(*) AS count, (SELECT created_at FROM hook_deliveries WHERE id =
                      (SELECT min(id) FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen})) AS oldest
               FROM hook_deliveries WHERE hook_id = ?1 AND ${isOpen}`,
@@ -58,11 +58,11 @@ export const sql = {
                           (SELECT min(id) FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen})) AS oldest
                    FROM hook_deliveries INDEXED BY hook_deliveries_queue WHERE ${isOpen}`,
   openUpTo: `SELECT count(*) AS count FROM
-               (SELECT 1 FROM hook_deliveries WHERE hook_id = ?1 AND lane = ?2 AND ${isOpen} LIMIT ?3)`,
+               (SELECT 1 FROM hook_deliveries WHERE hook_id = ?1 AND queue = ?2 AND ${isOpen} LIMIT ?3)`,
   openOfBackfill: `SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpen}`,
   // A delivery of a backfill has one block.
   openBackfilled: `SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
-                    WHERE hook_id = ?1 AND lane IN (${BACKFILL}, ${REDELIVERY}) AND ${isOpen}
+                    WHERE hook_id = ?1 AND queue IN (${BACKFILL}, ${REDELIVERY}) AND ${isOpen}
                       AND backfill_id IS NOT NULL AND min_height = ?2
                       AND blocks ->> '$.apply[0].index_block_hash' = ?3`,
   // Begins after the last removed body, so that rows without bodies are not read again.
@@ -85,7 +85,7 @@ function heights({ apply, rollback }: NotifiedBlocks): [number, number] {
 /** Reads the outbox. */
 function outboxReader(db: Database) {
   const head = prepared<DeliveryRow, [number, number]>(db, sql.head);
-  const openQueues = db.prepare<Stored<'hook_deliveries', 'hook_id' | 'lane' | 'id'>, []>(sql.openQueues);
+  const openQueues = db.prepare<Stored<'hook_deliveries', 'hook_id' | 'queue' | 'id'>, []>(sql.openQueues);
   const waiting = prepared<{ count: number; oldest: number | null }, [number]>(db, sql.waiting);
   const waitingOfAll = db.prepare<{ count: number; oldest: number | null }, []>(sql.waitingOfAll);
   const openUpTo = prepared<{ count: number }, [number, number, number]>(db, sql.openUpTo);
@@ -99,7 +99,7 @@ function outboxReader(db: Database) {
     },
     /** Queues with open deliveries. */
     openQueues: (): { hookId: number; queue: QueueName }[] =>
-      openQueues.all().map(({ hook_id, lane, id }) => ({ hookId: hook_id, queue: storedQueue.nameOf(lane, id) })),
+      openQueues.all().map(({ hook_id, queue, id }) => ({ hookId: hook_id, queue: storedQueue.nameOf(queue, id) })),
     /** Number of a hook's open deliveries, and when the oldest was made. */
     waiting: (hookId: number): { count: number; oldest: number | null } =>
       waiting.get(hookId) ?? { count: 0, oldest: null },
@@ -141,7 +141,7 @@ function deliveryInserter(db: Database) {
     const id = insert({
       webhook_id: delivery.webhookId,
       hook_id: delivery.hookId,
-      lane: storedQueue.numberOf(delivery.queue),
+      queue: storedQueue.numberOf(delivery.queue),
       reason: storedReason.numberOf(delivery.reason),
       sequence: delivery.sequence,
       state: storedState.numberOf(delivery.body === null ? 'dead' : 'pending'),
@@ -196,7 +196,7 @@ function tryWriter(db: Database) {
 /** Reads and writes the outbox. */
 function outbox(db: Database) {
   const requeue = db.prepare<null, [number, number, number]>(
-    `UPDATE hook_deliveries SET state = ${PENDING}, lane = ?2, reason = ?3, next_attempt_at = NULL, tried_since = NULL,
+    `UPDATE hook_deliveries SET state = ${PENDING}, queue = ?2, reason = ?3, next_attempt_at = NULL, tried_since = NULL,
             delivered_at = NULL WHERE id = ?1`,
   );
   const dueNow = db.prepare<null, [number]>(

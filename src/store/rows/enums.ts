@@ -294,10 +294,10 @@ export const storedStatus = enumNames('hooks', 'status', hookStatuses);
 const stages = ['idle', 'live', 'catching_up', 'paused', 'paused_idle'] as const;
 export type Stage = (typeof stages)[number];
 export const storedStage = enumNames('hooks', 'stage', stages);
-/** The queues of a hook; the column is named `lane`. Deliveries of a queue are sent one after the other, in order of creation. */
+/** The queues of a hook. Deliveries of a queue are sent one after the other, in order of creation. */
 export const queueNames = ['live', 'evaluate', 'backfill', 'redelivery'] as const;
 export type QueueName = (typeof queueNames)[number];
-export const storedQueue = enumNames('hook_deliveries', 'lane', queueNames);
+export const storedQueue = enumNames('hook_deliveries', 'queue', queueNames);
 export const reasons = ['live', 'catch_up', 'evaluate', 'backfill', 'redelivery'] as const;
 export type Reason = (typeof reasons)[number];
 export const storedReason = enumNames('hook_deliveries', 'reason', reasons);

@@ -725,7 +725,7 @@ export const hookDeliveriesTable = tableShape('hook_deliveries', ['id'], {
   id: 'id',
   webhook_id: 'text',
   hook_id: 'integer',
-  lane: 'integer',
+  queue: 'integer',
   reason: 'integer',
   sequence: 'integer?',
   state: 'integer',

@@ -421,7 +421,7 @@ class HookLists implements Disposable {
       insert({
         webhook_id: `evt_${this.#made}`,
         hook_id: HOOK,
-        lane: 0,
+        queue: 0,
         reason: 0,
         sequence: this.#made,
         state: this.#made % 3,
