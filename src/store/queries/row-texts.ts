@@ -16,7 +16,7 @@ interface CachedRow {
 }
 
 /** Capacity: characters of all texts, and the overhead of their rows. */
-const CAPACITY = 16_000_000;
+const CAPACITY = 32_000_000;
 /** Maximum characters of a cached text. Longer ones, such as sources of contracts, would evict many others. */
 const MAX_TEXT = 20_000;
 /** Approximate overhead of a row, in characters. */
