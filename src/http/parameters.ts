@@ -131,13 +131,11 @@ export function spellingReader(path: string, params: TProperties, query: TProper
   const indexes = new Map(Object.keys(params).map((name) => [name, segments.indexOf(`{${name}}`)]));
 
   function spellingOf(url: string): Spelling {
-    const sent = queryText(url);
-    const sentQuery = lazy(() => new URLSearchParams(sent));
+    const pairs = lazy(() => pairsOf(queryText(url)));
 
     function textsOf(name: string): string[] {
       const index = indexes.get(name);
-      // To parse a query takes longer than everything else here, and most requests don't send the name.
-      if (index === undefined) return sent.includes(name) || sent.includes('%') ? sentQuery().getAll(name) : [];
+      if (index === undefined) return valuesIn(pairs(), name);
       const text = percentDecoded(pathSegment(url, index));
       return text === null ? [] : [text];
     }
@@ -294,16 +292,12 @@ function textsOf(
   others: Others | undefined,
 ): string[][] {
   const texts: string[][] = [];
-  for (const pair of query.split('&')) {
-    const equals = pair.indexOf('=');
-    const encoded = equals < 0 ? pair : pair.slice(0, equals);
-    const name = decodedQuery(encoded);
+  for (const { encodedName, name, value } of pairsOf(query)) {
     const index = indexes.get(name ?? '');
     if (index === undefined) {
-      if (pair !== '') others?.(name ?? encoded);
+      others?.(name ?? encodedName);
       continue;
     }
-    const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
     if (value === null) throw new ParameterError(fields[index]!.at, 'must have valid percent-encoding');
     const text = texts[index];
     if (text === undefined) texts[index] = [value];
@@ -320,11 +314,8 @@ function textsOf(
  */
 export function textsUnder(target: string, prefix: string): Map<string, string[]> {
   const texts = new Map<string, string[]>();
-  for (const pair of queryText(target).split('&')) {
-    const equals = pair.indexOf('=');
-    const name = decodedQuery(equals < 0 ? pair : pair.slice(0, equals));
+  for (const { name, value } of pairsOf(queryText(target))) {
     if (name === null || (name !== prefix && !name.startsWith(`${prefix}.`))) continue;
-    const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
     if (value === null) {
       throw new ParameterError({ location: 'querystring', path: [name] }, 'must have valid percent-encoding');
     }
@@ -333,6 +324,33 @@ export function textsUnder(target: string, prefix: string): Map<string, string[]
     else values.push(value);
   }
   return texts;
+}
+
+/** A name and a value of a query, percent-decoded; null if the encoding is malformed. */
+interface Pair {
+  encodedName: string;
+  name: string | null;
+  value: string | null;
+}
+
+/** The names and values of a query, in its order. */
+function pairsOf(query: string): Pair[] {
+  const pairs: Pair[] = [];
+  for (const pair of query.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const encodedName = equals < 0 ? pair : pair.slice(0, equals);
+    const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
+    pairs.push({ encodedName, name: decodedQuery(encodedName), value });
+  }
+  return pairs;
+}
+
+/** The values of a name, without malformed ones. */
+function valuesIn(pairs: readonly Pair[], name: string): string[] {
+  const values: string[] = [];
+  for (const pair of pairs) if (pair.name === name && pair.value !== null) values.push(pair.value);
+  return values;
 }
 
 /** Decodes a name or value of a query; null if the percent-encoding is malformed. */
