@@ -5,6 +5,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { FT_TOKEN, type TokenFamily } from '../chain/token-contracts.ts';
 import { ADDRESS_PATTERN, splitPrincipal } from '../codec/address.ts';
+import { MAX_UINT } from '../codec/clarity-integers.ts';
 import { toHex } from '../codec/hex.ts';
 import { bareErrors, type ErrorShape, Problem, problems, requireFound, ShapedError } from '../http/errors.ts';
 import { chainTipAndTokens } from '../http/etag.ts';
@@ -126,7 +127,6 @@ const principalParameter = Type.String({
   examples: example('contract_id'),
 });
 
-const MAX_TOKEN = 2n ** 128n - 1n;
 const tokenParameter = Type.Transform(
   Type.String({
     pattern: '^[0-9]+$',
@@ -138,7 +138,7 @@ const tokenParameter = Type.Transform(
 )
   .Decode((digits) => {
     const number = BigInt(digits);
-    if (number > MAX_TOKEN) throw new InvalidValue('token number', 'it must be below 2^128');
+    if (number > MAX_UINT) throw new InvalidValue('token number', 'it must be below 2^128');
     return number;
   })
   .Encode(String);

@@ -6,6 +6,7 @@ import { parsedJson } from '../base/json.ts';
 import { type AbiFunction, contractFunctions } from '../codec/abi.ts';
 import { splitPrincipal } from '../codec/address.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
+import { MAX_UINT } from '../codec/clarity-integers.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { ChainEvent } from './block.ts';
 import { type Tuple, tupleOf } from './pox/print.ts';
@@ -143,8 +144,6 @@ function printOf(event: ChainEvent, text: string): Tuple | null {
   const decoded = decodeClarity(event.value);
   return decoded.ok ? tupleOf(decoded.value) : null;
 }
-
-const MAX_UINT = 2n ** 128n - 1n;
 
 /** Returns the numbers of a list, each once; null for an empty list, and for anything else. */
 function numbersOf(value: ClarityValue | undefined): bigint[] | null {

@@ -1,11 +1,8 @@
 import { principalBytes } from './address.ts';
 import { MAX_NAME_LENGTH } from './bytes-reader.ts';
 import { MAX_VALUE_SIZE, PREFIX } from './clarity.ts';
+import { MAX_INT, MAX_UINT, MIN_INT } from './clarity-integers.ts';
 import { compareUtf8, utf8Bytes } from './utf8.ts';
-
-const MAX_UINT = 2n ** 128n - 1n;
-const MAX_INT = 2n ** 127n - 1n;
-const MIN_INT = -(2n ** 127n);
 
 /**
  * Serialized Clarity values (SIP-005), for look-ups by value and for the arguments of calls made on Bitcoin. Nested

@@ -13,6 +13,7 @@ import { canonicalPrincipal } from './address.ts';
 import { decodeClarity } from './clarity.ts';
 import { clarity } from './clarity-encode.ts';
 import { type ClarityField, unwrapped } from './clarity-fields.ts';
+import { MAX_INT, MAX_UINT, MIN_INT } from './clarity-integers.ts';
 import { fromHex } from './hex.ts';
 
 type IntegerType = 'int' | 'uint';
@@ -40,8 +41,8 @@ export class ConditionError extends Error {
 }
 
 const BOTH: readonly IntegerType[] = ['int', 'uint'];
-const MIN_INTEGER: Readonly<Record<IntegerType, bigint>> = { int: -(2n ** 127n), uint: 0n };
-const MAX_INTEGER: Readonly<Record<IntegerType, bigint>> = { int: 2n ** 127n - 1n, uint: 2n ** 128n - 1n };
+const MIN_INTEGER: Readonly<Record<IntegerType, bigint>> = { int: MIN_INT, uint: 0n };
+const MAX_INTEGER: Readonly<Record<IntegerType, bigint>> = { int: MAX_INT, uint: MAX_UINT };
 
 const isOf = (type: IntegerType, integer: bigint): boolean =>
   integer >= MIN_INTEGER[type] && integer <= MAX_INTEGER[type];

@@ -1,6 +1,7 @@
 /** The Bitcoin side of the simulated chain: its blocks, and the effects of their operations on Stacks (SIP-007). */
 import { exactNumber } from '../base/json.ts';
 import { clarity } from '../codec/clarity-encode.ts';
+import { MAX_UINT } from '../codec/clarity-integers.ts';
 import { toHex } from '../codec/hex.ts';
 import { noCost, type Receipt } from './execute.ts';
 import type { Network } from './network.ts';
@@ -130,7 +131,7 @@ function drawOperation(prng: Prng, users: readonly Account[], network: Network):
     rewardAddress: poxAddress(prng.bytes(20)),
     signerKey: Uint8Array.of(prng.between(2, 3), ...prng.bytes(32)),
     signerSignature: undefined,
-    maximum: 2n ** 128n - 1n,
+    maximum: MAX_UINT,
     authorization: BigInt(prng.u32()),
   };
   return { kind: 'stack', txId, sender, stacking };

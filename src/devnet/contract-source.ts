@@ -2,6 +2,7 @@
 import type { AbiType } from '../codec/abi.ts';
 import { principalBytes } from '../codec/address.ts';
 import { clarity } from '../codec/clarity-encode.ts';
+import { MAX_INT, MAX_UINT, MIN_INT } from '../codec/clarity-integers.ts';
 import { strictText } from '../codec/utf8.ts';
 import { type ContractInterface, type ContractTemplate, contractInterface } from './contract.ts';
 
@@ -293,9 +294,6 @@ function stringValue(text: string, isUtf8: boolean): Literal | null {
   return isAscii ? { value: clarity.ascii(text), type: { 'string-ascii': { length: text.length } } } : null;
 }
 
-const MAX_UINT = 2n ** 128n - 1n;
-const MAX_INT = 2n ** 127n - 1n;
-
 function atomValue(text: string, sender: string): Literal | null {
   if (text === 'true' || text === 'false') return { value: clarity.bool(text === 'true'), type: 'bool' };
   if (text === 'none') return { value: clarity.none(), type: { optional: 'none' } };
@@ -305,7 +303,7 @@ function atomValue(text: string, sender: string): Literal | null {
   }
   if (/^-?\d+$/.test(text)) {
     const number = BigInt(text);
-    return number > MAX_INT || number < -MAX_INT - 1n ? null : { value: clarity.int(number), type: 'int128' };
+    return number > MAX_INT || number < MIN_INT ? null : { value: clarity.int(number), type: 'int128' };
   }
   if (/^0x([0-9a-f]{2})*$/i.test(text)) {
     const bytes = Uint8Array.fromHex(text.slice(2));

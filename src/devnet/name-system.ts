@@ -1,4 +1,5 @@
 import { clarity } from '../codec/clarity-encode.ts';
+import { MAX_UINT } from '../codec/clarity-integers.ts';
 import { hash160 } from '../codec/hash.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
 import type { CallContext, Outcome, WorldView } from './contract.ts';
@@ -162,8 +163,6 @@ const NAMESPACE_PRICES = [640_000n, 64_000n, 64_000n, 6_400n, 6_400n, 6_400n, 6_
 /** Returns `get-namespace-price`, in micro-STX; null for an empty name. */
 export const namespacePrice = (namespace: string): bigint | null =>
   namespace === '' ? null : NAMESPACE_PRICES[Math.min(namespace.length, NAMESPACE_PRICES.length) - 1]!;
-
-const MAX_UINT = 2n ** 128n - 1n;
 
 /** Returns `get-name-price`, in micro-STX; null for an unknown namespace, and for a price above the maximum of uint. */
 export function namePrice(world: WorldView, contract: string, { label, namespace }: ReturnType<typeof splitName>) {

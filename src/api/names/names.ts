@@ -1,6 +1,7 @@
 /** The Bitcoin name system (BNS): names, subdomains, namespaces, zonefiles and prices. */
 import { Type } from '@sinclair/typebox';
 import { NAME_CONTRACTS, type PriceFunction } from '../../chain/name-system.ts';
+import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ApiError, bareErrors, notFound, requireFound } from '../../http/errors.ts';
 import { chainTipAndAttachments } from '../../http/etag.ts';
@@ -153,9 +154,6 @@ export function namespacePrice(namespace: string): bigint | undefined {
   return NAMESPACE_PRICES[Math.min(length, NAMESPACE_PRICES.length) - 1];
 }
 
-/** Largest uint of Clarity: a call of the contract fails above it. */
-const MAX_UINT = 2n ** 128n - 1n;
-
 /** Price of a name in micro-STX; undefined if the contract's call would fail. @param label the name without its namespace */
 export function namePrice(label: string, price: PriceFunction): bigint | undefined {
   const length = bytesOf(label);
@@ -167,6 +165,7 @@ export function namePrice(label: string, price: PriceFunction): bigint | undefin
   const noVowel = /[aeiouy]/.test(label) ? 1n : price.noVowelDiscount;
   const nonalpha = /[0-9_-]/.test(label) ? price.nonalphaDiscount : 1n;
   const discount = noVowel > nonalpha ? noVowel : nonalpha;
+  // A call of the contract fails above the largest uint.
   if (discount === 0n || power > MAX_UINT || power * price.coefficient > MAX_UINT) return undefined;
   return ((price.coefficient * power) / discount) * PER_UNIT;
 }

@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { canonicalPrincipal } from '../../codec/address.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
+import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import type { BlockId } from '../../store/model/block.ts';
@@ -128,8 +129,6 @@ function knownAsset(text: string): string {
   const colons = text.indexOf('::');
   return knownPrincipal(text.slice(0, colons)) + text.slice(colons);
 }
-
-const MAX_UINT = 2n ** 128n - 1n;
 
 /** A value that no instance has. */
 const NOBODYS = new Uint8Array(0);

@@ -1,5 +1,6 @@
 /** Routes for the admin key: settings, files, log events and inspections of the index. Stackside's own. */
 import { type Static, Type } from '@sinclair/typebox';
+import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import { ApiError } from '../../http/errors.ts';
 import { type Access, route } from '../../http/route.ts';
 import { nullable, UnixTime, words } from '../shared/values.ts';
@@ -240,7 +241,6 @@ export type SystemLog = Static<typeof SystemLog>;
 
 /** Maximum number of tokens that a request names. */
 const MAX_TOKENS = 1_000;
-const UINT128 = 2n ** 128n - 1n;
 
 /**
  * Fetches the metadata of tokens again.
@@ -287,7 +287,7 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
       const ask = refresh();
       if (ask === null) throw new ApiError(409, 'Token metadata is turned off on this server (--token-metadata off)');
       const tokens = token_ids === undefined ? null : [...new Set(token_ids.map(BigInt))];
-      const tooLarge = tokens?.filter((token) => token > UINT128) ?? [];
+      const tooLarge = tokens?.filter((token) => token > MAX_UINT) ?? [];
       const unknown = tooLarge.length > 0 ? tooLarge : await ask(contract_id, tokens);
       if (unknown === 'contract') throw new ApiError(404, `${contract_id} is not a deployed token contract`);
       if (unknown !== null) throw new ApiError(404, `Tokens of ${contract_id} not found: ${unknown.join(', ')}`);

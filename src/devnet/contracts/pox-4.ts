@@ -1,5 +1,6 @@
 import { decodeClarity } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
+import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import {
   type ArgumentsOf,
   type CallContext,
@@ -259,7 +260,7 @@ export const pox4: ContractTemplate = {
       rewardAddress: poxAddress(prng.bytes(20)),
       signerKey: Uint8Array.of(prng.between(2, 3), ...prng.bytes(32)),
       signerSignature: prng.bytes(65),
-      maximum: 2n ** 128n - 1n,
+      maximum: MAX_UINT,
       authorization: BigInt(prng.u32()),
     };
     return userCall(

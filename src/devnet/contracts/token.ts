@@ -1,5 +1,6 @@
 import type { AbiType } from '../../codec/abi.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
+import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import {
   type ChainEvent,
@@ -22,7 +23,6 @@ const insufficientBalance = 1n;
 const toItself = 2n;
 const nothing = 3n;
 const notTokenOwner = 4n;
-const MAX_SUPPLY = 2n ** 128n - 1n;
 
 /** The document of the token, which needs no server (SIP-016). */
 const tokenUri = `data:application/json,${JSON.stringify({
@@ -89,7 +89,7 @@ const functions = {
   mint: publicFunction({ amount: 'uint128', recipient: 'principal' }, ({ world, contract }, { amount, recipient }) => {
     const asset = `${contract}::${tokenName}`;
     if (amount === 0n) return err(insufficientBalance);
-    if (world.fungibleSupply(asset) + amount > MAX_SUPPLY) return runtimeError('Runtime(ArithmeticOverflow, None)');
+    if (world.fungibleSupply(asset) + amount > MAX_UINT) return runtimeError('Runtime(ArithmeticOverflow, None)');
     return ok(clarity.bool(true), { type: 'ft_mint_event', asset, recipient, amount });
   }),
   ...fungibleFunctions({

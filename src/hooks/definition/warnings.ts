@@ -3,6 +3,7 @@ import type { Network } from '../../chain/network.ts';
 import { contractNames } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN, parseStacksAddress, splitPrincipal } from '../../codec/address.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
+import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { literalOf, serializedForms } from '../../codec/value-condition.ts';
 import type { HookDefinition } from './definition.ts';
@@ -18,7 +19,6 @@ const PRINCIPALS = new Set(['principal', 'sender', 'receiver', 'recipient', 'con
 const DEPLOYED_NAME = new RegExp(`^${DEPLOYED_NAME_PATTERN}$`);
 /** The only topic of contract events. */
 const PRINT = 'print';
-const MAX_AMOUNT = 2n ** 128n - 1n;
 const NEVER = 'the filter never matches';
 
 /** Finds mistakes in the principals of a filter. */
@@ -50,7 +50,7 @@ function* impossibleValues(filter: Filter): Iterable<Warning> {
   if (type === 'contract_log' && filter.topic !== undefined && filter.topic !== PRINT) {
     yield ['topic', `contracts log with the topic ${PRINT} only; ${NEVER}`];
   }
-  if ('min_amount' in filter && filter.min_amount !== undefined && BigInt(filter.min_amount) > MAX_AMOUNT) {
+  if ('min_amount' in filter && filter.min_amount !== undefined && BigInt(filter.min_amount) > MAX_UINT) {
     yield ['min_amount', `the amount is above 2^128-1, the largest that Clarity has; ${NEVER}`];
   }
   if ('value' in filter && filter.value !== undefined && !isClarityValue(String(filter.value))) {

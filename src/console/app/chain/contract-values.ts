@@ -7,6 +7,7 @@ import { canonicalPrincipal } from '../../../codec/address.ts';
 import { type ClarityValue, decodeClarity, MAX_VALUE_SIZE } from '../../../codec/clarity.ts';
 import { clarity } from '../../../codec/clarity-encode.ts';
 import { type ClarityField, type ClarityFields, fieldsOf, unwrapped } from '../../../codec/clarity-fields.ts';
+import { MAX_INT, MAX_UINT, MIN_INT } from '../../../codec/clarity-integers.ts';
 import { clarityTypeOf } from '../../../codec/clarity-text.ts';
 import { fromHex } from '../../../codec/hex.ts';
 import { utf8Bytes } from '../../../codec/utf8.ts';
@@ -217,8 +218,8 @@ class DraftError extends Error {
 }
 
 const INTEGERS = {
-  uint128: { form: /^u?[0-9]+$/, least: 0n, greatest: 2n ** 128n - 1n, encode: clarity.uint },
-  int128: { form: /^[+-]?[0-9]+$/, least: -(2n ** 127n), greatest: 2n ** 127n - 1n, encode: clarity.int },
+  uint128: { form: /^u?[0-9]+$/, least: 0n, greatest: MAX_UINT, encode: clarity.uint },
+  int128: { form: /^[+-]?[0-9]+$/, least: MIN_INT, greatest: MAX_INT, encode: clarity.int },
 };
 
 /** Maximum digits of an integer. A longer text isn't read as a number. */

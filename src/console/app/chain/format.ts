@@ -1,5 +1,6 @@
 /** Amounts, times and identifiers in a readable form. */
 import { count, DAY, duration, grouped, HOUR, MINUTE } from '../../../base/format.ts';
+import { MAX_UINT } from '../../../codec/clarity-integers.ts';
 import { fromHex } from '../../../codec/hex.ts';
 import { strictText } from '../../../codec/utf8.ts';
 
@@ -40,9 +41,6 @@ function typedParts(typed: string): { whole: string; fraction: string } | null {
   return match === null ? null : { whole: match[1] ?? '', fraction: match[2] ?? '' };
 }
 
-/** Maximum amount, with 128 bits. */
-export const MAX_AMOUNT = 2n ** 128n - 1n;
-
 /**
  * Converts a typed amount to the smallest unit, exactly. Returns the text unchanged if it isn't an amount;
  * {@link amountMistake} describes the mistake.
@@ -68,7 +66,7 @@ export function amountMistake(typed: string, decimals: number, unit: string): st
   if (parts.fraction.length > decimals) {
     return decimals === 0 ? `${unit} has no decimals.` : `${unit} has ${decimals} decimals, and this number has more.`;
   }
-  return BigInt(smallestOf(text, decimals)) > MAX_AMOUNT ? 'No amount is as large.' : null;
+  return BigInt(smallestOf(text, decimals)) > MAX_UINT ? 'No amount is as large.' : null;
 }
 
 /** Formats an amount in the smallest unit for an input: `1234.5`. Returns the text unchanged if it isn't an amount. */

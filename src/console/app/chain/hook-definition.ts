@@ -1,6 +1,8 @@
 /** The definition of a chainhook as a form. */
+
+import { MAX_UINT } from '../../../codec/clarity-integers.ts';
 import { type FilterType, filterSchemas } from '../../../hooks/definition/filter-schemas.ts';
-import { MAX_AMOUNT, type TokenUnit } from './format.ts';
+import type { TokenUnit } from './format.ts';
 
 export type FilterValues = { type: string } & Record<string, unknown>;
 
@@ -115,7 +117,7 @@ function mistakeIn(schema: Schema, value: unknown): string | null {
   if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) {
     return schema.description === undefined ? 'has the wrong form' : `must have this form: ${schema.description}`;
   }
-  return schema.$id === AMOUNT && BigInt(value) > MAX_AMOUNT ? 'is larger than any amount' : null;
+  return schema.$id === AMOUNT && BigInt(value) > MAX_UINT ? 'is larger than any amount' : null;
 }
 
 const STX: TokenUnit = { symbol: 'STX', decimals: 6 };
