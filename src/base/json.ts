@@ -53,6 +53,10 @@ export function parsedJson(text: string): unknown {
   }
 }
 
+/** Reports whether a value of parsed JSON is an object, and no list. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** A number that is written to JSON with all its digits, even if a double can't hold it. */
 export interface RawNumber {
   readonly rawJSON: string;

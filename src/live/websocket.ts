@@ -1,5 +1,6 @@
 /** JSON-RPC 2.0 over WebSocket at `/extended/v1/ws`: connections, subscriptions, responses and notifications. */
 
+import { isObject } from '../base/json.ts';
 import { canonicalPrincipal, MAX_ASSET_LENGTH } from '../codec/address.ts';
 import { type ControlFrame, excerpt, MessageError, PONG, parsedMessage } from './client-message.ts';
 import { type ConnectionMetrics, closeCodes, type Guard } from './guard.ts';
@@ -158,7 +159,6 @@ interface RpcError {
 }
 
 type Id = string | number | null;
-type Members = Readonly<Record<string, unknown>>;
 
 const failure = (id: Id, error: RpcError) => ({ jsonrpc: '2.0', id, error });
 const refusedRequest = (data: unknown) => failure(null, { message: 'Invalid request', code: -32600, data });
@@ -170,15 +170,13 @@ function invalidRequest(message: unknown) {
 }
 const invalidParams = (id: Id, data: string) => failure(id, { message: 'Invalid params', code: -32602, data });
 
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const longerThan = (name: string, limit: number): string => `${name} must NOT have more than ${limit} characters`;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The subscription in the parameters, or the error text. */
 function subscriptionOf(params: unknown): Subscription | string {
-  const event = isMembers(params) ? params.event : undefined;
-  if (!isMembers(params) || typeof event !== 'string' || event === '') {
+  const event = isObject(params) ? params.event : undefined;
+  if (!isObject(params) || typeof event !== 'string' || event === '') {
     return 'subscription requests must include an event name';
   }
   switch (event) {
@@ -222,7 +220,7 @@ function subscriptionOf(params: unknown): Subscription | string {
 
 /** The response to a message; undefined for a notification, which has none. */
 function answerOf(message: unknown, perform: Perform): object | undefined {
-  if (!isMembers(message) || message.jsonrpc !== '2.0') return invalidRequest(message);
+  if (!isObject(message) || message.jsonrpc !== '2.0') return invalidRequest(message);
   if ('result' in message && 'id' in message) return refusedRequest('unexpected success msg from client');
   if ('error' in message && 'id' in message) return refusedRequest('unexpected error msg from client');
   const { id, method, params } = message;

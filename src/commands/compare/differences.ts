@@ -1,5 +1,7 @@
 /** Finds the differences of two JSON values, by path. */
 
+import { isObject } from '../../base/json.ts';
+
 export interface Difference {
   /** The place with `[*]` for indexes and for keys that are data, such as `results[*].tx_id`; empty for the whole value. */
   path: string;
@@ -41,9 +43,6 @@ interface ValuePlace {
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const areEqualNumbers = (ours: number, theirs: number): boolean =>
   ours === theirs ||

@@ -1,5 +1,6 @@
 /** The definition of a chainhook: its schema, its parser, and a stored hook as the engine evaluates it. */
 import { type Static, Type } from '@sinclair/typebox';
+import { isObject } from '../../base/json.ts';
 import type { Network } from '../../chain/network.ts';
 import { ConditionError, literalOf, NOT_128_BITS, serializedForms } from '../../codec/value-condition.ts';
 import { checker } from '../../http/checker.ts';
@@ -99,9 +100,6 @@ const formerKeys: Readonly<Record<string, string>> = {
 const formerOptions: Readonly<Record<string, string>> = {
   start_at_block_height: 'POST /chainhooks/me/{uuid}/backfills',
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const checkOptions = checker(Options);
 const checkFilter = Object.fromEntries(Object.entries(filterSchemas).map(([type, schema]) => [type, checker(schema)]));

@@ -2,6 +2,8 @@
  * Queries of a contract: forms for the arguments by their Clarity types, the encoding of arguments, and the parts of
  * Clarity values as rows and columns.
  */
+
+import { isObject } from '../../../base/json.ts';
 import { type AbiType, abiTypeString } from '../../../codec/abi.ts';
 import { canonicalPrincipal } from '../../../codec/address.ts';
 import { type ClarityValue, decodeClarity, MAX_VALUE_SIZE } from '../../../codec/clarity.ts';
@@ -27,9 +29,6 @@ export interface Readable {
   /** Type of the result as Clarity text; null if this program doesn't support it. */
   output: string | null;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const objectsIn = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isObject) : []);
 

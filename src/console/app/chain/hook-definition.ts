@@ -1,5 +1,6 @@
 /** The definition of a chainhook as a form. */
 
+import { isObject } from '../../../base/json.ts';
 import { MAX_UINT } from '../../../codec/clarity-integers.ts';
 import { type FilterType, filterSchemas } from '../../../hooks/definition/filter-schemas.ts';
 import type { TokenUnit } from './format.ts';
@@ -178,9 +179,6 @@ export function mistakesOf({ name, filters, options: { alert_url: alertUrl }, ac
   if (typeof alertUrl === 'string' && !isUrl(alertUrl)) mistakes.push({ path: 'options.alert_url', message: wrongUrl });
   return mistakes;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Parses a draft from a user's JSON. @returns the draft, or the mistake */
 export function draftOf(text: string): Draft | string {
