@@ -2,7 +2,7 @@
  * The state of a server, in the same words on the terminal, in the log, in `/ready`, in `/stackside/v1/status`, in
  * `stackside status` and in the console.
  */
-import { durationInWords } from '../base/format.ts';
+import { count, durationInWords } from '../base/format.ts';
 import type { ObserverProblem } from '../node/node-config.ts';
 import { observerToml } from '../node/observer-toml.ts';
 import type { Refusal } from '../node/refusal.ts';
@@ -133,8 +133,6 @@ const WAIT = 'Wait.';
 const START_NODE = 'Start the node, or name the address of its RPC interface with --node-rpc.';
 const CHECK_WRITER = 'Check the state of the server that writes to this directory.';
 
-const number = (value: number): string => value.toLocaleString('en-US');
-
 /** A text that may end with the message of an error, as a sentence. */
 const sentence = (text: string): string => {
   const trimmed = text.trim();
@@ -191,8 +189,8 @@ const isStuck = (readings: StateReadings): boolean => readings.refusal !== null 
 
 const positions = ({ height, nodeHeight }: StateReadings): string =>
   nodeHeight === null
-    ? `The index is at block ${number(height ?? 0)}`
-    : `The index is at block ${number(height ?? 0)}, and the node is at block ${number(nodeHeight)}`;
+    ? `The index is at block ${count(height ?? 0)}`
+    : `The index is at block ${count(height ?? 0)}, and the node is at block ${count(nodeHeight)}`;
 
 /** Whether no event has arrived, from the node or from the log of a cluster. */
 const isEmpty = ({ height, secondsSinceEvent, log }: StateReadings): boolean =>
@@ -266,14 +264,14 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
       ? waiting(
           'waiting_for_the_first_event',
           source,
-          `The node is at block ${number(nodeHeight ?? 0)} but sends nothing`,
+          `The node is at block ${count(nodeHeight ?? 0)} but sends nothing`,
           'Is this section in its configuration, and was the node restarted since?',
           'Its configuration has the section. Was the node restarted since?',
         )
       : waiting(
           'waiting_for_the_first_event',
           source,
-          `The node is at block ${number(nodeHeight ?? 0)}, and no event has arrived yet`,
+          `The node is at block ${count(nodeHeight ?? 0)}, and no event has arrived yet`,
           "Add this section to the node's configuration, and restart the node.",
           'Wait for the next block of the node. Restart the node if its configuration changed since its last start.',
         );
@@ -287,13 +285,13 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
       const at = historyStart ?? (nodeHeight === null ? null : nodeHeight + 1);
       return standing(
         'starting',
-        at === null ? "Starting at the node's next block" : `Starting at block ${number(at)}`,
+        at === null ? "Starting at the node's next block" : `Starting at block ${count(at)}`,
         'Wait for the first block.',
       );
     }
     if (historyStart === null || height - historyStart >= STARTING_BLOCKS) return null;
     if (lagOf(readings) <= BLOCKS_BEHIND || !isMoving(readings)) return null;
-    const reason = `Starting at block ${number(historyStart)}. ${positions(readings)}`;
+    const reason = `Starting at block ${count(historyStart)}. ${positions(readings)}`;
     return standing('starting', reason, WAIT, { ready: refusal === null, secondsLeft: leftOf(readings) });
   },
 

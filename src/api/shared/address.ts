@@ -83,7 +83,8 @@ export const Balances = Type.Object(
   { $id: 'AddressBalances' },
 );
 
-const exactOrNull = (nonce: bigint | null) => (nonce === null ? null : exactNumber(nonce));
+/** Returns a nonce with all its digits, or null. */
+export const exactOrNull = (nonce: bigint | null) => (nonce === null ? null : exactNumber(nonce));
 
 /** Nonces of an address. A nonce above 2^53 keeps all digits. */
 export const [Nonces, nonces] = object<StoredNonces>()(

@@ -10,10 +10,14 @@ import { type Field, object } from './fields.ts';
 import { Amount, ClarityPair, Hash, Hex, words } from './values.ts';
 
 /** Statuses of a mined transaction; `unknown` is a status of a newer node. */
-export const executedStatuses = {
-  ...words('success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped', 'unknown'),
-  $id: 'TransactionStatus',
-};
+export const Status = words(
+  'success',
+  'abort_by_response',
+  'abort_by_post_condition',
+  'problematic_skipped',
+  'unknown',
+);
+export const executedStatuses = { ...Status, $id: 'TransactionStatus' };
 /** Statuses of a pending or dropped transaction. */
 export const waitingStatuses = {
   ...words(

@@ -21,7 +21,8 @@ import type {
 import type { Reader } from '../../store/read/index-reader.ts';
 import { fields, object } from '../shared/fields.ts';
 import { AddressParameter, ContractParameter } from '../shared/parameters.ts';
-import { ClarityPair, clarity, Hash, Height, IsoTime, isoTime, nullable, words } from '../shared/values.ts';
+import { Status } from '../shared/transaction-parts.ts';
+import { ClarityPair, clarity, Hash, Height, IsoTime, isoTime, nullable } from '../shared/values.ts';
 import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
 
 /** Limits of a request: names, conditions of a name, and characters of a name. */
@@ -84,14 +85,12 @@ const [ListedContractLog, listedLog] = object<ListedLog>()(
   { $id: 'ListedContractLog' },
 );
 
-const statuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped', 'unknown'] as const;
-
 const [Call, call] = object<FoundCall, [functions: ContractFunctions | undefined]>()(
   {
     ...place,
     sender: [Type.String(), ({ sender }) => sender],
     sponsor: [nullable(Type.String()), ({ sponsor }) => sponsor],
-    status: [words(...statuses), ({ status }) => status],
+    status: [Status, ({ status }) => status],
     function_name: [Type.String(), ({ functionName }) => functionName],
     function_args: [
       Type.Array(
@@ -165,7 +164,7 @@ const callQuery = {
   function_name: Type.Optional(
     Type.String({ minLength: 1, maxLength: 128, description: 'Name of the function', examples: ['transfer'] }),
   ),
-  status: Type.Optional(Type.Array(words(...statuses), { description: 'Statuses of the call; any of them matches' })),
+  status: Type.Optional(Type.Array(Status, { description: 'Statuses of the call; any of them matches' })),
   ...orderQuery,
   ...heightsQuery,
   ...timesQuery,

@@ -14,6 +14,7 @@ import {
   type PrincipalTransaction as StoredPrincipalTransaction,
   type StxBalance as StoredStxBalance,
 } from '../../store/model/account.ts';
+import { exactOrNull } from '../shared/address.ts';
 import { fields, object } from '../shared/fields.ts';
 import { AddressParameter, AssetParameter, NftAssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
 import { Amount, Asset, Hash, Height, nullable, SignedAmount, Uint64, words } from '../shared/values.ts';
@@ -57,8 +58,6 @@ export const [StxBalance, stxBalance] = object<StoredStxBalance>()(
   },
   { $id: 'StxBalance' },
 );
-
-const exactOrNull = (nonce: bigint | null) => (nonce === null ? null : exactNumber(nonce));
 
 /** Nonces of an address. A nonce above 2^53 keeps all digits. */
 const [Nonces, nonces] = object<StoredNonces>()(

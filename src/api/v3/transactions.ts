@@ -20,6 +20,7 @@ import {
   PrincipalParameter,
   TxId,
 } from '../shared/parameters.ts';
+import { Status } from '../shared/transaction-parts.ts';
 import { Amount, ClarityPair, clarity, Height, Memo, memo, nullable, Principal, words } from '../shared/values.ts';
 import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
 import {
@@ -202,8 +203,6 @@ export const blocks = [
   }),
 ];
 
-const statuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped', 'unknown'] as const;
-
 const microStx = (description: string) =>
   Type.Optional(
     Type.String({
@@ -258,9 +257,7 @@ export const search = [
     query: {
       ...cursorQuery,
       ...commonConditions,
-      status: Type.Optional(
-        Type.Array(words(...statuses), { description: 'Statuses of the transaction; any of them matches' }),
-      ),
+      status: Type.Optional(Type.Array(Status, { description: 'Statuses of the transaction; any of them matches' })),
       principal: Type.Optional(PrincipalParameter),
       ...orderQuery,
       ...heightsQuery,

@@ -30,7 +30,8 @@ export interface KnownReason {
 export const STATUS = '@status';
 export const CONTENT_TYPE = '@content-type';
 
-const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
+/** Returns the value of a field of a JSON value, by the names on the way; undefined if it has none. */
+export const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
   names.reduce<unknown>((within, name) => Object(within)[name], value);
 const rowsOf = (body: unknown): readonly unknown[] => {
   const rows = fieldOf(body, 'results');

@@ -1,5 +1,6 @@
 /** Draws subjects for questions: random rows of this server, well below the tips. */
 import { Prng } from '../../devnet/prng.ts';
+import { fieldOf } from './known-differences.ts';
 import { NoAnswer, type ThrottledClient } from './throttled-client.ts';
 
 /** Texts that belong together, such as an account and a token that it has. */
@@ -70,10 +71,6 @@ const PRINCIPAL = /"(S[A-Z][0-9A-Z]{27,40})(\.[a-zA-Z][\w-]*)?"/g;
 
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : null;
-
-/** The value of a field of a JSON value, by the names on the way; undefined if it has none. */
-const fieldOf = (value: unknown, ...names: readonly string[]): unknown =>
-  names.reduce<unknown>((within, name) => Object(within)[name], value);
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 

@@ -1,6 +1,6 @@
 /** `stackside doctor`: each check is a function of the facts, with a problem and its remedy. */
 import { systemClock } from '../../base/clock.ts';
-import { bytes, durationInWords } from '../../base/format.ts';
+import { bytes, count, durationInWords } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { observerProblem } from '../../node/node-config.ts';
 import { nodeRpc } from '../../node/rpc.ts';
@@ -30,8 +30,6 @@ const problem = (message: string, remedy: string, observer?: string): Finding =>
 const NO_SERVER = 'No server runs with these settings.';
 const NO_NODE = "The node doesn't answer.";
 
-const number = (value: number): string => value.toLocaleString('en-US');
-
 /** Maximum seconds between the clocks of this machine and the node: webhooks are signed with the time. */
 const MAX_CLOCK_DIFFERENCE = 10;
 /** The operator must act if the free space, or the time until the disk is full, is lower. */
@@ -58,7 +56,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
   node({ node, settings: { nodeRpc } }) {
     return node === null
       ? problem(`No node answers at ${nodeRpc}.`, 'Start the node, or name the address of its RPC with --node-rpc.')
-      : ok(`${nodeRpc} answers, at block ${number(node.height)}.`);
+      : ok(`${nodeRpc} answers, at block ${count(node.height)}.`);
   },
 
   chain({ node, data, settings: { network, nodeRpc } }) {
@@ -81,8 +79,8 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (server.state === 'stuck') return skipped('Blocks are missing: see the check of blocks.');
     if (['starting', 'catching_up'].includes(server.state)) return ok(server.reason ?? 'The index catches up.');
     const lag = node.height - (server.index.height ?? 0);
-    if (lag <= BLOCKS_BEHIND) return ok(`The index is at block ${number(server.index.height ?? 0)}.`);
-    return problem(`The index is ${number(lag)} blocks behind the node: ${server.reason ?? server.state}`, server.next);
+    if (lag <= BLOCKS_BEHIND) return ok(`The index is at block ${count(server.index.height ?? 0)}.`);
+    return problem(`The index is ${count(lag)} blocks behind the node: ${server.reason ?? server.state}`, server.next);
   },
 
   observer(facts) {
@@ -104,7 +102,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (isSilent) return problem(server.reason ?? '', server.next, server.observer ?? undefined);
     if (server.events === null) return skipped('The server accepts no events.');
     const { per_second: rate } = server.events;
-    return ok(`${number(Math.round(rate * 60))} events arrived in the last minute.`);
+    return ok(`${count(Math.round(rate * 60))} events arrived in the last minute.`);
   },
 
   blocks({ server }) {
@@ -180,9 +178,9 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       return problem(`The server doesn't write the archive at ${archive}.`, 'Restart the server with --archive.');
     }
     const { failing, behind_entries: behind, behind_seconds: seconds } = server.archive;
-    if (!failing) return ok(`The archive lacks ${number(behind)} entries.`);
+    if (!failing) return ok(`The archive lacks ${count(behind)} entries.`);
     return problem(
-      `The last attempt to write the archive failed. It lacks ${number(behind)} entries and has been incomplete for ${durationInWords(Math.round(seconds))}.`,
+      `The last attempt to write the archive failed. It lacks ${count(behind)} entries and has been incomplete for ${durationInWords(Math.round(seconds))}.`,
       "Read the server's log: the event service_failing has the reason.",
     );
   },

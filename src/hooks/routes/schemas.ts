@@ -1,7 +1,8 @@
 /** Schemas and serializers of the chainhook routes: bodies, hooks, deliveries and backfills. Times are Unix seconds. */
-import { type TSchema, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { object } from '../../api/shared/fields.ts';
 import { RULES } from '../../api/shared/identifiers.ts';
+import { nullable, words } from '../../api/shared/values.ts';
 import { toHex } from '../../codec/hex.ts';
 import { List } from '../../http/pagination.ts';
 import type { Attempt, Backfill, Delivery, HookRecord } from '../../store/hooks/model.ts';
@@ -10,10 +11,6 @@ import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../sto
 import { isOpen } from '../commands/deliveries.ts';
 import { Definition, definitionOf, type HookDefinition } from '../definition/definition.ts';
 import { type InterfaceOf, warningsOf } from '../definition/warnings.ts';
-
-const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const words = <const W extends readonly string[]>(list: W) =>
-  Type.Union(list.map((word) => Type.Literal(word as W[number])));
 
 export const Uuid = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
@@ -70,7 +67,7 @@ interface ShownHook {
 
 const hookStatus = object<ShownHook>()(
   {
-    status: [words(hookStatuses), ({ record }) => record.status],
+    status: [words(...hookStatuses), ({ record }) => record.status],
     enabled: [Type.Boolean(), ({ record }) => isEnabled(record)],
     created_at: [UnixTime, ({ record }) => seconds(record.createdAt)],
     last_evaluated_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastEvaluatedAt)],
@@ -111,7 +108,7 @@ const hookStatus = object<ShownHook>()(
     ],
     interrupted_reason: [nullable(Type.String()), ({ record }) => record.interruptedReason],
     paused_reason: [
-      Type.Union([words(pausedReasons), Type.Null()], {
+      Type.Union([words(...pausedReasons), Type.Null()], {
         description:
           "Why deliveries wait; null if they are sent. `secret_unreadable`: the server can't read your signing secret; replace or delete the secret to resume them. In a cluster, the host that delivers reports this. `log_restored`: the log was restored to an earlier point; enable the chainhook to continue",
       }),
@@ -191,10 +188,10 @@ export const [DeliverySummary, serializedDelivery] = object<Delivery, [Progress]
       ({ webhookId }) => webhookId,
     ],
     sequence: [nullable(Type.Integer()), ({ queue, sequence }) => (queue === 'live' ? sequence : null)],
-    reason: [words(reasons), ({ reason }) => reason],
+    reason: [words(...reasons), ({ reason }) => reason],
     // The request may still be under way for a moment after its result is written.
     state: [
-      words(serializedStates),
+      words(...serializedStates),
       (delivery, { underWay }) => (underWay && isOpen(delivery) ? 'in_flight' : delivery.state),
     ],
     apply: [NotifiedBlocks, ({ blocks }) => blocks.apply],
@@ -229,7 +226,7 @@ export const DeliveryDetail = Type.Object(
 export const [BackfillResponse, serializedBackfill] = object<Backfill>()(
   {
     id: [Uuid, ({ uuid }) => uuid],
-    state: [words(backfillStates), ({ state }) => state],
+    state: [words(...backfillStates), ({ state }) => state],
     dry_run: [Type.Boolean(), ({ dryRun }) => dryRun],
     from_height: [Height, ({ fromHeight }) => fromHeight],
     to_height: [Height, ({ toHeight }) => toHeight],
@@ -310,7 +307,7 @@ export const BulkBody = Type.Object(
       {
         uuids: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: 200, uniqueItems: true })),
         webhook_url: Type.Optional(Type.String({ minLength: 1 })),
-        statuses: Type.Optional(Type.Array(words(hookStatuses), { minItems: 1, uniqueItems: true })),
+        statuses: Type.Optional(Type.Array(words(...hookStatuses), { minItems: 1, uniqueItems: true })),
         paused: Type.Optional(
           Type.Literal(true, {
             description:
@@ -339,9 +336,7 @@ export const BackfillBody = Type.Object(
 
 export const RedeliverBody = Type.Object(
   {
-    state: Type.Optional(
-      Type.Array(words(['dead', 'failed', 'delivered'] as const), { minItems: 1, uniqueItems: true }),
-    ),
+    state: Type.Optional(Type.Array(words('dead', 'failed', 'delivered'), { minItems: 1, uniqueItems: true })),
     from_height: Type.Optional(Height),
     to_height: Type.Optional(Height),
     since: Type.Optional(UnixTime),
