@@ -13,7 +13,7 @@ import type { ChainEvent, TransactionContent } from './block.ts';
 import { cycleLength, type Network } from './network.ts';
 import { PayloadError } from './payload-reader.ts';
 import type { BitcoinOperation } from './payload-schemas.ts';
-import { type PoxPrint, poxPrint, tupleOf } from './pox/print.ts';
+import { type PoxPrint, poxPrint, tupleOf, uintOf } from './pox/print.ts';
 
 export interface BitcoinOperationInput {
   /** Id of the Bitcoin transaction. */
@@ -40,8 +40,6 @@ function firstPoxPrint(events: readonly ChainEvent[]): PoxPrint | null {
   }
   return null;
 }
-
-const uintOf = (value: ClarityValue | undefined): bigint | null => (value?.type === 'uint' ? value.value : null);
 
 /** Returns a Bitcoin address as the contracts' tuple `{hashbytes, version}`; null if the address has no such form. */
 function poxAddress(address: string): Uint8Array | null {

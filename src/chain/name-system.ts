@@ -6,7 +6,7 @@ import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clar
 import { clarity } from '../codec/clarity-encode.ts';
 import { strictText, utf8Bytes } from '../codec/utf8.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
-import { tupleOf } from './pox/print.ts';
+import { type Tuple, tupleOf, uintOf } from './pox/print.ts';
 
 /** The name contracts of mainnet and of all other chains. */
 export const NAME_CONTRACTS = ['SP000000000000000000002Q6VF78.bns', 'ST000000000000000000002AMW42H.bns'] as const;
@@ -64,15 +64,11 @@ export interface NamespaceChange {
 /** The name operation of an attachment, which the attachment's metadata repeats. */
 export type AttachmentMetadata = Pick<NameOperation, 'name' | 'namespace' | 'operation' | 'sender'>;
 
-type Tuple = ReadonlyMap<string, ClarityValue>;
-
 /** Maximum of served heights and lifetimes, which have 32 bits. Some namespaces have longer leases. */
 export const MAX_LIFETIME = 2_147_483_647;
 
 const textOf = (value: ClarityValue | undefined): string | null =>
   value?.type === 'buffer' ? strictText(value.value) : null;
-
-const uintOf = (value: ClarityValue | undefined): bigint | null => (value?.type === 'uint' ? value.value : null);
 
 function uintsOf(value: ClarityValue | undefined): bigint[] | null {
   if (value?.type !== 'list') return null;

@@ -1,4 +1,6 @@
 /** Transactions that nodes create: contracts of an epoch, token unlocks. They are unsigned, with chain ID 0. */
+
+import { u32 } from './clarity-encode.ts';
 import { utf8Bytes } from './utf8.ts';
 
 /**
@@ -17,12 +19,6 @@ const UNBOUND = Uint8Array.of(0x03, 0x02, 0, 0, 0, 0);
 
 const TESTNET_VERSION = 0x80;
 const MEMO_LENGTH = 34;
-
-const u32 = (value: number): Uint8Array => {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, value);
-  return bytes;
-};
 
 /** Returns the bytes of a transaction with this payload. */
 export const bootTransaction = (isMainnet: boolean, payload: Uint8Array): Uint8Array =>

@@ -88,7 +88,8 @@ function tupleKey(key: string): Uint8Array {
   return concat([Uint8Array.of(name.length), name]);
 }
 
-function u32(value: number): Uint8Array {
+/** Returns the four bytes of a number, the highest first. */
+export function u32(value: number): Uint8Array {
   return Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
 }
 

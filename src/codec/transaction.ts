@@ -125,7 +125,8 @@ export interface Transaction {
 }
 
 const TESTNET_BIT = 0x80;
-const AUTH = { standard: 0x04, sponsored: 0x05 } as const;
+/** Types of authorizations (SIP-005). */
+export const AUTH = { standard: 0x04, sponsored: 0x05 } as const;
 
 /**
  * Decodes a raw transaction (SIP-005). Every byte must belong to it.

@@ -4,11 +4,11 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { BytesReader } from '../codec/bytes-reader.ts';
 import { hash160, sha256, sha512_256 } from '../codec/hash.ts';
 import type { MultiSignature, SpendingCondition, Transaction } from '../codec/transaction.ts';
+import { AUTH } from '../codec/transaction.ts';
 import { concat, u8, u16, u32, u64 } from './bytes.ts';
 
 const { Point, Signature } = secp256k1;
 
-const AUTH = { standard: 0x04, sponsored: 0x05 } as const;
 const HASH_MODE = { p2pkh: 0, p2sh: 1, p2wpkh: 2, p2shUnordered: 5 } as const;
 /** Offset of the authorization's content, after version, chain id and type. */
 const AUTH_OFFSET = 6;

@@ -5,7 +5,7 @@ import { bootTransaction } from '../codec/boot-transaction.ts';
 import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
 import { sha512_256 } from '../codec/hash.ts';
 import { toHex } from '../codec/hex.ts';
-import { transactionId } from '../codec/transaction.ts';
+import { AUTH, transactionId } from '../codec/transaction.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
 import { concat, shortText, u8, u16, u32, u64 } from './bytes.ts';
 import type { ContractCall, ContractTemplate, Executed, PostConditions } from './contract.ts';
@@ -99,7 +99,6 @@ interface UnsignedTransaction {
 export const anchorModes = { onChainOnly: 0x01, offChainOnly: 0x02, any: 0x03 } as const;
 type AnchorMode = (typeof anchorModes)[keyof typeof anchorModes];
 
-const authTypes = { standard: 0x04, sponsored: 0x05 } as const;
 const singleSignature = 0x00;
 const severalSignatures = 0x01;
 const compressedKey = 0x00;
@@ -121,17 +120,17 @@ export function signTransaction(transaction: UnsignedTransaction, network: Netwo
     transaction.postConditions ?? noPostConditions,
     payload,
   );
-  const flag = u8(sponsor === undefined ? authTypes.standard : authTypes.sponsored);
+  const flag = u8(sponsor === undefined ? AUTH.standard : AUTH.sponsored);
 
   const clearedOrigin = spendingCondition(origin.account.hash160, 0, 0n, noSignature);
   const clearedSponsor = sponsor === undefined ? new Uint8Array() : spendingCondition(noSigner, 0, 0n, noSignature);
   const initialHash = sha512_256(concat(start, flag, clearedOrigin, clearedSponsor, rest));
 
   // The origin signs with the standard flag, even in sponsored transactions.
-  const first = signLink(initialHash, authTypes.standard, origin);
+  const first = signLink(initialHash, AUTH.standard, origin);
   const auth = [spendingCondition(origin.account.hash160, origin.nonce, origin.fee, first.signature)];
   if (sponsor !== undefined) {
-    const { signature } = signLink(first.hash, authTypes.sponsored, sponsor);
+    const { signature } = signLink(first.hash, AUTH.sponsored, sponsor);
     auth.push(spendingCondition(sponsor.account.hash160, sponsor.nonce, sponsor.fee, signature));
   }
   return concat(start, flag, ...auth, rest);
@@ -148,7 +147,7 @@ const AUTH_BYTES = 104;
  */
 export function withFee(raw: Uint8Array, origin: Signer, network: Network): Uint8Array | null {
   const [authType, hashMode] = raw.subarray(START_BYTES);
-  if (authType !== authTypes.standard || hashMode !== singleSignature) return null;
+  if (authType !== AUTH.standard || hashMode !== singleSignature) return null;
   const at = START_BYTES + AUTH_BYTES;
   // The post-conditions and the payload follow the anchor mode.
   const rest = { anchorMode: raw[at] as AnchorMode, postConditions: new Uint8Array(), payload: raw.subarray(at + 1) };
@@ -165,7 +164,7 @@ export function unsignedBootTransaction(payload: Uint8Array, network: Network, s
   return concat(
     u8(network.transactionVersion),
     u32(0),
-    u8(authTypes.standard),
+    u8(AUTH.standard),
     concat(u8(severalSignatures), signers, u64(0), u64(0), u32(0), u16(0)),
     u8(anchorModes.onChainOnly),
     noPostConditions,

@@ -13,6 +13,9 @@ export type Tuple = ReadonlyMap<string, ClarityValue>;
 export const tupleOf = (value: ClarityValue | undefined): Tuple | null =>
   value?.type === 'tuple' ? value.value : null;
 
+/** Returns the number of a uint; null for any other value. */
+export const uintOf = (value: ClarityValue | undefined): bigint | null => (value?.type === 'uint' ? value.value : null);
+
 /** Reads a field. @throws PayloadError if it is missing or has another type */
 export type Field<T> = (tuple: Tuple) => T;
 export type Fields = Readonly<Record<string, Field<unknown>>>;

@@ -270,6 +270,7 @@ export const spentColumns = (t: string) =>
     clarity_version: integer(`${t}.clarity_version`, 'Clarity version that a deployment names'),
   }) satisfies Record<string, ViewColumn>;
 
+/** Joins the principals of a mined or pending transaction. @param t alias of its table */
 export const spentJoins = (t: string): string =>
   `JOIN principals sender ON sender.id = ${t}.sender_id
   LEFT JOIN principals sponsor ON sponsor.id = ${t}.sponsor_id

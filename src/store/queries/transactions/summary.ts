@@ -6,6 +6,7 @@ import { decimalOf } from '../../rows/amounts.ts';
 import { storedTenureCause, storedTransactionStatus, typeName } from '../../rows/enums.ts';
 import { exactColumn, heightIn, shownTime } from '../../rows/expressions.ts';
 import type { AsNumberOrText, Stored } from '../../rows/statement.ts';
+import { spentJoins } from '../../views/view.ts';
 
 /** Columns that mined and pending transactions have in common. */
 export interface SpentRow
@@ -29,12 +30,6 @@ const spentColumns = (t: string): string =>
   `${t}.tx_id, ${t}.type, sender.address AS sender, ${exactColumn(t, 'nonce')}, sponsor.address AS sponsor,
    ${exactColumn(t, 'sponsor_nonce')}, ${t}.fee, recipient.address AS recipient, ${t}.amount, ${t}.memo,
    contract.address AS contract, ${t}.function_name, ${t}.clarity_version`;
-
-const spentJoins = (t: string): string =>
-  `JOIN principals sender ON sender.id = ${t}.sender_id
-   LEFT JOIN principals sponsor ON sponsor.id = ${t}.sponsor_id
-   LEFT JOIN principals recipient ON recipient.id = ${t}.recipient_id
-   LEFT JOIN principals contract ON contract.id = ${t}.contract_id`;
 
 /** Columns and joins for a query whose FROM has `transactions t`. */
 export const summary = {
