@@ -7,11 +7,23 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../src/store/model/transaction.ts';
 import { detailQueries } from '../../src/store/queries/transactions/details.ts';
-import { NO_FILTER, transactionSearch } from '../../src/store/queries/transactions/transaction-lists.ts';
+import { transactionSearch } from '../../src/store/queries/transactions/transaction-lists.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { assertProperty, Seen } from '../support/property.ts';
+
+/** Matches every transaction. */
+const NO_FILTER: TransactionFilter = {
+  types: null,
+  sender: null,
+  recipient: null,
+  contract: null,
+  functionName: null,
+  nonce: null,
+  since: null,
+  until: null,
+};
 
 const NEWEST: TransactionOrder = { by: 'block_height', direction: 'desc' };
 

@@ -299,18 +299,6 @@ export function transactionWalk(db: Database, mostRows?: number) {
   };
 }
 
-/** Matches every transaction. */
-export const NO_FILTER: TransactionFilter = {
-  types: null,
-  sender: null,
-  recipient: null,
-  contract: null,
-  functionName: null,
-  nonce: null,
-  since: null,
-  until: null,
-};
-
 /** The payload type that other filters imply; null for any, undefined if two filters imply different ones. */
 function impliedType({ recipient, contract, functionName }: TransactionFilter): TransactionType | null | undefined {
   const called = contract !== null || functionName !== null;
