@@ -50,10 +50,9 @@ export const MAX_NAME_LENGTH = 128;
  * field in the error's message.
  */
 export class BytesReader {
-  constructor(
-    readonly bytes: Uint8Array,
-    public offset = 0,
-  ) {}
+  offset = 0;
+
+  constructor(readonly bytes: Uint8Array) {}
 
   /** Number of bytes left to read. */
   get left(): number {

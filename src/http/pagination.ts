@@ -263,17 +263,16 @@ export const flatCursor = ({ pattern, description }: ItemName<unknown>) =>
   );
 
 interface FlatQuery {
-  /** Largest and default `limit`. */
+  /** Largest `limit`. */
   maximum: number;
-  default: number;
   /** Maximum `offset`. */
   reach: number;
   item: ItemName<unknown>;
 }
 
 /** Query parameters of a flat list: `limit`, `offset` and `cursor`. */
-export const flatQuery = ({ maximum, default: usual, reach, item }: FlatQuery) => ({
-  limit: limitOrDefault({ maximum, default: usual }),
+export const flatQuery = ({ maximum, reach, item }: FlatQuery) => ({
+  limit: limitOrDefault({ maximum, default: 20 }),
   offset: Type.Integer({
     minimum: 0,
     maximum: reach,

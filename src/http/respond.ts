@@ -84,9 +84,8 @@ export function responder(version: string) {
     jsonText,
     /** Makes a `text/plain` response. The parameters are as for `jsonText`. */
     plainText: textOf('text/plain'),
-    /** A JSON response. @param etag without quotes; null for a response that must not be stored */
-    json: (status: number, body: unknown, etag: string | null = null): Response =>
-      jsonText(status, JSON.stringify(body), etag),
+    /** A JSON response that must not be stored. */
+    json: (status: number, body: unknown): Response => jsonText(status, JSON.stringify(body)),
     noContent: (): Response =>
       new Response(null, { status: 204, headers: { ...common(), 'cache-control': 'no-store' } }),
     /** Adds the headers that another server's response lacks. */

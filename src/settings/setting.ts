@@ -119,11 +119,11 @@ interface Bounds {
 const numberIn = ({ minimum, maximum }: Bounds, unit = '') =>
   `a number ${unit === '' ? '' : `of ${unit} `}from ${minimum} to ${maximum}`;
 
-/** Declares the values of a setting: an integer. @param unit in the plural, such as `seconds`; omitted for a plain number */
-export const wholeNumber = (bounds: Bounds & { default: number }, unit?: string) => ({
+/** Declares the values of a setting: an integer. */
+export const wholeNumber = (bounds: Bounds & { default: number }) => ({
   type: Type.Integer(bounds),
   read: integer,
-  accepts: numberIn(bounds, unit),
+  accepts: numberIn(bounds),
 });
 /** Declares the values of a setting: an integer, or null. The default is null unless it is given. */
 export const wholeNumberOrNone = (

@@ -21,8 +21,6 @@ const AT_ONCE = 5;
 /** Number of jobs of a round, and number of jobs of each kind and order to take from the queue. */
 const MAX_JOBS = 25;
 const TAKEN = 8;
-/** Milliseconds from a commit to a look at an empty queue. */
-const COMMIT_MS = 500;
 /** Milliseconds between two looks without a commit, for jobs whose time has come, or if the node or the store is unavailable. */
 const LOOK_MS = 5_000;
 /** Milliseconds between two turns of listing and queueing tokens, so that other work can write. */
@@ -164,7 +162,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
     turn: round,
     failed: ({ message: reason }) => log({ event: 'service_failing', service: 'token_metadata', reason }),
   });
-  const endFollowing = commits.follow(clock, COMMIT_MS, loop.wake);
+  const endFollowing = commits.follow(clock, loop.wake);
   return {
     counters,
     async stop(): Promise<void> {

@@ -73,7 +73,7 @@ const blockName: ItemName<Uint8Array> = {
 
 const SignerSignature = { ...Hex, $id: 'SignerSignature' };
 
-const listQuery = flatQuery({ maximum: 30, default: 20, reach: 300, item: blockName });
+const listQuery = flatQuery({ maximum: 30, reach: 300, item: blockName });
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;

@@ -104,7 +104,7 @@ export const contractRoutes = [
     description: 'Returns the events that a contract printed on the canonical chain, newest first.',
     tag,
     params: { contract_id: Type.String({ description: 'Contract identifier', examples: example('contract_id') }) },
-    query: flatQuery({ maximum: 100, default: 20, reach: 1000, item: eventName }),
+    query: flatQuery({ maximum: 100, reach: 1000, item: eventName }),
     response: FlatPage(ContractLog),
     notFound: NO_CURSOR,
     etag: chainTip,

@@ -144,8 +144,8 @@ function remedyFor(status: number): string {
 }
 
 /** Sends a chainhook request and reads its response, like {@link askServer}. @param path below `/chainhooks` */
-export const ask = (connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> =>
-  askServer(connection, method, `/chainhooks${path}`, body);
+export const ask = (connection: Connection, method: string, path: string): Promise<Answer> =>
+  askServer(connection, method, `/chainhooks${path}`);
 
 /** Sends a chainhook request, like {@link callServer}. @param path below `/chainhooks` */
 export const call = (connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> =>

@@ -82,8 +82,6 @@ export async function startBelowTip({ ingest, filling, node, clock, log }: Start
 const BATCH = 100;
 /** Requests that wait for the node at the same time. */
 const AT_ONCE = 4;
-/** Milliseconds from a commit to a look for accounts, and after a request that the node didn't answer. */
-const COMMIT_MS = 500;
 const AWAY_MS = 5_000;
 
 interface AskingOptions {
@@ -152,7 +150,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
     failed: ({ message: reason }) => log({ event: 'service_failing', service, reason }),
     recovered: (failures) => log({ event: 'service_resumed', service, failures }),
   });
-  const endFollowing = ingest.commits.follow(clock, COMMIT_MS, loop.wake);
+  const endFollowing = ingest.commits.follow(clock, loop.wake);
   return {
     async stop(): Promise<void> {
       endFollowing();

@@ -1,5 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 
+const INTERVAL_MS = 500;
+
 /** Counts the commits of the writing process, in memory shared with its threads. */
 export class CommitCount {
   /**
@@ -32,14 +34,13 @@ export class CommitCount {
   }
 
   /**
-   * Calls a function after commits by this thread, once for all commits of an interval.
-   * @param milliseconds from the interval's first commit to the call
+   * Calls a function after commits by this thread, once for all commits of half a second.
    * @returns a function that stops the calls
    */
-  follow({ after }: Pick<Clock, 'after'>, milliseconds: number, call: () => void): () => void {
+  follow({ after }: Pick<Clock, 'after'>, call: () => void): () => void {
     let cancel: (() => void) | null = null;
     const committed = () => {
-      cancel ??= after(milliseconds, () => {
+      cancel ??= after(INTERVAL_MS, () => {
         cancel = null;
         call();
       });

@@ -668,7 +668,6 @@ const [byAge, bySize, byFee] = ['m.received_at', 'm.size', 'm.fee'].map((column)
   string[],
 ];
 const waitingOf = 'pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id';
-const waitingIn = (index: string) => `mempool_transactions m INDEXED BY ${index}`;
 const search = searchOf({
   filters: {
     sender: payload.sender,
@@ -679,7 +678,7 @@ const search = searchOf({
   ways: {
     sender: {
       by: ['sender'],
-      from: waitingIn('mempool_pending_by_sender'),
+      from: 'mempool_transactions m INDEXED BY mempool_pending_by_sender',
       where: `${pending} AND m.sender_id = :sender`,
     },
     // The other transactions of the account are passed over.

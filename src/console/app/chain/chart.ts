@@ -119,12 +119,11 @@ function stepOf(least: number, steps: Steps): number {
   return steps === 'whole' ? Math.max(1, roundStep(least)) : roundStep(least);
 }
 
-/** Returns the multiples of a step within a range. @param offset of the multiples from zero */
-function multiples([min, max]: Range, step: number, offset = 0): number[] {
+/** Returns the multiples of a step within a range. */
+function multiples([min, max]: Range, step: number): number[] {
   const ticks: number[] = [];
-  const first = Math.ceil((min - offset) / step);
   // Multiplying keeps the error of fractions small.
-  for (let nth = first; nth * step + offset <= max; nth += 1) ticks.push(nth * step + offset);
+  for (let nth = Math.ceil(min / step); nth * step <= max; nth += 1) ticks.push(nth * step);
   return ticks;
 }
 

@@ -77,14 +77,14 @@ export const SourceBlock = ({ of, label }: { of: readonly Token[]; label: string
 /** Returns the line number in the URL's fragment, such as `#L12`; 0 if it has none. */
 const markedLine = (): number => Number(/^#L(\d+)$/.exec(place.value.hash)?.[1] ?? 0);
 
-/** Renders source code with numbered lines. Each number links to its line. */
-export function Source({ source, label }: { source: string; label: string }) {
+/** Renders the source of a contract with numbered lines. Each number links to its line. */
+export function Source({ source }: { source: string }) {
   const marked = markedLine();
   const line = useRef<HTMLLIElement>(null);
   // The router scrolls to the top of a new page, and the source is read later.
   useEffect(() => line.current?.scrollIntoView({ block: 'center' }), []);
   return (
-    <Scrollable label={label} class="source-lines">
+    <Scrollable label="Source of the contract" class="source-lines">
       <ol>
         {tokenLines(source).map((lineTokens, index) => {
           const number = index + 1;

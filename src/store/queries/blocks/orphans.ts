@@ -10,7 +10,7 @@ import type { NftMove } from '../../model/change.ts';
 import type { AssetEvent, FoundInForks, TransactionEvent } from '../../model/transaction.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
-import { type DetailQueries, detailInBlock, indexedEvents } from '../transactions/details.ts';
+import { type DetailQueries, indexedEvents, orphanedDetail } from '../transactions/details.ts';
 import type { EventQueries } from '../transactions/events.ts';
 import type { ChainQueries } from './chain.ts';
 
@@ -125,7 +125,7 @@ export function* addressTransactionsOf(
   isWanted: (principal: string) => boolean,
 ): Generator<[principal: string, AddressTransaction]> {
   for (const content of block.transactions.toReversed()) {
-    const transaction = detailInBlock(content, block, false);
+    const transaction = orphanedDetail(content, block);
     const assetEvents = indexedEvents(content).filter(isAssetEvent);
     for (const involvements of involvementsOf(content)) {
       for (const [principal, { sponsorOnly, sent, received }] of involvements) {
@@ -169,7 +169,7 @@ export const inForks =
     const { block, transaction } = orphan;
     return {
       mined: true,
-      transaction: detailInBlock(transaction, block, false),
+      transaction: orphanedDetail(transaction, block),
       events: (limit, offset) => indexedEvents(transaction).slice(offset, offset + limit),
     };
   };

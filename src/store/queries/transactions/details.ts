@@ -159,10 +159,10 @@ const detailFromPayload = (transaction: ChainTransaction, surroundings: Surround
   ...surroundings,
 });
 
-/** @param canonical whether the block is canonical */
-export const detailInBlock = (transaction: ChainTransaction, block: Block, canonical: boolean): TransactionDetail =>
+/** Returns a transaction of an orphaned block. */
+export const orphanedDetail = (transaction: ChainTransaction, block: Block): TransactionDetail =>
   detailFromPayload(transaction, {
-    canonical,
+    canonical: false,
     block: {
       height: block.height,
       hash: block.blockHash,

@@ -156,7 +156,7 @@ function Deployment({ address, loaded }: { address: string; loaded: LoadedContra
       />
       {source === null ? null : (
         <Panel title="Source" source={loaded.source} aside={<Copy text={source} what="source" />}>
-          <Source source={source} label="Source of the contract" />
+          <Source source={source} />
         </Panel>
       )}
     </>

@@ -249,7 +249,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
             ['Clarity version', version ?? 'the default of its epoch'],
           ]}
         >
-          <Source source={code} label="Source of the contract" />
+          <Source source={code} />
         </Panel>
       );
     }
