@@ -119,8 +119,6 @@ export function wholeFile(path: string, mode = 0o666) {
         rmSync(partial);
         return true;
       }),
-    /** Reports whether the file is at its final path, even if the rename could not be synced to the disk. */
-    isInPlace: (): boolean => inPlace,
     /** Removes the temporary file unless it was committed. A file at the final path is not touched. */
     discard(): void {
       if (!inPlace && isOurs()) rmSync(partial);
