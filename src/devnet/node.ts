@@ -98,9 +98,9 @@ export class RefusedTransaction extends ParameterError {
 }
 
 /** The sender of a transaction. */
-interface Signing {
+export interface Signing {
   account: Account;
-  /** Whether the account's key is available here. */
+  /** False for an impersonated account, since the simulated node doesn't have its key. */
   isSigned: boolean;
 }
 

@@ -14,8 +14,9 @@ import { type Encode, encoderOf, inLargeParts, parquet } from '../../src/command
 import type { ExportOptions } from '../../src/commands/query/options.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
+import type { HeightSpan } from '../../src/store/model/block.ts';
 import { openForQueries, type SqlValue, withForms } from '../../src/store/sql/result.ts';
-import { type AskedHeights, blocksOf, viewNamed, viewResult } from '../../src/store/sql/view-rows.ts';
+import { blocksOf, viewNamed, viewResult } from '../../src/store/sql/view-rows.ts';
 import { views } from '../../src/store/views/views.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -70,7 +71,7 @@ const typed = (row: Record<string, unknown>, columns: (typeof views)[number]['co
   );
 
 /** The output of a view, without the thread that a command runs it on. */
-function outputOf(encode: Encode, name: string, heights: AskedHeights = { from: null, to: null }): Buffer<ArrayBuffer> {
+function outputOf(encode: Encode, name: string, heights: HeightSpan = { from: null, to: null }): Buffer<ArrayBuffer> {
   using connection = openForQueries(directory.path);
   const view = viewNamed(name);
   const result = viewResult(connection, view, view.range === null ? null : blocksOf(connection, heights));

@@ -9,7 +9,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import type { Block } from '../../devnet/block.ts';
 import { argumentOf } from '../../devnet/contract-source.ts';
-import type { SimulatedNode } from '../../devnet/node.ts';
+import type { Signing, SimulatedNode } from '../../devnet/node.ts';
 import { readFunction } from '../../devnet/rpc.ts';
 import { contractCall, tokenTransfer } from '../../devnet/transaction.ts';
 import { type Account, impersonated } from '../../devnet/wallet.ts';
@@ -116,13 +116,6 @@ const Read = Type.Object(
   { result: describedHex('The serialized Clarity value'), repr: Type.String() },
   { $id: 'DevnetRead' },
 );
-
-/** The sender of a transaction. */
-interface Signing {
-  account: Account;
-  /** False for an impersonated account, since the simulated node doesn't have its key. */
-  isSigned: boolean;
-}
 
 /** Returns the account that signs (default: the faucet), or the impersonated account. @throws ParameterError */
 function signerOf(node: SimulatedNode, name: string | undefined): Signing {

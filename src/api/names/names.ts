@@ -17,12 +17,7 @@ import { words } from '../shared/values.ts';
 
 const NameList = Type.Array(Type.String(), { $id: 'NameList' });
 
-interface Owned {
-  owner: string;
-  txId: Uint8Array | null;
-  zonefileHash: Uint8Array | null;
-  zonefile: string;
-}
+type Owned = Pick<NameInfo, 'owner' | 'txId' | 'zonefileHash' | 'zonefile'>;
 const owner = fields<Owned>()({
   address: [Type.String({ description: 'Address of the owner' }), ({ owner }) => owner],
   blockchain: literal('stacks'),

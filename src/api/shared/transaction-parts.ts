@@ -37,6 +37,12 @@ export const tenureChangeCause = { ...words(...tenureChangeCauses), $id: 'Tenure
 export interface Of<Type> {
   payload: Extract<SummaryPayload, { type: Type }>;
 }
+
+/** A transaction of one type with its bytes. Only a call made on Bitcoin has arguments outside of `raw`. */
+export interface Whole<Type> extends Of<Type> {
+  raw: Uint8Array;
+  functionArgs?: Uint8Array | null;
+}
 /** A transaction of each type, as the fields of the type read it. */
 export type ByType<Source extends { payload: SummaryPayload }> = {
   [T in SummaryPayload['type']]: Source & Of<T>;

@@ -28,6 +28,7 @@ import {
   poisonMicroblock,
   tenureChange,
   typeField,
+  type Whole,
   waitingStatuses,
 } from './transaction-parts.ts';
 import {
@@ -148,12 +149,6 @@ const FunctionArgument = Type.Object(
   },
   { $id: 'FunctionArgument' },
 );
-
-/** A transaction of one type with its bytes. Only a call made on Bitcoin has arguments outside of `raw`. */
-interface Whole<Type> extends Of<Type> {
-  raw: Uint8Array;
-  functionArgs?: Uint8Array | null;
-}
 
 const declaredFunction = ({ payload }: Of<'contract_call'>, { declarations }: TransactionContext) =>
   declarations.get(payload.contractId)?.functions.get(payload.functionName);

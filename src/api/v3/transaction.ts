@@ -27,6 +27,7 @@ import {
   tenureChange,
   tenureChangeCause,
   typeField,
+  type Whole,
   waitingStatuses,
 } from '../shared/transaction-parts.ts';
 import {
@@ -154,12 +155,6 @@ export const pendingRows = serializedRows('pending', pendingSummary);
 /** Large parts that are returned only on request. A part that a transaction doesn't have is ignored. */
 export const includable = ['function_args', 'source_code', 'post_conditions', 'result'] as const;
 type Include = readonly (typeof includable)[number][];
-
-/** A transaction of one type with its bytes. Only a call made on Bitcoin has arguments outside of `raw`. */
-interface Whole<Type> extends Of<Type> {
-  raw: Uint8Array;
-  functionArgs?: Uint8Array | null;
-}
 
 /** Fields of each type in a single transaction. */
 const wholeKinds = {

@@ -2,8 +2,9 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { startStream } from '../../base/thread-stream.ts';
+import type { HeightSpan } from '../../store/model/block.ts';
 import type { SqlParameter } from '../../store/sql/result.ts';
-import type { AskedHeights, ExportedBlocks } from '../../store/sql/view-rows.ts';
+import type { ExportedBlocks } from '../../store/sql/view-rows.ts';
 import { queryThreadUrl } from '../../thread-urls.ts';
 import type { Encoding } from './formats.ts';
 import { BYTES_PER_MEGABYTE } from './options.ts';
@@ -16,7 +17,7 @@ export type QuerySource =
       /** Whether a query that reads anything but the views is refused. */
       viewsAlone?: boolean;
     }
-  | { view: string; heights: AskedHeights };
+  | { view: string; heights: HeightSpan };
 
 /** The thread's data at its start. */
 export interface QueryStart {

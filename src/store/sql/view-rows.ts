@@ -4,6 +4,7 @@ import { positionsOf } from '../../chain/position.ts';
 import { clarityJson } from '../../codec/clarity-text.ts';
 import { fromHex } from '../../codec/hex.ts';
 import type { Connection } from '../files/connection.ts';
+import type { HeightSpan } from '../model/block.ts';
 import type { View, ViewColumn } from '../views/view.ts';
 import { views } from '../views/views.ts';
 import { type Result, type ResultColumn, resultOf } from './result.ts';
@@ -14,12 +15,6 @@ export interface ExportedBlocks {
   last: number;
   /** Index block hash of the last block. */
   lastHash: Uint8Array;
-}
-
-/** Heights of an export; null for the ends of the chain. */
-export interface AskedHeights {
-  from: number | null;
-  to: number | null;
 }
 
 /** The view of a name, with or without its version prefix. @throws OperatorError if there is none */
@@ -50,7 +45,7 @@ function inBlocks(range: 'position' | 'block_height', { first, last }: ExportedB
  * The range of blocks between heights, in the present snapshot.
  * @throws OperatorError if it has no block
  */
-export function blocksOf(db: Connection, { from, to }: AskedHeights): ExportedBlocks {
+export function blocksOf(db: Connection, { from, to }: HeightSpan): ExportedBlocks {
   const [lowest, highest] =
     db.query<[number | null, number | null], []>('SELECT min(height), max(height) FROM blocks').values()[0] ?? [];
   const first = Math.max(from ?? 0, Number(lowest ?? 0));

@@ -14,6 +14,7 @@ import { clarityTypeOf } from '../../../codec/clarity-text.ts';
 import { fromHex } from '../../../codec/hex.ts';
 import { utf8Bytes } from '../../../codec/utf8.ts';
 import { count, plural } from './format.ts';
+import type { Mistake } from './hook-definition.ts';
 
 export interface Argument {
   name: string;
@@ -202,16 +203,10 @@ export function formFields({ name: path, type }: Argument, draft: Draft): Field[
   return [fieldOf(path, helpOf(type))];
 }
 
-/** A mistake in a draft, at its field: `amount`, `must be a whole number`. */
-export interface FieldMistake {
-  path: string;
-  message: string;
-}
-
 /** Thrown if a draft has no wire form. */
 class DraftError extends Error {
   override readonly name = 'DraftError';
-  constructor(readonly mistakes: readonly FieldMistake[]) {
+  constructor(readonly mistakes: readonly Mistake[]) {
     super('the draft has mistakes');
   }
 }
@@ -323,7 +318,7 @@ function encodedArgument({ name: path, type }: Argument, draft: Draft): Uint8Arr
 
 /** Returns all values. @throws DraftError with the mistakes of all */
 function all(parts: readonly (() => Uint8Array)[]): Uint8Array[] {
-  const mistakes: FieldMistake[] = [];
+  const mistakes: Mistake[] = [];
   const values = parts.map((part) => {
     try {
       return part();
@@ -341,7 +336,7 @@ function all(parts: readonly (() => Uint8Array)[]): Uint8Array[] {
 export function encodedArguments(
   args: readonly Argument[],
   draft: Draft,
-): { values: readonly Uint8Array[]; mistakes: readonly FieldMistake[] } {
+): { values: readonly Uint8Array[]; mistakes: readonly Mistake[] } {
   try {
     return { values: all(args.map((arg) => () => encodedArgument(arg, draft))), mistakes: [] };
   } catch (error) {

@@ -17,7 +17,6 @@ import {
   type Draft,
   decodedHex,
   encodedArguments,
-  type FieldMistake,
   formFields,
   leavesOf,
   logColumns,
@@ -26,6 +25,7 @@ import {
   readables,
 } from '../../chain/contract-values.ts';
 import { count, printableText, shortHash, visible } from '../../chain/format.ts';
+import type { Mistake } from '../../chain/hook-definition.ts';
 import { Value, ValueBlock } from '../../ui/code.tsx';
 import { BLOCK_HEIGHT, TIME, TX_ID } from '../../ui/columns.tsx';
 import { ChoiceField, Form, Mistakes, TextField } from '../../ui/form.tsx';
@@ -255,7 +255,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
 interface ArgumentFieldsProps {
   argument: Argument;
   draft: Draft;
-  mistakes: readonly FieldMistake[];
+  mistakes: readonly Mistake[];
   onChange: (draft: Draft) => void;
 }
 
