@@ -19,7 +19,7 @@ const POX_INFO = clarity.ok(
 const MODULE = `
 const OK = '0x0703';
 class SDK {
-  async initEmptySession() {
+  async initSession() {
     [this.stacksBlockHeight, this.burnBlockHeight] = [0, 0];
     this.contracts = new Map();
     this.time = this.bitcoinTime = new Date().getTime() / 1000;

@@ -1,7 +1,9 @@
 /** Keeps the engine at a block of the chain. To undo a block, it builds the chain again up to another block. */
+import type { ContractInterface } from '../contract.ts';
 import type {
   ClarityEngine,
   Credit,
+  EngineAction,
   EngineBlock,
   EngineOutcome,
   EnginePosition,
@@ -32,26 +34,10 @@ export interface Attempt extends EnginePosition {
   outcome: EngineOutcome | null;
 }
 
-/** The result of deploying a contract to inspect it. */
-export interface ProbeResult {
-  outcome: EngineOutcome | null;
-  /** Values of constants, by name. */
-  values: ReadonlyMap<string, string>;
-}
+export type Deployment = EngineAction & { kind: 'deploy' };
 
 /** Start of the names of functions that return constants; a number follows. */
 const PROBE = 'stackside-constant-';
-
-/** Reports whether a function of an interface was added to return a constant. */
-export const isProbe = (functionName: string): boolean => functionName.startsWith(PROBE);
-
-/** Returns a block that also deploys functions that return the contract's constants. */
-function withProbes(block: EngineBlock, constants: readonly string[]): EngineBlock {
-  if (block.kind !== 'block' || block.action?.kind !== 'deploy') return block;
-  const probes = constants.map((name, at) => `(define-read-only (${PROBE}${at}) ${name})`);
-  const source = [block.action.source, ...probes].join('\n');
-  return { ...block, action: { ...block.action, source } };
-}
 
 export class EngineChain {
   readonly #engine: ClarityEngine;
@@ -59,11 +45,9 @@ export class EngineChain {
   /** All blocks of the chain, by id. */
   readonly #made = new Map<string, MadeBlock>();
   /** The current block of each of the engine's chains; null if the chain must be built again. */
-  readonly #at: Record<EngineSession, string | null> = { counting: null, quick: null, aside: null, traced: null };
+  readonly #at: Record<EngineSession, string | null> = { main: null, aside: null, traced: null };
   /** Values of constants, by the block that deployed their contract and the contract's id. */
   readonly #constants = new Map<string, ReadonlyMap<string, string>>();
-  /** The chain that made the last block. */
-  #last: EngineSession = 'quick';
 
   constructor(engine: ClarityEngine, start: EngineStart) {
     this.#engine = engine;
@@ -71,9 +55,8 @@ export class EngineChain {
   }
 
   /** Starts the chain. The caller must then call {@link keep} for block 1. @throws any error of the engine */
-  async begin(session: EngineSession = 'quick'): Promise<EnginePosition> {
+  async begin(session: EngineSession = 'main'): Promise<EnginePosition> {
     this.#at[session] = null;
-    this.#last = session;
     const { epoch, time, funds } = this.#start;
     const answer = await this.#engine.ask({ session, kind: 'begin', epoch, time, credits: funds });
     if (answer.kind !== 'begun') throw new Error(`the engine answered ${answer.kind}`);
@@ -83,33 +66,18 @@ export class EngineChain {
   /**
    * Reads from the current state of a chain. @returns null if the value doesn't exist @throws any error of the engine
    */
-  async readNow(read: EngineRead, session: EngineSession = 'quick'): Promise<string | null> {
+  async readNow(read: EngineRead, session: EngineSession = 'main'): Promise<string | null> {
     const answer = await this.#engine.ask({ session, kind: 'read', read });
     if (answer.kind !== 'value') throw new Error(`the engine answered ${answer.kind}`);
     return answer.value;
   }
 
   /**
-   * Deploys a contract on the current state, in a block that the chain never contains, and reads its constants.
-   * @param session has no position afterwards
-   * @param block deploys the contract
-   * @param names of constants
-   * @returns the result of the deployment, and the values
+   * Returns the interfaces of contracts in the current state of the main chain; null for a contract that doesn't exist.
    * @throws any error of the engine
    */
-  async probe(session: EngineSession, block: EngineBlock, names: readonly string[]): Promise<ProbeResult> {
-    this.#at[session] = null;
-    const { outcome } = await this.#make(session, [withProbes(block, names)]);
-    const values = new Map<string, string>();
-    if (outcome?.kind !== 'returned' || block.kind !== 'block' || block.action?.kind !== 'deploy')
-      return { outcome, values };
-    const { sender, name } = block.action;
-    for (const [at, constant] of names.entries()) {
-      const call = { contract: `${sender}.${name}`, functionName: `${PROBE}${at}`, args: [], sender };
-      const value = await this.readNow({ kind: 'call', ...call }, session);
-      if (value !== null) values.set(constant, value);
-    }
-    return { outcome, values };
+  async interfaces(contracts: string[]): Promise<(ContractInterface | null)[]> {
+    return JSON.parse((await this.readNow({ kind: 'interfaces', contracts })) ?? '[]');
   }
 
   /**
@@ -135,47 +103,55 @@ export class EngineChain {
   /**
    * Returns the values of a contract's constants on the branch of a block. Only the contract can read them. The
    * contract is therefore deployed again, in the chain `aside`, on the parent of its block, with additional functions
-   * that return them.
+   * that return them. No block deployed a boot contract: a copy of it is deployed on the chain's first block.
+   * @param boot deploys the copy if the contract is a boot contract
    * @param names of all constants
-   * @returns null if no block deployed the contract
    * @throws any error of the engine
    */
-  async constants(id: string, contract: string, names: readonly string[]): Promise<ReadonlyMap<string, string> | null> {
-    const deployed = this.#deploymentOf(id, contract);
-    if (deployed === null) return null;
-    const key = `${deployed.id} ${contract}`;
+  async constants(
+    id: string,
+    contract: string,
+    boot: Deployment,
+    names: readonly string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const { at, parent, block } = this.#deploymentOf(id, contract, boot);
+    const key = `${at} ${contract}`;
     const constants = this.#constants.get(key);
     if (constants !== undefined) return constants;
-    await this.#goTo('aside', deployed.parent);
-    const { values } = await this.probe('aside', deployed.block, names);
+    await this.#goTo('aside', parent);
+    this.#at.aside = null;
+    const { sender, name, source } = block.action;
+    const probes = names.map((constant, number) => `(define-read-only (${PROBE}${number}) ${constant})`);
+    const action = { ...block.action, source: [source, ...probes].join('\n') };
+    const { outcome } = await this.#make('aside', [{ ...block, action }]);
+    const values = new Map<string, string>();
+    for (const [number, constant] of outcome?.kind === 'returned' ? names.entries() : []) {
+      const call = { contract: `${sender}.${name}`, functionName: `${PROBE}${number}`, args: [], sender };
+      const value = await this.readNow({ kind: 'call', ...call }, 'aside');
+      if (value !== null) values.set(constant, value);
+    }
     this.#constants.set(key, values);
     return values;
   }
 
-  /** Returns the block of a branch that deployed a contract, and its parent; null if there is none. */
-  #deploymentOf(id: string, contract: string): { id: string; parent: string; block: EngineBlock } | null {
-    for (let at: string | null = id; at !== null; ) {
-      const { parent, block }: MadeBlock = this.#block(at);
+  /** Returns the block of a branch that deployed a contract, with its id and parent. @param boot for a boot contract */
+  #deploymentOf(id: string, contract: string, boot: Deployment) {
+    for (let at = id; ; ) {
+      const { parent, block } = this.#block(at);
+      if (parent === null)
+        return { at, parent: at, block: { kind: 'block' as const, credits: [], fee: null, action: boot } };
       const action = block?.kind === 'block' ? block.action : null;
-      if (
-        parent !== null &&
-        block !== null &&
-        action?.kind === 'deploy' &&
-        `${action.sender}.${action.name}` === contract
-      )
-        return { id: at, parent, block };
+      if (block?.kind === 'block' && action?.kind === 'deploy' && `${action.sender}.${action.name}` === contract)
+        return { at, parent, block: { ...block, action } };
       at = parent;
     }
-    return null;
   }
 
   /** Makes a block on a parent. The engine has no position until {@link keep}. @throws any error of the engine */
   async attempt(parent: string, block: EngineBlock): Promise<Attempt> {
-    const session = block.kind === 'block' && block.action !== null ? 'counting' : 'quick';
-    await this.#goTo(session, parent);
-    this.#at[session] = null;
-    this.#last = session;
-    return this.#make(session, [block]);
+    await this.#goTo('main', parent);
+    this.#at.main = null;
+    return this.#make('main', [block]);
   }
 
   /**
@@ -184,13 +160,16 @@ export class EngineChain {
    */
   keep(id: string, parent: string | null, block: EngineBlock | null): void {
     this.#made.set(id, { parent, block });
-    this.#at[this.#last] = id;
+    this.#at.main = id;
   }
 
   /** Reads from the state after a block. @returns null if the value doesn't exist @throws any error of the engine */
   async read(id: string, read: EngineRead): Promise<string | null> {
-    await this.#goTo('quick', id);
-    return this.readNow(read);
+    this.#forgetEnded();
+    // A read from another block leaves the main chain where it is, so that the next block can be made at once.
+    const session = this.#at.main === null || this.#at.main === id ? 'main' : 'aside';
+    await this.#goTo(session, id);
+    return this.readNow(read, session);
   }
 
   /**
@@ -225,9 +204,13 @@ export class EngineChain {
     return answer;
   }
 
+  /** A new process begins without a chain. */
+  #forgetEnded(): void {
+    if (!this.#engine.isRunning) Object.assign(this.#at, { main: null, aside: null, traced: null });
+  }
+
   async #goTo(session: EngineSession, id: string): Promise<void> {
-    // A new process begins without a chain.
-    if (!this.#engine.isRunning) Object.assign(this.#at, { counting: null, quick: null, aside: null, traced: null });
+    this.#forgetEnded();
     const at = this.#at[session];
     if (at === id) return;
     const blocks: EngineBlock[] = [];

@@ -19,7 +19,6 @@ import type {
 
 /** The parts of the engine's interface that are used (@stacks/clarinet-sdk-wasm 3). */
 interface Session {
-  initEmptySession(remoteData: undefined): Promise<void>;
   initSession(directory: string, manifest: string, apiUrl: undefined): Promise<void>;
   setEpoch(epoch: string): void;
   mintSTX(recipient: string, amount: bigint): string;
@@ -38,9 +37,10 @@ interface Session {
   readonly stacksBlockHeight: number;
   readonly burnBlockHeight: number;
 }
+type Files = Readonly<Record<string, string>>;
 interface Engine {
   SDK: new (
-    files: (action: string, asked: { path: string; paths: string[] }) => Promise<unknown>,
+    readFile: (action: string, asked: { path: string; paths: string[] }) => Promise<unknown>,
     options: object,
   ) => Session;
   SDKOptions: new (trackCosts: boolean, trackCoverage: boolean, trackPerformance: boolean) => object;
@@ -111,11 +111,7 @@ function made(session: Session, block: EngineBlock): EngineAnswer {
     const last = session.mineBlock(transactionsOf(block)).at(-1);
     if (action === null || last === undefined) return { kind: 'made', outcome: null, ...position(session) };
     const { result, events, costs } = last;
-    const contractInterface =
-      action.kind === 'deploy'
-        ? json(session.getContractsInterfaces().get(`${action.sender}.${action.name}`) ?? null)
-        : null;
-    const outcome = { kind: 'returned' as const, result, events: JSON.parse(events), costs, contractInterface };
+    const outcome = { kind: 'returned' as const, result, events: JSON.parse(events), costs };
     return { kind: 'made', outcome, ...position(session) };
   } catch (error) {
     return { kind: 'made', outcome: { kind: 'failed', error: textOf(error) }, ...position(session) };
@@ -134,6 +130,10 @@ function readFrom(engine: Engine, session: Session, read: EngineRead): string | 
       return session.getMapEntry(read.contract, read.map, bytesOf(read.key));
     case 'source':
       return session.getContractSource(read.contract) ?? null;
+    case 'interfaces': {
+      const all = session.getContractsInterfaces();
+      return json(read.contracts.map((contract) => all.get(contract) ?? null));
+    }
     case 'trait':
       return implementsTrait(session, read);
   }
@@ -188,9 +188,10 @@ function traced(session: Session, { block, withCosts }: ToEngine & { kind: 'trac
   return { kind: 'traced', trace: lines.slice(-TRACE_LINES).join('\n'), evaluated, printed: printed.join('\n') };
 }
 
+const { Date: Running } = globalThis;
+
 /** Stops the engine's clock, so that a chain that is built again has the same times. @param time Unix seconds */
 function standStill(time: number): void {
-  const Running = globalThis.Date;
   globalThis.Date = class extends Running {
     constructor(...args: unknown[]) {
       super(...((args.length === 0 ? [time * 1_000] : args) as [number]));
@@ -198,24 +199,26 @@ function standStill(time: number): void {
   } as DateConstructor;
 }
 
+/** Lets the engine read files that exist only in memory. */
+const readerOf =
+  (files: Files) =>
+  async (action: string, { path, paths }: { path: string; paths: string[] }): Promise<unknown> => {
+    switch (action) {
+      case 'vfs/exists':
+        return Object.hasOwn(files, path);
+      case 'vfs/readFiles':
+        return Object.fromEntries(paths.map((one) => [one, files[one]]));
+      case 'vfs/writeFile':
+        return null;
+      default:
+        if (Object.hasOwn(files, path)) return files[path];
+        throw new Error(`there is no file ${path}`);
+    }
+  };
+
 /** Loads a project in a separate session, with the files of the message. */
 async function checked(engine: Engine, { files, manifest }: ToEngine & { kind: 'check' }): Promise<EngineAnswer> {
-  const session = new engine.SDK(
-    async (action, { path, paths }) => {
-      switch (action) {
-        case 'vfs/exists':
-          return Object.hasOwn(files, path);
-        case 'vfs/readFiles':
-          return Object.fromEntries(paths.map((one) => [one, files[one]]));
-        case 'vfs/writeFile':
-          return null;
-        default:
-          if (Object.hasOwn(files, path)) return files[path];
-          throw new Error(`there is no file ${path}`);
-      }
-    },
-    new engine.SDKOptions(false, false, false),
-  );
+  const session = new engine.SDK(readerOf(files), new engine.SDKOptions(false, false, false));
   try {
     await session.initSession(dirname(manifest), manifest, undefined);
     return { kind: 'checked', error: null };
@@ -224,11 +227,30 @@ async function checked(engine: Engine, { files, manifest }: ToEngine & { kind: '
   }
 }
 
+/** Files of the projects that chains start with. */
+const startFiles: Record<string, string> = {};
+
+/**
+ * Returns the files of a project without contracts. The engine keeps its state after it loaded a project, by the path,
+ * and starts again from there in a sixth of the time. The path names the time, because the state contains it.
+ */
+const projectAt = (directory: string): Files => ({
+  [`${directory}/Clarinet.toml`]: '[project]\nname = "chain"\n',
+  [`${directory}/settings/Devnet.toml`]: `[network]
+name = "devnet"
+[accounts.deployer]
+mnemonic = "${'abandon '.repeat(11)}about"
+balance = 0
+`,
+});
+
 async function answerTo(engine: Engine, session: Session, message: ToEngine): Promise<EngineAnswer> {
   switch (message.kind) {
     case 'begin': {
       standStill(message.time);
-      await session.initEmptySession(undefined);
+      const directory = `/${message.time}`;
+      Object.assign(startFiles, projectAt(directory));
+      await session.initSession(directory, `${directory}/Clarinet.toml`, undefined);
       session.setEpoch(message.epoch);
       for (const { address, amount } of message.credits) session.mintSTX(address, BigInt(amount));
       return { kind: 'begun', ...position(session) };
@@ -256,12 +278,10 @@ async function loaded(directory: string): Promise<{ engine: Engine; version: str
 
 try {
   const { engine, version } = await loaded(process.argv[2] ?? '');
-  const noFiles = (): Promise<never> => Promise.reject(new Error('the engine reads no files'));
   const session = (countsCosts: boolean, tracks = false) =>
-    new engine.SDK(noFiles, new engine.SDKOptions(countsCosts, false, tracks));
+    new engine.SDK(readerOf(startFiles), new engine.SDKOptions(countsCosts, false, tracks));
   const sessions: Record<EngineSession, Session> = {
-    counting: session(true),
-    quick: session(false),
+    main: session(true),
     aside: session(false),
     traced: session(true, true),
   };

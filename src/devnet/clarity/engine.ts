@@ -34,7 +34,7 @@ export type EngineBlock =
 
 /** The result of an action. */
 export type EngineOutcome =
-  | { kind: 'returned'; result: string; events: string[]; costs: string; contractInterface: string | null }
+  | { kind: 'returned'; result: string; events: string[]; costs: string }
   /** The transaction has no result: the engine's error. */
   | { kind: 'failed'; error: string };
 
@@ -52,15 +52,17 @@ export type EngineRead =
   | { kind: 'variable'; contract: string; name: string }
   | { kind: 'entry'; contract: string; map: string; key: string }
   | { kind: 'source'; contract: string }
+  /** A JSON array with the interfaces of contracts; null for a contract that doesn't exist. */
+  | { kind: 'interfaces'; contracts: string[] }
   /** Whether a contract has the functions of a trait, as `true` or `false`; null if either doesn't exist. */
   | { kind: 'trait'; contract: string; definedIn: string; trait: string };
 
 /**
- * The engine's chains. `counting` counts the costs of transactions, which takes some fifteen times as long. `quick`
- * builds the chain again, reads from it, and makes blocks without transactions. `aside` is for blocks that the chain
- * never contains. `traced` reports every expression that it evaluates.
+ * The engine's chains. `main` makes the blocks, counts their costs, and reads from the newest one. `aside` is for reads
+ * from other blocks and for blocks that the chain never contains. It counts no costs, which takes a tenth of the time.
+ * `traced` reports every expression that it evaluates.
  */
-export type EngineSession = 'counting' | 'quick' | 'aside' | 'traced';
+export type EngineSession = 'main' | 'aside' | 'traced';
 
 export type ToEngine = { session: EngineSession } & EngineRequest;
 

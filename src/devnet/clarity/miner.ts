@@ -8,8 +8,8 @@ import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
 import type { Beginning, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
-import { type Executed, executedContract, fieldOf, uintOf } from '../contract.ts';
-import { formPositions, readSource } from '../contract-source.ts';
+import { type ContractInterface, type Executed, executedContract, fieldOf, uintOf } from '../contract.ts';
+import { formPositions } from '../contract-source.ts';
 import { brokenPostCondition, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
@@ -24,28 +24,17 @@ import {
   type EngineRead,
   EngineRefusedError,
 } from './engine.ts';
-import { type Attempt, EngineChain, isProbe } from './engine-chain.ts';
+import { type Attempt, type Deployment, EngineChain } from './engine-chain.ts';
 import { type Failure, failureOf } from './failure.ts';
 import { executedOf, vmErrorOf } from './outcome.ts';
 
 /** Epoch of the chain: the last one with an active pox-4. */
 export const EPOCH = '3.4';
-/** Contracts of the boot address in the engine, with their Clarity versions. */
-const BOOT_CONTRACTS = {
-  ...{
-    pox: 1,
-    'pox-2': 2,
-    'pox-3': 2,
-    'pox-4': 2,
-    bns: 1,
-    lockup: 1,
-    costs: 1,
-    'costs-2': 1,
-    'costs-3': 1,
-    'costs-4': 1,
-  },
-  ...{ 'cost-voting': 1, signers: 2, 'signers-voting': 2 },
-};
+/** Contracts of the boot address in the engine. */
+const BOOT_CONTRACTS = [
+  ...['pox', 'pox-2', 'pox-3', 'pox-4', 'bns', 'lockup', 'costs', 'costs-2', 'costs-3', 'costs-4', 'cost-voting'],
+  ...['signers', 'signers-voting'],
+];
 
 /** Seconds that the engine adds per block, and minimum seconds between two Bitcoin blocks. */
 export const BLOCK_SECONDS = 10;
@@ -91,41 +80,17 @@ function executed(transaction: SignedTransaction, result: Executed): SignedTrans
   return { ...transaction, action: { kind: 'executed', executed: result, deployed, asked: action } };
 }
 
-/**
- * Returns the boot contracts with the engine's analysis. The engine analyses only deployed contracts, so it deploys a
- * copy of each.
- * @param chain must be started; it must be started again afterwards
- */
+/** Returns the boot contracts with the engine's analysis. @param chain must be started */
 async function bootContracts(chain: EngineChain): Promise<Beginning['contracts']> {
-  const { boot } = networks.testnet;
+  const ids = BOOT_CONTRACTS.map((name) => `${networks.testnet.boot}.${name}`);
+  const interfaces = await chain.interfaces(ids);
   const contracts: Beginning['contracts'][number][] = [];
-  for (const [name, clarityVersion] of Object.entries(BOOT_CONTRACTS)) {
-    const id = `${boot}.${name}`;
+  for (const [at, name] of BOOT_CONTRACTS.entries()) {
+    const id = ids[at]!;
     const source = await chain.readNow({ kind: 'source', contract: id });
-    if (source === null) continue;
-    const { template } = readSource(name, source, null, boot);
-    const constants = template.abi.variables.filter(({ access }) => access === 'constant').map((one) => one.name);
-    const action = { kind: 'deploy' as const, sender: boot, name: `${name}-copy`, source, clarityVersion };
-    const { outcome, values } = await chain.probe(
-      'quick',
-      { kind: 'block', credits: [], fee: null, action },
-      constants.filter((one) => !Object.hasOwn(template.constants ?? {}, one)),
-    );
-    const contractInterface = outcome === null ? null : executedOf(outcome, true).abi;
-    // If another engine version rejects the source, only the parts that don't need an analysis are available.
-    const abi =
-      contractInterface === null
-        ? template.abi
-        : { ...contractInterface, functions: contractInterface.functions.filter((one) => !isProbe(one.name)) };
-    const known = Object.fromEntries([...values].map(([constant, value]) => [constant, fromHex(value)]));
-    contracts.push({
-      id,
-      template: {
-        ...executedContract(name, source, undefined, abi),
-        constants: { ...template.constants, ...known },
-        isPartial: contractInterface === null,
-      },
-    });
+    const abi = interfaces[at] ?? null;
+    if (source !== null && abi !== null)
+      contracts.push({ id, template: executedContract(name, source, undefined, abi) });
   }
   return contracts;
 }
@@ -149,8 +114,6 @@ async function cyclesOf(chain: EngineChain): Promise<RewardCycles> {
 /** Returns a transaction of a block in its form before the execution. */
 export const askedOf = (transaction: SignedTransaction): SignedTransaction =>
   transaction.action.kind === 'executed' ? { ...transaction, action: transaction.action.asked } : transaction;
-
-type Deployment = EngineAction & { kind: 'deploy' };
 
 /** A failed call, to execute it again. */
 interface FailedCall {
@@ -268,15 +231,19 @@ export class ClarityMiner {
   }
 
   /**
-   * Returns the value of a constant of a contract that was deployed on the branch of a block.
+   * Returns the value of a constant of a contract on the branch of a block.
    * @param names of all its constants
    * @returns null if the contract has no constant with this name
    * @throws EngineEndedError, EngineRefusedError
    */
   constant(block: Block, contract: string, name: string, names: readonly string[]): Promise<string | null> {
     return this.#turns(async () => {
-      const values = await this.#engine.constants(block.indexBlockHash, contract, names);
-      return values?.get(name) ?? null;
+      const { source, abi } = block.world.contract(contract)!.template;
+      const [sender = '', own = ''] = contract.split('.');
+      const clarityVersion = Number(abi.clarity_version.replace('Clarity', ''));
+      const copy: Deployment = { kind: 'deploy', sender, name: `${own}-copy`, source, clarityVersion };
+      const values = await this.#engine.constants(block.indexBlockHash, contract, copy, names);
+      return values.get(name) ?? null;
     });
   }
 
@@ -353,10 +320,9 @@ export class ClarityMiner {
   async #mineWith(parent: Block, transaction: SignedTransaction): Promise<MinedBlock> {
     const payer = payerOf(transaction);
     const fee = { payer: payer.account.address, amount: String(payer.fee) };
-    const block: EngineBlock = { kind: 'block', credits: this.#credits(parent), fee, action: actionOf(transaction) };
-    const { attempt, outcome } = await this.#tried(parent, block);
-    const isDeployment = transaction.action.kind === 'deploy';
-    const result = executedOf(outcome, isDeployment);
+    const block = { kind: 'block' as const, credits: this.#credits(parent), fee, action: actionOf(transaction) };
+    const { attempt, outcome, abi } = await this.#tried(parent, block);
+    const result = executedOf(outcome, transaction.action.kind === 'deploy', abi);
     const isTransfer = transaction.action.kind === 'transfer';
     // A mint fails above the token's maximum supply, or if contracts were deployed again without the token.
     if (isTransfer && result.status !== 'success' && transaction.mint === undefined)
@@ -422,14 +388,21 @@ export class ClarityMiner {
   }
 
   /** Executes a transaction. If the engine ends, the transaction failed. @returns a null attempt in this case */
-  async #tried(parent: Block, block: EngineBlock): Promise<{ attempt: Attempt | null; outcome: EngineOutcome }> {
+  async #tried(
+    parent: Block,
+    block: EngineBlock & { kind: 'block' },
+  ): Promise<{ attempt: Attempt | null; outcome: EngineOutcome; abi: ContractInterface | null }> {
     try {
       const attempt = await this.#engine.attempt(parent.indexBlockHash, block);
-      if (attempt.outcome === null) throw new Error('the engine executed no transaction');
-      return { attempt, outcome: attempt.outcome };
+      const { outcome } = attempt;
+      if (outcome === null) throw new Error('the engine executed no transaction');
+      const { action } = block;
+      const [abi = null] =
+        action?.kind === 'deploy' ? await this.#engine.interfaces([`${action.sender}.${action.name}`]) : [];
+      return { attempt, outcome, abi };
     } catch (error) {
       if (!(error instanceof EngineEndedError)) throw error;
-      return { attempt: null, outcome: { kind: 'failed', error: error.message } };
+      return { attempt: null, outcome: { kind: 'failed', error: error.message }, abi: null };
     }
   }
 

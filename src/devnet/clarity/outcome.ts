@@ -91,25 +91,32 @@ const nothing = {
   ...{ status: 'abort_by_response', result: clarity.err(clarity.none()), events: [], cost: noCost, abi: null },
 } satisfies Partial<Executed>;
 
-/** Converts an outcome. @param isDeployment the result is then (ok true), not the value of the last expression */
-export function executedOf(outcome: EngineOutcome, isDeployment: boolean): Executed {
+/**
+ * Converts an outcome.
+ * @param isDeployment the result is then (ok true), not the value of the last expression
+ * @param abi of the deployed contract
+ */
+export function executedOf(outcome: EngineOutcome, isDeployment: boolean, abi: ContractInterface | null): Executed {
   if (outcome.kind === 'failed') {
     return { ...nothing, vmError: vmErrorOf(outcome.error) };
   }
   try {
-    return returned(outcome, isDeployment);
+    return returned(outcome, isDeployment, abi);
   } catch (error) {
     if (!(error instanceof UnknownReportError)) throw error;
     return { ...nothing, vmError: error.message };
   }
 }
 
-function returned(outcome: EngineOutcome & { kind: 'returned' }, isDeployment: boolean): Executed {
+function returned(
+  outcome: EngineOutcome & { kind: 'returned' },
+  isDeployment: boolean,
+  abi: ContractInterface | null,
+): Executed {
   const result = isDeployment ? clarity.ok(clarity.bool(true)) : fromHex(outcome.result);
   const cost = costOf(outcome.costs);
   if (!isDeployment && result[0] === PREFIX.err) {
     return { status: 'abort_by_response', result, events: [], cost, vmError: null, abi: null };
   }
-  const abi = outcome.contractInterface === null ? null : (JSON.parse(outcome.contractInterface) as ContractInterface);
   return { status: 'success', result, events: outcome.events.map(eventOf), cost, vmError: null, abi };
 }
