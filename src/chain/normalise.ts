@@ -207,8 +207,6 @@ const sequenceOf = (transaction: ChainTransaction): number => transaction.microb
 const chainOrder = (a: ChainTransaction, b: ChainTransaction): number =>
   sequenceOf(a) - sequenceOf(b) || a.txIndex - b.txIndex;
 
-const prefixed = (hex: string): Uint8Array => fromHex(hex);
-
 function rewardSetOf({ reward_set, cycle_number }: ReadBlock): RewardSet | null {
   if (reward_set == null || cycle_number == null) return null;
   return {
@@ -252,7 +250,7 @@ export function blockOf(payload: ReadBlock, network: Network): Block {
       ? executionCost(payload.anchored_cost)
       : transactions.reduce((total, transaction) => addedCost(total, transaction.cost), NO_COST),
     signerBits: bits ? signerBits(fromHex(bits)) : null,
-    signerSignatures: payload.signer_signature?.map(prefixed) ?? null,
+    signerSignatures: payload.signer_signature?.map(fromHex) ?? null,
     announcedTransactions: payload.transactions.length,
     transactions,
     minerRewards: payload.matured_miner_rewards.map((reward) => ({

@@ -2,7 +2,7 @@
 
 import { isObject } from '../../../base/json.ts';
 import { MAX_UINT } from '../../../codec/clarity-integers.ts';
-import { type FilterType, filterSchemas } from '../../../hooks/definition/filter-schemas.ts';
+import { type FilterType, filterSchemas, isFilterType } from '../../../hooks/definition/filter-schemas.ts';
 import type { TokenUnit } from './format.ts';
 
 export type FilterValues = { type: string } & Record<string, unknown>;
@@ -48,8 +48,6 @@ export interface FilterField {
 }
 
 export const filterTypes = Object.keys(filterSchemas) as FilterType[];
-
-const isFilterType = (type: string): type is FilterType => Object.hasOwn(filterSchemas, type);
 
 const schemaOf = (type: string): Schema | null => (isFilterType(type) ? (filterSchemas[type] as Schema) : null);
 
