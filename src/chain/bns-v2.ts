@@ -11,6 +11,7 @@
  *   An airdrop always replaces the primary name. `set-primary-name` prints nothing, so only a direct call shows it.
  */
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
+import { assetContractOf } from '../codec/identifiers.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
 import { MAX_LIFETIME } from './name-system.ts';
@@ -139,7 +140,7 @@ export function bnsChangesOf(event: ChainEvent): { contract: string; changes: Bn
     return isBnsContract(contract) && topic === 'print' ? { contract, changes: printChanges(value) } : null;
   }
   if (event.kind !== 'nft' || !event.asset.endsWith(ASSET_END)) return null;
-  const contract = event.asset.slice(0, event.asset.indexOf('::'));
+  const contract = assetContractOf(event.asset);
   const id = tokenNumber(event.value);
   const { sender: from, recipient: to } = event;
   return { contract, changes: id === null ? [] : [{ kind: 'token', id, from, to }] };

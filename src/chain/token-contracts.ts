@@ -7,6 +7,7 @@ import { type AbiFunction, contractFunctions } from '../codec/abi.ts';
 import { splitPrincipal } from '../codec/address.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { MAX_UINT } from '../codec/clarity-integers.ts';
+import { assetContractOf } from '../codec/identifiers.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { ChainEvent } from './block.ts';
 import { type Tuple, tupleOf } from './pox/print.ts';
@@ -195,7 +196,7 @@ function mintOf(event: ChainEvent): TokenMint | null {
     if (event.action !== 'mint') return null;
     const decoded = decodeClarity(event.value);
     if (!decoded.ok || decoded.value.type !== 'uint') return null;
-    return { contract: event.asset.slice(0, event.asset.indexOf('::')), family: 'nft', token: decoded.value.value };
+    return { contract: assetContractOf(event.asset), family: 'nft', token: decoded.value.value };
   }
   const print = printOf(event, SFT_MINT);
   if (event.kind !== 'contract_log' || print === null || textOf(print.get('type')) !== SFT_MINT) return null;

@@ -12,6 +12,7 @@ import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { clarityRepr } from '../codec/clarity-text.ts';
 import { toHex } from '../codec/hex.ts';
+import { assetContractOf, assetNameOf } from '../codec/identifiers.ts';
 import { decodeNakamotoBlock, transactionRoot } from '../codec/nakamoto-block.ts';
 import { decodedTransaction, transactionId } from '../codec/transaction.ts';
 import { strictText } from '../codec/utf8.ts';
@@ -468,7 +469,7 @@ const ftFact = (asset: string, principal: string): Fact => ({
   changes: true,
   index: (reader, { height }) => ({ balance: String(reader.facts.ftBalance(asset, principal, height)) }),
   async node(node, at) {
-    const value = await readOnly(node, contractOf(asset), 'get-balance', clarity.principal(principal), at);
+    const value = await readOnly(node, assetContractOf(asset), 'get-balance', clarity.principal(principal), at);
     if (value instanceof NoAnswer) return value;
     return value.type === 'uint' ? { balance: String(value.value) } : new NoAnswer('get-balance returns no number');
   },
@@ -481,7 +482,7 @@ const nftFact = (asset: string, value: Uint8Array): Fact => ({
   changes: true,
   index: (reader, { height }) => ({ owner: reader.facts.nftOwner(asset, value, height) ?? 'none' }),
   async node(node, at) {
-    const owner = await readOnly(node, contractOf(asset), 'get-owner', value, at);
+    const owner = await readOnly(node, assetContractOf(asset), 'get-owner', value, at);
     if (owner instanceof NoAnswer) return owner;
     if (owner.type === 'none') return { owner: 'none' };
     const known = owner.type === 'some' && owner.value.type === 'principal' ? owner.value.value : null;
@@ -489,15 +490,12 @@ const nftFact = (asset: string, value: Uint8Array): Fact => ({
   },
 });
 
-const contractOf = (asset: string): string => asset.slice(0, asset.indexOf('::'));
-const tokenOf = (asset: string): string => asset.slice(asset.indexOf('::') + 2);
-
 /**
  * Reports whether the function's source only returns the ledger's value. If it computes anything else, the values can't
  * be compared.
  */
 function readsLedger(reader: Reader, asset: string, functionName: string, parameter: string, read: string) {
-  const contract = reader.facts.contract(contractOf(asset));
+  const contract = reader.facts.contract(assetContractOf(asset));
   if (contract === undefined) return false;
   const source = sourceOf(contract.raw)
     .replace(/;;[^\n]*/g, '')
@@ -506,7 +504,7 @@ function readsLedger(reader: Reader, asset: string, functionName: string, parame
   const declared = new RegExp(`\\(define-read-only\\(${functionName}\\(([a-z0-9-]+) ${parameter}\\)\\)`).exec(source);
   return (
     declared !== null &&
-    source.startsWith(`(ok(${read} ${tokenOf(asset)} ${declared[1]})))`, declared.index + declared[0].length)
+    source.startsWith(`(ok(${read} ${assetNameOf(asset)} ${declared[1]})))`, declared.index + declared[0].length)
   );
 }
 

@@ -3,6 +3,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { dayIn, dayText } from '../../chain/day.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
+import { assetContractOf } from '../../codec/identifiers.ts';
 import { requireFound } from '../../http/errors.ts';
 import { chainTip, chainTipAndAttachments, chainTipAndTokens } from '../../http/etag.ts';
 import { cursorList, cursorQuery, listOf, PageWithoutTotal, UncountedCursorPage } from '../../http/pagination.ts';
@@ -247,8 +248,8 @@ export const directories: readonly Route[] = [
     history: 'thing',
     handle: ({ params: { asset_identifier: asset, value }, read }) => {
       const owner = requireFound(read.tokenLists.nftOwner(asset, value), NEVER_MINTED);
-      const [contractId, number] = [asset.slice(0, asset.indexOf('::')), numberOf(value)];
-      const token = number === null ? undefined : read.tokenMetadata.token(contractId, number);
+      const number = numberOf(value);
+      const token = number === null ? undefined : read.tokenMetadata.token(assetContractOf(asset), number);
       return { value: clarity(value), owner, token_uri: token?.uri ?? null };
     },
   }),

@@ -2,9 +2,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { MAX_ASSET_LENGTH } from '../../codec/address.ts';
 import { toHex } from '../../codec/hex.ts';
+import { assetNameOf, contractNameOf } from '../../codec/identifiers.ts';
 import { type Route, route } from '../../http/route.ts';
 import { foundKinds, matches, type SearchResult } from '../../store/model/search.ts';
-import { assetNameOf, contractNameOf } from '../../store/rows/name-parts.ts';
 import { Height, words } from '../shared/values.ts';
 import { bnsContractOf } from './bns-names.ts';
 

@@ -1,7 +1,8 @@
 /** Writes the parts of names that searches use to find contracts and tokens. */
 import type { Database } from 'bun:sqlite';
+import { assetNameOf, contractNameOf } from '../../codec/identifiers.ts';
 import type { NamePartKind } from '../rows/enums.ts';
-import { assetNameOf, contractNameOf, nameParts } from '../rows/name-parts.ts';
+import { nameParts } from '../rows/name-parts.ts';
 import { table } from '../rows/table.ts';
 import { namePartsTable } from '../rows/tables.ts';
 

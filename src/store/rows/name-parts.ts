@@ -30,9 +30,3 @@ export function nameParts(
   if (identifier === null) return rows;
   return [...rows, { kind: NAME_PART[kind], place: PART_PLACE.identifier, part: folded(identifier), subject_id }];
 }
-
-/** The name of a contract in its identifier. */
-export const contractNameOf = (contract: string): string => contract.slice(contract.indexOf('.') + 1);
-
-/** The name of an asset in its identifier. */
-export const assetNameOf = (asset: string): string => asset.slice(asset.lastIndexOf(':') + 1);

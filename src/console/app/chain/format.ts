@@ -110,12 +110,6 @@ export function shortPrincipal(principal: string): string {
   return name === undefined ? short : `${short}.${name}`;
 }
 
-/** Returns the name of an asset in its identifier: `SP….token::coin` gives `coin`. */
-export const assetName = (identifier: string): string => identifier.slice(identifier.lastIndexOf('::') + 2);
-/** Returns the contract in an asset identifier. */
-export const assetContract = (identifier: string): string =>
-  identifier.slice(0, Math.max(0, identifier.lastIndexOf('::')));
-
 /** Unit of a fungible token's amounts, from its contract; null if it is unknown. */
 export interface TokenUnit {
   symbol: string | null;

@@ -3,8 +3,9 @@
  * while it is open.
  */
 import { type Signal, signal } from '@preact/signals';
+import { assetContractOf } from '../../../codec/identifiers.ts';
 import { type Answer, get, onlyRequestError, post } from '../api/api.ts';
-import { assetContract, type TokenUnit, unitIn } from '../chain/format.ts';
+import { type TokenUnit, unitIn } from '../chain/format.ts';
 import { server } from './server-status.ts';
 
 /** Maximum addresses in a request. */
@@ -84,7 +85,7 @@ async function ask(contract: string, token: Signal<Token | null>): Promise<void>
  * asset.
  */
 export function tokenOf(asset: string): Token | null {
-  const contract = assetContract(asset);
+  const contract = assetContractOf(asset);
   let cached = tokens.get(contract);
   if (cached === undefined || performance.now() >= cached.askAgainAt) {
     const token = cached?.token ?? signal<Token | null>(null);

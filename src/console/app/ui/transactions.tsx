@@ -1,5 +1,6 @@
 /** Transactions as sentences and in tables. */
 
+import { contractNameOf } from '../../../codec/identifiers.ts';
 import { urlOf } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { useGet } from '../api/use-answer.ts';
@@ -22,7 +23,7 @@ export const Sentence = ({ parts }: { parts: readonly Part[] }) => (
       return (
         <a key={index} href={pathTo('contract', { id: part.contract })} title={part.contract}>
           <span class="mono">
-            {part.contract.slice(part.contract.indexOf('.') + 1)}::{part.function}
+            {contractNameOf(part.contract)}::{part.function}
           </span>
         </a>
       );

@@ -1,11 +1,10 @@
 /** Values of the chain as components: times, amounts, hashes, principals, links. */
 import type { ComponentChildren } from 'preact';
 import { TENURE_BUDGET } from '../../../chain/tenure-budget.ts';
+import { assetContractOf, assetNameOf } from '../../../codec/identifiers.ts';
 import {
   ago,
   amountParts,
-  assetContract,
-  assetName,
   count,
   exactTime,
   localTime,
@@ -135,7 +134,7 @@ export function TokenAmount({ asset, value, signed = false }: TokenAmountProps) 
       value={value}
       decimals={decimals ?? 0}
       {...(symbol === null ? {} : { unit: symbol })}
-      smallest={`in the smallest unit of ${visible(assetName(asset))}`}
+      smallest={`in the smallest unit of ${visible(assetNameOf(asset))}`}
       signed={signed}
     />
   );
@@ -233,13 +232,13 @@ export const NameLink = ({ name }: { name: string }) => (
 );
 
 /** Returns the name of a fungible token from its metadata, or the name in its identifier. */
-export const tokenName = (asset: string): string => tokenOf(asset)?.name ?? assetName(asset);
+export const tokenName = (asset: string): string => tokenOf(asset)?.name ?? assetNameOf(asset);
 
 /** Renders a link to a token, with its name and contract. @param fungible whether its contract may state its name */
 export const Asset = ({ identifier, fungible = false }: { identifier: string; fungible?: boolean }) => (
   <a href={pathTo('token', { asset: identifier })} title={identifier}>
-    <ChainText text={fungible ? tokenName(identifier) : assetName(identifier)} />
-    <span class="quiet mono"> {shortPrincipal(assetContract(identifier))}</span>
+    <ChainText text={fungible ? tokenName(identifier) : assetNameOf(identifier)} />
+    <span class="quiet mono"> {shortPrincipal(assetContractOf(identifier))}</span>
   </a>
 );
 

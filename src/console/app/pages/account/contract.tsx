@@ -1,6 +1,7 @@
 /** The page of a contract: its source, definitions, calls and logs, and the tabs of an account. */
 
 import type { ComponentChildren } from 'preact';
+import { contractNameOf } from '../../../../codec/identifiers.ts';
 import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { type Loaded, useAnswer, useGet, usePart } from '../../api/use-answer.ts';
@@ -348,7 +349,7 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
           'main',
           (deployment) => {
             const id = deployment.type === 'smart_contract' ? deployment.smart_contract.contract_id : '';
-            const name = <ChainText text={id.slice(id.indexOf('.') + 1)} />;
+            const name = <ChainText text={contractNameOf(id)} />;
             return id === contract ? (
               <>
                 {name} <span class="quiet">(this one)</span>

@@ -3,10 +3,11 @@
  * time.
  */
 
+import { assetContractOf, assetNameOf } from '../../../../codec/identifiers.ts';
 import { type Answer, urlOf } from '../../api/api.ts';
 import { mapped, useGet } from '../../api/use-answer.ts';
 import { scaleOf } from '../../chain/chart.ts';
-import { assetContract, assetName, count, plural, visible } from '../../chain/format.ts';
+import { count, plural, visible } from '../../chain/format.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { unitOf } from '../../ui/metadata.ts';
 import { Choices, Commas, DataPanel, Footer, ListPanel, Panel, PER_PAGE, Show } from '../../ui/parts.tsx';
@@ -136,7 +137,7 @@ export function BalanceTab({ principal, version }: PrincipalProps) {
     version,
   );
   const { symbol, decimals } = asset === null ? { symbol: 'STX', decimals: STX_DECIMALS } : unitOf(asset);
-  const unit = symbol ?? (asset === null ? '' : assetName(asset));
+  const unit = symbol ?? (asset === null ? '' : assetNameOf(asset));
   const name = visible(unit);
   const format = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: MAX_DECIMALS });
   return (
@@ -193,9 +194,9 @@ export function BalanceTab({ principal, version }: PrincipalProps) {
  */
 const AssetChoice = ({ asset }: { asset: string }) => (
   <span title={asset}>
-    <ChainText text={unitOf(asset).symbol ?? assetName(asset)} />{' '}
+    <ChainText text={unitOf(asset).symbol ?? assetNameOf(asset)} />{' '}
     <span class="quiet">
-      <ChainText text={assetContract(asset).split('.').at(1) ?? ''} />
+      <ChainText text={assetContractOf(asset).split('.').at(1) ?? ''} />
     </span>
   </span>
 );

@@ -2,11 +2,12 @@
 
 import { clarityRepr } from '../../../../codec/clarity-text.ts';
 import { fromHex } from '../../../../codec/hex.ts';
+import { assetContractOf, assetNameOf } from '../../../../codec/identifiers.ts';
 import { get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { tokenFacts } from '../../chain/clarity.ts';
-import { assetContract, assetName, count, shortHash, shortPrincipal, visible } from '../../chain/format.ts';
+import { count, shortHash, shortPrincipal, visible } from '../../chain/format.ts';
 import { NftLink, Value } from '../../ui/code.tsx';
 import { AGE, BLOCK, BLOCK_HEIGHT, FROM, HOLDER, TIME, TO } from '../../ui/columns.tsx';
 import { tokenOf, unitOf } from '../../ui/metadata.ts';
@@ -48,14 +49,14 @@ async function supplyOf(asset: string, signal: AbortSignal): Promise<string | nu
 }
 
 export function Token({ asset }: { asset: string }) {
-  const contract = assetContract(asset);
+  const contract = assetContractOf(asset);
   const supply = useAnswer(
     `supply ${asset}`,
     async (signal) => ({ total: await supplyOf(asset, signal) }),
     tipVersion.value,
   );
   const isFungible = (supply.data?.total ?? null) !== null;
-  const name = visible(isFungible ? tokenName(asset) : assetName(asset));
+  const name = visible(isFungible ? tokenName(asset) : assetNameOf(asset));
   const symbol = isFungible ? unitOf(asset).symbol : null;
   return (
     <Page
@@ -212,7 +213,7 @@ const textOrNull = (text: string | null) => (text === null ? null : <ChainText t
  * links.
  */
 function DeclaredFacts({ asset }: { asset: string }) {
-  const contract = assetContract(asset);
+  const contract = assetContractOf(asset);
   const params = { contract_id: contract, include: ['source_code' as const] };
   const { data, source } = useGet('/extended/v3/smart-contracts/{contract_id}', params);
   const token = tokenOf(asset);
@@ -276,7 +277,7 @@ export function Nft({ asset, value }: { asset: string; value: string }) {
   const params = { asset_identifier: asset, value, ...listQuery() };
   const history = useGet('/extended/v3/tokens/nft/{asset_identifier}/{value}/history', params, tipVersion.value);
   return (
-    <Page kind="Non-fungible token" title={`${visible(assetName(asset))} ${tokenLabel(value)}`}>
+    <Page kind="Non-fungible token" title={`${visible(assetNameOf(asset))} ${tokenLabel(value)}`}>
       {history.data === null || history.data.total === 0 ? null : <OwnedNft asset={asset} value={value} />}
       <ListPanel
         title="History"

@@ -1,5 +1,6 @@
 /** The events and post-conditions of a transaction, and why it failed. */
 
+import { contractNameOf } from '../../../../codec/identifiers.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { errorSource } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
@@ -253,7 +254,7 @@ function ReturnedError({ contract, name, error }: { contract: string; name: stri
       )}
       . See{' '}
       <a href={`${pathTo('contract', { id: contract })}#L${line}`}>
-        line {line} of {contract.slice(contract.indexOf('.') + 1)}
+        line {line} of {contractNameOf(contract)}
       </a>
       .
     </p>

@@ -1,11 +1,12 @@
 /** The pages of transactions: the list, and one transaction, mined, pending or dropped. */
 
 import { useState } from 'preact/hooks';
+import { assetNameOf } from '../../../../codec/identifiers.ts';
 import { get, RequestError } from '../../api/api.ts';
 import { tip, tipVersion, useUpdates } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { CHAIN_FILTERS, chosenFilters } from '../../chain/filters.ts';
-import { assetName, bytes, count, plural, shortHash, textOfHex, visible } from '../../chain/format.ts';
+import { bytes, count, plural, shortHash, textOfHex, visible } from '../../chain/format.ts';
 import {
   balanceChanges,
   causeTitle,
@@ -207,7 +208,7 @@ function Balances({ transaction }: { transaction: MinedTransaction }) {
             ) : (
               <span title={asset}>
                 {isFungible ? <TokenAmount asset={asset} value={net} signed /> : <Signed value={net} />}{' '}
-                <ChainText text={isFungible ? tokenName(asset) : assetName(asset)} />
+                <ChainText text={isFungible ? tokenName(asset) : assetNameOf(asset)} />
               </span>
             ),
         ],

@@ -1,6 +1,7 @@
 /** On the page of a transaction of a simulated chain: why a call failed, and actions while the transaction is pending. */
 
 import { useState } from 'preact/hooks';
+import { contractNameOf } from '../../../../codec/identifiers.ts';
 import { post } from '../../api/api.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
@@ -8,8 +9,6 @@ import { useAction } from '../../ui/actions.tsx';
 import { Form, TextField } from '../../ui/form.tsx';
 import { Button, Panel, Problem, Scrollable, Table } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
-
-const nameOf = (contract: string): string => contract.slice(contract.indexOf('.') + 1);
 
 /** Renders the expression that made the error, the calls, and the costs of functions; nothing if they aren't known. */
 export function FailedCall({ id }: { id: string }) {
@@ -24,7 +23,7 @@ export function FailedCall({ id }: { id: string }) {
           <p class="panel-body">
             The error was made on{' '}
             <a href={`${pathTo('contract', { id: place.contract })}#L${place.line}`}>
-              line {place.line} of {nameOf(place.contract)}
+              line {place.line} of {contractNameOf(place.contract)}
             </a>
             .
           </p>
@@ -44,7 +43,7 @@ export function FailedCall({ id }: { id: string }) {
           rows={costs}
           keyOf={(cost) => cost.function}
           columns={[
-            ['Function', 'main', (cost) => <code title={cost.function}>{nameOf(cost.function)}</code>],
+            ['Function', 'main', (cost) => <code title={cost.function}>{contractNameOf(cost.function)}</code>],
             ['Runtime cost', 'number', ({ runtime }) => count(runtime)],
           ]}
         />
