@@ -30,6 +30,7 @@ export function percent(part: number, total: number): string {
   return `${Number(value.toFixed(value >= 10 ? 1 : 2))} %`;
 }
 
+/** Seconds of a minute, an hour and a day. */
 export const MINUTE = 60;
 export const HOUR = 3_600;
 export const DAY = 86_400;

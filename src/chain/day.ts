@@ -1,9 +1,9 @@
 /** UTC days, as the number of days since 1970. */
 
-export const SECONDS_OF_A_DAY = 86_400;
+import { DAY } from '../base/format.ts';
 
 /** Returns the day of a time. @param time Unix seconds */
-export const dayOf = (time: number): number => Math.floor(time / SECONDS_OF_A_DAY);
+export const dayOf = (time: number): number => Math.floor(time / DAY);
 
 /** The last day with a year of four digits. */
 const LAST_DAY = 2_932_896;
@@ -12,7 +12,7 @@ const LAST_DAY = 2_932_896;
 export const isDay = (day: number): boolean => Number.isInteger(day) && day >= 0 && day <= LAST_DAY;
 
 /** Returns a day as `2026-11-24`. */
-export const dayText = (day: number): string => new Date(day * SECONDS_OF_A_DAY * 1000).toISOString().slice(0, 10);
+export const dayText = (day: number): string => new Date(day * DAY * 1000).toISOString().slice(0, 10);
 
 /** Parses a day in the form of {@link dayText}; returns null for any other text. */
 export function dayIn(text: string): number | null {

@@ -1,5 +1,6 @@
 /** Movements of a principal's assets, for accounting and taxes, and a summary of its activity. Only Stackside has these routes. */
 import { type Static, Type } from '@sinclair/typebox';
+import { DAY } from '../../base/format.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -44,8 +45,6 @@ import {
   words,
 } from '../shared/values.ts';
 
-const SECONDS_OF_A_DAY = 86_400;
-
 /** Parses a time to Unix seconds. @throws InvalidValue for a date or time that doesn't exist */
 function secondsOf(text: string): number {
   const time = utcMicroseconds(text);
@@ -61,7 +60,7 @@ const fromOf = (text: string): Bound => (isHeight(text) ? { height: Number(text)
 function toOf(text: string): Bound {
   if (isHeight(text)) return { height: Number(text) };
   const time = secondsOf(text);
-  return { time: isDay(text) ? time + SECONDS_OF_A_DAY - 1 : time };
+  return { time: isDay(text) ? time + DAY - 1 : time };
 }
 
 const bound = (decode: (text: string) => Bound, description: string) =>

@@ -1,7 +1,7 @@
 /** The rows of hooks, and the cursor of live hooks. */
 import type { Database } from 'bun:sqlite';
 import { type HookStatus, type QueueName, storedStage, storedStatus } from '../rows/enums.ts';
-import { fromHooks, hookNow, isEnabledHook, recordColumns } from '../rows/expressions.ts';
+import { fromHooks, hookNow, isEnabledHook, LIVE, NEW, recordColumns, STREAMING } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
@@ -37,12 +37,9 @@ const recordOf = (row: RecordRow): HookRecord => ({
 });
 
 const IDLE = storedStage.numberOf('idle');
-const LIVE = storedStage.numberOf('live');
 const CATCHING_UP = storedStage.numberOf('catching_up');
 const PAUSED = storedStage.numberOf('paused');
 const PAUSED_IDLE = storedStage.numberOf('paused_idle');
-const NEW = storedStatus.numberOf('new');
-const STREAMING = storedStatus.numberOf('streaming');
 const EXPIRED = storedStatus.numberOf('expired');
 const INTERRUPTED = storedStatus.numberOf('interrupted');
 

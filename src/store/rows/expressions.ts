@@ -22,9 +22,9 @@ export const exactColumn = (alias: string, name: string): string =>
 /** The first position of a block. @param height an expression */
 export const firstPositionIn = (height: string): string => `${height} << ${PLACE_BITS}`;
 
-const LIVE = storedStage.numberOf('live');
-const NEW = storedStatus.numberOf('new');
-const STREAMING = storedStatus.numberOf('streaming');
+export const LIVE = storedStage.numberOf('live');
+export const NEW = storedStatus.numberOf('new');
+export const STREAMING = storedStatus.numberOf('streaming');
 
 // For a live hook, progress has these columns instead of the hook's row.
 const SINCE = `(h.stage = ${LIVE} AND p.hooks_evaluated > h.joined)`;

@@ -1,7 +1,7 @@
 /** Recounts counters, totals, copies of texts and balances from their rows. */
 
 import type { Database } from 'bun:sqlite';
-import { SECONDS_OF_A_DAY } from '../../../src/chain/day.ts';
+import { DAY } from '../../../src/base/format.ts';
 import { heightOf, positionText } from '../../../src/chain/position.ts';
 import { historyStartQuery } from '../../../src/store/queries/blocks/chain.ts';
 import { decimalOf } from '../../../src/store/rows/amounts.ts';
@@ -105,7 +105,7 @@ const anchorCounts: readonly Recount[] = [
 
 /** Returns the day of a position. The block's row has the time of its transactions, even for block 0. */
 const dayOf = (position: string): string =>
-  `((SELECT block_time FROM blocks b WHERE b.height = ${heightIn(position)}) / ${SECONDS_OF_A_DAY})`;
+  `((SELECT block_time FROM blocks b WHERE b.height = ${heightIn(position)}) / ${DAY})`;
 
 /** Logs, types of transactions, and calls. */
 const tallies: readonly Recount[] = [

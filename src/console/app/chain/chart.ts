@@ -1,5 +1,5 @@
 /** Values of charts, and descriptions of charts for screen readers. */
-import { count, exactTime, localTime } from './format.ts';
+import { count, DAY, exactTime, localTime } from './format.ts';
 
 export interface ChartSeries {
   name: string;
@@ -36,8 +36,6 @@ export function timeLabel(seconds: number, scale: TimeScale): string {
   const text = exactTime(seconds);
   return scale === 'days' ? text.slice(5, 10) : text.slice(0, 7);
 }
-
-const DAY = 86_400;
 
 /** Returns the scale for a span of time. @param times Unix seconds, ascending */
 export function scaleOf(times: readonly number[]): TimeScale {

@@ -1,6 +1,6 @@
 /** Filters of lists of transactions: texts in the query of a page's URL, conditions of the API, and descriptions. */
 import type { paths } from '../api/openapi.d.ts';
-import { amountMistake, shortPrincipal, smallestOf, visible } from './format.ts';
+import { amountMistake, DAY, shortPrincipal, smallestOf, visible } from './format.ts';
 import { contractMistake, principalMistake } from './path-mistake.ts';
 import { kindOf, STATUSES } from './transaction.ts';
 
@@ -60,8 +60,6 @@ const amount =
     const mistake = amountMistake(text, 6, 'STX');
     return mistake === null ? { [member]: smallestOf(text, 6) } : `“${text}” is not an amount of STX. ${mistake}`;
   };
-
-const SECONDS_OF_A_DAY = 86_400;
 
 /** Returns the start of a day in UTC, in Unix seconds; null if the day doesn't exist. */
 function dayStart(text: string): number | null {
@@ -131,7 +129,7 @@ const FILTERS = {
   min: { label: 'STX sent, at least', input: 'text', placeholder: '1.5', meaning: amount('min_amount') },
   max: { label: 'STX sent, at most', input: 'text', placeholder: '1000', meaning: amount('max_amount') },
   from: { label: 'From day (UTC)', input: 'day', meaning: day((start) => ({ from_time: start })) },
-  to: { label: 'To day (UTC)', input: 'day', meaning: day((start) => ({ to_time: start + SECONDS_OF_A_DAY - 1 })) },
+  to: { label: 'To day (UTC)', input: 'day', meaning: day((start) => ({ to_time: start + DAY - 1 })) },
 } as const satisfies Readonly<Record<string, Filter>>;
 
 export type FilterName = keyof typeof FILTERS;

@@ -4,7 +4,7 @@ import { MAX_UINT } from '../../../codec/clarity-integers.ts';
 import { fromHex } from '../../../codec/hex.ts';
 import { strictText } from '../../../codec/utf8.ts';
 
-export { bytes, count, duration, percent, plural } from '../../../base/format.ts';
+export { bytes, count, DAY, duration, percent, plural } from '../../../base/format.ts';
 
 /** Returns an amount in whole units and its decimals: `1234567` with 6 decimals gives `1` and `234567`. */
 export function amountParts(

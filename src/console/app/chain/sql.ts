@@ -1,6 +1,7 @@
 /** Results of SQL queries: the formats of their columns, the links of their values, and their charts. */
 import type { PageName } from '../../page-paths.ts';
 import type { TimeScale } from './chart.ts';
+import { DAY } from './format.ts';
 import { type PageOf, pageOfText } from './search.ts';
 
 /** A value of a result. Large integers and amounts are texts. */
@@ -61,8 +62,6 @@ export function chartColumns(result: SqlResult): { along: number[]; up: number[]
   const up = places.filter((at) => all(result, at, numberOf));
   return { along: places.filter((at) => up.includes(at) || all(result, at, secondsOf)), up };
 }
-
-const DAY = 86_400;
 
 /**
  * Returns the points of a chart, in the order of a column's times or numbers.
