@@ -6,7 +6,7 @@
 
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { hashOfPart, type ObjectStore } from '../storage/object-store.ts';
+import { compressedPart, hashOfPart, type ObjectStore } from '../storage/object-store.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { publicEntry } from '../store/ingest/commands.ts';
 import { type Entry, firstEntries, type Head, LOG_START, type MostEntries, sameChain } from '../store/log/entry.ts';
@@ -30,7 +30,6 @@ import {
   isComplete,
   MAX_SEGMENT_BYTES,
   openName,
-  packedSegment,
   SEGMENT,
   SegmentError,
   type SegmentRange,
@@ -319,7 +318,7 @@ export class Archiver {
     const other = (await store.list(segmentBeginning(first))).find((found) => found !== name);
     if (other !== undefined) throw diverged(store.location, identity, `it has ${other}, and the log has ${name}`);
     const content = segmentContent(this.#sealed.chain, entries);
-    if (!(await store.create(name, await packedSegment(content)))) await this.#requireContent(name, content);
+    if (!(await store.create(name, await compressedPart(content)))) await this.#requireContent(name, content);
     this.#noteSealed({ first, last, chain });
     for (const [part, end] of this.#open) {
       if (end > last) continue;
@@ -349,7 +348,7 @@ export class Archiver {
     const first = this.#sealed.id + 1;
     const isThere = this.#opened?.first === first && this.#opened.last === last;
     if (last >= first && !isThere) {
-      await store.write(name, await packedSegment(segmentContent(this.#sealed.chain, entries)));
+      await store.write(name, await compressedPart(segmentContent(this.#sealed.chain, entries)));
       this.#open.set(name, last);
       this.#opened = { first, last };
     }

@@ -156,9 +156,6 @@ export function* partsOfRows(rows: Iterable<RowLine>, before = 0, size: PartSize
   if (lines.length > 0) yield part();
 }
 
-/** Returns the object of a part. */
-export const packedPart = compressedPart;
-
 const decompress = promisify(zstdDecompress);
 
 /** Returns the content of an object. @throws ArchiveDamagedError that names it */

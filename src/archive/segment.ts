@@ -23,7 +23,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
-import { compressedPart, hashOfPart } from '../storage/object-store.ts';
+import { hashOfPart } from '../storage/object-store.ts';
 import { type Entry, type MostEntries, nextChain, sameChain } from '../store/log/entry.ts';
 
 /** Version of the format of segments, and of the archive. */
@@ -130,9 +130,6 @@ export function segmentContent(before: Uint8Array, entries: readonly Entry[]): B
   };
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]);
 }
-
-/** Returns the object with a segment's content. */
-export const packedSegment = compressedPart;
 
 /** An object isn't a sound segment. The message has the reason, and the entry if a single entry is at fault. */
 export class SegmentError extends Error {

@@ -11,14 +11,14 @@ import { PassingError } from '../base/errors.ts';
 import { writeWhole } from '../base/files.ts';
 import { parsedJson } from '../base/json.ts';
 import { onFile } from '../base/system-errors.ts';
-import { type BackupSource, hashOfPart, type ObjectStoreReads } from '../storage/object-store.ts';
+import { type BackupSource, compressedPart, hashOfPart, type ObjectStoreReads } from '../storage/object-store.ts';
 import type { SizeBounds } from '../storage/transfer.ts';
 import { FILE_MODE, makePrivateDirectory } from '../store/files/private-files.ts';
 import { sameChain } from '../store/log/entry.ts';
 import { ArchiveDamagedError, Identity, identityBytes } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, headIn } from './head.ts';
-import { packedSegment, rangeOfName, readSegment, SegmentError, segmentContent } from './segment.ts';
+import { rangeOfName, readSegment, SegmentError, segmentContent } from './segment.ts';
 
 const SeenArchive = Type.Object({
   /** Location from which it was last read. */
@@ -148,7 +148,7 @@ async function provenPart(object: Uint8Array, { segments, entry, chain }: Archiv
     const end = proven.at(-1);
     const sealed = rangeOfName(segments.at(-1) ?? '')?.last ?? 0;
     if (first !== sealed + 1 || end?.id !== entry || !sameChain(end.chain, Uint8Array.fromHex(chain))) return null;
-    return await packedSegment(segmentContent(before, proven));
+    return await compressedPart(segmentContent(before, proven));
   } catch (error) {
     if (error instanceof SegmentError) return null;
     throw error;

@@ -13,6 +13,7 @@ const LEVEL = 3;
 
 const compress = promisify(zstdCompress);
 
+/** Returns the object with the content of a part. */
 export const compressedPart = (bytes: Uint8Array): Promise<Buffer> =>
   compress(bytes, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
 

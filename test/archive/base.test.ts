@@ -10,7 +10,6 @@ import {
   baseAt,
   basesOf,
   packedManifest,
-  packedPart,
   partName,
   partsOfRows,
   rowsOfPart,
@@ -23,7 +22,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
-import { hashOfPart, type ObjectStore } from '../../src/storage/object-store.ts';
+import { compressedPart, hashOfPart, type ObjectStore } from '../../src/storage/object-store.ts';
 import { openBaseLoader } from '../../src/store/base/loader.ts';
 import {
   type BaseSnapshot,
@@ -406,7 +405,7 @@ describe('refused by name:', () => {
       const { path, store } = copy();
       const content = Buffer.from(`${lines.join('\n')}\n`);
       const sha256 = hashOfPart(content);
-      writeFileSync(join(path, partName(sha256)), await packedPart(content));
+      writeFileSync(join(path, partName(sha256)), await compressedPart(content));
       const manifest = structuredClone(first.manifest);
       const table = manifest.tables.find((one) => one.name === name)!;
       table.parts = [{ sha256, bytes: content.length, rows: lines.length }];

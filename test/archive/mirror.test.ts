@@ -6,7 +6,7 @@ import { ArchiveDamagedError } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, HEAD_TYPE, headBytes, headIn } from '../../src/archive/head.ts';
 import { openArchive, type Trust } from '../../src/archive/open.ts';
-import { packedSegment, rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
+import { rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
 import { noteArchive, seenArchive, signedArchive } from '../../src/archive/signed.ts';
 import { envelopeBytes, newPrivateKey, signerOf } from '../../src/archive/signing.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -14,6 +14,7 @@ import { EXIT, OperatorError, PassingError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
+import { compressedPart } from '../../src/storage/object-store.ts';
 import { webSource } from '../../src/storage/remote.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { openIngest } from '../../src/store/ingest/ingest.ts';
@@ -370,7 +371,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
           chain = nextChain(chain, changed);
           return { ...changed, chain };
         });
-        writeFileSync(file, await packedSegment(segmentContent(before, forged)));
+        writeFileSync(file, await compressedPart(segmentContent(before, forged)));
       },
       /segment-\S+\.zst is a damaged segment: .* which doesn't match its name/,
     ],
@@ -400,7 +401,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
       });
     };
     for (const index of [0, found.length - 1]) {
-      writeFileSync(file, await packedSegment(segmentContent(before, forge(index))));
+      writeFileSync(file, await compressedPart(segmentContent(before, forge(index))));
       const lacked: number[] = [];
       expect(await restored(web.url, { lacked })).toBe(sealed(segments));
       expect(lacked).toEqual([entries()]);
@@ -408,7 +409,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     // If unproven entries follow the proven ones, only the proven ones count.
     const extra = { ...found.at(-1)!, id: found.at(-1)!.id + 1 };
     extra.chain = nextChain(found.at(-1)!.chain, extra);
-    writeFileSync(file, await packedSegment(segmentContent(before, [...found, extra])));
+    writeFileSync(file, await compressedPart(segmentContent(before, [...found, extra])));
     expect(await restored(web.url)).toBe(entries());
   });
 

@@ -15,11 +15,12 @@ import {
 import { join } from 'node:path';
 import { verifiedArchive } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
-import { openName, packedSegment, rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
+import { openName, rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
+import { compressedPart } from '../../src/storage/object-store.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
@@ -325,7 +326,7 @@ describe('restore and verify report the same damage if', () => {
       chain = nextChain(chain, entry);
       return { ...entry, chain };
     });
-    writeFileSync(join(path, OPEN), await packedSegment(segmentContent(before, forged)));
+    writeFileSync(join(path, OPEN), await compressedPart(segmentContent(before, forged)));
     expect(await said(store)).toMatch(
       /^open-one.zst belongs to another log: it doesn't follow the chain value of entry \d+$/,
     );
@@ -336,7 +337,7 @@ describe('restore and verify report the same damage if', () => {
     const part = await readSegment(readFileSync(join(path, OPEN)), null);
     const first = { ...part.entries[0]!, receivedAt: 1 };
     const chain = nextChain(part.before, first);
-    writeFileSync(join(path, 'open-two.zst'), await packedSegment(segmentContent(part.before, [{ ...first, chain }])));
+    writeFileSync(join(path, 'open-two.zst'), await compressedPart(segmentContent(part.before, [{ ...first, chain }])));
     expect(await said(store)).toBe(`open-two.zst and ${OPEN} belong to two logs: they differ at entry ${first.id}`);
   });
 });
@@ -346,12 +347,12 @@ test("a restore uses the open part with the most entries, and ignores an earlier
   const part = await readSegment(readFileSync(join(path, OPEN)), null);
   writeFileSync(
     join(path, 'open-late-3.zst'),
-    await packedSegment(segmentContent(part.before, part.entries.slice(0, 1))),
+    await compressedPart(segmentContent(part.before, part.entries.slice(0, 1))),
   );
   const first = await readSegment(readFileSync(join(path, (await store.list('segment-'))[0]!)), null);
   writeFileSync(
     join(path, 'open-early-1.zst'),
-    await packedSegment(segmentContent(first.before, first.entries.slice(0, 2))),
+    await compressedPart(segmentContent(first.before, first.entries.slice(0, 2))),
   );
   const into = folder();
   expect(await restoredFrom(store, into)).toBe(rows.length);
