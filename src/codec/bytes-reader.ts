@@ -39,6 +39,12 @@ export function decoded<T>(decode: () => T): Decoded<T> {
   }
 }
 
+/** Returns a decoded value. @throws DecodeError */
+export function decodedOrThrow<T>(result: Decoded<T>): T {
+  if (!result.ok) throw result.error;
+  return result.value;
+}
+
 /** Maximum bytes of a name: contract, function, asset, tuple key (SIP-005, SIP-002). */
 export const MAX_NAME_LENGTH = 128;
 

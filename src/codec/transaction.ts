@@ -1,5 +1,5 @@
 import { addressAt } from './address.ts';
-import { BytesReader, type Decoded, DecodeError, decoded } from './bytes-reader.ts';
+import { BytesReader, type Decoded, DecodeError, decoded, decodedOrThrow } from './bytes-reader.ts';
 import { sha512_256 } from './hash.ts';
 import { type Payload, readPayload, UNKNOWN_PAYLOAD } from './payload.ts';
 import { walkPostConditions } from './post-conditions.ts';
@@ -259,11 +259,8 @@ export function splitTransactions(bytes: Uint8Array, count: number): Decoded<Uin
  * Decodes a transaction from the index, which has its id and its addresses. It was decoded when it arrived, so an error is a
  * defect.
  */
-export function decodedTransaction(raw: Uint8Array): BareTransaction {
-  const result = decoded(() => readTransaction(new BytesReader(raw), readKnownBody));
-  if (!result.ok) throw result.error;
-  return result.value;
-}
+export const decodedTransaction = (raw: Uint8Array): BareTransaction =>
+  decodedOrThrow(decoded(() => readTransaction(new BytesReader(raw), readKnownBody)));
 
 type PayloadType = Transaction['payload']['type'];
 

@@ -3,6 +3,7 @@
  * checks match a node's `POST /v2/transactions`.
  */
 import { DEPLOYED_NAME_PATTERN, principalBytes } from '../codec/address.ts';
+import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
 import { toHex } from '../codec/hex.ts';
 import type { Transaction } from '../codec/transaction.ts';
@@ -146,13 +147,7 @@ function deployAction(
 
 /** Decodes the arguments of a call, and checks them against the declared types. */
 function argumentsOf(span: Uint8Array, declared: readonly { type: Parameters<typeof isOfType>[1] }[]): ClarityValue[] {
-  const spans = decodeArguments(span);
-  if (!spans.ok) throw spans.error;
-  const values = spans.value.map((bytes) => {
-    const value = decodeClarity(bytes);
-    if (!value.ok) throw value.error;
-    return value.value;
-  });
+  const values = decodedOrThrow(decodeArguments(span)).map((bytes) => decodedOrThrow(decodeClarity(bytes)));
   if (values.length !== declared.length) {
     const message = `expecting ${declared.length} arguments, got ${values.length}`;
     throw new Rejection('BadFunctionArgument', { message });

@@ -1,4 +1,6 @@
 /** Executes transactions: fee and nonces, the action, and the post-conditions (SIP-005). */
+
+import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import {
@@ -212,11 +214,7 @@ function isMet(condition: PostCondition, sent: bigint): boolean {
 }
 
 /** Decodes mode and conditions of a transaction. */
-function conditionsOf(span: Uint8Array) {
-  const conditions = decodePostConditions(span);
-  if (!conditions.ok) throw conditions.error;
-  return conditions.value;
-}
+const conditionsOf = (span: Uint8Array) => decodedOrThrow(decodePostConditions(span));
 
 /** Reports whether the simulation can check all conditions. @param span mode, count and conditions */
 export const areChecked = (span: Uint8Array): boolean =>

@@ -4,7 +4,7 @@
  */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { atMost } from '../base/turns.ts';
-import { DecodeError } from '../codec/bytes-reader.ts';
+import { DecodeError, decodedOrThrow } from '../codec/bytes-reader.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { decodeTransaction } from '../codec/transaction.ts';
 import { ParameterError } from '../http/errors.ts';
@@ -375,11 +375,10 @@ export class SimulatedNode {
   }
 
   async #submit(raw: Uint8Array, isSigned = true, mint?: Mint): Promise<string> {
-    const decoded = decodeTransaction(raw);
-    if (!decoded.ok) throw decoded.error;
-    const id = toHex(decoded.value.txId);
+    const decoded = decodedOrThrow(decodeTransaction(raw));
+    const id = toHex(decoded.txId);
     if (this.pending.some((waiting) => waiting.id === id)) return id;
-    const transaction = admitted(raw, decoded.value, this.#view(), isSigned);
+    const transaction = admitted(raw, decoded, this.#view(), isSigned);
     await this.#announce(mint === undefined ? transaction : { ...transaction, mint });
     return id;
   }

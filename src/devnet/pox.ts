@@ -1,5 +1,7 @@
 /** State and calls of the simulated stacking contract pox-4, for contract calls and for operations on Bitcoin. */
-import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
+
+import { decodedOrThrow } from '../codec/bytes-reader.ts';
+import { decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { sha256 } from '../codec/hash.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
@@ -112,13 +114,7 @@ export function poxAddress(hash160: Uint8Array): Uint8Array {
 
 /** Returns the hash of a Bitcoin address that {@link poxAddress} made. */
 export function hashOfAddress(address: Uint8Array): Uint8Array {
-  return bufferOf(fieldOf(decoded(address), 'hashbytes'));
-}
-
-function decoded(bytes: Uint8Array): ClarityValue {
-  const value = decodeClarity(bytes);
-  if (!value.ok) throw value.error;
-  return value.value;
+  return bufferOf(fieldOf(decodedOrThrow(decodeClarity(address)), 'hashbytes'));
 }
 
 /**
@@ -127,7 +123,7 @@ function decoded(bytes: Uint8Array): ClarityValue {
 const hashLengths = [20, 20, 20, 20, 20, 32, 32];
 
 function requireAddress(address: Uint8Array): void {
-  const value = decoded(address);
+  const value = decodedOrThrow(decodeClarity(address));
   const version = bufferOf(fieldOf(value, 'version'))[0];
   const length = version === undefined ? undefined : hashLengths[version];
   require(length !== undefined && bufferOf(fieldOf(value, 'hashbytes')).length === length, errors.invalidAddress);
@@ -621,7 +617,7 @@ export const stackFor = (
     const delegation = activeDelegation(at, stacker);
     require(delegation?.pool === pool, errors.permissionDenied);
     require(BigInt(delegation.amount) >= amount, errors.delegatedTooLittle);
-    const only = decoded(bytesOf(delegation.address));
+    const only = decodedOrThrow(decodeClarity(bytesOf(delegation.address)));
     require(only.type !== 'some' || Buffer.compare(only.value.bytes, address) === 0, errors.addressRequired);
     requireStackable(address, amount, period, 0n);
     const unlockHeight = cycles.startOf(firstCycle + Number(period));

@@ -1,4 +1,6 @@
 /** Clarity values in tests: results as JavaScript values, and arguments as literals that the compiler checks. */
+
+import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 
 /**
@@ -48,9 +50,7 @@ function plain(value: ClarityValue): Value {
 /** Returns the value of a serialized Clarity value. @param hex with 0x @throws DecodeError */
 export function decodedValue(hex: string): Value {
   // Node 20 has no Uint8Array.fromHex.
-  const decoded = decodeClarity(Buffer.from(hex.slice(2), 'hex'));
-  if (!decoded.ok) throw decoded.error;
-  return plain(decoded.value);
+  return plain(decodedOrThrow(decodeClarity(Buffer.from(hex.slice(2), 'hex'))));
 }
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r', '"': '\\"', '\\': '\\\\' };

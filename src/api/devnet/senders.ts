@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { AbiType } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN } from '../../codec/address.ts';
 import { deploymentPayload } from '../../codec/boot-transaction.ts';
+import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
@@ -220,11 +221,7 @@ function calledBy(body: Static<typeof Call>, node: SimulatedNode) {
 /** Executes a read-only function on the tip. @throws ParameterError, UnreadError */
 async function readBy(body: Static<typeof Call>, node: SimulatedNode) {
   const { contract, args } = calledBy(body, node);
-  const values = args.map((bytes) => {
-    const value = decodeClarity(bytes);
-    if (!value.ok) throw value.error;
-    return value.value;
-  });
+  const values = args.map((bytes) => decodedOrThrow(decodeClarity(bytes)));
   const sender = signerOf(node, body.sender).account.address;
   const answer = await readFunction(node, node.tip, { contract, functionName: body.function, args: values, sender });
   if (!answer.okay) throw new UnreadError(answer.cause);

@@ -3,6 +3,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
 import { functionSignature, typedArguments } from '../../codec/abi.ts';
+import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { toHex } from '../../codec/hex.ts';
 import { type DecodedConditions, decodePostConditions } from '../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
@@ -259,11 +260,11 @@ export function declarationsFor(read: Reader, transactions: readonly { payload: 
 /** Declared functions of called contracts, by contract identifier. */
 export type Declarations = ReadonlyMap<string, DeclaredFunctions>;
 
-function parsed(postConditions: Uint8Array, anchorMode: number, context: TransactionContext): Parsed {
-  const conditions = decodePostConditions(postConditions);
-  if (!conditions.ok) throw conditions.error;
-  return { ...context, conditions: conditions.value, anchorMode };
-}
+const parsed = (postConditions: Uint8Array, anchorMode: number, context: TransactionContext): Parsed => ({
+  ...context,
+  conditions: decodedOrThrow(decodePostConditions(postConditions)),
+  anchorMode,
+});
 
 /** A transaction of a block as v1 and v2 return it. */
 export const transaction = (of: TransactionDetail, context: TransactionContext): Static<typeof Transaction> =>

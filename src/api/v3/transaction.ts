@@ -1,6 +1,7 @@
 /** Transactions as v3 returns them: mined and pending, single and in lists; and positions on the chain. */
 import { Type } from '@sinclair/typebox';
 import type { Signer } from '../../chain/block.ts';
+import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { decodeArguments } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
 import { decodePostConditions } from '../../codec/post-conditions.ts';
@@ -268,14 +269,11 @@ export const fullRows = serializedRows('full', (of: TransactionDetail) => fullMi
 
 function argumentsOf({ raw, functionArgs }: Whole<'contract_call'>) {
   const args = decodeArguments(functionArgs ?? payloadOf(raw, 'contract_call').functionArgs);
-  if (!args.ok) throw args.error;
-  return args.value.map(clarity);
+  return decodedOrThrow(args).map(clarity);
 }
 
 /** The post-conditions if they are to be included. @param conditions returns their bytes */
 function includedConditions(include: Include, conditions: () => Uint8Array) {
   if (!include.includes('post_conditions')) return undefined;
-  const decoded = decodePostConditions(conditions());
-  if (!decoded.ok) throw decoded.error;
-  return decoded.value.postConditions;
+  return decodedOrThrow(decodePostConditions(conditions())).postConditions;
 }

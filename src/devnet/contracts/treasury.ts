@@ -1,3 +1,4 @@
+import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import {
@@ -24,9 +25,8 @@ const nothing = 3n;
 const payment = tupleType({ amount: 'uint128', to: 'principal' });
 
 function paymentOf({ bytes }: Pick<ClarityValue, 'bytes'>): { to: string; amount: bigint } {
-  const value = decodeClarity(bytes);
-  if (!value.ok) throw value.error;
-  return { to: principalOf(fieldOf(value.value, 'to')), amount: uintOf(fieldOf(value.value, 'amount')) };
+  const value = decodedOrThrow(decodeClarity(bytes));
+  return { to: principalOf(fieldOf(value, 'to')), amount: uintOf(fieldOf(value, 'amount')) };
 }
 
 const functions = {

@@ -4,6 +4,7 @@ import { executionCost } from '../../api/shared/values.ts';
 import { exactNumber } from '../../base/json.ts';
 import type { Block, ChainTransaction } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';
+import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { toHex } from '../../codec/hex.ts';
 import { decodePostConditions } from '../../codec/post-conditions.ts';
 import type { DeliveryBody } from '../../store/hooks/model.ts';
@@ -43,9 +44,8 @@ const typeOf = ({ payload }: ChainTransaction): string =>
   payload.type === 'smart_contract' ? 'contract_deploy' : payload.type;
 
 function postConditionsOf({ postConditions }: ChainTransaction) {
-  const decoded = decodePostConditions(postConditions);
-  if (!decoded.ok) throw decoded.error;
-  return { mode: decoded.value.mode, post_conditions: decoded.value.postConditions };
+  const { mode, postConditions: conditions } = decodedOrThrow(decodePostConditions(postConditions));
+  return { mode, post_conditions: conditions };
 }
 
 function transactionOf(

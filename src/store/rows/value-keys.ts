@@ -3,6 +3,8 @@
  * order of the integers, of either type; both types of strings have the same kind. A long text is replaced by a hash. Two
  * values may have the same key, so a search compares the values of the rows that it finds.
  */
+
+import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { type ClarityField, unwrapped } from '../../codec/clarity-fields.ts';
 import { sha256 } from '../../codec/hash.ts';
@@ -61,9 +63,7 @@ export interface KeyRange {
 
 /** The key of a serialized value. */
 function keyOfForm(form: Uint8Array): string {
-  const value = decodeClarity(form);
-  if (!value.ok) throw value.error;
-  const field = unwrapped(value.value);
+  const field = unwrapped(decodedOrThrow(decodeClarity(form)));
   if (field.type === 'tuple') throw new Error('a condition compares with no tuple');
   return valueKey(field);
 }
