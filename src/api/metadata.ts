@@ -15,7 +15,7 @@ import { type Route, route } from '../http/route.ts';
 import type { ListedFt, TokenContractDetail, TokenDetail, TokenFacts } from '../store/model/token.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import { example } from './shared/examples/examples.ts';
-import { PATTERNS, RULES } from './shared/identifiers.ts';
+import { ContractText } from './shared/parameters.ts';
 import { exactDecimals } from './shared/unit.ts';
 import { Amount, Hash, Height, words } from './shared/values.ts';
 
@@ -119,13 +119,6 @@ function tokenTag({ tokenMetadata }: Reader, contractId: string, number: bigint)
   const state = JSON.stringify([contract.txId.toHex(), contract.lastTokenId, supply, facts]);
   return `${writtenAt}-${Bun.hash.xxHash64(state).toString(16)}`;
 }
-
-const principalParameter = Type.String({
-  pattern: PATTERNS.contract,
-  rule: RULES.contract,
-  description: 'Contract identifier',
-  examples: example('contract_id'),
-});
 
 const tokenParameter = Type.Transform(
   Type.String({
@@ -282,7 +275,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       summary: 'Metadata of a fungible token',
       description:
         'Returns the name, symbol, decimals, supply and URI that the contract of a fungible token (SIP-010) states.',
-      params: { principal: principalParameter },
+      params: { principal: ContractText },
       query: localeQuery,
       response: Ft,
       etag: (read, { principal }) => tokenTag(read, principal, FT_TOKEN),
@@ -305,7 +298,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       operationId: 'getNftMetadata',
       summary: 'Metadata of a non-fungible token',
       description: 'Returns the URI of a non-fungible token (SIP-009).',
-      params: { principal: principalParameter, token_id: tokenParameter },
+      params: { principal: ContractText, token_id: tokenParameter },
       query: localeQuery,
       response: Nft,
       etag: (read, { principal, token_id }) => tokenTag(read, principal, token_id),
@@ -321,7 +314,7 @@ export function metadataRoutes(version: string, isAsked: boolean): Route[] {
       operationId: 'getSftMetadata',
       summary: 'Metadata of a semi-fungible token',
       description: 'Returns the URI, decimals and supply that the contract of a semi-fungible token (SIP-013) states.',
-      params: { principal: principalParameter, token_id: tokenParameter },
+      params: { principal: ContractText, token_id: tokenParameter },
       query: localeQuery,
       response: Sft,
       etag: (read, { principal, token_id }) => tokenTag(read, principal, token_id),

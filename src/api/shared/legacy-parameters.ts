@@ -1,10 +1,10 @@
 /** Path and query parameters of v1 routes, and of some v2 routes. */
-import { Type } from '@sinclair/typebox';
+import { type TString, Type } from '@sinclair/typebox';
 import { isPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { example } from './examples/examples.ts';
-import { PATTERNS, RULES } from './identifiers.ts';
+import { AddressText, PrincipalText } from './parameters.ts';
 import { typeWords } from './transaction.ts';
 import { words } from './values.ts';
 
@@ -16,28 +16,14 @@ function checksummed(text: string): string {
   );
 }
 
-/** An address, or a contract's identifier. */
-export const Principal = Type.Transform(
-  Type.String({
-    pattern: PATTERNS.principal,
-    rule: RULES.principal,
-    description: 'Standard address or contract identifier',
-    examples: example('principal'),
-  }),
-)
-  .Decode(checksummed)
-  .Encode((principal) => principal);
+const checksummedParameter = (text: TString) =>
+  Type.Transform(text)
+    .Decode(checksummed)
+    .Encode((principal) => principal);
 
-export const Address = Type.Transform(
-  Type.String({
-    pattern: PATTERNS.address,
-    rule: RULES.address,
-    description: 'Standard address',
-    examples: example('principal'),
-  }),
-)
-  .Decode(checksummed)
-  .Encode((address) => address);
+/** An address, or a contract's identifier. */
+export const Principal = checksummedParameter(PrincipalText);
+export const Address = checksummedParameter(AddressText);
 
 /** A hash in the path. Its length isn't checked: a hash of a wrong length is answered like an unknown one. */
 export const HexHash = Type.Transform(

@@ -1,5 +1,5 @@
 /** Path parameters of v3 routes. */
-import { Type } from '@sinclair/typebox';
+import { type TString, Type } from '@sinclair/typebox';
 import { canonicalPrincipal } from '../../codec/address.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { MAX_UINT } from '../../codec/clarity-integers.ts';
@@ -45,38 +45,26 @@ function blockId(text: string): BlockId {
   return { height: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
 }
 
-export const PrincipalParameter = Type.Transform(
-  Type.String({
-    pattern: PATTERNS.principal,
-    rule: RULES.principal,
-    description: 'Standard address or contract identifier',
-    examples: example('principal'),
-  }),
-)
-  .Decode(knownPrincipal)
-  .Encode((principal) => principal);
+const identifierText = (kind: 'principal' | 'address' | 'contract', description: string, examples: unknown[]) =>
+  Type.String({ pattern: PATTERNS[kind], rule: RULES[kind], description, examples });
 
-export const AddressParameter = Type.Transform(
-  Type.String({
-    pattern: PATTERNS.address,
-    rule: RULES.address,
-    description: 'Standard address',
-    examples: example('principal'),
-  }),
-)
-  .Decode(knownPrincipal)
-  .Encode((principal) => principal);
+/** Identifiers as the client wrote them: their checksum isn't checked. */
+export const PrincipalText = identifierText(
+  'principal',
+  'Standard address or contract identifier',
+  example('principal'),
+);
+export const AddressText = identifierText('address', 'Standard address', example('principal'));
+export const ContractText = identifierText('contract', 'Contract identifier', example('contract_id'));
 
-export const ContractParameter = Type.Transform(
-  Type.String({
-    pattern: PATTERNS.contract,
-    rule: RULES.contract,
-    description: 'Contract identifier',
-    examples: example('contract_id'),
-  }),
-)
-  .Decode(knownPrincipal)
-  .Encode((contractId) => contractId);
+const knownParameter = (text: TString) =>
+  Type.Transform(text)
+    .Decode(knownPrincipal)
+    .Encode((principal) => principal);
+
+export const PrincipalParameter = knownParameter(PrincipalText);
+export const AddressParameter = knownParameter(AddressText);
+export const ContractParameter = knownParameter(ContractText);
 
 const assetParameter = (examples: unknown[]) =>
   Type.Transform(

@@ -27,9 +27,8 @@ import {
   stxBalance,
 } from '../shared/address.ts';
 import { example } from '../shared/examples/examples.ts';
-import { PATTERNS, RULES } from '../shared/identifiers.ts';
 import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
-import { TxId } from '../shared/parameters.ts';
+import { PrincipalText, TxId } from '../shared/parameters.ts';
 import { SignedAmount } from '../shared/values.ts';
 
 const tag = 'Addresses';
@@ -103,14 +102,7 @@ const UNKNOWN = 'Transaction not found';
 const transactionsOfV3 = '/extended/v3/principals/{principal}/transactions';
 
 /** Unlike other routes, these don't check the checksum: the list of a mistyped address is empty. */
-const transactionParams = {
-  principal: Type.String({
-    pattern: PATTERNS.principal,
-    rule: RULES.principal,
-    description: 'Standard address or contract identifier',
-    examples: example('principal'),
-  }),
-};
+const transactionParams = { principal: PrincipalText };
 
 const page = legacyOffsetQuery({ maximum: 50, default: 20 });
 
