@@ -4,6 +4,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { TENURE_BUDGET } from '../chain/tenure-budget.ts';
 import type { TenureLoad } from '../store/model/block.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
@@ -18,14 +19,7 @@ const MIN_CURRENT_BLOCKS = 5;
 
 export type TenureLimits = Omit<TenureLoad, 'blocks'>;
 
-const DEFAULT_LIMITS: TenureLimits = {
-  runtime: 5_000_000_000,
-  readCount: 15_000,
-  readLength: 100_000_000,
-  writeCount: 15_000,
-  writeLength: 15_000_000,
-  size: 2_097_152,
-};
+const DEFAULT_LIMITS: TenureLimits = { ...TENURE_BUDGET, size: 2_097_152 };
 const dimensions = ['runtime', 'readCount', 'readLength', 'writeCount', 'writeLength', 'size'] as const;
 
 const BlockLimit = Type.Object({
