@@ -1,7 +1,7 @@
-/** Requests that change data: their state, and a confirmation before requests that can't be undone. */
+/** Requests of buttons: their state, and a confirmation before requests that can't be undone. */
 
 import type { ComponentChildren } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { onlyRequestError } from '../api/api.ts';
 import { announce, Button } from './parts.tsx';
 
@@ -11,31 +11,45 @@ interface Action {
   /** Error of the last request; null if it succeeded. */
   problem: string | null;
   /** Runs a request. If it succeeds, announces `done`, or its text for the result, to screen readers. */
-  run<T>(work: () => Promise<T>, done: string | ((result: T) => string)): void;
+  run<T>(work: (signal: AbortSignal) => Promise<T>, done: string | ((result: T) => string)): void;
+  /** Ends the last request, which then reports no error. The end of the component does the same. */
+  cancel(): void;
 }
 
 /** Returns the state of a component's requests. @param after called when a request has succeeded */
 export function useAction(after: () => void = () => {}): Action {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
+  const running = useRef(new AbortController());
+  const cancel = () => {
+    running.current.abort();
+    setBusy(false);
+  };
+  useEffect(() => cancel, []);
   return {
     busy,
     problem,
+    cancel,
     run(work, done) {
+      const own = new AbortController();
+      running.current = own;
       setBusy(true);
       setProblem(null);
-      work()
+      work(own.signal)
         .then(
           (result) => {
             announce(typeof done === 'string' ? done : done(result));
             after();
           },
           (error: unknown) => {
+            if (own.signal.aborted) return;
             onlyRequestError(error);
             setProblem(error.message);
           },
         )
-        .finally(() => setBusy(false));
+        .finally(() => {
+          if (running.current === own) setBusy(false);
+        });
     },
   };
 }

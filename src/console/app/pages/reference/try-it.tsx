@@ -1,8 +1,8 @@
 /** A form that sends a request of an operation to this server, and its response. */
 
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { parsedJson } from '../../../../base/json.ts';
-import { onlyRequestError, unreachable } from '../../api/api.ts';
+import { unreachable } from '../../api/api.ts';
 import {
   curlOf,
   exampleOf,
@@ -18,9 +18,10 @@ import {
   typeText,
 } from '../../chain/api-reference.ts';
 import { bytes, count } from '../../chain/format.ts';
+import { useAction } from '../../ui/actions.tsx';
 import { SourceBlock } from '../../ui/code.tsx';
 import { ChoiceField, Form, TextField } from '../../ui/form.tsx';
-import { announce, Button, Copy, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
+import { Button, Copy, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
 import { Described } from './schema.tsx';
 
 /** Maximum characters of a response to show. A stream that is longer ends there. */
@@ -159,29 +160,13 @@ function initial({ parameters, body, types }: Operation, schemas: Schemas): Fill
 export function TryIt({ operation, schemas }: { operation: Operation; schemas: Schemas }) {
   const [filled, setFilled] = useState(() => initial(operation, schemas));
   const [response, setResponse] = useState<Response | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const running = useRef(new AbortController());
-  useEffect(() => () => running.current.abort(), []);
+  const { run, cancel, problem, busy } = useAction();
   const change = (part: Partial<Filled>) => setFilled((before) => ({ ...before, ...part }));
   const request = requestOf(operation, filled);
   const submit = () => {
-    running.current.abort();
-    const own = new AbortController();
-    running.current = own;
-    setBusy(true);
-    setProblem(null);
+    cancel();
     setResponse(null);
-    send(request, own.signal, setResponse)
-      .then(() => announce('The response has arrived'))
-      .catch((error: unknown) => {
-        if (own.signal.aborted) return;
-        onlyRequestError(error);
-        setProblem(error.message);
-      })
-      .finally(() => {
-        if (running.current === own) setBusy(false);
-      });
+    run((signal) => send(request, signal, setResponse), 'The response has arrived');
   };
   const { parameters, body, needsKey, types } = operation;
   return (
@@ -234,7 +219,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
           </Scrollable>
           <div class="row">
             <Button text="Send" type="submit" class="primary" />
-            {isBusy ? <Button text="Stop" onClick={() => running.current.abort()} /> : null}
+            {busy ? <Button text="Stop" onClick={cancel} /> : null}
             <Copy text={curlOf(request, location.origin)} what="curl command" />
             <Problem text={problem} />
           </div>

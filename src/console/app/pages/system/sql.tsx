@@ -1,10 +1,11 @@
 /** The page of SQL: the views, an editor, and the result as a table, a chart and files. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, jsonOf, onlyRequestError, responseOf, withBody } from '../../api/api.ts';
+import { type Answer, jsonOf, responseOf, withBody } from '../../api/api.ts';
 import { type Loaded, useGet } from '../../api/use-answer.ts';
 import { count, duration, plural, visible } from '../../chain/format.ts';
 import { chartColumns, numericColumns, pageOf, pointsOf, type SqlValue } from '../../chain/sql.ts';
+import { useAction } from '../../ui/actions.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { ChoiceField, onCtrlEnter } from '../../ui/form.tsx';
 import {
@@ -55,40 +56,25 @@ export function Sql() {
   const queryText = place.value.query.get(QUERY) ?? '';
   const views = useGet(SQL, {});
   const editor = useRef<HTMLTextAreaElement>(null);
-  const running = useRef<AbortController | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
+  const { run, cancel, problem, busy } = useAction();
   const [found, setFound] = useState<QueryResult | null>(null);
   useEffect(() => {
     if (editor.current !== null && queryText !== '') editor.current.value = queryText;
   }, [queryText]);
-  useEffect(() => () => running.current?.abort(), []);
 
-  /** Runs the query of the editor, unless one is running. @param done describes the result */
-  async function run(work: (query: string, signal: AbortSignal) => Promise<string>): Promise<void> {
+  /** Runs the query of the editor, unless one is running. @param work returns a description of the result */
+  function runQuery(work: (query: string, signal: AbortSignal) => Promise<string>): void {
     const query = editor.current?.value.trim() ?? '';
-    if (running.current !== null || query === '') return;
-    const own = new AbortController();
-    running.current = own;
-    setBusy(true);
-    setProblem(null);
+    if (busy || query === '') return;
     go(withQuery({ [QUERY]: query }), { replace: true });
-    try {
-      announce(await work(query, own.signal));
-    } catch (error) {
-      if (own.signal.aborted) announce('The query was cancelled');
-      else {
-        onlyRequestError(error);
-        setProblem(error.message);
-      }
-    } finally {
-      running.current = null;
-      setBusy(false);
-    }
+    run(
+      (signal) => work(query, signal),
+      (result) => result,
+    );
   }
 
   const show = () =>
-    run(async (query, signal) => {
+    runQuery(async (query, signal) => {
       const start = performance.now();
       const result = (await jsonOf(SQL, {
         ...withBody('POST', { query, max_rows: MAX_ROWS }),
@@ -98,7 +84,7 @@ export function Sql() {
       return plural(result.rows.length, 'row');
     });
   const download = (format: FileFormat) =>
-    run(async (query, signal) => {
+    runQuery(async (query, signal) => {
       const body = { query, format, max_rows: MAX_ROWS_OF_FILE };
       save(await (await responseOf(SQL, { ...withBody('POST', body), signal })).blob(), `query.${format}`);
       return `Saved query.${format}`;
@@ -117,15 +103,23 @@ export function Sql() {
               autocapitalize="off"
               rows={8}
               defaultValue={queryText}
-              onKeyDown={onCtrlEnter(() => void show())}
+              onKeyDown={onCtrlEnter(show)}
             />
             <div class="row">
-              <button type="button" class="primary" disabled={busy} onClick={() => void show()}>
+              <button type="button" class="primary" disabled={busy} onClick={show}>
                 Run <kbd>Ctrl Enter</kbd>
               </button>
-              {busy ? <Button text="Cancel" onClick={() => running.current?.abort()} /> : null}
-              <Button text="CSV" disabled={busy} onClick={() => void download('csv')} />
-              <Button text="Parquet" disabled={busy} onClick={() => void download('parquet')} />
+              {busy ? (
+                <Button
+                  text="Cancel"
+                  onClick={() => {
+                    cancel();
+                    announce('The query was cancelled');
+                  }}
+                />
+              ) : null}
+              <Button text="CSV" disabled={busy} onClick={() => download('csv')} />
+              <Button text="Parquet" disabled={busy} onClick={() => download('parquet')} />
             </div>
             <Problem text={problem} />
             {views.data === null ? null : (
