@@ -8,7 +8,7 @@
  */
 import type { Database } from 'bun:sqlite';
 import { memoize } from '../../base/cache.ts';
-import { type Cursor, HEAD, type OffsetPage, type Page } from '../model/page.ts';
+import { type Cursor, HEAD, type ListOrder, type OffsetPage, type Page } from '../model/page.ts';
 import { MAX_ENTRIES, prepared, TooMuchWorkError } from '../rows/statement.ts';
 import type { Span } from './blocks/windows.ts';
 import { EVERYWHERE, type KeyColumn, lister, nameOf, ordered, reversed, type Value, walked } from './list.ts';
@@ -168,7 +168,6 @@ export interface SearchLimits {
 
 export const SEARCH_LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entries: MAX_ENTRIES };
 
-export type Direction = 'asc' | 'desc';
 const directions = { asc: '', desc: ' DESC' } as const;
 
 /** The whole list in an order: its tables with the index, its columns and its condition. */
@@ -289,7 +288,7 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
     least: SizedPath<Name>,
     { values, span = EVERYWHERE }: SearchRequest<Filter, Name>,
     by: By,
-    direction: Direction,
+    direction: ListOrder,
     count: number,
     offset: number,
   ) {
@@ -311,14 +310,14 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
 
   return {
     /** A page of the whole list, in an order that an index has. */
-    all: (by: By, direction: Direction, count: number, offset: number): Row[] =>
+    all: (by: By, direction: ListOrder, count: number, offset: number): Row[] =>
       statement(`all.${by}.${direction}`).all(count, offset),
 
     /** @throws TooMuchWorkError if every filter matches many rows, and too few together or too many to count */
     filtered(
       search: SearchRequest<Filter, Name>,
       by: By,
-      direction: Direction,
+      direction: ListOrder,
       limit: number,
       offset: number,
     ): OffsetPage<Row> {

@@ -4,7 +4,7 @@ import type { Turns } from '../../../base/turns.ts';
 import type { Block } from '../../../chain/block.ts';
 import { positionsOf } from '../../../chain/position.ts';
 import type { AnnouncedBlock, BlockSearch, ConfirmedMicroblock, WholeBlock } from '../../model/block.ts';
-import type { OffsetPage } from '../../model/page.ts';
+import type { ListOrder, OffsetPage } from '../../model/page.ts';
 import type { TransactionDetail } from '../../model/transaction.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type ItemsOf, models } from '../row-texts.ts';
@@ -188,7 +188,7 @@ export function wholeBlockQueries(
     /** Transactions of a block; an orphan has none. Undefined if no fork has such a block. */
     transactions<Item = TransactionDetail>(
       search: BlockSearch,
-      order: 'asc' | 'desc',
+      order: ListOrder,
       limit: number,
       offset: number,
       items: ItemsOf<TransactionDetail, Item> = models as never,
