@@ -1,6 +1,7 @@
 /** Pagination: query parameters and response envelopes of lists, by cursor, by offset, or by both (flat). */
 import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { parsedJson } from '../base/json.ts';
+import { utf8Bytes } from '../codec/utf8.ts';
 import {
   type Cursor,
   type CursorKey,
@@ -17,8 +18,6 @@ const FIRST_SIDE = 1;
 const HEAD_BYTES = 5;
 const MAX_PARTS = 8;
 
-const encoder = new TextEncoder();
-
 /**
  * Encodes a cursor, as a text that only its own list accepts.
  *
@@ -29,7 +28,7 @@ const encoder = new TextEncoder();
  * @param list the list's name and scope: `principal-transactions SP…`
  */
 export function encodeCursor(list: string, { side, key }: Cursor): string {
-  const json = encoder.encode(JSON.stringify(key));
+  const json = utf8Bytes(JSON.stringify(key));
   const place = cursorSides.indexOf(side);
   const bytes = new Uint8Array(HEAD_BYTES + json.length);
   bytes[0] = FIRST_SIDE + place;

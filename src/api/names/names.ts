@@ -140,18 +140,16 @@ const MAX_NAME = 48;
 /** A name costs this many micro-STX for each unit of its price function. */
 const PER_UNIT = 10n;
 
-const bytesOf = (text: string): number => Buffer.byteLength(text);
-
 /** Price of a namespace in micro-STX; undefined if the text can't be a namespace's name. */
 export function namespacePrice(namespace: string): bigint | undefined {
-  const length = bytesOf(namespace);
+  const length = Buffer.byteLength(namespace);
   if (length === 0 || length > MAX_NAMESPACE) return undefined;
   return NAMESPACE_PRICES[Math.min(length, NAMESPACE_PRICES.length) - 1];
 }
 
 /** Price of a name in micro-STX; undefined if the contract's call would fail. @param label the name without its namespace */
 export function namePrice(label: string, price: PriceFunction): bigint | undefined {
-  const length = bytesOf(label);
+  const length = Buffer.byteLength(label);
   if (length === 0 || length > MAX_NAME) return undefined;
   const exponent = price.exponents[Math.min(length, price.exponents.length) - 1];
   // An exponent above 128 overflows with any base above 1; with 0 and 1 all exponents above 0 have the same result.

@@ -4,7 +4,7 @@
  * Unlike the published schemas, these refuse unknown parameters: otherwise a filter with a mistyped parameter would match
  * everything.
  */
-import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { PATTERNS, RULES } from '../../api/shared/identifiers.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 
@@ -82,12 +82,11 @@ const Statuses = Type.Array(Type.Union(statusWords.map((word) => Type.Literal(wo
   uniqueItems: true,
 });
 
-const optional = <T extends TSchema>(schema: T) => Type.Optional(schema);
-const sender = { sender: optional(Principal) };
-const receiver = { receiver: optional(Principal), recipient: optional(Principal) };
-const amount = { min_amount: optional(Amount) };
-const ft = { asset_identifier: optional(Asset) };
-const nft = { asset_identifier: optional(Asset), value: optional(NftValue) };
+const sender = { sender: Type.Optional(Principal) };
+const receiver = { receiver: Type.Optional(Principal), recipient: Type.Optional(Principal) };
+const amount = { min_amount: Type.Optional(Amount) };
+const ft = { asset_identifier: Type.Optional(Asset) };
+const nft = { asset_identifier: Type.Optional(Asset), value: Type.Optional(NftValue) };
 
 /** @param matches describes the matches of the filter, if its name isn't clear */
 const filter = <const T extends string, P extends TProperties>(type: T, parameters: P, matches?: string) =>
@@ -118,30 +117,30 @@ export const filterSchemas = {
   contract_deploy: filter(
     'contract_deploy',
     {
-      contract_identifier: optional(Contract),
+      contract_identifier: Type.Optional(Contract),
       ...sender,
-      status: optional(Statuses),
+      status: Type.Optional(Statuses),
     },
     'Deployments, failed ones included',
   ),
   contract_call: filter(
     'contract_call',
     {
-      contract_identifier: optional(Contract),
-      function_name: optional(Type.String({ minLength: 1, maxLength: 128 })),
+      contract_identifier: Type.Optional(Contract),
+      function_name: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
       ...argument,
       ...sender,
-      status: optional(Statuses),
+      status: Type.Optional(Statuses),
     },
     'Calls by transactions, failed ones included; not calls between contracts',
   ),
   contract_log: filter(
     'contract_log',
     {
-      contract_identifier: optional(Contract),
+      contract_identifier: Type.Optional(Contract),
       ...sender,
-      topic: optional(Type.String({ minLength: 1, maxLength: 128 })),
-      contains: optional(
+      topic: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+      contains: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: 1000,
@@ -156,7 +155,7 @@ export const filterSchemas = {
   tenure_change: filter(
     'tenure_change',
     {
-      cause: optional(Type.Union(tenureChangeCauses.map((cause) => Type.Literal(cause)))),
+      cause: Type.Optional(Type.Union(tenureChangeCauses.map((cause) => Type.Literal(cause)))),
     },
     '`extended` matches any extension, `extended_runtime` and the like one kind',
   ),

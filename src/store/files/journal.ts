@@ -8,16 +8,8 @@ import { zstdDecompressSync } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
 import { unavailable } from '../../base/store-failure.ts';
-import {
-  CHAIN_START,
-  compressed,
-  decoded,
-  type Entry,
-  HASH_BYTES,
-  type Head,
-  nextChain,
-  sameChain,
-} from '../log/entry.ts';
+import { lossyText } from '../../codec/utf8.ts';
+import { CHAIN_START, compressed, type Entry, HASH_BYTES, type Head, nextChain, sameChain } from '../log/entry.ts';
 import {
   AUTOCHECKPOINT_PAGES,
   type Connect,
@@ -169,7 +161,7 @@ function entryOfRow(file: string, row: EntryRow): Entry {
   if (chain === null || !sameChain(nextChain(previous, { id, receivedAt: received_at, path, text: bytes }), chain)) {
     throw entryError(file, id, 'is damaged: its chain value is wrong');
   }
-  const text = decoded(bytes);
+  const text = lossyText(bytes);
   discard(bytes);
   return { id, receivedAt: received_at, path, text, chain };
 }

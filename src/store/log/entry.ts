@@ -20,6 +20,7 @@
 import { SHA256, zstdCompressSync, zstdDecompressSync } from 'bun';
 import { memoize } from '../../base/cache.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
+import { lossyText } from '../../codec/utf8.ts';
 
 /** An event or command as it was received. */
 export interface Entry {
@@ -76,7 +77,6 @@ export const CHAIN_START = new Uint8Array(32);
 export const LOG_START: Head = { id: 0, chain: CHAIN_START };
 
 // A byte order mark is a part of the text.
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Bytes of a chain value. */
 export const HASH_BYTES = 32;
@@ -99,7 +99,7 @@ const WITHHELD = /^[0-9a-f]{128}$/;
 
 /** The hashes of the path and of the text of an entry. @param text or its UTF-8 bytes */
 function hashesOf(path: string, text: string | Uint8Array): [path: Uint8Array, text: Uint8Array] {
-  const hex = path === WITHHELD_PATH ? (typeof text === 'string' ? text : decoder.decode(text)) : '';
+  const hex = path === WITHHELD_PATH ? (typeof text === 'string' ? text : lossyText(text)) : '';
   if (!WITHHELD.test(hex)) return [hashOfPath(path), hashOf(text)];
   const hashes = Uint8Array.fromHex(hex);
   return [hashes.subarray(0, HASH_BYTES), hashes.subarray(HASH_BYTES)];
@@ -161,6 +161,4 @@ const COMPRESSION_LEVEL = 1;
 
 export const compressed = (text: string | Uint8Array): Uint8Array =>
   zstdCompressSync(text, { level: COMPRESSION_LEVEL });
-/** The text of UTF-8 bytes. */
-export const decoded = (bytes: Uint8Array): string => decoder.decode(bytes);
-export const decompressed = (bytes: Uint8Array): string => decoded(zstdDecompressSync(bytes));
+export const decompressed = (bytes: Uint8Array): string => lossyText(zstdDecompressSync(bytes));
