@@ -57,9 +57,10 @@ export function queriesOf(routes: readonly { method: string; path: string; query
 }
 
 /** Spells a parameter of the page for a successor: a larger limit than the successor's becomes its limit. */
-function pageParameter(name: string, value: string, schema: TSchema): string[] {
-  const allowed = Math.min(Number(value), schema.maximum ?? Number.POSITIVE_INFINITY);
-  return allowed < (schema.minimum ?? 0) ? [] : [`${name}=${allowed}`];
+function pageParameter(name: string, sent: string | null, { minimum = 0, maximum }: TSchema): string[] {
+  if (sent === null || !/^\d+$/.test(sent)) return [];
+  const allowed = Math.min(Number(sent), maximum ?? Number.MAX_SAFE_INTEGER);
+  return allowed < minimum ? [] : [`${name}=${allowed}`];
 }
 
 /**
@@ -100,9 +101,7 @@ export function deprecatedRoute(
       return part === undefined ? spelled(name) : [part(sent) ?? []].flat();
     };
     const instead = templates().flatMap((template) => {
-      const page = template.pageSchemas.flatMap(({ name, schema }) =>
-        spelled(name).flatMap((value) => pageParameter(name, value, schema)),
-      );
+      const page = template.pageSchemas.flatMap(({ name, schema }) => pageParameter(name, sent(name), schema));
       return filled(template, valuesOf, page);
     });
     return [
