@@ -24,6 +24,7 @@ class SDK {
     this.contracts = new Map();
     this.time = this.bitcoinTime = new Date().getTime() / 1000;
   }
+  free() {}
   setEpoch() { this.mineEmptyBurnBlock(); }
   mintSTX() { return ''; }
   getBlockTime() { return BigInt(this.time); }

@@ -34,6 +34,7 @@ interface Session {
   runSnippet(source: string): string;
   getContractsInterfaces(): Map<string, object>;
   getBlockTime(): bigint;
+  free(): void;
   readonly stacksBlockHeight: number;
   readonly burnBlockHeight: number;
 }
@@ -224,6 +225,9 @@ async function checked(engine: Engine, { files, manifest }: ToEngine & { kind: '
     return { kind: 'checked', error: null };
   } catch (error) {
     return { kind: 'checked', error: textOf(error) };
+  } finally {
+    // A session has 100 MB, and the garbage collector frees it much later.
+    session.free();
   }
 }
 
