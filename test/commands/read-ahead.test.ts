@@ -18,7 +18,7 @@ import { received, SAME_IDENTITY } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 
 /** Long enough for several batches of rows, with forks, and with every feature of the simulated chain. */
-const events = [...devnetEvents({ seed: 11, blocks: 110, accounts: 12, transactionsPerBlock: 2, forkEvery: 7 })].map(
+const events = [...devnetEvents({ seed: 11, blocks: 84, accounts: 12, transactionsPerBlock: 2, forkEvery: 7 })].map(
   received,
 );
 const rows = events.map((event, index) => recordingRow({ id: index + 1, ...event }));
@@ -88,12 +88,12 @@ describe('an import that reads ahead on threads', () => {
     orphan.index_block_hash = `0x${'ab'.repeat(32)}`;
     orphan.parent_index_block_hash = `0x${'cd'.repeat(32)}`;
     const bad = [
-      recordingRow({ ...block, id: 401, text: JSON.stringify(orphan) }),
-      recordingRow({ ...block, id: 402, text: '{"block_height": "high"}' }),
+      recordingRow({ ...block, id: 301, text: JSON.stringify(orphan) }),
+      recordingRow({ ...block, id: 302, text: '{"block_height": "high"}' }),
       'no row',
     ];
-    const later = events.slice(400).map((event, at) => recordingRow({ ...event, id: 403 + at }));
-    const file = recording('bad.tsv', [...rows.slice(0, 400), ...bad, ...later, rows[3]!]);
+    const later = events.slice(300).map((event, at) => recordingRow({ ...event, id: 303 + at }));
+    const file = recording('bad.tsv', [...rows.slice(0, 300), ...bad, ...later, rows[3]!]);
     using one = await importOf(file, 0, { skipBad: true });
     using other = await importOf(file, 1, { skipBad: true });
     expect(everything(other.path)).toEqual(everything(one.path));
