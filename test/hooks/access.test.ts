@@ -1,6 +1,6 @@
 /** Access to chainhooks: with a key, or with open access for any client on this machine except pages of another origin. */
 
-import { describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import type { HookEvent } from '../../src/hooks/log-event.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { assertProperty, Seen } from '../support/property.ts';
-import { serving } from '../support/servers/serving.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
 import { definition, hookServer } from './server.ts';
 
 const ADMIN = 'ad'.repeat(32);
@@ -431,26 +431,6 @@ describe('a server', () => {
     );
   };
 
-  test.each(['0', '1'])('with %s threads: every route except the public status needs a key', async (threads) => {
-    await using server = await serving({ threads });
-    const admin = as(readAdminKey(server.directory) ?? '');
-    const routes = await everyRoute(server.api);
-    expect(routes.length).toBeGreaterThan(20);
-    for (const [method, path] of routes) {
-      for (const at of [path, path.replace('/chainhooks', '/chainhooks/v1')]) {
-        const status = async (headers: Record<string, string>) => (await server.get(at, { method, headers })).status;
-        expect([method, at, await status({}), await status({ ...admin, host: 'evil.example' })]).toEqual([
-          method,
-          at,
-          401,
-          421,
-        ]);
-      }
-    }
-    expect((await server.get('/chainhooks')).status).toBe(200);
-    expect((await server.get('/chainhooks/me', { headers: admin })).status).toBe(200);
-  });
-
   /** A request from another address of the loopback, which only Linux lets any program have. */
   const statusFrom = (localAddress: string, api: string, headers: Record<string, string>): Promise<number> =>
     new Promise((resolve, reject) => {
@@ -465,15 +445,38 @@ describe('a server', () => {
       asked.on('error', reject);
     });
 
-  test.skipIf(process.platform !== 'linux').each(['0', '1'])(
-    'with %s threads: wrong keys slow down only the address that they come from',
-    async (threads) => {
-      await using server = await serving({ threads });
+  describe.each(['0', '1'])('with %s threads', (threads) => {
+    let server: Serving;
+    beforeAll(async () => {
+      server = await serving({ threads });
+    });
+    afterAll(() => server[Symbol.asyncDispose]());
+
+    test('every route except the public status needs a key', async () => {
+      const admin = as(readAdminKey(server.directory) ?? '');
+      const routes = await everyRoute(server.api);
+      expect(routes.length).toBeGreaterThan(20);
+      for (const [method, path] of routes) {
+        for (const at of [path, path.replace('/chainhooks', '/chainhooks/v1')]) {
+          const status = async (headers: Record<string, string>) => (await server.get(at, { method, headers })).status;
+          expect([method, at, await status({}), await status({ ...admin, host: 'evil.example' })]).toEqual([
+            method,
+            at,
+            401,
+            421,
+          ]);
+        }
+      }
+      expect((await server.get('/chainhooks')).status).toBe(200);
+      expect((await server.get('/chainhooks/me', { headers: admin })).status).toBe(200);
+    });
+
+    test.skipIf(process.platform !== 'linux')('wrong keys slow down only the address that they come from', async () => {
       const wrong = (address: string) => statusFrom(address, server.api, as('wrong-key'));
       for (let n = 0; n < 10; n++) expect(await wrong('127.0.0.2')).toBe(401);
       expect([await wrong('127.0.0.2'), await wrong('127.0.0.3')]).toEqual([429, 401]);
-    },
-  );
+    });
+  });
 
   test("with threads: wrong keys count for the connection's address, not for one in headers", async () => {
     await using server = await serving({ threads: '1' });
