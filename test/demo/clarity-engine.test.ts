@@ -2,7 +2,13 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
-import { ClarityEngine } from '../../src/devnet/clarity/engine.ts';
+import {
+  ClarityEngine,
+  type EngineAction,
+  type EngineBlock,
+  EngineEndedError,
+} from '../../src/devnet/clarity/engine.ts';
+import { EngineChain } from '../../src/devnet/clarity/engine-chain.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { standInEngine } from '../support/stand-in-engine.ts';
@@ -131,15 +137,33 @@ test('a changed contract is deployed again, and the transactions after it are mi
   });
 });
 
+const engineModule = new URL('../../src/devnet/clarity/engine-process.ts', import.meta.url);
+
 test('a stopped engine ends its process and rejects messages', async () => {
   using engines = await standInEngine();
-  const module = new URL('../../src/devnet/clarity/engine-process.ts', import.meta.url);
-  const engine = new ClarityEngine({ directory: engines.path, module });
+  const engine = new ClarityEngine({ directory: engines.path, module: engineModule });
   await engine.start();
   expect(engine.isRunning).toBe(true);
   await engine.stop();
   expect(engine.isRunning).toBe(false);
   await expect(engine.ask({} as never)).rejects.toThrow('The Clarity engine was stopped.');
+});
+
+test('a chain is built again after its engine ended and a check started another process', async () => {
+  using engines = await standInEngine();
+  const engine = new ClarityEngine({ directory: engines.path, module: engineModule });
+  try {
+    const chain = new EngineChain(engine, { epoch: '3.4', time: 0, funds: [] });
+    const { height } = await chain.begin();
+    chain.keep('first', null, null);
+    const block: EngineBlock = { kind: 'block', credits: [], fee: null, action: null };
+    const call: EngineAction = { kind: 'call', sender: 'ST', contract: 'ST.any', functionName: 'die', args: [] };
+    await expect(chain.firstFailing('first', [{ ...block, action: call }])).rejects.toThrow(EngineEndedError);
+    expect(await chain.check({}, '/Clarinet.toml')).toBe(null);
+    expect((await chain.attempt('first', block)).height).toBe(height + 1);
+  } finally {
+    await engine.stop();
+  }
 });
 
 test('an engine of another version is refused', async () => {

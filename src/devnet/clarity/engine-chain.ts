@@ -193,6 +193,7 @@ export class EngineChain {
    * @throws any error of the engine
    */
   async check(files: Readonly<Record<string, string>>, manifest: string): Promise<string | null> {
+    this.#forgetEnded();
     const answer = await this.#engine.ask({ session: 'aside', kind: 'check', files, manifest });
     if (answer.kind !== 'checked') throw new Error(`the engine answered ${answer.kind}`);
     return answer.error;
@@ -204,7 +205,7 @@ export class EngineChain {
     return answer;
   }
 
-  /** A new process begins without a chain. */
+  /** Forgets the positions of a process that ended: the next request starts a new process, without chains. */
   #forgetEnded(): void {
     if (!this.#engine.isRunning) Object.assign(this.#at, { main: null, aside: null, traced: null });
   }
