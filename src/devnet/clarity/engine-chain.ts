@@ -165,9 +165,8 @@ export class EngineChain {
 
   /** Reads from the state after a block. @returns null if the value doesn't exist @throws any error of the engine */
   async read(id: string, read: EngineRead): Promise<string | null> {
-    this.#forgetEnded();
     // A read from another block leaves the main chain where it is, so that the next block can be made at once.
-    const session = this.#at.main === null || this.#at.main === id ? 'main' : 'aside';
+    const session = this.#at.main === id ? 'main' : 'aside';
     await this.#goTo(session, id);
     return this.readNow(read, session);
   }
