@@ -1,5 +1,5 @@
 /** Faults of the Clarity engine: the chain continues, and each fault is reported. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { join } from 'node:path';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import {
@@ -149,21 +149,39 @@ test('a stopped engine ends its process and rejects messages', async () => {
   await expect(engine.ask({} as never)).rejects.toThrow('The Clarity engine was stopped.');
 });
 
-test('a chain is built again after its engine ended and a check started another process', async () => {
-  using engines = await standInEngine();
+/** A chain in a stand-in, at its first block. */
+async function startedChain() {
+  const engines = await standInEngine();
   const engine = new ClarityEngine({ directory: engines.path, module: engineModule });
-  try {
-    const chain = new EngineChain(engine, { epoch: '3.4', time: 0, funds: [] });
-    const { height } = await chain.begin();
-    chain.keep('first', null, null);
-    const block: EngineBlock = { kind: 'block', credits: [], fee: null, action: null };
-    const call: EngineAction = { kind: 'call', sender: 'ST', contract: 'ST.any', functionName: 'die', args: [] };
-    await expect(chain.firstFailing('first', [{ ...block, action: call }])).rejects.toThrow(EngineEndedError);
-    expect(await chain.check({}, '/Clarinet.toml')).toBe(null);
-    expect((await chain.attempt('first', block)).height).toBe(height + 1);
-  } finally {
+  const chain = new EngineChain(engine, { epoch: '3.4', time: 0, funds: [] });
+  const { height } = await chain.begin();
+  chain.keep('0', null, null);
+  const stop = async () => {
     await engine.stop();
-  }
+    engines[Symbol.dispose]();
+  };
+  return { engine, chain, height, [Symbol.asyncDispose]: stop };
+}
+const empty: EngineBlock & { kind: 'block' } = { kind: 'block', credits: [], fee: null, action: null };
+
+test('a chain is built again after its engine ended and a check started another process', async () => {
+  await using started = await startedChain();
+  const { chain, height } = started;
+  const die: EngineAction = { kind: 'call', sender: 'ST', contract: 'ST.any', functionName: 'die', args: [] };
+  await expect(chain.firstFailing('0', [{ ...empty, action: die }])).rejects.toThrow(EngineEndedError);
+  expect(await chain.check({}, '/Clarinet.toml')).toBe(null);
+  expect((await chain.attempt('0', empty)).height).toBe(height + 1);
+});
+
+test('a long chain is built again in several messages, each with its own time limit', async () => {
+  await using started = await startedChain();
+  const { engine, chain, height } = started;
+  for (let at = 1; at <= 1_200; at++) chain.keep(String(at), String(at - 1), empty);
+  await chain.attempt('0', empty);
+  const ask = spyOn(engine, 'ask');
+  expect((await chain.attempt('1200', empty)).height).toBe(height + 1_201);
+  const sizes = ask.mock.calls.map(([message]) => (message.kind === 'blocks' ? message.blocks.length : message.kind));
+  expect(sizes).toEqual(['begin', 500, 500, 200, 1]);
 });
 
 test('an engine of another version is refused', async () => {

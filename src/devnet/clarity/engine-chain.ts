@@ -39,6 +39,9 @@ export type Deployment = EngineAction & { kind: 'deploy' };
 /** Start of the names of functions that return constants; a number follows. */
 const PROBE = 'stackside-constant-';
 
+/** Each message has its own time limit, which a long chain would exceed. */
+const MAX_BLOCKS_PER_MESSAGE = 500;
+
 export class EngineChain {
   readonly #engine: ClarityEngine;
   readonly #start: EngineStart;
@@ -221,7 +224,8 @@ export class EngineChain {
     }
     if (from === null) await this.begin(session);
     this.#at[session] = null;
-    if (blocks.length > 0) await this.#make(session, blocks);
+    for (let made = 0; made < blocks.length; made += MAX_BLOCKS_PER_MESSAGE)
+      await this.#make(session, blocks.slice(made, made + MAX_BLOCKS_PER_MESSAGE));
     this.#at[session] = id;
   }
 

@@ -102,7 +102,7 @@ const INSTALL = `Install it in that directory: npm install --save-dev ${PACKAGE}
  */
 const ENGINE_SETTINGS = { BUN_JSC_thresholdForOMGOptimizeAfterWarmUp: '500000' };
 
-/** Milliseconds for loading the engine, and for an answer, which may include building the chain again. */
+/** Milliseconds for loading the engine, and for an answer. */
 const LOADING_MS = 60_000;
 const ANSWER_MS = 60_000;
 
