@@ -106,7 +106,7 @@ export class EngineChain {
   /**
    * Returns the values of a contract's constants on the branch of a block. Only the contract can read them. The
    * contract is therefore deployed again, in the chain `aside`, on the parent of its block, with additional functions
-   * that return them. No block deployed a boot contract: a copy of it is deployed on the chain's first block.
+   * that return them. No block deployed the boot contracts, so a copy is deployed on the chain's first block instead.
    * @param boot deploys the copy if the contract is a boot contract
    * @param names of all constants
    * @throws any error of the engine

@@ -226,7 +226,7 @@ async function checked(engine: Engine, { files, manifest }: ToEngine & { kind: '
   } catch (error) {
     return { kind: 'checked', error: textOf(error) };
   } finally {
-    // A session has 100 MB, and the garbage collector frees it much later.
+    // A session takes 100 MB, which the garbage collector would free much later.
     session.free();
   }
 }
@@ -235,8 +235,9 @@ async function checked(engine: Engine, { files, manifest }: ToEngine & { kind: '
 const startFiles: Record<string, string> = {};
 
 /**
- * Returns the files of a project without contracts. The engine keeps its state after it loaded a project, by the path,
- * and starts again from there in a sixth of the time. The path names the time, because the state contains it.
+ * Returns the files of a project without contracts. The engine keeps the state of each project that it has loaded, by
+ * the project's path. The next start of the same session uses this state, and takes a sixth of the time. The state
+ * contains the chain's time, so each time has its own path.
  */
 const projectAt = (directory: string): Files => ({
   [`${directory}/Clarinet.toml`]: '[project]\nname = "chain"\n',

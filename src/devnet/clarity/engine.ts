@@ -59,7 +59,8 @@ export type EngineRead =
 
 /**
  * The engine's chains. `main` makes the blocks, counts their costs, and reads from the newest one. `aside` is for reads
- * from other blocks and for blocks that the chain never contains. It counts no costs, which takes a tenth of the time.
+ * from other blocks and for blocks that the chain never contains. It counts no costs, so that a block takes a sixth of
+ * the time.
  * `traced` reports every expression that it evaluates.
  */
 export type EngineSession = 'main' | 'aside' | 'traced';
@@ -97,8 +98,8 @@ const KNOWN_MAJOR = '3';
 const INSTALL = `Install it in that directory: npm install --save-dev ${PACKAGE}@${KNOWN_MAJOR}`;
 
 /**
- * Settings of the JavaScript engine: compile WebAssembly for speed only once it has run long, ten times as late as usual.
- * A new chain otherwise spends a third of its start on that.
+ * Makes the JavaScript engine wait ten times as long as usual before it compiles WebAssembly for speed. A new chain
+ * otherwise spends a third of its start on compiling.
  */
 const ENGINE_SETTINGS = { BUN_JSC_thresholdForOMGOptimizeAfterWarmUp: '500000' };
 
