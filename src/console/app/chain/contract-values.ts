@@ -2,7 +2,6 @@
  * Queries of a contract: forms for the arguments by their Clarity types, the encoding of arguments, and the parts of
  * Clarity values as rows and columns.
  */
-
 import { isObject } from '../../../base/json.ts';
 import { type AbiType, abiTypeString } from '../../../codec/abi.ts';
 import { canonicalPrincipal } from '../../../codec/address.ts';

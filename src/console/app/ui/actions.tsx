@@ -42,9 +42,9 @@ export function useAction(after: () => void = () => {}): Action {
             after();
           },
           (error: unknown) => {
-            if (own.signal.aborted) return;
+            if (own.signal.aborted && error instanceof DOMException) return;
             onlyRequestError(error);
-            setProblem(error.message);
+            if (!own.signal.aborted) setProblem(error.message);
           },
         )
         .finally(() => {
