@@ -5,8 +5,7 @@
 
 import { type Clock, pause } from '../base/clock.ts';
 import { PassingError } from '../base/errors.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
-import { compressedPart } from '../storage/object-store.ts';
+import { compressedPart, type ObjectStore } from '../storage/object-store.ts';
 import { type BaseSnapshot, type BaseState, lastAt } from '../store/base/snapshot.ts';
 import type { BaseTable } from '../store/base/tables.ts';
 import type { JournalReads } from '../store/files/journal.ts';

@@ -53,7 +53,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** Reports whether a value of parsed JSON is an object, and no list. */
+/** Reports whether a value of parsed JSON is an object and not an array. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -1,5 +1,4 @@
 /** UTC days, as the number of days since 1970. */
-
 import { DAY } from '../base/format.ts';
 
 /** Returns the day of a time. @param time Unix seconds */

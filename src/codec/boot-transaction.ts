@@ -1,5 +1,4 @@
 /** Transactions that nodes create: contracts of an epoch, token unlocks. They are unsigned, with chain ID 0. */
-
 import { u32 } from './clarity-encode.ts';
 import { utf8Bytes } from './utf8.ts';
 

@@ -1,5 +1,4 @@
 /** Executes transactions: fee and nonces, the action, and the post-conditions (SIP-005). */
-
 import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';

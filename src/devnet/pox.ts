@@ -1,5 +1,4 @@
 /** State and calls of the simulated stacking contract pox-4, for contract calls and for operations on Bitcoin. */
-
 import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';

@@ -1,5 +1,4 @@
 /** Clarity values in tests: results as JavaScript values, and arguments as literals that the compiler checks. */
-
 import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 

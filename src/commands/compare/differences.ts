@@ -1,5 +1,4 @@
 /** Finds the differences of two JSON values, by path. */
-
 import { isObject } from '../../base/json.ts';
 
 export interface Difference {

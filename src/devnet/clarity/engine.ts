@@ -59,9 +59,8 @@ export type EngineRead =
 
 /**
  * The engine's chains. `main` makes the blocks, counts their costs, and reads from the newest one. `aside` is for reads
- * from other blocks and for blocks that the chain never contains. It counts no costs, so that a block takes a sixth of
- * the time.
- * `traced` reports every expression that it evaluates.
+ * from other blocks and for blocks that the chain never contains. It counts no costs, so a block takes a sixth of the
+ * time. `traced` reports every expression that it evaluates.
  */
 export type EngineSession = 'main' | 'aside' | 'traced';
 

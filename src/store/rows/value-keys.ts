@@ -3,7 +3,6 @@
  * order of the integers, of either type; both types of strings have the same kind. A long text is replaced by a hash. Two
  * values may have the same key, so a search compares the values of the rows that it finds.
  */
-
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { type ClarityField, unwrapped } from '../../codec/clarity-fields.ts';
