@@ -1,10 +1,10 @@
 /** Path and query parameters of v1 routes, and of some v2 routes. */
-import { type TString, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { isPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { example } from './examples/examples.ts';
-import { AddressText, PrincipalText } from './parameters.ts';
+import { AddressText, identifierParameter, PrincipalText } from './parameters.ts';
 import { typeWords } from './transaction.ts';
 import { words } from './values.ts';
 
@@ -16,14 +16,9 @@ function checksummed(text: string): string {
   );
 }
 
-const checksummedParameter = (text: TString) =>
-  Type.Transform(text)
-    .Decode(checksummed)
-    .Encode((principal) => principal);
-
 /** An address, or a contract's identifier. */
-export const Principal = checksummedParameter(PrincipalText);
-export const Address = checksummedParameter(AddressText);
+export const Principal = identifierParameter(PrincipalText, checksummed);
+export const Address = identifierParameter(AddressText, checksummed);
 
 /** A hash in the path. Its length isn't checked: a hash of a wrong length is answered like an unknown one. */
 export const HexHash = Type.Transform(

@@ -57,17 +57,18 @@ export const PrincipalText = identifierText(
 export const AddressText = identifierText('address', 'Standard address', example('principal'));
 export const ContractText = identifierText('contract', 'Contract identifier', example('contract_id'));
 
-const knownParameter = (text: TString) =>
+/** Makes a parameter of an identifier. @param decode checks the text, and returns the identifier; throws InvalidValue */
+export const identifierParameter = (text: TString, decode: (text: string) => string) =>
   Type.Transform(text)
-    .Decode(knownPrincipal)
-    .Encode((principal) => principal);
+    .Decode(decode)
+    .Encode((identifier) => identifier);
 
-export const PrincipalParameter = knownParameter(PrincipalText);
-export const AddressParameter = knownParameter(AddressText);
-export const ContractParameter = knownParameter(ContractText);
+export const PrincipalParameter = identifierParameter(PrincipalText, knownPrincipal);
+export const AddressParameter = identifierParameter(AddressText, knownPrincipal);
+export const ContractParameter = identifierParameter(ContractText, knownPrincipal);
 
 const assetParameter = (examples: unknown[]) =>
-  Type.Transform(
+  identifierParameter(
     Type.String({
       examples,
       pattern: PATTERNS.asset,
@@ -75,9 +76,8 @@ const assetParameter = (examples: unknown[]) =>
       description:
         'Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.',
     }),
-  )
-    .Decode(knownAsset)
-    .Encode((asset) => asset);
+    knownAsset,
+  );
 
 export const AssetParameter = assetParameter(example('ft'));
 export const NftAssetParameter = assetParameter(example('nft'));
