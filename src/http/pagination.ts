@@ -155,7 +155,7 @@ const resultsOf = <T, R>(items: readonly T[], item: ((of: T) => R) | undefined):
   item === undefined ? (items as unknown as Serialized<Plain<R>>[]) : serializedLazily(items, item);
 
 /**
- * Reads where a page of a list starts: `start` is its limit and cursor.
+ * Reads the limit and cursor of a page (`start`), and returns a function that serializes the page.
  * @param list name that the cursors are bound to
  * @throws ParameterError for a cursor that is not of this list
  */
@@ -301,7 +301,7 @@ export const FlatPage = <T extends TSchema>(item: T) => listOf(Flat, item);
 export const NO_CURSOR = 'Cursor not found';
 
 /**
- * Reads where a page of a flat list starts: `start` is the cursor or the newest item, and the offset from there.
+ * Reads the limit and first item of a page of a flat list (`start`), and returns a function that serializes the page.
  * @param list name that the cursors are bound to
  * @throws ParameterError for a cursor that is not of this list
  */
@@ -320,7 +320,7 @@ export function flatList<Name>(
     /**
      * Serializes the page with the cursors of the next and previous pages.
      * @param page its items are serialized already; undefined if there is no item at the cursor and offset
-     * @throws ApiError 404 if there is no page
+     * @throws ApiError 404 for an undefined page
      */
     page<T>(page: Page<T> | undefined) {
       if (page === undefined) throw notFound(NO_CURSOR);

@@ -173,7 +173,7 @@ test('a chain is built again after its engine ended and a check started another 
   expect((await chain.attempt('0', empty)).height).toBe(height + 1);
 });
 
-test('a long chain is built again in several messages, each with its own time limit', async () => {
+test('a long chain is rebuilt with messages of at most 500 blocks', async () => {
   await using started = await startedChain();
   const { engine, chain, height } = started;
   for (let at = 1; at <= 1_200; at++) chain.keep(String(at), String(at - 1), empty);

@@ -39,7 +39,7 @@ export type Deployment = EngineAction & { kind: 'deploy' };
 /** Start of the names of functions that return constants; a number follows. */
 const PROBE = 'stackside-constant-';
 
-/** Each message has its own time limit, which a long chain would exceed. */
+/** A longer message could exceed the engine's time limit for an answer. */
 const MAX_BLOCKS_PER_MESSAGE = 500;
 
 export class EngineChain {

@@ -237,7 +237,7 @@ const startFiles: Record<string, string> = {};
 /**
  * Returns the files of a project without contracts. The engine keeps the state of each project that it has loaded, by
  * the project's path. The next start of the same session uses this state, and takes a sixth of the time. The state
- * contains the chain's time, so each time has its own path.
+ * contains the chain's time, so the path does, too.
  */
 const projectAt = (directory: string): Files => ({
   [`${directory}/Clarinet.toml`]: '[project]\nname = "chain"\n',
