@@ -48,11 +48,11 @@ function opened() {
         return null;
       });
     },
-    failNext(sql: string, fault: Fault) {
-      let struck = false;
+    failNext(sql: string, fault: Fault, times = 1) {
+      let left = times;
       store.follow((call) => {
-        if (struck || call.sql !== sql || call.path !== indexPath(directory.path)) return null;
-        struck = true;
+        if (left === 0 || call.sql !== sql || call.path !== indexPath(directory.path)) return null;
+        left -= 1;
         return fault;
       });
     },
@@ -318,11 +318,10 @@ test('local writes come between, and take the events before them along', () => {
 test.each<Fault>([
   { code: 'full', effect: 'rolled_back' },
   { code: 'busy', effect: 'kept' },
-  { code: 'io', effect: 'done' },
-])('a commit that fails takes nothing back for good: $code, $effect', (fault) => {
+])('a commit that fails twice takes nothing back for good: $code, $effect', (fault) => {
   using open = opened();
   open.receive(group);
-  open.failNext('COMMIT', fault);
+  open.failNext('COMMIT', fault, 2);
   open.timer.endWaits();
   expect(open.ingest.health.failing()).not.toBeNull();
   open.woken.clear();
@@ -332,6 +331,42 @@ test.each<Fault>([
   expect(open.seen().height).toBe(open.ingest.tipHeight());
   open.ingest.close();
   expect(everything(open.directory)).toEqual(whole);
+});
+
+test.each<Fault>([
+  { code: 'full', effect: 'rolled_back' },
+  { code: 'busy', effect: 'kept' },
+  { code: 'io', effect: 'done' },
+])('reads that saw a group still see it if its commit fails once: $code, $effect', (fault) => {
+  using open = opened();
+  const snapshots = snapshotsOf(open);
+  open.receive(group);
+  const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
+  const before = height();
+  open.failNext('COMMIT', fault);
+  open.timer.endWaits();
+  expect(height()).toBe(before);
+  expect(open.seen().height).toBe(before);
+  expect(open.ingest.health.failing()).toBeNull();
+  expect(open.woken).toContain('all');
+  snapshots.close();
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(whole);
+});
+
+test('reads that saw a group still see it if the next event undoes it', () => {
+  using open = opened();
+  const snapshots = snapshotsOf(open);
+  open.receive(group.slice(0, 20));
+  const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
+  const before = height();
+  open.store.follow(({ sql, path }) =>
+    sql === 'COMMIT' && path === journalPath(open.directory) ? { code: 'io', effect: 'rolled_back' } : null,
+  );
+  expect(() => open.receive(group.slice(20, 21))).toThrow(StoreUnavailableError);
+  open.store.follow(never);
+  expect(height()).toBe(before);
+  snapshots.close();
 });
 
 test('an event that is sent again after a failed commit is a repetition', () => {

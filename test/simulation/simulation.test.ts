@@ -174,6 +174,16 @@ const casesThatOnceFailed: Case[] = [
       { after: 1066, befalls: 'rebuild' },
     ],
   },
+  // A commit failed after a reader had seen its blocks, and the next reader saw the state before them.
+  {
+    seed: 859_302_544,
+    stream: 4,
+    walLimitBytes: 67_108_864,
+    clients: [],
+    readers: 1,
+    quarters: 1,
+    disturbances: [{ after: 258, befalls: 'failed_commit', at: 'next_block', fault: 0 }],
+  },
 ];
 
 test(

@@ -199,6 +199,8 @@ export class Writer {
   #changes = 0;
   /** Whether the open transaction of the index includes all rows that were buffered in memory. */
   #isStored = false;
+  /** Whether a failure undid the pending group, which readers may have seen, and `publish` has not tried to replay it. */
+  #isGroupLost = false;
   /**
    * Whether to wait for a lock of another process. The wait blocks this thread, so the writer waits only once until the lock
    * is free.
@@ -556,15 +558,23 @@ export class Writer {
   }
 
   /**
-   * Commits the pending group, so that other connections can read it. If the commit fails, the writer's health records it:
-   * readers see the earlier state, and the entries are replayed from the journal later.
+   * Commits the pending group, so that other connections can read it. A group that a failure undid is replayed from the
+   * journal once. If that fails, too, readers see the earlier state until a later write succeeds.
    */
   publish(): void {
     this.#timer?.end();
+    if (!this.#triedToCommit()) this.#triedToCommit();
+    this.#isGroupLost = false;
+  }
+
+  /** Commits the pending group. @returns false if the store failed, which the writer's health records */
+  #triedToCommit(): boolean {
     try {
       this.#commitPending();
+      return true;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
+      return false;
     }
   }
 
@@ -659,9 +669,12 @@ export class Writer {
     this.#timer.joined();
   }
 
-  /** Commits the pending group to the index. @throws StoreUnavailableError; then its entries are in the journal */
+  /**
+   * Commits the pending group to the index, or replays a lost one.
+   * @throws StoreUnavailableError; then its entries are in the journal
+   */
   #commitPending(): void {
-    if (this.#isOpen || this.#base !== 'pending') return;
+    if (this.#isOpen || (this.#base !== 'pending' && !this.#isGroupLost)) return;
     this.#guarded(() => {
       this.#noteLoss();
       if (this.#base === 'pending') this.#commitIndex();
@@ -751,6 +764,7 @@ export class Writer {
     const { health } = this.#options;
     const cause = health.failed(error);
     const isKnown = this.#isOpen && this.#base === 'committed' && unavailable(error) === null;
+    this.#isGroupLost ||= this.#base === 'pending';
     this.#isOpen = false;
     this.#base = 'unknown';
     this.#forget();
@@ -813,6 +827,7 @@ export class Writer {
   #committed(): void {
     this.#isOpen = false;
     this.#base = 'committed';
+    this.#isGroupLost = false;
     this.#bytes = 0;
     this.#timer?.end();
     this.#committedPosition = this.position();
