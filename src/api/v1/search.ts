@@ -4,7 +4,6 @@ import { isPrincipal, splitPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ShapedError } from '../../http/errors.ts';
 import { notFoundText, requireWholeHistory } from '../../http/history.ts';
-import { MaybeSerialized, serializedRows } from '../../http/json.ts';
 import { route } from '../../http/route.ts';
 import type { FoundInForks, TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
@@ -32,7 +31,7 @@ const MinedData = {
 };
 
 const foundSchema = ($id: string, entity: Parameters<typeof Type.Object>[0]) =>
-  Type.Object({ found: Type.Literal(true), result: MaybeSerialized(Type.Object(entity)) }, { $id });
+  Type.Object({ found: Type.Literal(true), result: Type.Object(entity) }, { $id });
 
 const Search = Type.Union(
   [
@@ -113,17 +112,8 @@ const minedData = (of: TransactionDetail) => ({
   tx_type: of.payload.type,
 });
 
-/** Serializes canonical transactions as they are found, with a cache of their texts. */
-const foundRows = serializedRows('found', (of: TransactionDetail) => ({
-  entity_id: toHex(of.txId),
-  entity_type: 'tx_id' as const,
-  tx_data: minedData(of),
-}));
-
 function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): SearchResponse {
   const entity_id = toHex(hash);
-  const mined = withMetadata ? undefined : read.transactions.findMined(hash, foundRows);
-  if (mined !== undefined) return { found: true, result: mined };
   const inForks = read.transactions.findInForks(hash);
   if (inForks?.mined) {
     const tx_data = minedData(inForks.transaction);
