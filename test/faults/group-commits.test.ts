@@ -269,9 +269,9 @@ test('reads see only committed events after a group is lost, and all events afte
   open.receive(first);
   const acknowledged = height();
   expect(acknowledged).toBeGreaterThan(before!);
-  open.failNext('BEGIN IMMEDIATE', { code: 'io', effect: 'kept' });
+  open.failNext('BEGIN IMMEDIATE', { code: 'io', effect: 'kept' }, 2);
   open.undo();
-  // The read tries to replay the group first, which fails.
+  // The read first tries to replay the group twice, which fails.
   expect(height()).toBe(before);
   open.ingest.probe();
   expect(height()).toBe(acknowledged);

@@ -596,7 +596,7 @@ export class Writer {
     this.#forget();
     this.#guarded(() => this.#rollBackFiles());
     this.#isOpen = false;
-    if (this.#base === 'pending') this.#base = 'unknown';
+    if (this.#base === 'pending') this.#loseTrack();
   }
 
   /** Opens a transaction on both files, unless one is open; continues a pending one. @throws StoreUnavailableError */
@@ -691,7 +691,7 @@ export class Writer {
   #noteLoss(): void {
     if (this.#isOpen || this.#base === 'unknown') return;
     if (this.#options.index.inTransaction === (this.#base === 'pending')) return;
-    this.#base = 'unknown';
+    this.#loseTrack();
     this.#forget();
   }
 
@@ -764,9 +764,8 @@ export class Writer {
     const { health } = this.#options;
     const cause = health.failed(error);
     const isKnown = this.#isOpen && this.#base === 'committed' && unavailable(error) === null;
-    this.#isGroupLost ||= this.#base === 'pending';
     this.#isOpen = false;
-    this.#base = 'unknown';
+    this.#loseTrack();
     this.#forget();
     try {
       this.#rollBackFiles();
@@ -775,6 +774,12 @@ export class Writer {
       health.failed(another);
     }
     return cause;
+  }
+
+  /** Notes that a call failed: how far both files are is unknown, and a pending group is lost. */
+  #loseTrack(): void {
+    this.#isGroupLost ||= this.#base === 'pending';
+    this.#base = 'unknown';
   }
 
   #recover(): void {
