@@ -9,7 +9,7 @@ import { BNS_BURN, storedBnsOperation } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { lister, ordered, statementsOf, up } from './list.ts';
-import { MAX_FILTERED_ROWS, pageBeyond, readPage } from './page.ts';
+import { emptyPage, MAX_FILTERED_ROWS, readPage } from './page.ts';
 
 /** @param by names the index, because the planner prefers others, with which it reads all names of the contract */
 const nameRows = (by = '') =>
@@ -152,7 +152,7 @@ export function bnsNameQueries(db: Database) {
     /** Names in their order. */
     list(identifier: string, { namespace, prefix }: BnsFilter, limit: number, at: Cursor | null): Page<BnsName, null> {
       const contract = contractOf(identifier);
-      if (contract === null) return { ...pageBeyond(0), total: null };
+      if (contract === null) return emptyPage(null);
       const range = { first: prefix, last: endOf(prefix) };
       return readPage<NameRow, BnsName, null>({
         limit,
@@ -174,7 +174,7 @@ export function bnsNameQueries(db: Database) {
     ofOwner(identifier: string, owner: string, limit: number, at: Cursor | null): Page<BnsName> {
       const contract = contractOf(identifier);
       const ownerId = principal.get(owner)?.id;
-      if (contract?.assetId === undefined || ownerId === undefined) return pageBeyond(0);
+      if (contract?.assetId === undefined || ownerId === undefined) return emptyPage(0);
       return readPage<ValueRow, BnsName>({
         limit,
         at,

@@ -187,11 +187,11 @@ function pageOf<Row, Item, Total extends number | null>(
   };
 }
 
-/** The empty page for an offset behind the end of a list. */
-export const pageBeyond = <Item>(total: number): Page<Item> => ({
+/** Makes a page without items. @param at the requested page; null for the first, or for an offset behind the end of the list */
+export const emptyPage = <Total extends number | null>(total: Total, at: Cursor | null = null): Page<never, Total> => ({
   items: [],
   total,
-  current: HEAD,
+  current: at ?? HEAD,
   next: null,
   previous: null,
 });

@@ -8,11 +8,11 @@
  */
 import type { Database } from 'bun:sqlite';
 import { memoize } from '../../base/cache.ts';
-import { type Cursor, HEAD, type ListOrder, type OffsetPage, type Page } from '../model/page.ts';
+import type { Cursor, ListOrder, OffsetPage, Page } from '../model/page.ts';
 import { MAX_ENTRIES, prepared, TooMuchWorkError } from '../rows/statement.ts';
 import type { Span } from './blocks/windows.ts';
 import { EVERYWHERE, type KeyColumn, lister, nameOf, ordered, reversed, type Value, walked } from './list.ts';
-import { MAX_FILTERED_ROWS, type RowSource, readPage } from './page.ts';
+import { emptyPage, MAX_FILTERED_ROWS, type RowSource, readPage } from './page.ts';
 
 /** A way to read a list, along an index. Its conditions name the value of a filter by `:filter`. */
 export interface AccessPath<Filter extends string> {
@@ -133,7 +133,7 @@ export function walker<Row, Filter extends string, Name extends string>(
     itemOf: (row: Row) => Item,
   ): Page<Item, number | null> => {
     const way = narrowest(ways, sizedPaths);
-    if (way === undefined || way.size === 0) return emptyAt(at, total);
+    if (way === undefined || way.size === 0) return emptyPage(total, at);
     const rows: RowSource<Row & Judged> = walked(list(way.way)(valuesOf(values), span));
     return readPage<Row & Judged, Item, number | null>({
       limit,
@@ -146,15 +146,6 @@ export function walker<Row, Filter extends string, Name extends string>(
     });
   };
 }
-
-/** The page of a list without items. */
-export const emptyAt = (at: Cursor | null, total: number | null): Page<never, number | null> => ({
-  items: [],
-  total,
-  current: at ?? HEAD,
-  next: null,
-  previous: null,
-});
 
 /** Limits for a request with an offset. */
 export interface SearchLimits {

@@ -9,7 +9,7 @@ import type { AssetEvent, PositionedEvent, TransactionEvent, TransactionKey } fr
 import { AFFECTED, EVENT_KIND, kindMask, PAYLOAD, TOKEN } from '../../rows/enums.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import { down, lister, ordered, statementsOf } from '../list.ts';
-import { isBehind, movedTo, numberAt, pageBeyond, readPage } from '../page.ts';
+import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
 import type { ListStart } from './account-states.ts';
@@ -133,7 +133,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
         const listStart = pageStart(start, enter);
         if (listStart === undefined) return undefined;
         const first = list.all(principal, 0, listStart.last, 1, listStart.offset)[0];
-        if (first === undefined) return pageBeyond(total);
+        if (first === undefined) return emptyPage(total);
         at = movedTo([first.position], start.cursor);
       }
       return readPage({ limit, at, total, ...newestOf([principal]), itemOf: (part) => part });

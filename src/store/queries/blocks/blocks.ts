@@ -6,7 +6,7 @@ import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../../mo
 import { PAYLOAD } from '../../rows/enums.ts';
 import { columnList, exactColumn, heightIn } from '../../rows/expressions.ts';
 import { type AsNumberOrText, prepared, type Stored } from '../../rows/statement.ts';
-import { numberAt, pageBeyond, readPage } from '../page.ts';
+import { emptyPage, numberAt, readPage } from '../page.ts';
 import { blockRowId, type ItemsOf, models, type PageRows, type RowTexts } from '../row-texts.ts';
 import type { ChainQueries } from './chain.ts';
 
@@ -161,7 +161,7 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
     const { first, last } = heights;
     const total = last - first + 1;
     const at = cursorIn(heights, start);
-    if (at === undefined) return start.cursor === null && start.item === null ? pageBeyond(total) : undefined;
+    if (at === undefined) return start.cursor === null && start.item === null ? emptyPage(total) : undefined;
     const page = readPage({
       limit,
       at,

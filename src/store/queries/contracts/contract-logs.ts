@@ -8,7 +8,7 @@ import { COUNTER, EVENT_KIND } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
 import { down, lister, ordered, statementsOf } from '../list.ts';
-import { isBehind, movedTo, numberAt, pageBeyond, readPage } from '../page.ts';
+import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
 import { type ItemsOf, models, type RowTexts } from '../row-texts.ts';
 
 const logs = {
@@ -90,7 +90,7 @@ export function contractLogQueries(db: Database, texts: RowTexts) {
     const id = contract.get(contractId)?.id ?? 0;
     const logs = total.get(contractId)?.total ?? 0;
     const at = cursorOf(id, start);
-    if (at === undefined) return pageBeyond(logs);
+    if (at === undefined) return emptyPage(logs);
     const page = readPage({ limit, at, total: logs, ...newest([id]), itemOf: (row) => row });
     if (start.item !== null && page.items.length === 0) return undefined;
     const rows = texts.rows(page.items, {

@@ -24,8 +24,7 @@ import { prepared, type Stored } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
 import { down, type ListedRows, lister, ordered, reversed, statementsOf, walked } from '../list.ts';
-import { MAX_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
-import { emptyAt } from '../planner.ts';
+import { emptyPage, MAX_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
 import { contractLogs } from './contract-logs.ts';
 import {
   entriesOfValue,
@@ -284,9 +283,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     const isFiltered = topic !== null || origin !== null || functionName !== null || fields.length > 0;
     const isWindow = heights.from !== null || heights.to !== null;
     const total = contracts === null || isFiltered || isWindow ? null : logsIn(contracts);
-    if (contracts?.length === 0 || (origin !== null && sender === null)) {
-      return emptyAt(cursor, total);
-    }
+    if (contracts?.length === 0 || (origin !== null && sender === null)) return emptyPage(total, cursor);
 
     const own = contracts === null ? null : new Set(contracts.map(({ id }) => id));
     const isOf = (id: number): boolean => own?.has(id) ?? ('deployer' in of && isDeployedBy(of.deployer, id));
