@@ -92,7 +92,7 @@ function measured(parts: MachineParts): HookMachine {
       return deliveries.add(...delivery);
     },
   };
-  const machine = hookMachine({ ...parts, store: { ...parts.store, deliveries: counted }, log: () => {} });
+  const machine = hookMachine({ ...parts, store: { ...parts.store, deliveries: counted } }, () => {});
   const changed = machine.follower.changed.bind(machine.follower);
   machine.follower.changed = (change, at) => {
     const before = made;

@@ -39,36 +39,31 @@ function timedCommands<R extends CommandRegistry>(engine: HookEngine, commands: 
   ) as R;
 }
 
-/** Options of a machine. */
-interface MachineSurroundings {
-  log: HookLog;
-}
-
 export type HookMachine = ReturnType<typeof hookMachine>;
 
 /** Makes the machine. The writer calls its engine for each block, and its commands. */
-export function hookMachine({ log, ...parts }: MachineParts & MachineSurroundings) {
+export function hookMachine(parts: MachineParts, log: HookLog) {
   const engine = new HookEngine(parts, log);
   const machine = { engine, follower: engine, commands: timedCommands(engine, commandsOfEngine(engine)) };
   return machine satisfies StateMachine;
 }
 
 /** Makes a machine without log and listeners, which brings tables up to a journal's entries. */
-export const silentMachine: ComposeMachine = (parts) => hookMachine({ ...parts, log: () => {} });
+export const silentMachine: ComposeMachine = (parts) => hookMachine(parts, () => {});
 
 /**
  * Opens a data directory for writing with the commands of chainhooks, and brings the index up to its journal.
  * @throws OperatorError
  */
-export function openWithHooks(
-  options: Omit<IngestOptions, 'machine'>,
-  surroundings: MachineSurroundings,
-): { ingest: Ingest; machine: HookMachine } {
+export function openWithHooks(options: Omit<IngestOptions, 'machine'> & { log: HookLog }): {
+  ingest: Ingest;
+  machine: HookMachine;
+} {
   const machines: HookMachine[] = [];
   const ingest = openIngest({
     ...options,
     machine(parts) {
-      const machine = hookMachine({ ...parts, ...surroundings });
+      const machine = hookMachine(parts, options.log);
       machines.push(machine);
       return machine;
     },

@@ -32,7 +32,7 @@ export function openHost(
     log: () => {},
     ...(connect === undefined ? {} : { connect }),
   };
-  const { ingest, machine } = openWithHooks(options, { log: () => {} });
+  const { ingest, machine } = openWithHooks(options);
   const { entries, queue } = ingest;
   const said: ClusterEvent[] = [];
   const ended: OperatorError[] = [];

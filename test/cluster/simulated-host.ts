@@ -80,10 +80,9 @@ export class SimulatedHost {
     const life: Partial<Life> & { ended: boolean } = { ended: false };
     try {
       const { connect } = disk;
-      const { ingest, machine } = openWithHooks(
-        { directory: disk.path, chainId: null, log: () => {}, connect, views: false, random: world.random },
-        { log: () => {} },
-      );
+      const { ingest, machine } = openWithHooks({
+        ...{ directory: disk.path, chainId: null, log: () => {}, connect, views: false, random: world.random },
+      });
       life.ingest = ingest;
       life.machine = machine;
     } catch (error) {

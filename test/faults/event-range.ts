@@ -51,7 +51,7 @@ const filters = [
 export function openWithHooks(directory: string, options: Partial<IngestOptions> = {}) {
   let made: HookMachine | null = null;
   const machine = (parts: MachineParts): HookMachine => {
-    made = hookMachine({ ...parts, log: () => {} });
+    made = hookMachine(parts, () => {});
     return made;
   };
   const open = openAt(directory, { ...options, machine });

@@ -41,7 +41,7 @@ function afterPowerLoss(directory: string): DataDirectory {
 
 function start(directory: string) {
   const log = () => {};
-  const { ingest, machine } = openWithHooks({ directory, chainId: null, log, views: false }, { log });
+  const { ingest, machine } = openWithHooks({ directory, chainId: null, log, views: false });
   const targets = { allowed: loopback, plainHttp: false };
   const hooks = startChainhooks({
     ingest,

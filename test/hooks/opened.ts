@@ -12,7 +12,7 @@ export function openedHooks(options: Omit<IngestOptions, 'machine' | 'log'> & { 
     ...{ views: false, random: SAME_IDENTITY },
     ...options,
     machine(parts) {
-      const machine = hookMachine({ ...parts, log: options.log });
+      const machine = hookMachine(parts, options.log);
       made.push({ machine, own: parts.store });
       return machine;
     },

@@ -47,18 +47,15 @@ export function openWriting(options: WritingOptions): Writing | null {
   const isShared = settings.cluster !== null;
   if (settings.mode === 'read' && !isShared) return null;
   const { clock, connect, random, walLimitBytes: limitBytes } = environment;
-  const { ingest, machine } = openWithHooks(
-    {
-      directory: settings.data,
-      chainId: settings.network,
-      valueIndexes: valueIndexesIn(settings),
-      history: requiresWhole(settings) ? 'full' : 'any',
-      ...{ connect, random, log, lockLost },
-      // With a shared log each entry is committed by itself, so that a conflict with another host rolls back only that entry.
-      ...(isShared ? {} : { clock }),
-    },
-    { log },
-  );
+  const { ingest, machine } = openWithHooks({
+    directory: settings.data,
+    chainId: settings.network,
+    valueIndexes: valueIndexesIn(settings),
+    history: requiresWhole(settings) ? 'full' : 'any',
+    ...{ connect, random, log, lockLost },
+    // With a shared log each entry is committed by itself, so that a conflict with another host rolls back only that entry.
+    ...(isShared ? {} : { clock }),
+  });
   services.use('writer', { stop: () => ingest.queue.run(ingest.close) });
   requireNodesChain(nodesChain, { data: settings.data, chain: ingest.chainId() });
   if (nodesChain !== null) ingest.holdTo(nodesChain);

@@ -73,10 +73,7 @@ export async function hookExamples(
 ): Promise<Record<string, RecordedExample>> {
   using made = dataDirectory();
   const { path: directory } = made;
-  const { ingest, machine } = openWithHooks(
-    { directory, chainId: null, log: () => {}, random: SAME_IDENTITY },
-    { log: () => {} },
-  );
+  const { ingest, machine } = openWithHooks({ directory, chainId: null, log: () => {}, random: SAME_IDENTITY });
   for (const event of events.slice(0, -SEEN)) ingest.apply(event);
   ingest.commit();
   const seconds = Math.floor((events.at(-1)?.receivedAt ?? 0) / 1_000_000);
