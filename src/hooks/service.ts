@@ -137,7 +137,6 @@ export function startChainhooks(options: HookOptions) {
     request: (record: HookRecord, delivery: DeliveryIdentity, text: string): Promise<AttemptResult> =>
       request(record, delivery, text, closing.signal),
     guard: targets,
-    log,
     clock,
     random,
     network: (): Network | null => ingest.network(),

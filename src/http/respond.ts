@@ -101,7 +101,7 @@ export function responder(version: string) {
       return new Response(null, { status: 304, headers });
     },
     /** A redirect. @param etag of the response at the location */
-    redirect: (status: 301 | 302, location: string, etag: string | null = null): Response => {
+    redirect: (status: 301 | 302, location: string, etag: string | null): Response => {
       const caching =
         etag === null ? { 'cache-control': 'no-store' } : { 'cache-control': REVALIDATE, etag: `"${etag}"` };
       return new Response(null, { status, headers: { ...common(), ...caching, 'content-length': '0', location } });

@@ -45,7 +45,7 @@ export class RpcConnection implements Subscriber {
    * Creates a connection without a socket yet.
    * @param count counts a message of the client; throws MessageError beyond its limit
    */
-  constructor(options: RpcConnectionOptions, count: () => void = () => {}) {
+  constructor(options: RpcConnectionOptions, count: () => void) {
     this.#options = options;
     this.#count = count;
   }

@@ -79,8 +79,8 @@ test('a hook keeps the bodies of its newest delivered deliveries, and all undeli
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
   const made = setStates(direct, uuid, ['pending', 'delivered', 'delivered', 'dead', 'delivered', 'delivered']);
-  const { store, commands, log, clock } = direct.hooks;
-  const upkeep = retention({ store, commands, log, clock, retentionMs: RETENTION, mostBodies: 2 });
+  const { store, commands, clock } = direct.hooks;
+  const upkeep = retention({ store, commands, log: () => {}, clock, retentionMs: RETENTION, mostBodies: 2 });
   await upkeep.run();
   expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, true, true]);
   direct.own.deliveries.setState(made[0]!.id, 'delivered');
@@ -180,7 +180,7 @@ test('retention deletes in several batches, and logs failures', async () => {
 
 test('a stopping server waits only for the current step of upkeep', async () => {
   await using direct = directHooks();
-  const { store, log } = direct.hooks;
+  const { store } = direct.hooks;
   const held = heldClock([EVERY]);
   const asked: string[] = [];
   const begun = Promise.withResolvers<void>();
@@ -197,7 +197,7 @@ test('a stopping server waits only for the current step of upkeep', async () => 
         : { count: 2_000, last: 1, whole: false, hook: 1 };
     },
   } as unknown as Parameters<typeof retention>[0]['commands'];
-  const upkeep = retention({ store, commands, log, clock: held, retentionMs: RETENTION, mostBodies: 2 });
+  const upkeep = retention({ store, commands, log: () => {}, clock: held, retentionMs: RETENTION, mostBodies: 2 });
   upkeep.start();
   held.pass(EVERY);
   await begun.promise;

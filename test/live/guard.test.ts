@@ -62,7 +62,7 @@ describe('a handler', () => {
 });
 
 /** Returns a connection over a fake socket, and the calls to that socket. */
-function connection(send: () => number = () => 1, count?: () => void) {
+function connection(send: () => number = () => 1, count = () => {}) {
   const { counted, metrics, guard } = guarded();
   const all = subscriptions();
   const rpc = new RpcConnection({ subscriptions: all, metrics, guard }, count);

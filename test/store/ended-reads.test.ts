@@ -171,7 +171,6 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     eventCount: ({ addresses }) => addresses.eventCount(holder, ['stx', 'ft', 'nft', 'stx_lock']),
     primaryOf: ({ bnsNames }) => bnsNames.primaryOf(BNS_CONTRACTS.testnet, holder),
     lastFirst: ({ events: of }) => of.lastFirst(mined, ['stx'], 3, 0),
-    find: ({ mempool }) => mempool.find(txId),
     findAnnounced: ({ mempool }) => mempool.findAnnounced(txId),
     feeRank: ({ mempool }) => mempool.feeRank(txId),
     projection: ({ mempool }) => mempool.projection(),

@@ -110,7 +110,7 @@ const REMEDY = 'Restore the journal from a backup. stackside check lists all dam
 /** The journal's file has lost content: pages can't be read, or entries are missing. */
 export class JournalDamagedError extends OperatorError {
   /** @param what is damaged, as a sentence without its full stop */
-  constructor(file: string, what = "some of its pages can't be read", options?: ErrorOptions) {
+  constructor(file: string, what: string, options?: ErrorOptions) {
     super(`${file} is damaged: ${what}.`, REMEDY, options);
   }
 }
@@ -176,7 +176,8 @@ function readingOf<T>(file: string, look: () => T): T {
   try {
     return look();
   } catch (cause) {
-    throw unavailable(cause)?.failure === 'damaged' ? new JournalDamagedError(file, undefined, { cause }) : cause;
+    if (unavailable(cause)?.failure !== 'damaged') throw cause;
+    throw new JournalDamagedError(file, "some of its pages can't be read", { cause });
   }
 }
 

@@ -111,7 +111,6 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
       return { hashes: [], lowest: height + 1, forkHeight: height, isBelowHistory: false };
     },
 
-    historyStart,
     bottom,
 
     /** The height of the tip; 0 if block 0 is the only block; null if there is none. */

@@ -18,32 +18,19 @@ import { down, type ListedRows, lister, ordered, statementsOf, walked } from './
 import { MAX_FILTERED_ROWS, numberAt, type RowSource, readPage } from './page.ts';
 
 /** A list by a count, then by a number, which is the table's key. */
-const ranked = (
-  count: string,
-  id: string,
-  table: string,
-  { columns = '', where }: { columns?: string; where?: string } = {},
-) =>
-  ordered(
-    {
-      select: `SELECT ${count} AS count, ${id} AS id${columns} FROM ${table}`,
-      ...(where === undefined ? {} : { where }),
-    },
-    [down(count), down(id)],
-    { isSplit: true },
-  );
+const ranked = (count: string, id: string, table: string, where: string, columns = '') =>
+  ordered({ select: `SELECT ${count} AS count, ${id} AS id${columns} FROM ${table}`, where }, [down(count), down(id)], {
+    isSplit: true,
+  });
 
 const family = ', (SELECT family FROM token_contracts c WHERE c.contract_id = d.subject_id) AS family';
 const byPosition = [down('position')];
 
 const lists = {
-  calls: ranked('d.count', 'd.subject_id', 'daily_counts d', {
-    columns: family,
-    where: `d.day = ?1 AND d.kind = ${DAILY.calls}`,
-  }),
-  ftHolders: ranked('holders', 'asset_id', 'asset_totals', { where: `token = ${TOKEN.ft}` }),
-  nftHolders: ranked('holders', 'asset_id', 'asset_totals', { where: `token = ${TOKEN.nft}` }),
-  transfers: ranked('count', 'subject_id', 'daily_counts', { where: 'day = ?1 AND kind = ?2' }),
+  calls: ranked('d.count', 'd.subject_id', 'daily_counts d', `d.day = ?1 AND d.kind = ${DAILY.calls}`, family),
+  ftHolders: ranked('holders', 'asset_id', 'asset_totals', `token = ${TOKEN.ft}`),
+  nftHolders: ranked('holders', 'asset_id', 'asset_totals', `token = ${TOKEN.nft}`),
+  transfers: ranked('count', 'subject_id', 'daily_counts', 'day = ?1 AND kind = ?2'),
   newest: ordered(
     [PAYLOAD.smart_contract, PAYLOAD.versioned_smart_contract].map((type) => ({
       select: 'SELECT position, contract_id AS id, status FROM transactions INDEXED BY transactions_by_type',

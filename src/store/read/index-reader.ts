@@ -180,8 +180,6 @@ export function readerOf(
     },
     events,
     mempool: {
-      /** A transaction of the mempool, pending or dropped; undefined if there is none. */
-      find: (txId: Uint8Array) => mempool.find(txId),
       findAnnounced: (txId: Uint8Array) => mempool.findAnnounced(txId),
       /** Pending transactions, newest receipt first, then by id. */
       page: mempool.page,
