@@ -4,6 +4,7 @@
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
+import { OperatorError } from '../../src/base/errors.ts';
 import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -275,6 +276,21 @@ test('reads see only committed events after a group is lost, and all events afte
   expect(height()).toBe(before);
   open.ingest.probe();
   expect(height()).toBe(acknowledged);
+  snapshots.close();
+});
+
+test('reads continue if the journal is too damaged to replay a lost group, and the next event reports the damage', () => {
+  using open = opened();
+  const snapshots = snapshotsOf(open);
+  const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
+  const before = height();
+  open.receive(group.slice(0, 20));
+  using journal = new Database(journalPath(open.directory));
+  journal.run("UPDATE events SET path = path || 'x' WHERE id = (SELECT max(id) FROM events)");
+  open.undo();
+  expect(height()).toBe(before);
+  expect(() => open.receive(group.slice(20))).toThrow(OperatorError);
+  expect(height()).toBe(before);
   snapshots.close();
 });
 

@@ -567,13 +567,17 @@ export class Writer {
     this.#isGroupLost = false;
   }
 
-  /** Commits the pending group. @returns false if the store failed, which the writer's health records */
+  /**
+   * Commits the pending group, or replays a lost one.
+   * @returns false if the store failed, which the writer's health records, or if the journal is damaged, which the next write
+   *   reports
+   */
   #triedToCommit(): boolean {
     try {
       this.#commitPending();
       return true;
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
+      if (!(error instanceof StoreUnavailableError || error instanceof OperatorError)) throw error;
       return false;
     }
   }
