@@ -157,35 +157,18 @@ function tipMover(
   };
 }
 
-/** Makes the readers that chainReader and chainWriter share. */
-function chainThrough(db: Database, payloads: BlockPayloads) {
-  const orphans = orphanWriter(db);
-  return {
-    orphans,
-    known: knownBlocks(db, orphans),
-    blocks: storedBlocks(db, payloads),
-    tip: tipReader(db),
-  };
-}
-
 /** Looks up blocks of the chain. The connection may be read-only. */
-export function chainReader(db: Database, payloads: BlockPayloads) {
-  const { known, blocks, tip } = chainThrough(db, payloads);
-  return {
-    tip,
-    stored: blocks.stored,
-    branchOf: known.branchOf,
-    hashAt: known.hashAt,
-    bottom: known.bottom,
-    isKnown: known.isKnown,
-  };
-}
-export type ChainReader = ReturnType<typeof chainReader>;
+export const chainReader = (db: Database, payloads: BlockPayloads) => ({
+  ...knownBlocks(db, orphanWriter(db)),
+  ...storedBlocks(db, payloads),
+  tip: tipReader(db),
+});
 
 export function chainWriter(db: Database, { effects: effectsWriter, mempool, payloads }: Writers) {
-  const { orphans, known, blocks, tip: readTip } = chainThrough(db, payloads);
-  const { stored, complete } = blocks;
-  const tip = lazy(readTip);
+  const orphans = orphanWriter(db);
+  const known = knownBlocks(db, orphans);
+  const { stored, complete } = storedBlocks(db, payloads);
+  const tip = lazy(tipReader(db));
   const apply: ApplyEffects = (effects) => {
     effectsWriter.apply(effects);
     tip.clear();

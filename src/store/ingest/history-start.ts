@@ -18,7 +18,7 @@
  * block, so that Stackside can ignore a late answer for a former start.
  */
 import type { Database } from 'bun:sqlite';
-import { type RandomSource, systemRandom } from '../../base/clock.ts';
+import type { RandomSource } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import type { Block } from '../../chain/block.ts';
 import { PayloadError, readPayload } from '../../chain/payload-reader.ts';
@@ -131,10 +131,7 @@ export function historyStarts(chain: Chain, requiresWhole: () => boolean) {
 export const HISTORY_START = 'history.start';
 
 /** Makes the command that starts the history with a block. */
-export const startCommand = (
-  args: HistoryStartFacts,
-  random: Pick<RandomSource, 'uuid'> = systemRandom,
-): EntryCommand => ({
+export const startCommand = (args: HistoryStartFacts, random: Pick<RandomSource, 'uuid'>): EntryCommand => ({
   uuid: random.uuid(),
   type: HISTORY_START,
   args,

@@ -4,7 +4,7 @@
  */
 
 import { statfsSync } from 'node:fs';
-import { type Clock, type RandomSource, systemRandom } from '../../base/clock.ts';
+import { type Clock, microseconds, type RandomSource, systemRandom } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { StoreUnavailableError } from '../../base/store-failure.ts';
 import type { Network } from '../../chain/network.ts';
@@ -25,11 +25,11 @@ import { tokenJobCounts } from '../queries/tokens/metadata.ts';
 import type { WriterConnection } from '../read/index-file.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
-import { type ChainReader, chainReader } from './chain-writer.ts';
+import { chainReader } from './chain-writer.ts';
 import { type Commander, entryCommands, knownCommands, millisecondsOf } from './commands.ts';
 import { CommitCount } from './commit-count.ts';
 import type { IngestLog, Outcome, PreparedEntry, ReceivedEvent } from './event.ts';
-import { eventRouter } from './event-router.ts';
+import { type EventRouter, eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
 import { startCommand } from './history-start.ts';
 import { identityCommand, logIdentity, newIdentity } from './log-identity.ts';
@@ -105,21 +105,16 @@ const hasRoom = (directory: string): boolean => {
   return bavail * bsize >= ROOM_BYTES;
 };
 
-const historyOf = (
-  { tip, bottom, hashAt, isKnown, branchOf, stored }: ChainReader,
-  network: () => Network,
-): ChainHistory => ({
-  tip,
-  bottom,
-  hashAt,
-  isKnown,
-  branchOf,
-  block: (indexBlockHash) => stored(indexBlockHash, network()),
+type ChainLookups = Omit<ChainHistory, 'block'> & Pick<EventRouter['chain'], 'stored'>;
+
+const historyOf = (chain: ChainLookups, network: () => Network): ChainHistory => ({
+  ...chain,
+  block: (indexBlockHash) => chain.stored(indexBlockHash, network()),
 });
 
 /** Opens the files, and makes the state machine and the writer. */
 function openParts(options: IngestOptions, opened: (() => void)[]) {
-  const { log, machine: compose, load, lockLost = () => {} } = options;
+  const { log, machine: compose, load, lockLost = () => {}, random = systemRandom } = options;
   const files = openDataFiles(options, opened);
   const { db, journal, lock } = files;
   const requireLock = lockCheck(lock, lockLost);
@@ -149,8 +144,8 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
     first(of) {
       const start = of === null ? null : router.startsAt(of.payload, of.event);
       return [
-        ...(logName.isMissing() ? [identityCommand(newIdentity(options.random), options.random)] : []),
-        ...(start === null ? [] : [startCommand(start, options.random)]),
+        ...(logName.isMissing() ? [identityCommand(newIdentity(random), random)] : []),
+        ...(start === null ? [] : [startCommand(start, random)]),
       ];
     },
     listeners: [router.listener, identity.listener, commands.listener, logName.listener, machine.follower],
@@ -224,7 +219,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       const send = (command: Parameters<Commander['run']>[0], isBatched: boolean): Promise<unknown> =>
         writer.queue.run(() => {
           const sent = { ...command, uuid: random.uuid(), isBatched };
-          return writer.apply({ command: sent, receivedAt: clock.now() * 1_000, clock }, 'each').result;
+          return writer.apply({ command: sent, receivedAt: microseconds(clock), clock }, 'each').result;
         });
       return {
         run: (command) => send(command, false),

@@ -25,7 +25,7 @@ export const newIdentity = (random: Pick<RandomSource, 'uuid'> = systemRandom): 
   random.uuid().replaceAll('-', '');
 
 /** Makes the command that gives a log an identity. */
-export function identityCommand(identity: string, random: Pick<RandomSource, 'uuid'> = systemRandom): EntryCommand {
+export function identityCommand(identity: string, random: Pick<RandomSource, 'uuid'>): EntryCommand {
   return { uuid: random.uuid(), type: LOG_IDENTITY, args: { identity } } satisfies IdentityCommand;
 }
 
@@ -34,7 +34,7 @@ export function identityCommand(identity: string, random: Pick<RandomSource, 'uu
  * @param receivedAt Unix microseconds
  */
 export function identityEntry(head: Head, receivedAt: number, identity: string): Entry {
-  const event = { receivedAt, path: COMMAND_PATH, text: JSON.stringify(identityCommand(identity)) };
+  const event = { receivedAt, path: COMMAND_PATH, text: JSON.stringify(identityCommand(identity, systemRandom)) };
   return { ...event, ...headAfter(head, event) };
 }
 
