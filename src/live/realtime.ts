@@ -61,8 +61,11 @@ type Realtime = RealtimeServer<SocketData>;
 const isRpc = (socket: Socket): socket is Bun.ServerWebSocket<RpcConnection> => socket.data instanceof RpcConnection;
 const isEngine = (socket: Socket): socket is Bun.ServerWebSocket<IoSocketData> => 'transport' in socket.data;
 
-const refusal = (status: 400 | 413 | 426, message: string): Response =>
-  Response.json(problem(status, message), { status, headers: { 'access-control-allow-origin': '*' } });
+const refusal = ({ status, message, code, headers }: ApiError): Response =>
+  Response.json(problem(status, message, code), {
+    status,
+    headers: { ...headers, 'access-control-allow-origin': '*' },
+  });
 
 const PING_INTERVAL_MS = 5_000;
 
@@ -142,9 +145,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
         count = counted(request, server);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        const { status, message, code, headers } = error;
-        const all = { ...headers, 'access-control-allow-origin': '*' };
-        return Response.json(problem(status, message, code), { status, headers: all });
+        return refusal(error);
       }
       return answer(request, server, count);
     };
@@ -152,7 +153,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const connectRpc = limited((request, server, count) => {
     const data = new RpcConnection(rpcOptions, count);
     if (server.upgrade(request, { data })) return undefined;
-    return refusal(426, 'This is the address of a WebSocket');
+    return refusal(new ApiError(426, 'This is the address of a WebSocket'));
   });
   const engineRequest = limited(async (request, server, count) => {
     if (polling !== undefined && !request.headers.has('upgrade')) return polling(request);
@@ -163,20 +164,20 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       // The library only upgrades requests to sockets of this type.
       const response = await io.handle(request, server as Bun.Server<IoSocketData>, count);
       // The library answers 500 only if the request is for another protocol than WebSocket, or if it is malformed.
-      return response.status === 500 ? refusal(400, 'The upgrade to WebSocket is malformed') : response;
+      return response.status === 500 ? refusal(new ApiError(400, 'The upgrade to WebSocket is malformed')) : response;
     } catch (error) {
       const refused = ioRefusal(error);
       if (refused === undefined) throw error;
       ioMetrics.refused();
       log({ event: 'client_message_refused', protocol: 'socket_io', reason: refused.message });
-      return refusal(refused.status, refused.message);
+      return refusal(refused);
     }
   });
 
   return {
     routes: {
       [WEBSOCKET]: connectRpc,
-      [`${WEBSOCKET}/`]: () => refusal(400, `The WebSocket is at ${WEBSOCKET}`),
+      [`${WEBSOCKET}/`]: () => refusal(new ApiError(400, `The WebSocket is at ${WEBSOCKET}`)),
       [ENGINE]: engineRequest,
       [`${ENGINE}/`]: engineRequest,
     },
@@ -226,8 +227,6 @@ const refuseBalances = (snapshots: Snapshots, subscriptions: Subscriptions): voi
     const reason = `address-stx-balance needs older blocks: the history of this server begins at block ${from}`;
     subscriptions.refuse('address-stx-balance', reason);
   });
-
-/** The heartbeat of connections. */
 
 /** Intervals since the last check after which a check counts as late. */
 const LATE = 1.5;

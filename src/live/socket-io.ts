@@ -9,6 +9,7 @@ import { Server as Engine } from '@socket.io/bun-engine';
 import type { Socket as EngineSocket } from '@socket.io/bun-engine/dist/socket';
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import type { Clock } from '../base/clock.ts';
+import { ApiError } from '../http/errors.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
 import { excerpt, MAX_MESSAGE, MessageError, parsedMessage } from './client-message.ts';
 import { type ConnectionMetrics, closeCodes, type EndReason, type Guard } from './guard.ts';
@@ -136,12 +137,12 @@ export function socketIo(options: SocketIoOptions) {
 }
 
 /** The answer for an error of the client; undefined for other errors. */
-export function ioRefusal(error: unknown): { status: 400 | 413; message: string } | undefined {
-  if (error instanceof MessageError) return { status: 400, message: excerpt(error.message) };
+export function ioRefusal(error: unknown): ApiError | undefined {
+  if (error instanceof MessageError) return new ApiError(400, excerpt(error.message));
   if (!(error instanceof BodyError)) return undefined;
   return error.reason === 'too_large'
-    ? { status: 413, message: `A body must not be longer than ${MAX_MESSAGE} bytes` }
-    : { status: 400, message: 'The body is not complete' };
+    ? new ApiError(413, `A body must not be longer than ${MAX_MESSAGE} bytes`)
+    : new ApiError(400, 'The body is not complete');
 }
 
 interface IoConnectionOptions {
