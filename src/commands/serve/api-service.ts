@@ -2,14 +2,10 @@
  * The API as a whole: its routes, the proxy to the node, and realtime. It runs in the main thread or in API threads.
  */
 import type { Registry } from 'prom-client';
-import type { Steering } from '../../api/devnet/family.ts';
 import type { PrefixForward } from '../../api/forwarded.ts';
 import type { Operations } from '../../api/operations.ts';
-import type { SystemApi } from '../../api/stackside/system.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { Turns } from '../../base/turns.ts';
-import type { Faucets } from '../../faucets/faucets.ts';
-import type { HookApi } from '../../hooks/routes/hooks.ts';
+import type { Turns } from '../../base/turns.ts';
 import { type AddressOf, clientBehind } from '../../http/client-address.ts';
 import { deprecationPolicy } from '../../http/deprecation.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
@@ -29,36 +25,27 @@ import type { NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
-import { createApp, type ServerReadings } from './app.ts';
+import { type ApiOptions, createApp } from './app.ts';
 
-export interface ApiServiceOptions {
+/** Parts of the application. An API thread has only `mainThread`, because it forwards requests that need the others. */
+type Parts = Pick<ApiOptions, 'faucets' | 'hooks' | 'server' | 'system' | 'steering' | 'mainThread'>;
+
+export interface ApiServiceOptions extends Parts {
   settings: Settings;
   snapshots: Snapshots;
   node: NodeRpc;
   registry: Registry;
   operations: Operations;
-  /** The faucets; undefined in an API thread, which forwards their requests to the main thread. */
-  faucets?: Faucets;
-  /** The chainhooks; null if this process doesn't write, and in an API thread, which forwards their requests. */
-  hooks?: HookApi | null;
-  /** Reads the state of the server; undefined in an API thread, which forwards such requests. */
-  server?: ServerReadings;
-  /** The operator's functions; undefined in an API thread, and if this process doesn't write. */
-  system?: SystemApi | null;
   /** Counts the requests of clients; undefined if other threads answer them. */
   requestCounts?: RequestCounts;
-  /** Controls the simulated node, if the server was started with one. */
-  steering?: Steering | null;
   log: Log;
   address: { hostname: string; port: number; shared: boolean };
   /** Divides the thread's time among its work for clients. */
-  turns?: Turns;
+  turns: Turns;
   clock?: Clock;
   listen?: Listen;
   /** Limits of realtime clients other than the usual ones. */
   clientLimits?: Partial<ClientLimits>;
-  /** Forwards requests to the main thread; only in API threads. */
-  mainThread?: Forward;
   /** A secret of this process. The main thread uses it to recognise requests of the API threads. */
   internalToken: string;
   /** Memory with the counts of clients' requests, which all threads share. */
@@ -67,38 +54,19 @@ export interface ApiServiceOptions {
 
 /** Starts the API on its port, with realtime and the node's proxy. @throws OperatorError if it can't listen */
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
-  const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, address, mainThread } = options;
-  const {
-    internalToken,
-    rates,
-    server,
-    system = null,
-    requestCounts,
-    steering = null,
-    clock = systemClock,
-    turns = new Turns(clock),
-    listen = listenHttp,
-    clientLimits = {},
-  } = options;
+  const { settings, node, registry, requestCounts, rates, address, ...passedOn } = options;
+  const { clock = systemClock, listen = listenHttp, clientLimits = {}, ...parts } = passedOn;
+  const { snapshots, log, turns, internalToken, mainThread } = parts;
   const via = viaOf(internalToken);
   const limiter = rateLimiter(settings, rates, registry, clock);
   const addressOf = clientAddresses(settings, limiter !== null, log);
   const stopping = new AbortController();
   const app = createApp({
-    snapshots,
-    version: serverVersion,
-    log,
-    deprecation: deprecationPolicy(settings.deprecated),
-    operations,
-    hooks,
-    steering,
-    openHooks: settings.hookAccess === 'open',
-    internalToken,
+    ...parts,
     clock,
-    turns,
-    ...(faucets === undefined ? {} : { faucets }),
-    ...(server === undefined ? {} : { server }),
-    ...(system === null ? {} : { system }),
+    version: serverVersion,
+    deprecation: deprecationPolicy(settings.deprecated),
+    openHooks: settings.hookAccess === 'open',
     changes: { metrics: changeMetrics(registry), stopping: stopping.signal },
     metrics: requestCounts?.around(requestMetrics(registry)) ?? requestMetrics(registry),
     nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, log }),
@@ -108,7 +76,6 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     namesContract: settings.namesContract,
     limiter,
     addressOf,
-    ...(mainThread === undefined ? {} : { mainThread }),
   });
   const realtime = startRealtime({
     limits: clientLimits,

@@ -88,7 +88,7 @@ export interface ApiOptions {
   /** Reads the state of the server; for the main thread. */
   server?: ServerReadings;
   /** The operator's functions; for the main thread of a process that writes. */
-  system?: SystemApi;
+  system?: SystemApi | null;
   metrics?: RequestMetrics;
   faucets?: Faucets;
   /** Forwards requests to the main thread; only in API threads. */
@@ -219,11 +219,12 @@ export function createApp(options: ApiOptions): AnyElysia {
   const clientAddress = (request: Request): string =>
     passedPeer(request.headers, internalToken) ??
     addressOf(app.server?.requestIP(request)?.address ?? '', request.headers);
-  const passOn = (request: Request, answer: Forward): Promise<Response> => {
-    markPeer(request.headers, internalToken, clientAddress(request));
-    return answer(request);
-  };
-  const toMainThread = mainThread === undefined ? null : (request: Request) => passOn(request, mainThread);
+  const marked =
+    (forward: Forward): Forward =>
+    (request) => {
+      markPeer(request.headers, internalToken, clientAddress(request));
+      return forward(request);
+    };
   const { server, asksAboutTokens, namesContract } = options;
   const families = resources(version, clock.now, faucets, server, asksAboutTokens, namesContract).map((routes) =>
     routes.filter(({ path }) => !isReplaced(path, prefixes)),
@@ -245,7 +246,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     limiter,
     askAccount: options.askAccount ?? null,
     standing: async () => (await operations?.readiness())?.reason ?? null,
-    ...(toMainThread === null ? {} : { mainThread: toMainThread }),
+    ...(mainThread === undefined ? {} : { mainThread: marked(mainThread) }),
     checkResponses,
   };
   families.push([...changeRoutes({ snapshots, clock, turns, ...options.changes })]);
