@@ -5,6 +5,7 @@
 import { Database } from 'bun:sqlite';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { spread } from '../results.ts';
@@ -79,13 +80,13 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
 
   const lists = [
     list('transactions', 'SELECT position FROM transactions ORDER BY position DESC', [], (reader, at) =>
-      reader.transactions.page(limit, at),
+      reader.transactions.page(limit, at, models),
     ),
     list(
       'transactions of a principal',
       'SELECT position FROM principal_transactions WHERE principal_id = ? ORDER BY position DESC',
       [busiest.id],
-      (reader, at) => reader.transactions.ofPrincipal(busiest.address, limit, at),
+      (reader, at) => reader.transactions.ofPrincipal(busiest.address, limit, at, models),
     ),
     list(
       'STX transfers, inbound',
@@ -138,7 +139,7 @@ function listsOf(directory: string): (TimedList & { ask: Ask })[] {
       `SELECT received_at, lower(hex(tx_id)) FROM mempool_transactions
         WHERE state = 0 ORDER BY received_at DESC, tx_id DESC`,
       [],
-      (reader, at) => reader.mempool.page(limit, at),
+      (reader, at) => reader.mempool.page(limit, at, models),
     ),
   ];
   db.close();

@@ -8,6 +8,7 @@ import { OperatorError } from '../../src/base/errors.ts';
 import { StoreUnavailableError } from '../../src/base/store-failure.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { image } from '../support/data/crash-image.ts';
@@ -235,7 +236,7 @@ test('reads before a commit show the same as reads after it', async () => {
   const senders = new Set(group.filter(isBlock).flatMap(({ text }) => JSON.parse(text).events.flatMap(senderOf)));
   expect(senders.size).toBeGreaterThan(1);
   const shown = (read: Reader) => ({
-    pending: read.mempool.page(50, null),
+    pending: read.mempool.page(50, null, models),
     version: read.mempool.version(),
     balances: [...senders].map((sender) => read.principals.stxBalance(sender)),
   });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { isQuiet, type TenureLimits, withMinimumFees } from '../../src/node/fee-estimates.ts';
 import type { TenureLoad } from '../../src/store/model/block.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { serving } from '../support/servers/serving.ts';
@@ -91,7 +92,7 @@ test('the load of a tenure is the sum of its blocks, newest tenure first', async
     const loads = read.tenures.loads(3);
     expect(loads.length).toBe(4);
     const blocks = loads.reduce((sum, tenure) => sum + tenure.blocks, 0);
-    const page = read.blocks.page(blocks, { cursor: null, item: null, offset: 0 });
+    const page = read.blocks.page(blocks, { cursor: null, item: null, offset: 0 }, models);
     const sum = (pick: (block: (typeof newest)[number]) => number | bigint) =>
       newest.reduce((total, block) => total + Number(pick(block)), 0);
     const newest = page?.items ?? [];
@@ -102,7 +103,7 @@ test('the load of a tenure is the sum of its blocks, newest tenure first', async
     for (const { blocks: length } of loads) {
       at += length;
       const height = newest[at - 1]?.height ?? 0;
-      const first = read.transactions.ofBlock({ height }, 50, null);
+      const first = read.transactions.ofBlock({ height }, 50, null, models);
       expect(first?.items.some(({ payload }) => payload.type === 'tenure_change')).toBe(true);
     }
   });

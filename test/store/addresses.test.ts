@@ -11,6 +11,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import type { AddressTransaction } from '../../src/store/model/account.ts';
 import type { Cursor, OffsetPage, Page } from '../../src/store/model/page.ts';
 import { addressEventQueries } from '../../src/store/queries/accounts/address-transactions.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { decimalOf } from '../../src/store/rows/amounts.ts';
@@ -217,7 +218,7 @@ describe('of all blocks up to one, or of a single block', () => {
           ...range(blocks.first, blocks.last),
         ).map(({ tx_id }) => hex(tx_id));
         await expectPart(
-          (read, ...part) => read.addresses.transactions(address, blocks, ...part),
+          (read, ...part) => read.addresses.transactions(address, blocks, ...part, models),
           ({ txId }) => hex(txId),
           whole,
           { limit: count, offset: skipped % (whole.length + 3) },
@@ -294,11 +295,11 @@ describe('by cursor', () => {
     await assertProperty(
       fc.asyncProperty(busy, fc.integer({ min: 1, max: 50 }), async ({ address }, size) => {
         await snapshots.readLong(async (read) => {
-          const whole = read.addresses.transactions(address, { first: 0, last: LATER }, 10_000, 0);
+          const whole = read.addresses.transactions(address, { first: 0, last: LATER }, 10_000, 0, models);
           const ids = whole.items.map(({ txId }) => hex(txId));
           const walked: string[] = [];
           const at = async (cursor: Cursor | null, offset = 0) =>
-            read.addresses.chainPage(address, size, { cursor, item: null, offset })!;
+            read.addresses.chainPage(address, size, { cursor, item: null, offset }, models)!;
           const idsOf = (page: Page<AddressTransaction>) => page.items.map(({ transaction }) => hex(transaction.txId));
           let page = await at(null);
           for (;;) {
@@ -324,7 +325,7 @@ describe('by cursor', () => {
   test('an unknown block starts no page', async () => {
     const item = { indexBlockHash: new Uint8Array(32), microblockSequence: 0, txIndex: 0 };
     const page = snapshots.read((read) =>
-      read.addresses.chainPage(addresses[0]!, 5, { cursor: null, item, offset: 0 }),
+      read.addresses.chainPage(addresses[0]!, 5, { cursor: null, item, offset: 0 }, models),
     );
     expect(page).toBeUndefined();
   });
@@ -532,7 +533,7 @@ test('an unknown principal has empty lists', async () => {
     expect(read.addresses.tokens(nobody, LATER)).toEqual([]);
     expect(await read.addresses.assetEvents(nobody, LATER, 20, 0)).toEqual(empty);
     expect(read.addresses.inboundTransfers(nobody, blocks, 20, 0)).toEqual(empty);
-    expect(read.addresses.transactions(nobody, blocks, 20, 0)).toEqual(empty);
+    expect(read.addresses.transactions(nobody, blocks, 20, 0, models)).toEqual(empty);
     expect(read.addresses.transactionsWithTransfers(nobody, blocks, 20, 0)).toEqual(empty);
     expect(read.addresses.mempool(nobody, 20, 0)).toEqual(empty);
     expect(read.addresses.ftBalances(nobody, 20, 0)).toEqual(empty);

@@ -8,6 +8,7 @@ import type { ChainBlock } from '../../src/store/model/block.ts';
 import type { ContractLog } from '../../src/store/model/contract.ts';
 import { type Cursor, HEAD, type OffsetStart, type Page } from '../../src/store/model/page.ts';
 import type { EventLocation } from '../../src/store/model/transaction.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
@@ -122,7 +123,13 @@ async function holds<Item, Key>(keys: Key[], keyOf: (item: Item) => Key, ask: As
 describe('blocks', () => {
   test('are listed from any block of the chain', async () => {
     const keys = blocks.slice(0, 200).map(({ hash }) => hash);
-    await read((reader) => holds(keys, ({ indexHash }: ChainBlock) => indexHash, reader.blocks.page));
+    await read((reader) =>
+      holds(
+        keys,
+        ({ indexHash }: ChainBlock) => indexHash,
+        (...at) => reader.blocks.page(...at, models),
+      ),
+    );
   });
 
   test('are listed by tenure, and an unknown tenure has an empty list', async () => {
@@ -134,15 +141,19 @@ describe('blocks', () => {
         holds(
           keys,
           ({ indexHash }: ChainBlock) => indexHash,
-          (...at) => reader.blocks.ofTenure(tenure, ...at),
+          (...at) => reader.blocks.ofTenure(tenure, ...at, models),
         ),
       );
     }
-    const none = await read((reader) => reader.blocks.ofTenure(10_000, 5, { cursor: null, item: null, offset: 0 }));
+    const none = await read((reader) =>
+      reader.blocks.ofTenure(10_000, 5, { cursor: null, item: null, offset: 0 }, models),
+    );
     expect(none).toEqual(NOTHING);
     const other = blocks.find(({ tenure_height }) => tenure_height !== blocks[0]!.tenure_height)!.hash;
     const strange = { cursor: null, item: other, offset: 0 };
-    expect(await read((reader) => reader.blocks.ofTenure(blocks[0]!.tenure_height!, 5, strange))).toBeUndefined();
+    expect(
+      await read((reader) => reader.blocks.ofTenure(blocks[0]!.tenure_height!, 5, strange, models)),
+    ).toBeUndefined();
   });
 
   test('are found at any time', async () => {
@@ -224,7 +235,7 @@ describe('Bitcoin blocks', () => {
 
 describe('the logs of a contract', () => {
   const ask: Ask<ContractLog, EventLocation> = (...at) =>
-    read((reader) => reader.contracts.logs(logs[0]!.contract, ...at));
+    read((reader) => reader.contracts.logs(logs[0]!.contract, ...at, models));
   const from = (item: EventLocation | null, offset = 0, limit = 1) => ask(limit, { cursor: null, item, offset });
   /** Returns the position of a log. */
   const placeOf = ({ txId, eventIndex }: ContractLog): EventLocation =>
@@ -267,6 +278,6 @@ describe('the logs of a contract', () => {
   test('return the total without items for a page past the end', async () => {
     expect(await from(null, logs.length)).toEqual({ ...NOTHING, total: logs.length });
     const start = { cursor: null, item: null, offset: 0 };
-    expect(await read((reader) => reader.contracts.logs('nobody.knows', 5, start))).toEqual(NOTHING);
+    expect(await read((reader) => reader.contracts.logs('nobody.knows', 5, start, models))).toEqual(NOTHING);
   });
 });

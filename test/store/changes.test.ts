@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 
@@ -110,13 +111,13 @@ describe('changes', () => {
       const tip = read.chain.tip()?.height ?? 0;
       for (let height = 1; height <= tip; height++) {
         const { txIds, principals } = read.changes.parties(height);
-        const page = read.transactions.ofBlock({ height }, 50, null);
+        const page = read.transactions.ofBlock({ height }, 50, null, models);
         expect(txIds.map((id) => id.toHex())).toEqual((page?.items ?? []).map(({ txId }) => txId.toHex()).reverse());
         expect(new Set(principals).size).toBe(principals.length);
         // Each principal has a transaction in the block, or a reward that matured in it.
         for (const principal of principals) {
           if (rewarded.all(height).some(({ address }) => address === principal)) continue;
-          const own = read.transactions.ofPrincipal(principal, 50, null);
+          const own = read.transactions.ofPrincipal(principal, 50, null, models);
           const locksOnly = own.items.length === 0;
           if (own.total <= 50 && !locksOnly) {
             expect(own.items.some(({ transaction }) => transaction.block.height === height)).toBe(true);

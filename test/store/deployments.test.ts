@@ -1,6 +1,7 @@
 /** Contracts, fees and tenures of hand-made chains, in cases that a simulated node doesn't make. */
 import { expect, test } from 'bun:test';
 import { toHex } from '../../src/codec/hex.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
@@ -93,16 +94,18 @@ test('logs of microblocks come before those of their block', async () => {
   });
   open.ingest.receive(one.event);
   open.ingest.receive(two.event);
-  const page = await read(open, (reader) => reader.contracts.logs(POOL, 1, START_OF_LIST));
+  const page = await read(open, (reader) => reader.contracts.logs(POOL, 1, START_OF_LIST, models));
   expect([page?.total, page?.items.map(({ txId }) => toHex(txId))]).toEqual([2, [anchored.id]]);
-  const older = await read(open, (reader) => reader.contracts.logs(POOL, 1, { ...START_OF_LIST, cursor: page!.next }));
+  const older = await read(open, (reader) =>
+    reader.contracts.logs(POOL, 1, { ...START_OF_LIST, cursor: page!.next }, models),
+  );
   expect(older?.items.map(({ txId }) => toHex(txId))).toEqual([streamed.id]);
   const place = { height: 2, microblockSequence: 4, txIndex: 0, eventIndex: 1 };
-  const named = await read(open, (reader) => reader.contracts.logs(POOL, 1, { ...START_OF_LIST, item: place }));
+  const named = await read(open, (reader) => reader.contracts.logs(POOL, 1, { ...START_OF_LIST, item: place }, models));
   for (const of of [older, named]) {
     expect(of?.next).toBeNull();
     const newer = await read(open, (reader) =>
-      reader.contracts.logs(POOL, 1, { ...START_OF_LIST, cursor: of!.previous }),
+      reader.contracts.logs(POOL, 1, { ...START_OF_LIST, cursor: of!.previous }, models),
     );
     expect(newer?.items).toEqual(page!.items);
   }
@@ -115,7 +118,7 @@ test('a block without a tenure starts one before Nakamoto, and has none in Nakam
   const three = block(two, 'three');
   for (const { event } of [one, two, three]) open.ingest.receive(event);
   const ofTenure = async (height: number) => {
-    const page = await read(open, (reader) => reader.blocks.ofTenure(height, 5, START_OF_LIST));
+    const page = await read(open, (reader) => reader.blocks.ofTenure(height, 5, START_OF_LIST, models));
     return page?.items.map((of) => of.height);
   };
   expect(await read(open, (reader) => reader.blocks.find('latest'))).toMatchObject({ height: 3, tenureHeight: -1 });

@@ -9,6 +9,7 @@ import { createApp } from '../../src/commands/serve/app.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { errorOf } from '../faults/fault-store.ts';
@@ -140,8 +141,8 @@ const hookCalls = ({ hooks }: Reader): [string, Call][] =>
 /** Returns calls of functions that random URLs rarely reach or that no route calls, with values from the index. */
 async function directCalls(read: Reader, principals: Iterable<string>): Promise<Record<string, Call>> {
   const tip = read.chain.tip();
-  const { items: pending } = read.mempool.page(1, null);
-  const { items: newest } = read.transactions.page(1, null);
+  const { items: pending } = read.mempool.page(1, null, models);
+  const { items: newest } = read.transactions.page(1, null, models);
   const cycle = read.rewardCycles.find('current');
   const [txId, mined] = [pending[0]?.txId, newest[0]?.txId];
   if (tip === null || txId === undefined || mined === undefined || cycle === undefined) throw new Error('no chain');
@@ -230,7 +231,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     signersOfCycle: ({ facts }) => facts.signers(cycle.cycle),
     rewarded: ({ tenureRewards }) => tenureRewards.rewarded(1, height),
     tenureFees: ({ tenureRewards }) => tenureRewards.fees(1, height),
-    meeting: ({ transactions }) => transactions.meeting(NO_CONDITIONS, 'desc', 5, null),
+    meeting: ({ transactions }) => transactions.meeting(NO_CONDITIONS, 'desc', 5, null, models),
     pendingMeeting: ({ mempool }) => mempool.meeting(NO_CONDITIONS, 'fee', 5, null),
     newestReward: ({ tenureRewards }) => tenureRewards.newest(height),
     burnHash: ({ burnRewards }) => burnRewards.hashAt(1),

@@ -14,6 +14,7 @@ import { JOURNAL_VERSION } from '../../src/store/files/journal.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -580,7 +581,7 @@ test('an orphaned block has an empty list of transactions, and an unknown block 
   for (const { event } of [first, orphan, rival, block(rival, 'end')]) open.ingest.receive(event);
   const snapshots = openSnapshots(open.directory);
   const listed = (hash: string) =>
-    snapshots.read((read) => read.transactions.inBlock({ indexHash: fromHex(hash) }, 'desc', 20, 0));
+    snapshots.read((read) => read.transactions.inBlock({ indexHash: fromHex(hash) }, 'desc', 20, 0, models));
   expect(listed(orphan.hash)).toEqual({ items: [], total: 0 });
   expect(listed(`0x${'ab'.repeat(32)}`)).toBeUndefined();
   snapshots.close();

@@ -8,6 +8,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { type Cursor, type CursorSide, cursorSides, type Page } from '../../src/store/model/page.ts';
 import { NoSnapshotError, UnreadableCursorError } from '../../src/store/model/read-errors.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
@@ -59,20 +60,20 @@ interface List {
 
 const txId = ({ txId }: { txId: Uint8Array }): string => txId.toHex();
 const lists: Record<string, List> = {
-  'all transactions': { page: (reader, limit, at) => reader.transactions.page(limit, at), id: txId },
+  'all transactions': { page: (reader, limit, at) => reader.transactions.page(limit, at, models), id: txId },
   'the transactions of a block': {
-    page: (reader, limit, at) => reader.transactions.ofBlock({ height: busy.height }, limit, at),
+    page: (reader, limit, at) => reader.transactions.ofBlock({ height: busy.height }, limit, at, models),
     id: txId,
   },
   'the transactions of a principal': {
-    page: (reader, limit, at) => reader.transactions.ofPrincipal(busy.principal, limit, at),
+    page: (reader, limit, at) => reader.transactions.ofPrincipal(busy.principal, limit, at, models),
     id: ({ transaction }: { transaction: { txId: Uint8Array } }) => txId(transaction),
   },
   'the events of a transaction': {
     page: (reader, limit, at) => reader.events.ofTransaction(busy.txId, limit, at),
     id: ({ index }: { index: number }) => String(index),
   },
-  'the mempool': { page: (reader, limit, at) => reader.mempool.page(limit, at), id: txId },
+  'the mempool': { page: (reader, limit, at) => reader.mempool.page(limit, at, models), id: txId },
 };
 
 interface Read {
@@ -182,7 +183,7 @@ test('a cursor starts at the next pending transaction if its own is no longer pe
   const reading = openSnapshots(other.directory);
   const page = (limit: number, at: Cursor | null) =>
     reading.readLong(async (reader) => {
-      const { items, next } = reader.mempool.page(limit, at);
+      const { items, next } = reader.mempool.page(limit, at, models);
       return { ids: items.map(({ txId }) => `0x${txId.toHex()}`), next };
     });
   const { next } = await page(2, null);
@@ -205,7 +206,7 @@ test('a block of either of its hashes is the block of its height, and an unknown
     }
     expect(reader.chain.blockHash({ height: tip.height + 1 })).toBeUndefined();
     expect(reader.chain.blockHash({ hash: new Uint8Array(32) })).toBeUndefined();
-    expect(reader.transactions.ofBlock({ height: tip.height + 1 }, 1, null)).toBeUndefined();
+    expect(reader.transactions.ofBlock({ height: tip.height + 1 }, 1, null, models)).toBeUndefined();
     expect(reader.events.ofTransaction(new Uint8Array(32), 1, null)).toBeUndefined();
     expect(reader.transactions.find(new Uint8Array(32))).toBeUndefined();
   });
@@ -230,10 +231,10 @@ test('a walk that started before a block continues as if without it', async () =
 test('a request reads a single state of the chain despite concurrent writes', async () => {
   const later = await snapshots.readLong(async (reader) => {
     const before = reader.chain.tip();
-    const total = reader.transactions.page(1, null).total;
+    const total = reader.transactions.page(1, null, models).total;
     take(chain.mine(chain.tip.indexBlockHash, { transactions: 6 }).events);
     expect(reader.chain.tip()).toEqual(before);
-    expect(reader.transactions.page(1, null).total).toBe(total);
+    expect(reader.transactions.page(1, null, models).total).toBe(total);
     // A request that starts during this read gets a separate snapshot.
     return { before, now: snapshots.read((other) => other.chain.tip()) };
   });

@@ -5,6 +5,7 @@ import { hash160 } from '#hash';
 import { stacksAddress } from '../../src/codec/address.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
@@ -428,7 +429,7 @@ test('unknown topics of pox-5, and topics without their fields, are stored as lo
   ]);
   const [bond, logs] = await after([strange], async (read) => [
     read.staking.bond(3),
-    read.contracts.logs('ST000000000000000000002AMW42H.pox-5', 20, { cursor: null, item: null, offset: 0 }),
+    read.contracts.logs('ST000000000000000000002AMW42H.pox-5', 20, { cursor: null, item: null, offset: 0 }, models),
   ]);
   expect([bond?.index, logs?.total]).toEqual([3, 4]);
   expect(open?.said.filter(({ event }) => event === 'node_data_unread')).toMatchObject([

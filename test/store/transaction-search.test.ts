@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../src/store/model/transaction.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import { detailQueries } from '../../src/store/queries/transactions/details.ts';
 import { transactionSearch } from '../../src/store/queries/transactions/transaction-lists.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
@@ -35,7 +36,7 @@ beforeAll(() => {
   const events = devnetEvents({ seed: 8, blocks: 120, transactionsPerBlock: 8, forkEvery: 15 });
   directory = ingestOf([...events].map(received));
   db = new Database(indexPath(directory.path));
-  const found = transactionSearch(db, detailQueries(db))(NO_FILTER, NEWEST, 10_000, 0);
+  const found = transactionSearch(db, detailQueries(db))(NO_FILTER, NEWEST, 10_000, 0, models);
   all = found.items;
   expect(found.total).toBe(all.length);
   expect(all.length).toBeGreaterThan(500);
@@ -124,7 +125,7 @@ describe.each([
     assertProperty(
       fc.property(filters(), orders, fc.nat(30), fc.nat(60), (filter, order, limit, offset) => {
         const expected = byHand(filter, order);
-        const { items, total } = search(filter, order, limit, offset);
+        const { items, total } = search(filter, order, limit, offset, models);
         seen.add('items', items.length);
         expect(total).toBe(expected.length);
         expect(idsOf(items)).toEqual(idsOf(expected.slice(offset, offset + limit)));
@@ -146,7 +147,7 @@ describe.each([
       { until: 1 },
     ];
     for (const part of nowhere) {
-      expect(search({ ...NO_FILTER, ...part }, NEWEST, 20, 0)).toEqual({ items: [], total: 0 });
+      expect(search({ ...NO_FILTER, ...part }, NEWEST, 20, 0, models)).toEqual({ items: [], total: 0 });
     }
   });
 });
@@ -156,7 +157,7 @@ test('every page of the whole chain is found from both ends', () => {
   for (const direction of ['asc', 'desc'] as const) {
     const expected = idsOf(byHand(NO_FILTER, { by: 'block_height', direction }));
     for (let offset = 0; offset < all.length + 20; offset += 17) {
-      const { items } = search(NO_FILTER, { by: 'block_height', direction }, 17, offset);
+      const { items } = search(NO_FILTER, { by: 'block_height', direction }, 17, offset, models);
       expect(idsOf(items)).toEqual(expected.slice(offset, offset + 17));
     }
   }
@@ -174,7 +175,7 @@ test('filters that exclude each other are answered without reading rows', () => 
     { recipient, types: ['contract_call'] },
   ];
   for (const filter of excluding) {
-    expect(search({ ...NO_FILTER, ...filter }, { by: 'fee', direction: 'desc' }, 20, 0)).toEqual({
+    expect(search({ ...NO_FILTER, ...filter }, { by: 'fee', direction: 'desc' }, 20, 0, models)).toEqual({
       items: [],
       total: 0,
     });
@@ -187,8 +188,8 @@ test('an order is walked no farther than the rows that may be read', () => {
   // They pay no fee: the last that come by fee.
   const dearest: TransactionOrder = { by: 'fee', direction: 'desc' };
   const withRows = (rows: number) => transactionSearch(db, detailQueries(db), { sorted: 1, rows, entries: MANY });
-  expect(() => withRows(count - 1)(coinbases, dearest, 5, 0)).toThrow(TooMuchWorkError);
-  expect(withRows(count)(coinbases, dearest, 5, 0).total).toBe(count);
+  expect(() => withRows(count - 1)(coinbases, dearest, 5, 0, models)).toThrow(TooMuchWorkError);
+  expect(withRows(count)(coinbases, dearest, 5, 0, models).total).toBe(count);
 });
 
 test('any request reads at most as many rows as the limits allow, and is answered completely or refused', () => {
@@ -199,7 +200,7 @@ test('any request reads at most as many rows as the limits allow, and is answere
     fc.property(filters(), orders, fc.integer({ min: 1, max: 30 }), fc.nat(300), (filter, order, limit, offset) => {
       const expected = byHand(filter, order);
       try {
-        const { items, total } = search(filter, order, limit, offset);
+        const { items, total } = search(filter, order, limit, offset, models);
         expect(total).toBe(expected.length);
         expect(idsOf(items)).toEqual(idsOf(expected.slice(offset, offset + limit)));
         seen.add('answered');
@@ -224,10 +225,10 @@ test('a page with a transaction that has lost a row fails with its position', ()
   db.run('BEGIN');
   try {
     db.run('DELETE FROM transaction_bodies WHERE position = ?', [second!.position]);
-    expect(() => search(NO_FILTER, NEWEST, 3, 0)).toThrow(`no transaction at position ${second!.position}`);
-    expect(search(NO_FILTER, NEWEST, 1, 0).items.length).toBe(1);
+    expect(() => search(NO_FILTER, NEWEST, 3, 0, models)).toThrow(`no transaction at position ${second!.position}`);
+    expect(search(NO_FILTER, NEWEST, 1, 0, models).items.length).toBe(1);
   } finally {
     db.run('ROLLBACK');
   }
-  expect(search(NO_FILTER, NEWEST, 3, 0).items.length).toBe(3);
+  expect(search(NO_FILTER, NEWEST, 3, 0, models).items.length).toBe(3);
 });

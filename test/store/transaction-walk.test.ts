@@ -10,6 +10,7 @@ import type {
   TransactionConditions,
   TransactionSummary,
 } from '../../src/store/model/transaction.ts';
+import { models } from '../../src/store/queries/row-texts.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -33,7 +34,7 @@ beforeAll(async () => {
     )
     .all();
   const principalsOf = Map.groupBy(takesPart, ({ tx_id }) => tx_id.toHex());
-  const { items } = snapshots.read((reader) => reader.transactions.page(5_000, null));
+  const { items } = snapshots.read((reader) => reader.transactions.page(5_000, null, models));
   all = items.map((transaction) => ({
     transaction,
     principals: new Set(principalsOf.get(transaction.txId.toHex())?.map(({ address }) => address)),
@@ -71,7 +72,7 @@ type Read = (limit: number, at: Cursor | null) => Page<{ txId: Uint8Array }, num
 const mined =
   (given: TransactionConditions, order: ListOrder = 'desc'): Read =>
   (limit, at) =>
-    snapshots.read((reader) => reader.transactions.meeting(given, order, limit, at));
+    snapshots.read((reader) => reader.transactions.meeting(given, order, limit, at, models));
 const ids = (items: readonly { txId: Uint8Array }[]): string[] => items.map(({ txId }) => txId.toHex());
 
 /** Walks a list down to its last page, and up again to its first. @returns the ids of each page on the way down */
@@ -150,7 +151,7 @@ test('pages of the mempool are in order by fee and by age', async () => {
   const few = openSnapshots(directory.path, { limits: { walkRows: 4 } });
   using closing = new DisposableStack();
   closing.defer(few.close);
-  const { items } = few.read((reader) => reader.mempool.page(5_000, null));
+  const { items } = few.read((reader) => reader.mempool.page(5_000, null, models));
   expect(items.length).toBeGreaterThan(8);
   const nth = <T>(value: (of: (typeof items)[number]) => T | null) =>
     fc.option(

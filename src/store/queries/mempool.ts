@@ -32,7 +32,7 @@ import type { ChainQueries } from './blocks/chain.ts';
 import { down, type KeyColumn, lister, ordered, statementsOf } from './list.ts';
 import { readPage } from './page.ts';
 import { searcher, searchOf, walker, walkOf } from './planner.ts';
-import { type ItemsOf, models, type RowTexts } from './row-texts.ts';
+import type { ItemsOf, RowTexts } from './row-texts.ts';
 import { bitsOf, numbersOf, payloadFilters } from './transactions/payload-filters.ts';
 import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
 
@@ -167,20 +167,16 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
   });
 
   return {
-    page<Item = PendingTransaction>(
-      limit: number,
-      at: Cursor | null,
-      items: ItemsOf<PendingTransaction, Item> = models as never,
-    ): Page<Item> {
+    page<Item>(limit: number, at: Cursor | null, items: ItemsOf<PendingTransaction, Item>): Page<Item> {
       const page = readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: (row) => row });
       return listed(page, items);
     },
 
-    ofPrincipal<Item = PendingTransaction>(
+    ofPrincipal<Item>(
       principal: string,
       limit: number,
       at: Cursor | null,
-      items: ItemsOf<PendingTransaction, Item> = models as never,
+      items: ItemsOf<PendingTransaction, Item>,
     ): Page<Item> {
       const { principal_id: id, total } = ofPrincipalTotal.get(principal) ?? { principal_id: NOBODY, total: 0 };
       return listed(readPage({ limit, at, total, ...ofPrincipal([id]), itemOf: (row) => row }), items);

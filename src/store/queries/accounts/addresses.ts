@@ -19,7 +19,7 @@ import { decimalOf } from '../../rows/amounts.ts';
 import { COUNTER, storedToken, TOKEN } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
-import { type ItemsOf, models, type RowTexts } from '../row-texts.ts';
+import type { ItemsOf, RowTexts } from '../row-texts.ts';
 import { nftListQueries } from '../tokens/nfts.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type AccountStates, accountStates, type Counted } from './account-states.ts';
@@ -96,12 +96,12 @@ function transactionLists(
       };
     },
 
-    transactions<Item = TransactionDetail>(
+    transactions<Item>(
       principal: string,
       heights: Heights,
       limit: number,
       offset: number,
-      items: ItemsOf<TransactionDetail, Item> = models as never,
+      items: ItemsOf<TransactionDetail, Item>,
     ): OffsetPage<Item> {
       const id = principalOf(principal);
       const total = isOneBlock(heights)
@@ -138,11 +138,11 @@ function transactionLists(
     },
 
     /** Undefined if the start names a block that isn't canonical. */
-    chainPage<Item = AddressTransaction>(
+    chainPage<Item>(
       principal: string,
       limit: number,
       start: OffsetStart<TransactionKey>,
-      items: ItemsOf<AddressTransaction, Item> = models as never,
+      items: ItemsOf<AddressTransaction, Item>,
     ): Page<Item> | undefined {
       const id = principalOf(principal);
       const total = states.total(id, LAST_HEIGHT, 'transactions');

@@ -183,20 +183,20 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
   return {
     range,
     /** Canonical blocks, highest first; undefined if the start, an index block hash, isn't a canonical block. */
-    page<Item = ChainBlock>(
+    page<Item>(
       limit: number,
       start: OffsetStart<Uint8Array>,
-      items: ItemsOf<ChainBlock, Item> = models as never,
+      items: ItemsOf<ChainBlock, Item>,
     ): Page<Item> | undefined {
       const first = chain.firstHeight();
       return page({ first, last: Math.max(tipHeight(), first - 1) }, limit, start, items);
     },
     /** Blocks of a tenure, highest first; an unknown tenure has none. */
-    ofTenure: <Item = ChainBlock>(
+    ofTenure: <Item>(
       tenureHeight: number,
       limit: number,
       start: OffsetStart<Uint8Array>,
-      items: ItemsOf<ChainBlock, Item> = models as never,
+      items: ItemsOf<ChainBlock, Item>,
     ): Page<Item> | undefined => page(tenure(tenureHeight), limit, start, items),
 
     find<Item = ChainBlock>(id: BlockId, items: ItemsOf<ChainBlock, Item> = models as never): Item | undefined {

@@ -7,7 +7,7 @@ import type { AnnouncedBlock, BlockSearch, ConfirmedMicroblock, WholeBlock } fro
 import type { ListOrder, OffsetPage } from '../../model/page.ts';
 import type { TransactionDetail } from '../../model/transaction.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { type ItemsOf, models } from '../row-texts.ts';
+import type { ItemsOf } from '../row-texts.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import type { BlockRange } from './blocks.ts';
 import type { ChainQueries } from './chain.ts';
@@ -186,12 +186,12 @@ export function wholeBlockQueries(
     },
 
     /** Transactions of a block; an orphan has none. Undefined if no fork has such a block. */
-    transactions<Item = TransactionDetail>(
+    transactions<Item>(
       search: BlockSearch,
       order: ListOrder,
       limit: number,
       offset: number,
-      items: ItemsOf<TransactionDetail, Item> = models as never,
+      items: ItemsOf<TransactionDetail, Item>,
     ): OffsetPage<Item> | undefined {
       const height = canonicalHeight(search);
       if (height === undefined) return orphans.has(search) && !isOlder(search) ? { items: [], total: 0 } : undefined;

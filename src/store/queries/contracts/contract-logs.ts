@@ -9,7 +9,7 @@ import { prepared, type Stored } from '../../rows/statement.ts';
 import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
 import { down, lister, ordered, statementsOf } from '../list.ts';
 import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
-import { type ItemsOf, models, type RowTexts } from '../row-texts.ts';
+import type { ItemsOf, RowTexts } from '../row-texts.ts';
 
 const logs = {
   select: 'SELECT position, event_index FROM events',
@@ -81,11 +81,11 @@ export function contractLogQueries(db: Database, texts: RowTexts) {
     return first === null ? undefined : movedTo(keyOf(first), cursor);
   }
 
-  return <Item = ContractLog>(
+  return <Item>(
     contractId: string,
     limit: number,
     start: OffsetStart<EventLocation>,
-    items: ItemsOf<ContractLog, Item> = models as never,
+    items: ItemsOf<ContractLog, Item>,
   ): Page<Item> | undefined => {
     const id = contract.get(contractId)?.id ?? 0;
     const logs = total.get(contractId)?.total ?? 0;

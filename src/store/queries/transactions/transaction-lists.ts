@@ -28,7 +28,7 @@ import {
   walker,
   walkOf,
 } from '../planner.ts';
-import { type ItemsOf, models } from '../row-texts.ts';
+import type { ItemsOf } from '../row-texts.ts';
 import type { DetailQueries } from './details.ts';
 import { bitsOf, numbersOf, payloadFilters } from './payload-filters.ts';
 
@@ -373,12 +373,12 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
   }
 
   /** @throws TooMuchWorkError if every filter matches many transactions, and too few together or too many to count */
-  return <Item = TransactionDetail>(
+  return <Item>(
     filter: TransactionFilter,
     order: TransactionOrder,
     limit: number,
     offset: number,
-    items: ItemsOf<TransactionDetail, Item> = models as never,
+    items: ItemsOf<TransactionDetail, Item>,
   ): OffsetPage<Item> => {
     const isFiltered = Object.values(filter).some((part) => part !== null);
     const found = isFiltered ? filtered(filter, order, limit, offset) : unfiltered(order, limit, offset);

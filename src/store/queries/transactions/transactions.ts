@@ -16,7 +16,7 @@ import type { ChainQueries } from '../blocks/chain.ts';
 import { down, lister, ordered, statementsOf } from '../list.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { numberAt, readPage } from '../page.ts';
-import { type ItemsOf, models, type RowTexts } from '../row-texts.ts';
+import type { ItemsOf, RowTexts } from '../row-texts.ts';
 import type { DetailQueries } from './details.ts';
 import { rowsAt, type SummaryRow, summary, summaryOf } from './summary.ts';
 import { transactionWalk } from './transaction-lists.ts';
@@ -106,33 +106,29 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
 
   return {
     /** All canonical transactions, newest first. */
-    page<Item = TransactionSummary>(
-      limit: number,
-      at: Cursor | null,
-      items: ItemsOf<TransactionSummary, Item> = models as never,
-    ): Page<Item> {
+    page<Item>(limit: number, at: Cursor | null, items: ItemsOf<TransactionSummary, Item>): Page<Item> {
       const page = readPage({ limit, at, total: total.get()?.total ?? 0, ...all([]), itemOf: positionIn });
       return summarized(page, items);
     },
 
     /** Canonical transactions that meet conditions, newest first. A page may be short, or empty, and have a next one. */
-    meeting: <Item = TransactionSummary>(
+    meeting: <Item>(
       of: TransactionConditions,
       order: ListOrder,
       limit: number,
       at: Cursor | null,
-      items: ItemsOf<TransactionSummary, Item> = models as never,
+      items: ItemsOf<TransactionSummary, Item>,
     ): Page<Item, number | null> => summarized(meeting(of, order, limit, at), items),
 
     /**
      * Transactions of a block, the last first; undefined if there is no such canonical block. A walk of the latest block
      * stays in its first block.
      */
-    ofBlock<Item = TransactionSummary>(
+    ofBlock<Item>(
       id: BlockId,
       limit: number,
       at: Cursor | null,
-      items: ItemsOf<TransactionSummary, Item> = models as never,
+      items: ItemsOf<TransactionSummary, Item>,
     ): Page<Item> | undefined {
       const isContinued = id === 'latest' && at !== null && at.key.length > 0;
       const block = chain.block(isContinued ? { height: heightOf(numberAt(at.key, 0)) } : id);
@@ -142,11 +138,11 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
     },
 
     /** Transactions of a principal, newest first. */
-    ofPrincipal<Item = PrincipalTransaction>(
+    ofPrincipal<Item>(
       principal: string,
       limit: number,
       at: Cursor | null,
-      items: ItemsOf<PrincipalTransaction, Item> = models as never,
+      items: ItemsOf<PrincipalTransaction, Item>,
     ): Page<Item> {
       const account = ofPrincipalTotal.get(principal);
       const id = account?.principal_id ?? NOBODY;
