@@ -126,7 +126,7 @@ test.each(Object.keys(lists))('a list by %s has all rows in order, in both direc
 
 test('a bounded list has the rows between its bounds, in either order', () => {
   const key = lists['columns of each form down']!.key;
-  const read = lister<Row>(db, ordered({ select }, key, { isEnded: true }));
+  const read = lister<Row>(db, ordered({ select }, key, { isBounded: true }));
   const seen = new Seen({ rows: 100 });
   assertProperty(
     fc.property(rows, limits, fc.nat({ max: 6 }), fc.nat({ max: 6 }), (all, limit, first, last) => {

@@ -21,11 +21,11 @@ const ofNames = nameRows('INDEXED BY bns_names_current');
 const key = [up('b.name', 'text'), up('b.bns_id')];
 const current = 'b.contract_id = ?1 AND b.current = 1';
 const lists = {
-  all: ordered({ select: ofNames, where: current }, key, { isEnded: true }),
+  all: ordered({ select: ofNames, where: current }, key, { isBounded: true }),
   ofNamespace: ordered(
     { select: nameRows('INDEXED BY bns_names_by_namespace'), where: `${current} AND b.namespace = ?2` },
     key,
-    { isEnded: true },
+    { isBounded: true },
   ),
   ofOwner: ordered({ select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' }, [
     up('value', 'bytes'),

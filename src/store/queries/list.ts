@@ -51,8 +51,8 @@ export interface Selection {
 }
 
 interface Options {
-  /** Whether a request bounds the key's first column. */
-  isEnded?: boolean;
+  /** Whether a request may bound the key's first column. */
+  isBounded?: boolean;
   /** Whether rows with the same first column need a separate statement, since SQLite doesn't seek by both columns. */
   isSplit?: boolean;
   union?: 'UNION' | 'UNION ALL';
@@ -61,7 +61,7 @@ interface Options {
 /** The statements of a list. */
 export interface Ordered {
   key: readonly KeyColumn[];
-  isEnded: boolean;
+  isBounded: boolean;
   texts: Readonly<Record<string, string>>;
 }
 
@@ -69,7 +69,7 @@ export interface Ordered {
 export function ordered(
   selections: Selection | readonly Selection[],
   key: readonly KeyColumn[],
-  { isEnded = false, isSplit = false, union = 'UNION ALL' }: Options = {},
+  { isBounded = false, isSplit = false, union = 'UNION ALL' }: Options = {},
 ): Ordered {
   const parts = [selections].flat();
   const own = Math.max(0, ...[...JSON.stringify(parts).matchAll(/\?(\d+)/g)].map(([, number]) => Number(number)));
@@ -100,7 +100,7 @@ export function ordered(
       `${first.column} = ${parameter(1)} AND ${second.column} ${second.descends === isBackward ? '>=' : '<='} ${parameter(2)}`;
     return {
       key,
-      isEnded,
+      isBounded,
       texts: {
         head: statement('', key, false, 1),
         equal: statement(equal(false), [second], false, 3),
@@ -114,11 +114,11 @@ export function ordered(
     const [onward, back] = first.descends === isBackward ? ['>=', '<='] : ['<=', '>='];
     const from = `${tuple(columns)} ${onward} ${tuple(key.map((_, index) => parameter(index + 1)))}`;
     const end = key.length + 1;
-    return isEnded
+    return isBounded
       ? statement(`${from} AND ${first.column} ${back} ${parameter(end)}`, key, isBackward, end + 1)
       : statement(from, key, isBackward, end);
   };
-  return { key, isEnded, texts: { forward: directed(false), backward: directed(true) } };
+  return { key, isBounded, texts: { forward: directed(false), backward: directed(true) } };
 }
 
 /** The statements of some lists by name; the plan test reads them. */
@@ -141,7 +141,7 @@ export interface ListedRows<Row> extends RowSource<Row> {
 }
 
 /** Makes the function that reads a list. It takes the list's own parameters and the bounds of the key's first column. */
-export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
+export function lister<Row>(db: Database, { key, isBounded, texts }: Ordered) {
   const statements = Object.fromEntries(
     Object.entries(texts).map(([name, text]) => [name, lazy(() => prepared<Row, Value[]>(db, text))]),
   );
@@ -155,7 +155,7 @@ export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
         ? forms[form][descends === isBackward ? 'least' : 'greatest']
         : forms[form].read(cursorKey, index),
     );
-    if (!isEnded) return values;
+    if (!isBounded) return values;
     const isDown = key[0]!.descends !== isBackward;
     const start = values[0] as number | string;
     const isOutside = isDown ? start > last : start < first;
@@ -173,7 +173,7 @@ export function lister<Row>(db: Database, { key, isEnded, texts }: Ordered) {
         return [...equal, ...read(isBackward ? 'above' : 'beyond', ...own, value, count - equal.length)];
       }
       const start = startAt(cursorKey, isBackward, span);
-      const end = isEnded ? [key[0]!.descends === isBackward ? span.last : span.first] : [];
+      const end = isBounded ? [key[0]!.descends === isBackward ? span.last : span.first] : [];
       return read(isBackward ? 'backward' : 'forward', ...own, ...start, ...end, count);
     },
     keyOf: (row: Row): CursorKey =>

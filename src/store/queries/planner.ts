@@ -83,7 +83,7 @@ export function walkOf<Filter extends string, Name extends string>({
   filters,
   ways,
   key,
-  isBounded: isEnded = false,
+  isBounded = false,
 }: Declared<Filter, Name>) {
   const { text, matches, valuesOf } = numbered(filters);
   const lists = Object.fromEntries(
@@ -95,7 +95,7 @@ export function walkOf<Filter extends string, Name extends string>({
         ordered(
           partsOf(way).map((where) => ({ select, where: text(where) })),
           own,
-          { isEnded },
+          { isBounded },
         ),
       ];
     }),

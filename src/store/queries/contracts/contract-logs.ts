@@ -16,7 +16,7 @@ const logs = {
   where: `contract_id = ?1 AND kind = ${EVENT_KIND.log}`,
 };
 /** The places of a contract's logs, newest first. */
-export const contractLogs = ordered(logs, [down('position'), down('event_index')], { isEnded: true });
+export const contractLogs = ordered(logs, [down('position'), down('event_index')], { isBounded: true });
 
 export const sql = {
   ...statementsOf({ logs: contractLogs }),

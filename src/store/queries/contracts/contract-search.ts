@@ -83,7 +83,7 @@ const callsBy = (where: string) =>
       where: `contract_id = ?1 AND type = ${PAYLOAD.contract_call}${where}`,
     },
     [down('position')],
-    { isEnded: true },
+    { isBounded: true },
   );
 const callLists = { all: callsBy(''), named: callsBy(' AND function_name = ?2') };
 

@@ -57,12 +57,12 @@ const counted = `SELECT p.address, p.id, coalesce(l.count, 0) AS logs
 
 const lists = {
   chain: ordered({ select: 'SELECT position, event_index FROM events' }, [down('position'), down('event_index')], {
-    isEnded: true,
+    isBounded: true,
   }),
   sent: ordered(
     { select: 'SELECT position FROM transactions INDEXED BY transactions_by_sender', where: 'sender_id = ?1' },
     [down('position')],
-    { isEnded: true },
+    { isBounded: true },
   ),
   calls: ordered(
     {
@@ -70,7 +70,7 @@ const lists = {
       where: `type = ${PAYLOAD.contract_call} AND function_name = ?1`,
     },
     [down('position')],
-    { isEnded: true },
+    { isBounded: true },
   ),
 };
 

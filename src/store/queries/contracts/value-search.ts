@@ -63,7 +63,7 @@ const byPlace = [down('position'), down('event_index')];
 export const entriesOfValue = ordered(
   { select: `SELECT position, event_index ${entries}`, where: `${ofPath} AND value = ?3` },
   byPlace,
-  { isEnded: true },
+  { isBounded: true },
 );
 /** The entries of a range of values, in the order of the values. */
 const entriesOfRange = ordered(

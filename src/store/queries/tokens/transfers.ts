@@ -37,11 +37,11 @@ const memo = {
 };
 
 /** A list of events, newest first. */
-const feed = (shown: { columns: string; joins: string }, where: string, isEnded = false) =>
+const feed = (shown: { columns: string; joins: string }, where: string, isBounded = false) =>
   ordered(
     { select: `SELECT ${shown.columns} FROM events e ${shown.joins}`, where },
     [down('e.position'), down('e.event_index')],
-    { isEnded },
+    { isBounded },
   );
 
 const feeds = {

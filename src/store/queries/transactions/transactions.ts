@@ -22,7 +22,7 @@ import { rowsAt, type SummaryRow, summary, summaryOf } from './summary.ts';
 import { transactionWalk } from './transaction-lists.ts';
 
 const lists = {
-  all: ordered({ select: 'SELECT position FROM transactions' }, [down('position')], { isEnded: true }),
+  all: ordered({ select: 'SELECT position FROM transactions' }, [down('position')], { isBounded: true }),
   ofPrincipal: ordered(
     {
       select: 'SELECT position, affected, stx_sent, stx_received FROM principal_transactions',
