@@ -63,12 +63,12 @@ export type Access<Params, Caller> = (request: Request, clientAddress: string) =
 type Answered<B extends TSchema> = Static<B> | Redirect | Response | Streamed;
 
 /** The result of a handler. One that reads the index in one turn returns no promise, since its snapshot ends then. */
-type Handled<T, Snapshot extends boolean, Need extends HistoryRequirement, Long extends boolean> = Snapshot extends true
-  ? Long extends true
-    ? T | Promise<T>
-    : Need extends 'account'
-      ? T | Promise<T>
-      : T
+type Handled<T, Snapshot extends boolean, Need extends HistoryRequirement, Long extends boolean> = [
+  Snapshot,
+  Need,
+  Long,
+] extends [true, Exclude<HistoryRequirement, 'account'>, false]
+  ? T
   : T | Promise<T>;
 
 interface Declaration<
@@ -260,10 +260,10 @@ export function route<
   if (declaration.access !== undefined && declaration.etag !== null) {
     throw new Error(`${path} has access and a tag, but a cached response would reach every client`);
   }
-  if (declaration.snapshot === false && declaration.etag !== null) {
+  if (!snapshot && declaration.etag !== null) {
     throw new Error(`${path} has a tag and no snapshot, but a tag names a state of the index`);
   }
-  if (declaration.snapshot === false && declaration.history !== 'none') {
+  if (!snapshot && history !== 'none') {
     throw new Error(`${path} has a history and no snapshot, but only the index has a history`);
   }
   const detail = operation(declaration);
@@ -447,16 +447,20 @@ function answering(
     throw unknownChain(await standing());
   };
 
-  /** Starts to read for an answer. @returns the tag, and the response if the handler needn't run, else null */
+  /**
+   * Starts to read for an answer.
+   * @returns the tag of the answer and of its cached text; `kept` makes the response if the handler needn't run, else null
+   */
   function begun(read: Reader, parsed: ParsedRequest, noted: NotedSnapshot) {
     const { from, headers } = requireHistory(read, history);
     noted.from = from;
     noted.headers = headers;
     const tag = currentTag(read, parsed.params);
+    if (history !== 'none' && !isChainKnown(read)) return { tag: null, cacheTag: null, kept: chainUnknown };
+    if (tag === null) return { tag, cacheTag: null, kept: null };
     // A rebuilt index may have another history of the same chain.
     const cacheTag = `${read.file} ${tag}`;
-    if (history !== 'none' && !isChainKnown(read)) return { tag: null, cacheTag, kept: chainUnknown };
-    return { tag, cacheTag, kept: tag === null ? null : keptAnswer(parsed, tag, cacheTag) };
+    return { tag, cacheTag, kept: keptAnswer(parsed, tag, cacheTag) };
   }
 
   function keptAnswer(parsed: ParsedRequest, tag: string, cacheTag: string): MakeResponse | null {
@@ -467,26 +471,18 @@ function answering(
     return cached === undefined ? null : () => wholeText(cached, parsed, tag, cacheTag);
   }
 
-  /** Ends to read for an answer. @param answered the handler's result @returns a function that reads nothing more */
-  function done(
-    parsed: ParsedRequest,
-    { tag, cacheTag, kept }: ReturnType<typeof begun>,
-    answered?: unknown,
-  ): MakeResponse {
-    if (kept !== null) return kept;
-    return () => finished(answered, parsed, tag, tag === null ? null : cacheTag);
-  }
-
   function readNow(read: Reader, parsed: ParsedRequest, noted: NotedSnapshot): MakeResponse {
-    const state = begun(read, parsed, noted);
-    const answered = state.kept === null ? declaration.handle({ ...parsed, read, askAccount }) : undefined;
-    return done(parsed, state, answered);
+    const { tag, cacheTag, kept } = begun(read, parsed, noted);
+    if (kept !== null) return kept;
+    const answered = declaration.handle({ ...parsed, read, askAccount });
+    return () => finished(answered, parsed, tag, cacheTag);
   }
 
   async function readLater(read: Reader, parsed: ParsedRequest, noted: NotedSnapshot): Promise<MakeResponse> {
-    const state = begun(read, parsed, noted);
-    const answered = state.kept === null ? await declaration.handle({ ...parsed, read, askAccount }) : undefined;
-    return done(parsed, state, answered);
+    const { tag, cacheTag, kept } = begun(read, parsed, noted);
+    if (kept !== null) return kept;
+    const answered = await declaration.handle({ ...parsed, read, askAccount });
+    return () => finished(answered, parsed, tag, cacheTag);
   }
 
   /** Answers a request that may take several turns, or that waits for its minimum height or for the node. */
