@@ -186,7 +186,7 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
         return appliedWhere(addAttachments(payload.attachments) > 0);
       case 'starting_account': {
         const isNew = addStartingAccount(payload.account);
-        if (isNew) mempool.accountKnown(event.receivedAt);
+        if (isNew) mempool.accountKnown(now);
         return appliedWhere(isNew);
       }
       case 'other':

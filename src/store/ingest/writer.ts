@@ -860,12 +860,12 @@ export class Writer {
 
   #bePatientOnce(): void {
     const { index, journal, health } = this.#options;
-    const isFailing = health.failing()?.failure !== 'busy';
-    if (isFailing === this.#isPatient) return;
-    const milliseconds = isFailing ? BUSY_TIMEOUT_MS : 0;
+    const isPatient = health.failing()?.failure !== 'busy';
+    if (isPatient === this.#isPatient) return;
+    const milliseconds = isPatient ? BUSY_TIMEOUT_MS : 0;
     setPatience(index, milliseconds);
     journal.setPatience(milliseconds);
-    this.#isPatient = isFailing;
+    this.#isPatient = isPatient;
   }
 }
 
