@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
-import { attempt } from '../../src/hooks/delivery/attempt.ts';
+import { ANSWER_MS, attempt } from '../../src/hooks/delivery/attempt.ts';
 import { serializedDelivery } from '../../src/hooks/routes/schemas.ts';
 import { send, targetGuard } from '../../src/http/outgoing.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -418,9 +418,7 @@ describe('an answer', () => {
       },
     };
   }
-  /** How long the rest of an answer is waited for. */
-  const answerMs = 5;
-  const clock = heldClock([answerMs]);
+  const clock = heldClock([ANSWER_MS]);
   const sent = (url: string, timeoutMs = 60_000) =>
     attempt(
       {
@@ -429,7 +427,6 @@ describe('an answer', () => {
         body: Buffer.from('{}'),
         timeoutMs,
         connectTimeoutMs: 60_000,
-        answerMs,
         signal: new AbortController().signal,
       },
       { guard, clock, send },
@@ -438,8 +435,8 @@ describe('an answer', () => {
   test('counts by its status, even if its body never ends', async () => {
     const sentUntilLate = async (url: string) => {
       const sending = sent(url);
-      await until(() => clock.waiting(answerMs) === 1, 'the status');
-      clock.pass(answerMs);
+      await until(() => clock.waiting(ANSWER_MS) === 1, 'the status');
+      clock.pass(ANSWER_MS);
       return sending;
     };
     using target = await saying('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\nthanks');

@@ -27,7 +27,7 @@ import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type { ServedCluster } from '../cluster/host.ts';
 import type { Base } from './base.ts';
-import { type Environment, realEnvironment } from './environment.ts';
+import type { Environment } from './environment.ts';
 import type { Writing } from './writing.ts';
 
 const SECOND = 1_000;
@@ -109,12 +109,12 @@ export interface ServeHooksOptions {
   commander?: Commander;
   /** The lease to deliver, on a host of a cluster; by default, this host always has it. */
   lease?: Lease;
-  environment?: Environment;
+  environment: Environment;
 }
 
 /** Starts evaluating chainhooks, and delivering while the lease is held. */
 export function serveHooks(options: ServeHooksOptions): ServedHooks {
-  const { settings, log, environment = realEnvironment } = options;
+  const { settings, log, environment } = options;
   const { clock, random, send, deliveryRules } = environment;
   const refused = wrongKeys(log, clock.now);
   const allowed = accessOf(settings, refused, openSessions(clock), log);

@@ -58,7 +58,7 @@ const EXCERPT = 1024;
 /** Maximum bytes of a response body that are read. */
 const MAX_READ = 4096;
 /** Maximum wait for the rest of a response after its status, in milliseconds. */
-const ANSWER_MS = 1_000;
+export const ANSWER_MS = 1_000;
 
 /** The result of an attempt. */
 export interface AttemptResult extends Attempt {
@@ -76,8 +76,6 @@ interface Sending {
   timeoutMs: number;
   /** Part of the timeout until the connection is open, in milliseconds. */
   connectTimeoutMs: number;
-  /** Maximum wait for the rest of a response after its status, in milliseconds; 1,000 by default. */
-  answerMs?: number;
   /** Ends the attempt, for example when the process stops. */
   signal: AbortSignal;
 }
@@ -117,8 +115,8 @@ export async function attempt(sending: Sending, { guard, clock, send }: Outgoing
   try {
     const answer = await inTime({ ...sending, clock }, async (ending) => {
       const target = await checkedTarget(guard, sending.url, ending);
-      const { headers, body, connectTimeoutMs, answerMs = ANSWER_MS } = sending;
-      const limits = { connectTimeoutMs, answerMs, mostBytes: MAX_READ };
+      const { headers, body, connectTimeoutMs } = sending;
+      const limits = { connectTimeoutMs, answerMs: ANSWER_MS, mostBytes: MAX_READ };
       return send({ ...target, ...limits, headers, body, signal: ending, clock });
     });
     // The status decides the result; the body is only for the delivery log.
