@@ -11,7 +11,7 @@ import { type Presenter, type ServerInfo, servePresenter, serverOutputs } from '
 import { crash, watchOf } from './base.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { restoreOnStart } from './restore-on-start.ts';
-import { type StartedServer, startServer } from './server.ts';
+import { type StartOptions, startServer } from './server.ts';
 
 /** Milliseconds between two checks for a new index. */
 const LOOK_FOR_INDEX_MS = 2_000;
@@ -29,10 +29,10 @@ const portOf = (url: string | null): number | null => (url === null ? null : Num
 export async function startServing(
   settings: Settings,
   environment: Environment = realEnvironment,
-  started: StartedServer = {},
+  options: StartOptions = {},
 ): Promise<ServerInfo> {
   const watch = watchOf(settings, environment);
-  let server = await startServer(settings, environment, watch, started);
+  let server = await startServer(settings, environment, watch, options);
   if (settings.mode === 'read' && settings.cluster === null) return server;
   const { api, events, signInPath } = server;
   const { log } = watch.recent;
@@ -53,7 +53,7 @@ export async function startServing(
     await server.stop();
     while (!stopping.signal.aborted) {
       try {
-        server = await startServer(again, environment, watch, started);
+        server = await startServer(again, environment, watch, options);
         return follow(server);
       } catch (error) {
         if (!isTransient(error)) throw error;

@@ -28,7 +28,7 @@ import { watchState } from './state-watch.ts';
 import { openWriting } from './writing.ts';
 
 /** Additional options of a server. */
-export interface StartedServer {
+export interface StartOptions {
   /** Controls the simulated node. */
   steering?: Steering | null;
   /** The token that the sBTC faucet sends; default: the test network's. */
@@ -46,12 +46,12 @@ export async function startServer(
   settings: Settings,
   environment: Environment,
   watch: Watch,
-  started: StartedServer,
+  options: StartOptions,
 ): Promise<ServerInfo> {
   await requireAgreement(settings);
   const services = new Services();
   try {
-    return await startServices({ settings, environment, watch, services }, started);
+    return await startServices({ settings, environment, watch, services }, options);
   } catch (error) {
     await services.stop();
     throw error;
@@ -60,7 +60,7 @@ export async function startServer(
 
 async function startServices(
   given: Pick<Base, 'settings' | 'environment' | 'watch' | 'services'>,
-  { steering = null, sbtcAsset, sources = {} }: StartedServer,
+  { steering = null, sbtcAsset, sources = {} }: StartOptions,
 ): Promise<ServerInfo> {
   const { settings, environment, watch, services } = given;
   const { clock } = environment;
