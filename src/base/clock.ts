@@ -79,7 +79,7 @@ export const systemClock: Clock = {
   turn: () => turn(),
 };
 
-/** The present time in Unix microseconds, as entries of the log have it. */
+/** Returns the present time in Unix microseconds, the unit of the times of entries. */
 export const microseconds = ({ now }: Pick<Clock, 'now'>): number => now() * 1_000;
 
 /**

@@ -93,7 +93,7 @@ export class ParameterError extends ApiError {
   }
 }
 
-/** The error for a cursor of another list, or none at all. */
+/** Makes the error for a text that isn't a cursor of this list. */
 export const invalidCursor = (): ParameterError =>
   new ParameterError(
     { location: 'querystring', path: ['cursor'] },

@@ -191,6 +191,7 @@ export function payloadTexts(network: Network) {
     const key = `${options}/${places(event.apply)}/${places(event.rollback)}`;
     let shared = events.get(key);
     if (shared === undefined) {
+      // The last brace closes the object that `own` opens.
       shared = Buffer.from(`${eventText(event, hook.options, options)}}`);
       events.set(key, shared);
     }

@@ -180,7 +180,7 @@ export const isPrivateCommand = (text: string): boolean => {
 
 /**
  * An entry as everybody may read it: private commands are withheld.
- * @throws PayloadError for an entry of commands that is none
+ * @throws PayloadError for an entry that has the path of commands but contains no command
  */
 export const publicEntry = (entry: Entry): Entry =>
   entry.path === COMMAND_PATH && isPrivateCommand(entry.text) ? withheld(entry) : entry;

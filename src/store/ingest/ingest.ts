@@ -82,7 +82,7 @@ export function openIngest(options: IngestOptions) {
   try {
     return startIngest(options, opened);
   } catch (error) {
-    // The caller may mend the cause and open the directory again.
+    // The caller may fix the cause and open the directory again.
     for (const close of opened) close();
     throw error;
   }

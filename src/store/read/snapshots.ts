@@ -26,8 +26,8 @@ export interface Snapshots {
 
 /**
  * Lets the requests of one turn of the event loop share a snapshot. Most of them arrived before the first was handled. The
- * runtime also reads requests that arrive during a turn, so a snapshot is shared for {@link SHARED_MS} at most; by as much a
- * request may miss commits of other processes.
+ * runtime also reads requests that arrive during a turn, so a snapshot is shared for {@link SHARED_MS} at most. A request may
+ * miss commits that other processes make in this time.
  */
 interface Sharing {
   turn: Clock['turn'];
@@ -164,7 +164,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
 
   function open(): void {
     try {
-      // The writer has the first file. Another one at its path is not the one that it writes.
+      // The writer writes to the first file. A later one at the same path is another file.
       file = openIndexFile(directory, filesOpened + 1, turns, limits, filesOpened === 0 ? writer : null);
     } catch (error) {
       if (!isOfFile(error)) throw error;
