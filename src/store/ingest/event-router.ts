@@ -22,9 +22,11 @@ import { burnBlockWriter } from './burn-block-writer.ts';
 import type { ChainIdentity } from './chain-identity.ts';
 import { type AnnouncedBlock, announcedBlock, type ChainChange, chainWriter } from './chain-writer.ts';
 import { changeWriter } from './change-writer.ts';
+import { millisecondsOf } from './commands.ts';
 import type { IngestLog, Outcome, ReceivedEvent, TransactionListener } from './event.ts';
 import { HISTORY_START, type HistoryStartFacts, historyStarts, startingAccountWriter } from './history-start.ts';
 import { mempoolWriter } from './mempool-writer.ts';
+import type { ChainFollower } from './state-machine.ts';
 
 /**
  * Maximum logged kinds of each thing. Otherwise, a byte that differs in each transaction would log a new kind each time and
@@ -39,7 +41,7 @@ interface RouterOptions {
   journal: Journal;
   identity: ChainIdentity;
   /** Notified of each change of the chain, in its transaction. An error that it throws rolls back the event. */
-  changed: (change: ChainChange, event: Pick<ReceivedEvent, 'receivedAt'>) => void;
+  changed: ChainFollower['changed'];
   /** Whether a partial history is refused. */
   requiresWhole: () => boolean;
   log: IngestLog;
@@ -137,7 +139,7 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
       ? chain.complete(announced, journalId, network, event.receivedAt)
       : chain.add(announced, journalId, network(), event.receivedAt);
     if (change === null) return NOTHING;
-    changed(change, event);
+    changed(change, millisecondsOf(event));
     for (const { indexBlockHash } of change.reverted) chainChanges.push({ kind: 'undone', subject: indexBlockHash });
     for (const { indexBlockHash } of change.applied) chainChanges.push({ kind: 'block', subject: indexBlockHash });
     // Block 0 is always stored with the orphans, and no subscriber waits for it.
@@ -203,9 +205,8 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
     commands: {
       /** @param at Unix milliseconds */
       [HISTORY_START](facts: HistoryStartFacts, at: number): void {
-        const now = at * MICROSECONDS_PER_MILLISECOND;
-        const change = chain.startHistory(facts, identity.networkOrTest(), now);
-        changed(change, { receivedAt: now });
+        const change = chain.startHistory(facts, identity.networkOrTest(), at * MICROSECONDS_PER_MILLISECOND);
+        changed(change, at);
       },
     },
 

@@ -26,7 +26,7 @@ import type { WriterConnection } from '../read/index-file.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { chainReader } from './chain-writer.ts';
-import { type Commander, entryCommands, knownCommands, millisecondsOf } from './commands.ts';
+import { type Commander, entryCommands, knownCommands } from './commands.ts';
 import { CommitCount } from './commit-count.ts';
 import type { IngestLog, Outcome, PreparedEntry, ReceivedEvent } from './event.ts';
 import { type EventRouter, eventRouter } from './event-router.ts';
@@ -124,7 +124,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   let { history: requestedHistory = 'any' } = options;
   const router = eventRouter({
     ...{ db, journal, identity, log, requiresWhole: () => requestedHistory === 'full' },
-    changed: (change, event) => machine.follower.changed(change, millisecondsOf(event)),
+    changed: (change, at) => machine.follower.changed(change, at),
   });
   const known = knownCommands();
   const commands = entryCommands(db, known);
