@@ -1,6 +1,6 @@
 /** The realtime protocols as the API's server uses them. */
 import { type Clock, systemClock } from '../base/clock.ts';
-import { Turns } from '../base/turns.ts';
+import type { Turns } from '../base/turns.ts';
 import { ApiError, problem } from '../http/errors.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import type { RealtimeServer } from '../http/server.ts';
@@ -31,7 +31,7 @@ export interface ClientLimits {
 interface RealtimeOptions {
   snapshots: Snapshots;
   metrics: LiveMetrics;
-  limits?: Partial<ClientLimits>;
+  limits: Partial<ClientLimits>;
   /**
    * Answers long polling if there are several API threads, since all requests of a connection must reach the same
    * thread.
@@ -39,11 +39,11 @@ interface RealtimeOptions {
   polling?: (request: Request) => Promise<Response>;
   log: (event: RealtimeEvent) => void;
   /** Counts the connections and messages of clients; null if they are unlimited. */
-  limiter?: RateLimiter | null;
+  limiter: RateLimiter | null;
   /** The address of a client; null if another thread has counted the request already. */
-  clientAddress?: (request: Request, server: Bun.Server<unknown>) => string | null;
+  clientAddress: (request: Request, server: Bun.Server<unknown>) => string | null;
   /** Divides the thread's time among its work for clients. */
-  turns?: Turns;
+  turns: Turns;
   clock?: Clock;
 }
 
@@ -71,9 +71,8 @@ const PING_INTERVAL_MS = 5_000;
 
 /** Starts realtime: both protocols, their heartbeat, and the feed of changes. */
 export function startRealtime(options: RealtimeOptions): Realtime {
-  const { snapshots, metrics, limits = {}, polling, log, clock = systemClock } = options;
+  const { snapshots, metrics, limits, polling, log, limiter, clientAddress, turns, clock = systemClock } = options;
   const { pingIntervalMs = PING_INTERVAL_MS, pingTimeoutMs = pingIntervalMs, maxBacklog = MAX_BACKLOG } = limits;
-  const { turns = new Turns(clock), limiter = null, clientAddress = () => null } = options;
   const subscriptions = noSubscriptions();
   metrics.subscriptions(() => subscriptions.counts());
   const rpcMetrics = metrics.connections('websocket');

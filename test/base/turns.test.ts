@@ -290,6 +290,8 @@ test('a realtime client that sends faster than its messages are handled is disco
     snapshots: memoryIndex([]),
     metrics: liveMetrics(new Registry()),
     limits: { pingIntervalMs: 1_000_000 },
+    limiter: null,
+    clientAddress: () => null,
     turns,
     log: (event) => void logged.push(event),
   });
