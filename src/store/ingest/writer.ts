@@ -94,9 +94,12 @@ const GROUP_BYTES_OF_IMPORT = 32_000_000;
 const LOOK_BACK = 1_000;
 
 /**
- * How far both files are without the open transaction. `unknown`: a call failed, or none was made yet; the journal may be
- * ahead. `committed`: both files have the same last entry. `pending`: the index's transaction is open with entries that the
- * journal has committed.
+ * How far both files are:
+ * - `unknown`: a call failed, or none was made yet. The journal may be ahead. No transaction is open.
+ * - `committed`: both files have the same last entry.
+ * - `pending`: the index's transaction is open with entries that the journal has committed. Readers of this process see them.
+ *
+ * In the last two, further entries may be in an open transaction of both files (`#isOpen`). Nobody sees them.
  */
 type Base = 'unknown' | 'committed' | 'pending';
 
