@@ -180,7 +180,7 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
     const isUp = draw(2) === 0;
     const fields = asked === null ? [] : [asked.field];
     const filter: LogsFilter = { of, topic, sender, functionName, heights, fields, order: isUp ? 'asc' : 'desc' };
-    const reader = readerOf(db, noEntries, 1, { logs: limits[draw(limits.length)]! });
+    const reader = readerOf(db, noEntries, 1, { limits: { logs: limits[draw(limits.length)]! } });
     const read: Read = (limit, cursor) => reader.contracts.walkLogs(filter, limit, cursor);
     const { items, isShort } = await walked(read, 1 + draw(5));
     expect(items).toMatchObject(isUp ? expected.toReversed() : expected);
@@ -246,7 +246,9 @@ test(
         for (const event of events.slice(0, begin)) open.ingest.receive(received(event));
         using db = new Database(indexPath(open.directory), { readonly: true });
         const { walkLogs } = readerOf(db, noEntries, 1, {
-          logs: { rows: 2, principals: [3, 20_000][draw(2)]! },
+          limits: {
+            logs: { rows: 2, principals: [3, 20_000][draw(2)]! },
+          },
         }).contracts;
         const order = draw(2) === 0 ? ('asc' as const) : ('desc' as const);
         const filter: LogsFilter = {
@@ -336,7 +338,7 @@ test('a deployer may have any number of contracts', async () => {
   const expected = allOf(db).map(shown);
   expect(expected).toHaveLength(2 * merged);
   for (const limits of [{}, { merged: merged - 1 }, { principals: merged - 1 }]) {
-    const { contracts } = readerOf(db, noEntries, 1, { logs: limits });
+    const { contracts } = readerOf(db, noEntries, 1, { limits: { logs: limits } });
     for (const order of ['desc', 'asc'] as const) {
       const { items } = await walked((_, cursor) => contracts.walkLogs({ ...EVERYTHING, order }, 500, cursor), 500);
       expect(items).toMatchObject(order === 'desc' ? expected : expected.toReversed());
@@ -350,7 +352,7 @@ test("a prefix of a deployer's address finds no contracts", async () => {
   using open = chainOf([{ logs: [['pool', clarity.none()]] }]);
   using db = new Database(indexPath(open.directory), { readonly: true });
   for (const limits of [{}, { merged: 0 }]) {
-    const { walkLogs } = readerOf(db, noEntries, 1, { logs: limits }).contracts;
+    const { walkLogs } = readerOf(db, noEntries, 1, { limits: { logs: limits } }).contracts;
     const listed = async (of: LoggingContracts) => (await walkLogs({ ...EVERYTHING, of }, 5, null)).items.length;
     expect(await listed({ deployer: alice.address })).toBe(1);
     expect(await listed({ deployer: alice.address.slice(0, -1) })).toBe(0);
@@ -363,7 +365,7 @@ test('a page reads as many logs as its limit, and the next one continues after t
   const logs = Array.from({ length: 40 }, (_, n): Printed => [`c${n % 3}`, clarity.uint(BigInt(n))]);
   using open = chainOf([{ logs }]);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const { walkLogs } = readerOf(db, noEntries, 1, { logs: { rows: 10 } }).contracts;
+  const { walkLogs } = readerOf(db, noEntries, 1, { limits: { logs: { rows: 10 } } }).contracts;
   const byTopic = { ...EVERYTHING, topic: 'unheard-of' };
   const pages = [await walkLogs(byTopic, 5, null)];
   for (let next = pages[0]!.next; next !== null; next = pages.at(-1)!.next)
@@ -383,7 +385,7 @@ test('a page reads as many logs as its limit, and the next one continues after t
   // A long value counts as more. If no field is compared, it isn't read.
   using other = chainOf([{ logs: logs.map(([name]) => [name, clarity.buffer(new Uint8Array(9 * 1_024))]) }]);
   using long = new Database(indexPath(other.directory), { readonly: true });
-  const few = readerOf(long, noEntries, 1, { logs: { rows: 28 } }).contracts;
+  const few = readerOf(long, noEntries, 1, { limits: { logs: { rows: 28 } } }).contracts;
   expect((await few.walkLogs(byField, 5, null)).next?.key[1]).toBe(37);
   expect((await few.walkLogs(byTopic, 5, null)).next?.key[1]).toBe(11);
 });
@@ -401,7 +403,7 @@ test('rare logs are on the first page by the index of their field, and by their 
   ]);
   while (batchOf(open) !== null);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const { walkLogs } = readerOf(db, noEntries, 1, { logs: { rows: 25 } }).contracts;
+  const { walkLogs } = readerOf(db, noEntries, 1, { limits: { logs: { rows: 25 } } }).contracts;
   const firstOf = async (filter: Partial<LogsFilter>) => {
     const { items, next } = await walkLogs({ ...EVERYTHING, ...filter }, 5, null);
     return { found: items.map(({ contractId, height }) => [contractId, height]), isAll: next === null };
@@ -453,7 +455,7 @@ test('rare logs are on the first page by the function that their transactions ca
     open.ingest.receive(parent.event);
   }
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const { walkLogs } = readerOf(db, noEntries, 1, { logs: { rows: 10 } }).contracts;
+  const { walkLogs } = readerOf(db, noEntries, 1, { limits: { logs: { rows: 10 } } }).contracts;
   const firstOf = async (filter: Partial<LogsFilter>) => {
     const { items, next, total } = await walkLogs({ ...EVERYTHING, ...filter }, 5, null);
     return [items.map(({ height, eventIndex }) => [height, eventIndex]), next === null, total];

@@ -91,7 +91,7 @@ export function openIndexFile(
   let retired = false;
 
   const readerFor = (db: Connection, cache: FileCache): Reader =>
-    readerOf(db, journal, number, limits, cache, turns, projection, texts);
+    readerOf(db, journal, number, { limits, cache, turns, projection, texts });
 
   function connect(db = openReader(directory)): IndexConnection {
     // The connection may have opened one file with the write-ahead log of another.

@@ -43,7 +43,7 @@ import {
 } from '../queries/mempool.ts';
 import { nameQueries } from '../queries/names.ts';
 import type { SearchLimits } from '../queries/planner.ts';
-import { rowTexts, type SharedTexts, sharedTexts } from '../queries/row-texts.ts';
+import { rowTexts, type SharedTexts } from '../queries/row-texts.ts';
 import { searchQueries } from '../queries/search.ts';
 import { rewardCycleQueries, stackingQueries } from '../queries/staking/stacking.ts';
 import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../queries/staking/staking.ts';
@@ -81,28 +81,27 @@ export interface WorkLimits {
   foundRows?: number;
 }
 
+interface ReaderOptions {
+  limits?: WorkLimits;
+  /** The cache of the connection, from one snapshot to the next; none if omitted. */
+  cache?: FileCache;
+  /** Shares the thread among long queries and other work. */
+  turns?: Turns;
+  /** The last projection of the mempool, which all connections of a thread to one file share. */
+  projection?: SharedProjection;
+  /** The cache of texts, which they share as well. */
+  texts?: SharedTexts;
+}
+
 /**
  * All queries, through one connection.
  * @param journal has the payloads of orphaned blocks
  * @param file distinguishes the file from others at its path before or after
- * @param limits tests use others than the default
- * @param cache of the connection, from one snapshot to the next; none if omitted
- * @param turns shares the thread among long queries and other work
- * @param projection the last projection of the mempool, which all connections of a thread to one file share
- * @param shared the cache of texts, which they share as well
  */
-export function readerOf(
-  db: Database,
-  journal: EntryReader,
-  file: number,
-  limits: WorkLimits = {},
-  cache: FileCache = noFileCache,
-  turns: Turns = new Turns(systemClock),
-  projection: SharedProjection = sharedProjection(),
-  shared: SharedTexts = sharedTexts(),
-) {
+export function readerOf(db: Database, journal: EntryReader, file: number, options: ReaderOptions = {}) {
+  const { limits = {}, cache = noFileCache, turns = new Turns(systemClock), projection = sharedProjection() } = options;
   const chain = chainQueries(db, cache);
-  const texts = rowTexts(chain, shared);
+  const texts = rowTexts(chain, options.texts);
   const blocks = blockQueries(db, chain, texts);
   const mempool = mempoolQueries(db, texts);
   const assetQueries = assetReaders(db);

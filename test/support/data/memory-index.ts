@@ -30,6 +30,6 @@ export function memoryIndex(
   chainId: number | null = null,
 ): Snapshots {
   const db = Database.deserialize(indexBytes(events, chainId), { readonly: true, safeIntegers: false });
-  const reader = readerOf(db, noEntries, 1, limits);
+  const reader = readerOf(db, noEntries, 1, { limits });
   return snapshotsBy(() => reader);
 }

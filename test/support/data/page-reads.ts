@@ -38,7 +38,7 @@ export interface Cost {
 export function countedApi(directory: string, limits: WorkLimits) {
   const db = openReader(directory);
   const journal = openJournalReader(directory);
-  const reader = readerOf(db, journal, 1, limits);
+  const reader = readerOf(db, journal, 1, { limits });
   let bytes = 0;
   /** Begins a snapshot. @returns its end */
   function begin(): Disposable {
