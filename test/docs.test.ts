@@ -55,6 +55,19 @@ test('every link leads to a file, and to a heading of its page', () => {
   expect(broken).toEqual([]);
 });
 
+test('every table has headings', () => {
+  const headless = pages.flatMap((page) =>
+    [
+      ...textOf(page)
+        .replace(FENCED, '')
+        .matchAll(/(?<=(.*)\n)\|-.*/g),
+    ]
+      .filter(([, headings = '']) => !headings.startsWith('|'))
+      .map(([line]) => `${page} ${line}`),
+  );
+  expect(headless).toEqual([]);
+});
+
 test('every test file that a page names exists', () => {
   const named = pages.flatMap((page) => {
     const files = [...textOf(page).matchAll(/`([\w/-]+\.test\.tsx?)`/g)].map(([, path = '']) => path);
