@@ -4,6 +4,7 @@
  */
 import { isTooDeep, MAX_DEPTH } from '../base/json.ts';
 import type { Turns } from '../base/turns.ts';
+import { MAX_SUBSCRIPTIONS } from './subscriptions.ts';
 
 /** Maximum bytes of a client's frame or body; Socket.IO sends this limit to its clients. */
 export const MAX_MESSAGE = 1_000_000;
@@ -34,10 +35,10 @@ export function parsedMessage(text: string): unknown {
 export const excerpt = (text: string): string => (text.length <= MAX_EXCERPT ? text : `${text.slice(0, MAX_EXCERPT)}…`);
 
 /**
- * Maximum sum of the sizes of a client's waiting messages, enough for all its subscriptions. A client that sends
- * faster than its messages are handled is disconnected, since the runtime can't be told to stop reading.
+ * Maximum sum of the sizes of a client's waiting messages: all its subscriptions, with 300 characters each, may wait. A client
+ * that sends more is disconnected, since the runtime can't be told to stop reading.
  */
-export const MAX_WAITING = 4 * MAX_TEXT;
+export const MAX_WAITING = 400 * MAX_SUBSCRIPTIONS;
 /** Size that every message has in addition to its characters. It bounds the number of short messages. */
 const OVERHEAD = 100;
 
