@@ -155,7 +155,10 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
 
   /** Checks the URL without its addresses. @throws TargetRefused */
   function checkForm(url: URL): void {
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TargetRefused('it must begin with https://');
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+      const schemes = plainHttp || allowed.length > 0 ? 'http:// or https://' : 'https://';
+      throw new TargetRefused(`it must begin with ${schemes}`);
+    }
     if (url.username !== '' || url.password !== '') throw new TargetRefused('it must not contain a user or password');
   }
 

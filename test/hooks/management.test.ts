@@ -148,7 +148,7 @@ describe('rejects a definition with', () => {
     [
       'scheme',
       { ...valid, action: { type: 'http_post', url: 'ftp://x/' } },
-      'action.url is not allowed: it must begin with https://',
+      'action.url is not allowed: it must begin with http:// or https://',
     ],
     [
       'user',
@@ -174,6 +174,7 @@ describe('rejects a definition with', () => {
   });
 
   test('rejects invalid bodies and parameters of other routes', async () => {
+    const path = '/chainhooks/me/00000000-0000-4000-8000-000000000001';
     const refusals = [
       ['GET', '/chainhooks/me?limit=61', undefined, 'limit must be <= 60'],
       ['GET', '/chainhooks/me?limit=0', undefined, 'limit must be >= 1'],
@@ -184,7 +185,7 @@ describe('rejects a definition with', () => {
         'PATCH',
         '/chainhooks/me/enabled',
         { enabled: true, filters: {} },
-        'filters must NOT have fewer than 1 properties',
+        'filters must be an object with uuids, webhook_url, statuses or paused',
       ],
       [
         'PATCH',
@@ -192,6 +193,9 @@ describe('rejects a definition with', () => {
         { enabled: true, filters: { statuses: ['active'] } },
         'filters.statuses.0 must be new or',
       ],
+      ['PATCH', `${path}/enabled`, { enabled: true, resume_from: -1 }, 'resume_from must be tip, last_evaluated or a'],
+      ['POST', `${path}/evaluate`, {}, 'body must be an object with index_block_hash or block_height'],
+      ['POST', `${path}/deliveries/redeliver`, {}, 'body must be an object with state, from_height, to_height, since'],
       ['POST', '/chainhooks/preview', { filters: { events: [] } }, 'block_height, index_block_hash, or from_height'],
       ['POST', '/chainhooks/preview', { block_height: 1 }, 'filters is required'],
     ] as const;

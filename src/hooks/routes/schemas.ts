@@ -292,6 +292,7 @@ export const EnabledBody = Type.Object(
     enabled: Type.Boolean(),
     resume_from: Type.Optional(
       Type.Union([Type.Literal('tip'), Type.Literal('last_evaluated'), Height], {
+        rule: 'tip, last_evaluated or a height of 0 or more',
         description:
           'Start of the chainhook after it is enabled: at the `tip`, after the last block it evaluated, or at a height',
       }),
@@ -315,7 +316,7 @@ export const BulkBody = Type.Object(
           }),
         ),
       },
-      { ...closed, minProperties: 1 },
+      { ...closed, minProperties: 1, rule: 'an object with uuids, webhook_url, statuses or paused' },
     ),
   },
   { $id: 'BulkEnabledRequest', ...closed },
@@ -326,7 +327,12 @@ export const EvaluateBody = Type.Object(
     index_block_hash: Type.Optional(Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$', rule: RULES.hash })),
     block_height: Type.Optional(Height),
   },
-  { $id: 'EvaluationRequest', ...closed, minProperties: 1 },
+  {
+    $id: 'EvaluationRequest',
+    ...closed,
+    minProperties: 1,
+    rule: 'an object with index_block_hash or block_height',
+  },
 );
 
 export const BackfillBody = Type.Object(
@@ -342,7 +348,12 @@ export const RedeliverBody = Type.Object(
     since: Type.Optional(UnixTime),
     until: Type.Optional(UnixTime),
   },
-  { $id: 'RedeliveryRequest', ...closed, minProperties: 1 },
+  {
+    $id: 'RedeliveryRequest',
+    ...closed,
+    minProperties: 1,
+    rule: 'an object with state, from_height, to_height, since or until',
+  },
 );
 
 export const TestBody = Type.Object(
