@@ -249,6 +249,9 @@ test('a failing hook shows the reason, the start, the delivery and its next retr
     consecutive_failures: 1,
   });
   expect(failing.next_attempt_at - failing.last_failed_at).toBeGreaterThan(200);
+  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+  expect(await status(server, uuid)).toMatchObject({ failing_delivery: delivery.id, next_attempt_at: null });
+  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
   const found = async (query: string) =>
     (await server.request('GET', `/chainhooks/me?${query}`)).body.results.map((hook: { uuid: string }) => hook.uuid);
   expect(await found('failing=true')).toEqual([uuid]);

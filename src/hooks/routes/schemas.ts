@@ -6,7 +6,7 @@ import { nullable, words } from '../../api/shared/values.ts';
 import { toHex } from '../../codec/hex.ts';
 import { List } from '../../http/pagination.ts';
 import type { Attempt, Backfill, Delivery, HookRecord } from '../../store/hooks/model.ts';
-import { isEnabled } from '../../store/hooks/records.ts';
+import { isEnabled, isSendable } from '../../store/hooks/records.ts';
 import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
 import { Definition, definitionOf, type HookDefinition } from '../definition/definition.ts';
@@ -104,7 +104,10 @@ const hookStatus = object<ShownHook>()(
       Type.Union([Type.Integer(), Type.Null()], {
         description: 'Time of its next attempt, in Unix seconds; null if none is planned',
       }),
-      ({ failing }) => maybeSeconds(failing?.delivery.nextAttemptAt ?? null),
+      ({ record, failing, pausedReason }) =>
+        failing === null || pausedReason !== null || !isSendable(record, failing.delivery.queue)
+          ? null
+          : maybeSeconds(failing.delivery.nextAttemptAt),
     ],
     interrupted_reason: [nullable(Type.String()), ({ record }) => record.interruptedReason],
     paused_reason: [
