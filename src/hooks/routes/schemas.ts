@@ -229,7 +229,13 @@ export const DeliveryDetail = Type.Object(
 export const [BackfillResponse, serializedBackfill] = object<Backfill>()(
   {
     id: [Uuid, ({ uuid }) => uuid],
-    state: [words(...backfillStates), ({ state }) => state],
+    state: [
+      {
+        ...words(...backfillStates),
+        description: '`completed`: all matches are queued. `deliveries` shows how many were delivered.',
+      },
+      ({ state }) => state,
+    ],
     dry_run: [Type.Boolean(), ({ dryRun }) => dryRun],
     from_height: [Height, ({ fromHeight }) => fromHeight],
     to_height: [Height, ({ toHeight }) => toHeight],
@@ -237,9 +243,15 @@ export const [BackfillResponse, serializedBackfill] = object<Backfill>()(
     matched_blocks: [Count, ({ matchedBlocks }) => matchedBlocks],
     matched_transactions: [Count, ({ matchedTransactions }) => matchedTransactions],
     deliveries: object<Backfill>()({
-      queued: [Count, ({ queued }) => queued],
+      queued: [
+        Type.Integer({ minimum: 0, description: 'All deliveries of the backfill, including delivered ones' }),
+        ({ queued }) => queued,
+      ],
       delivered: [Count, ({ delivered }) => delivered],
-      dead: [Count, ({ dead }) => dead],
+      dead: [
+        Type.Integer({ minimum: 0, description: 'Deliveries that were given up, or whose block left the chain' }),
+        ({ dead }) => dead,
+      ],
     }),
     created_at: [UnixTime, ({ createdAt }) => seconds(createdAt)],
     finished_at: [nullable(UnixTime), ({ finishedAt }) => maybeSeconds(finishedAt)],
