@@ -58,7 +58,7 @@ test('retry sends the failed delivery at once, and skip drops it', async () => {
   expect(await outputOf(() => skip(connection, uuid))).toBe(`${second}\n`);
   await drained(server, uuid);
   expect(target.received.filter(({ headers }) => headers['webhook-id'] === second)).toHaveLength(1);
-  expect(await outputOf(() => retry(connection, uuid))).toBe('The chainhook has no failed delivery.');
+  expect(await outputOf(() => retry(connection, uuid))).toBe('No failed delivery blocks the chainhook.');
 });
 
 test('retry names the remedy for an interrupted chainhook', async () => {

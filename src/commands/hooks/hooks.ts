@@ -297,8 +297,8 @@ async function failing(connection: Connection, uuid: string): Promise<{ id: stri
   if (status.failing_delivery !== null)
     return { id: status.failing_delivery, isInterrupted: status.status === 'interrupted' };
   throw new OperatorError(
-    'The chainhook has no failed delivery.',
-    `\`stackside hooks deliveries ${uuid}\` prints its deliveries.`,
+    'No failed delivery blocks the chainhook.',
+    `\`stackside hooks redeliver ${uuid} --state failed\` sends failed deliveries of backfills again.`,
   );
 }
 
