@@ -1,6 +1,6 @@
-/** The commands for deliveries that wait: retry, skip, and the list that `stackside hooks listen` prints. */
+/** The commands for deliveries that wait: list, retry, skip, and the list that `stackside hooks listen` prints. */
 import { expect, spyOn, test } from 'bun:test';
-import { printWaiting, retry, skip } from '../../src/commands/hooks/hooks.ts';
+import { list, printWaiting, retry, skip } from '../../src/commands/hooks/hooks.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { definition, type HookServer, hookServer, type Receiver, receiver } from '../hooks/server.ts';
 import { received } from '../support/data/ingest.ts';
@@ -59,6 +59,15 @@ test('retry sends the failed delivery at once, and skip drops it', async () => {
   await drained(server, uuid);
   expect(target.received.filter(({ headers }) => headers['webhook-id'] === second)).toHaveLength(1);
   expect(await outputOf(() => retry(connection, uuid))).toBe('No failed delivery blocks the chainhook.');
+});
+
+test('a chainhook takes one aligned line of the list, even if its name has a line end', async () => {
+  await using server = await hookServer();
+  await using target = receiver();
+  const hook = definition(target.url, [{ type: 'stx_event' }], { enable_on_registration: true });
+  const { uuid } = (await server.request('POST', '/chainhooks/me', { ...hook, name: 'a\nb\tc' })).body;
+  const printed = await outputOf(() => list(connectionOf(server), { json: false }));
+  expect(printed.split('\n').slice(1)).toEqual([`${uuid}  new          0  a b c`, '']);
 });
 
 test('retry names the remedy for an interrupted chainhook', async () => {

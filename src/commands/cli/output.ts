@@ -218,3 +218,6 @@ const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /** Replaces control characters other than tabs and line ends. */
 export const printableText = (text: string): string => text.replaceAll(CONTROL, '?');
+
+/** Returns a text as a part of one line: a space replaces each tab and line end. */
+export const printableWords = (text: string): string => printableText(text).replaceAll(/[\t\n]/g, ' ');

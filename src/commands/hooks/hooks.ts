@@ -15,7 +15,7 @@ import {
   Uuid,
 } from '../../hooks/routes/schemas.ts';
 import { ask, type Connection, call, callFor } from '../cli/client.ts';
-import { printableText } from '../cli/output.ts';
+import { printableText, printableWords } from '../cli/output.ts';
 import { contents } from './listen.ts';
 
 /** Prints text that may come from consumers, such as names of chainhooks. */
@@ -111,7 +111,7 @@ function printHooks(lists: HookLists): void {
     .flatMap(({ consumer, hooks }) => hooks.map((hook) => ({ consumer, hook, state: stateOf(hook) })))
     .sort((a, b) => Number(isFailing(b.hook)) - Number(isFailing(a.hook)));
   if (rows.length === 0) return;
-  const width = Math.max(...rows.map(({ state }) => state.length));
+  const width = Math.max('STATE'.length, ...rows.map(({ state }) => state.length));
   const line = (id: string, state: string, waiting: string, name: string, consumer: string | null) =>
     print(
       `${id.padEnd(36)}  ${state.padEnd(width)}  ${waiting.padStart(7)}  ${name}${consumer === null ? '' : `  ${consumer}`}`,
@@ -119,7 +119,13 @@ function printHooks(lists: HookLists): void {
   line('ID', 'STATE', 'WAITING', 'NAME', rows.some(({ consumer }) => consumer !== null) ? '(CONSUMER)' : null);
   for (const { hook, state, consumer } of rows) {
     const { name } = hook.definition as { name: string };
-    line(hook.uuid, state, String(hook.status.pending_deliveries), name, consumer === null ? null : `(${consumer})`);
+    line(
+      hook.uuid,
+      state,
+      String(hook.status.pending_deliveries),
+      printableWords(name),
+      consumer === null ? null : `(${consumer})`,
+    );
     for (const problem of problemsOf(hook)) print(`    ${problem}`);
   }
 }
@@ -356,7 +362,7 @@ export async function printWaiting(connection: Connection, port: number, claims:
     const next = status.next_attempt_at === null ? '' : `; next attempt ${time(status.next_attempt_at)}`;
     const { name } = definition as { name: string };
     const count = `${status.pending_deliveries} ${status.pending_deliveries === 1 ? 'delivery' : 'deliveries'}`;
-    print(`Waiting: ${count} of ${uuid} (${name}; ${stateOf(hook)}${next})`);
+    print(`Waiting: ${count} of ${uuid} (${printableWords(name)}; ${stateOf(hook)}${next})`);
     if (!claims) continue;
     try {
       if (status.status === 'interrupted') await setEnabled(owner, uuid, true);

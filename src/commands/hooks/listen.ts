@@ -9,7 +9,7 @@ import { verified } from '../../hooks/delivery/signature.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { BodyError, bodyText } from '../../http/request-body.ts';
 import { settings } from '../../settings/config.ts';
-import { printableText, stopSignals } from '../cli/output.ts';
+import { printableText, printableWords, stopSignals } from '../cli/output.ts';
 import { timeOfDay } from '../terminal/pretty-log.ts';
 
 export interface ListenChoice {
@@ -92,7 +92,7 @@ export function contents(payload: unknown): string {
     ...(apply.count === 0 ? [] : [`apply${apply.heights}`]),
     plural(apply.transactions + rollback.transactions, 'transaction'),
   ];
-  const name = typeof chainhook?.name === 'string' ? `${printableText(chainhook.name)}  ` : '';
+  const name = typeof chainhook?.name === 'string' ? `${printableWords(chainhook.name)}  ` : '';
   return `${name}${parts.join(', ')}`;
 }
 
