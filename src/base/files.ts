@@ -28,6 +28,13 @@ function withoutLinks(path: string): string {
     : join(withoutLinks(dirname(absolutePath)), basename(absolutePath));
 }
 
+/**
+ * Reports whether a path exists. `existsSync` also returns false if this user may not look into the directory.
+ * @throws OperatorError if the path can't be looked up
+ */
+export const isPresent = (path: string): boolean =>
+  onFile(path, () => statSync(path, { throwIfNoEntry: false }) !== undefined);
+
 /** Reports whether two paths lead to the same file or directory. */
 export const isSamePath = (a: string, b: string): boolean => withoutLinks(a) === withoutLinks(b);
 

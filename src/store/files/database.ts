@@ -1,8 +1,8 @@
 /** Opens the index file: connections, schema and upgrades. */
 import type { Database } from 'bun:sqlite';
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
+import { isPresent } from '../../base/files.ts';
 import { dropViews, hasViews, makeViews } from '../views/views.ts';
 import {
   AUTOCHECKPOINT_PAGES,
@@ -164,11 +164,11 @@ function requireOneRows(db: Database, path: string): void {
   );
 }
 
-/** @throws OperatorError if a directory has no index, or a restore or a fill into it is not finished */
+/** @throws OperatorError if a directory has no index or can't be read, or a restore or a fill into it is not finished */
 export function requireIndex(directory: string): void {
   requireFinished(directory);
   const path = indexPath(directory);
-  if (existsSync(path)) return;
+  if (isPresent(path)) return;
   throw new OperatorError(
     `No index found at ${path}.`,
     'Check --data. stackside serve and stackside import create an index.',

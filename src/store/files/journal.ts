@@ -3,9 +3,9 @@
  * event again that was answered with 200, so the index is rebuilt from the journal. Every entry is verified when it is read.
  */
 import type { Database } from 'bun:sqlite';
-import { existsSync } from 'node:fs';
 import { zstdDecompressSync } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
+import { isPresent } from '../../base/files.ts';
 import { discard } from '../../base/garbage.ts';
 import { unavailable } from '../../base/store-failure.ts';
 import { lossyText } from '../../codec/utf8.ts';
@@ -312,7 +312,7 @@ export type JournalReads = ReturnType<typeof journalReads>;
  */
 export function openJournalReader(directory: string) {
   const path = journalPath(directory);
-  if (!existsSync(path)) {
+  if (!isPresent(path)) {
     throw new OperatorError(`No journal found in ${directory}.`, 'Check --data, or restore its journal.db.');
   }
   const db = prepared(openToRead(path), (opened) => {

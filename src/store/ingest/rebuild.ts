@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
+import { isPresent } from '../../base/files.ts';
 import { indexPath, journalPath } from '../files/database.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, positionOfFile } from '../files/journal-link.ts';
@@ -102,7 +103,7 @@ export interface Rebuild extends Disposable {
  */
 export function beginRebuild(options: RebuildOptions): Rebuild {
   const { directory, force, beside = false, making = () => {} } = options;
-  if (!existsSync(journalPath(directory))) {
+  if (!isPresent(journalPath(directory))) {
     throw new OperatorError(
       `Can't rebuild the index: ${directory} doesn't contain a journal.`,
       'Check --data. If the journal is lost, restore a backup or import a recording.',
