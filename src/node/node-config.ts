@@ -86,13 +86,19 @@ export interface ObserverProblem {
 const portOf = (endpoint: string): string | undefined => /:(\d+)$/.exec(endpoint)?.[1];
 
 /**
- * Checks the observer section for Stackside. Compares only the port, because the node may use another name for this
+ * Returns the observer with the port of an endpoint. Compares only the port, because the node may use another name for this
  * machine.
+ */
+export const observerFor = ({ observers }: NodeConfig, endpoint: string): Observer | undefined =>
+  observers.find((observer) => portOf(observer.endpoint) === portOf(endpoint));
+
+/**
+ * Checks the observer section for Stackside.
  * @param endpoint host and port of Stackside's event port
  * @returns the first problem; null if there is none
  */
-export function observerProblem({ observers }: NodeConfig, endpoint: string): ObserverProblem | null {
-  const own = observers.find((observer) => portOf(observer.endpoint) === portOf(endpoint));
+export function observerProblem(config: NodeConfig, endpoint: string): ObserverProblem | null {
+  const own = observerFor(config, endpoint);
   const problem = (text: string, remedy: string, at = endpoint): ObserverProblem => ({
     problem: text,
     remedy,

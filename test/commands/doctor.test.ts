@@ -1,6 +1,6 @@
 /** `stackside doctor`: its checks over given facts, and the facts of a real server. */
 import { expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
@@ -16,6 +16,7 @@ import { nodeRpc } from '../../src/node/rpc.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import type { FileFates } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 import { NO_NODE, serving } from '../support/servers/serving.ts';
 import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 import { watching } from '../support/servers/watching.ts';
@@ -110,6 +111,12 @@ test.each<[string, Partial<Facts>, string, string]>([
     'Name a node of chain 0x80000000 with --node-rpc, or use another --data directory for chain 0x00000001.',
   ],
   [
+    'chain',
+    { data: null, settings: { ...WELL.settings, network: 1 } },
+    'The node at http://127.0.0.1:20443 belongs to chain 0x80000000, but --network is 0x00000001.',
+    'Check --node-rpc, or omit --network.',
+  ],
+  [
     'sync',
     { node: { ...WELL.node!, isSynced: false } },
     'The node itself is not synced yet.',
@@ -195,6 +202,12 @@ test.each<[string, Partial<Facts>, string, string]>([
   ],
   [
     'format',
+    withFiles({ index: 'newer', journal: 'used' }),
+    'A newer version of Stackside wrote the index in /srv.',
+    'Run the newer version, or rebuild the index with this one: stackside rebuild.',
+  ],
+  [
+    'format',
     withFiles({ index: 'used', journal: 'unreleased' }),
     '/srv was made by an unreleased Stackside.',
     'Run stackside export with the executable that made it, and stackside import into a new directory with this one.',
@@ -214,6 +227,51 @@ test.each(['starting', 'catching_up'] as const)(
     });
   },
 );
+
+test("the check of the observer shows the endpoint of the node's configuration", () => {
+  const value = {
+    ...WELL.nodeConfig!.value!,
+    observers: [{ ...WELL.nodeConfig!.value!.observers[0]!, endpoint: 'stackside:3700' }],
+  };
+  expect(found({ nodeConfig: { value, error: null } }).observer).toMatchObject({
+    state: 'ok',
+    message: "The node's configuration has an observer for stackside:3700.",
+  });
+});
+
+test.each<[string, (directory: string) => void, RegExp]>([
+  ['an unreadable directory', (directory) => symlinkSync(directory, directory), /is a symbolic link to itself/],
+  [
+    'an index that is no database',
+    (directory) => {
+      mkdirSync(directory);
+      writeFileSync(join(directory, 'index.db'), 'x'.repeat(8_192));
+    },
+    /is not a database/,
+  ],
+  [
+    'a damaged index',
+    (directory) => {
+      using made = ingestOf([...devnetEvents({ seed: 5, blocks: 1 })].map(received));
+      cpSync(made.path, directory, { recursive: true });
+      const index = join(directory, 'index.db');
+      rmSync(`${index}-wal`, { force: true });
+      const bytes = readFileSync(index);
+      writeFileSync(index, bytes.fill(7, 4_096));
+    },
+    /is damaged/,
+  ],
+])('with %s, the other checks still run', async (_, damage, message) => {
+  using around = dataDirectory();
+  const data = join(around.path, 'data');
+  damage(data);
+  const settings = readSettings({ data, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE }, {});
+  const all = runChecks(await gatherFacts(settings, nodeRpc(NO_NODE), systemClock));
+  expect(all.find(({ name }) => name === 'format')).toMatchObject({
+    state: 'problem',
+    message: expect.stringMatching(message),
+  });
+});
 
 test('without a server, its checks are skipped, but the checks of files and node still run', () => {
   const all = found({ server: null });

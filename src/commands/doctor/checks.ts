@@ -2,7 +2,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { bytes, count, durationInWords } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
-import { observerProblem } from '../../node/node-config.ts';
+import { observerFor, observerProblem } from '../../node/node-config.ts';
 import { nodeRpc } from '../../node/rpc.ts';
 import { unreleasedFile } from '../../store/files/connection.ts';
 import { type DoctorSettings, type Facts, gatherFacts } from './facts.ts';
@@ -60,10 +60,17 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
   },
 
   chain({ node, data, settings: { network, nodeRpc } }) {
-    const own = data?.value?.chainId ?? network;
+    const stored = data?.value?.chainId ?? null;
+    const own = stored ?? network;
     if (node === null) return skipped(NO_NODE);
     const theirs = chainIdText(node.chainId);
     if (own === null || own === node.chainId) return ok(`The node belongs to chain ${theirs}.`);
+    if (stored === null) {
+      return problem(
+        `The node at ${nodeRpc} belongs to chain ${theirs}, but --network is ${chainIdText(own)}.`,
+        'Check --node-rpc, or omit --network.',
+      );
+    }
     return problem(
       `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${chainIdText(own)}.`,
       `Name a node of chain ${chainIdText(own)} with --node-rpc, or use another --data directory for chain ${theirs}.`,
@@ -92,7 +99,10 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     }
     if (nodeConfig.error !== null) return problem(nodeConfig.error.message, nodeConfig.error.remedy);
     const wrong = observerProblem(nodeConfig.value, endpoint);
-    if (wrong === null) return ok(`The node's configuration has an observer for ${endpoint}.`);
+    if (wrong === null) {
+      const own = observerFor(nodeConfig.value, endpoint)?.endpoint ?? endpoint;
+      return ok(`The node's configuration has an observer for ${own}.`);
+    }
     return problem(`${wrong.problem}.`, wrong.remedy, wrong.section);
   },
 
@@ -189,6 +199,12 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (data === null) return ok(`${directory} is still empty.`);
     if (data.error !== null) return problem(data.error.message, data.error.remedy);
     const { index, journal } = data.value.files;
+    if (index === 'newer' && journal === 'used') {
+      return problem(
+        `A newer version of Stackside wrote the index in ${directory}.`,
+        'Run the newer version, or rebuild the index with this one: stackside rebuild.',
+      );
+    }
     if (index === 'newer' || journal === 'newer') {
       return problem(`A newer version of Stackside wrote ${directory}.`, 'Install that version, or a later one.');
     }

@@ -5,7 +5,9 @@ import { Value } from '@sinclair/typebox/value';
 import { ServerStatus } from '../../api/stackside/server.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
+import { isPresent } from '../../base/files.ts';
 import { parsedJson } from '../../base/json.ts';
+import { onFile } from '../../base/system-errors.ts';
 import { isPortTaken } from '../../http/listener.ts';
 import { type Alert, Alerts, seriesIn } from '../../metrics/alerts.ts';
 import { type NodeConfig, nodeToken, readNodeConfig } from '../../node/node-config.ts';
@@ -138,15 +140,21 @@ export async function gatherFacts(settings: DoctorSettings, node: NodeRpc, clock
     const { chain_id: chainId, tip } = directoryStatus(data);
     return { chainId, height: tip?.height ?? null, files: fileFates(data) };
   };
-  const newer = () => ({ chainId: null, height: null, files: fileFates(data) });
-  const status = existsSync(indexPath(data)) ? known(directory) : null;
+  /** Returns the versions of the files if one is another version, since the rest of their status can't be read then. */
+  const otherVersion = (): Facts['data'] => {
+    const files = known(() => fileFates(data)).value;
+    const isOther = files !== null && [files.index, files.journal].some((fate) => fate !== null && fate !== 'used');
+    return isOther ? { value: { chainId: null, height: null, files }, error: null } : null;
+  };
+  const isEmpty = known(() => !isPresent(indexPath(data))).value === true;
+  const read = known(() => onFile(indexPath(data), directory));
+  const status = read.error === null ? read : (otherVersion() ?? read);
   return {
     ...answer,
     settings,
     url,
     node: await nodeFacts(node, clock),
-    // The status of a newer index can't be read, but its version can.
-    data: status === null || status.error === null ? status : known(newer),
+    data: isEmpty ? null : status,
     nodeConfig: nodeConfig === null ? null : known(() => readNodeConfig(nodeConfig)),
     token: token.error === null && token.value === null ? null : (token as Known<string>),
     tokenStatus: token.value === null ? null : await tokenStatus(node, token.value),
