@@ -32,7 +32,15 @@ test('the lock is held, for this process and for others, until it is released', 
   {
     using lock = lockWriter(directory.path);
     // A second try in this process opens the file again: that must not end the lock.
-    expect(() => lockWriter(directory.path)).toThrow(OperatorError);
+    const refused = expect(() => lockWriter(directory.path));
+    refused.toThrow(OperatorError);
+    // Also for commands that don't have `--mode`.
+    refused.toThrow(
+      expect.objectContaining({
+        remedy:
+          'Stop that process first, or use another --data directory. To run beside it, use serve --mode read or rebuild --beside.',
+      }),
+    );
     expect(isFreeForOthers(directory.path)).toBe(false);
     expect(() => lock.requireHeld()).not.toThrow();
   }
