@@ -382,6 +382,12 @@ test('another chain: refused by --network before files are made, by the data at 
       `Check --node-rpc, or use another --data directory for chain ${chains.node}.`,
     ),
   );
+  expect(await refused('serve', '--data', at('mainnet'), '--network', 'testnet', '--node-rpc', NO_NODE)).toEqual(
+    problems(
+      `The data in ${at('mainnet')} belongs to chain ${chains.own}, but --network is ${chains.node}.`,
+      'Use a separate --data directory for each chain, and check the node that posts to this port.',
+    ),
+  );
 });
 
 test('--history full: refuses a partial history at the start, and the first block of a synced node before it is stored', async () => {

@@ -5,7 +5,7 @@
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import type { Block } from '../../chain/block.ts';
-import { type Network, networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
+import { chainIdText, type Network, networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { chainIdOf } from '../../chain/normalise.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import type { BlockPayload } from '../../chain/payload-schemas.ts';
@@ -43,7 +43,7 @@ export function chainIdentity(db: Database) {
       if (stored === null) store(expected);
       else if (stored !== expected) {
         throw new OperatorError(
-          `The data in ${directory} belongs to chain 0x${stored.toString(16)}, but --network is 0x${expected.toString(16)}.`,
+          `The data in ${directory} belongs to chain ${chainIdText(stored)}, but --network is ${chainIdText(expected)}.`,
           'Use a separate --data directory for each chain, and check the node that posts to this port.',
         );
       }
