@@ -304,7 +304,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
       : standing(
           'stuck',
           `${sentence(refusal.problem)} They can't be filled: ${failure}`,
-          "Check --node-rpc and the node's auth token, or the archive of --from. Stackside retries automatically.",
+          "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from. Stackside retries automatically.",
         );
   },
 

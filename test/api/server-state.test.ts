@@ -203,7 +203,7 @@ const texts: readonly (readonly [Partial<StateReadings>, Pick<ServerStatus, 'sta
         state: 'stuck',
         ready: false,
         reason: "Blocks 160–171 are missing. They can't be filled: the node answers 401.",
-        next: "Check --node-rpc and the node's auth token, or the archive of --from. Stackside retries automatically.",
+        next: "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from. Stackside retries automatically.",
       },
     ],
     [
