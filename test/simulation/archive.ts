@@ -62,6 +62,8 @@ export class Archive {
   readonly #lost: JournalRow[][] = [];
   #isAway = false;
   #isCalm = false;
+  /** Number of bases that are being made; each holds a snapshot. */
+  #making = 0;
 
   constructor(world: World) {
     this.#world = world;
@@ -70,6 +72,10 @@ export class Archive {
   /** Whether no request is done. */
   setAway(isAway: boolean): void {
     this.#isAway = isAway;
+  }
+
+  get isMakingBase(): boolean {
+    return this.#making > 0;
   }
 
   /** From now on no request fails, lists have everything, and no base is begun. */
@@ -116,7 +122,12 @@ export class Archive {
     return {
       run: (make, tell, signal) => {
         const wanted = { make: make && !this.#isCalm, keepDays };
-        return this.#world.busy(() => runBase(start, tools, wanted, tell, signal));
+        this.#making += 1;
+        return this.#world
+          .busy(() => runBase(start, tools, wanted, tell, signal))
+          .finally(() => {
+            this.#making -= 1;
+          });
       },
       async stop() {
         isStopped = true;

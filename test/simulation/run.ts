@@ -111,7 +111,8 @@ class Run {
       PATIENCE,
       'rest',
     );
-    await this.world.until(() => this.#readers.isDone && this.#held === 0, PATIENCE, 'the end of the readers');
+    const isUnread = () => this.#readers.isDone && this.#held === 0 && !this.server.archive.isMakingBase;
+    await this.world.until(isUnread, PATIENCE, 'the end of the readers');
     // Requests that take longer hold no snapshot by then.
     const longest = this.#long > 0 ? SNAPSHOT_LIMIT_MS : 0;
     await this.world.outcome(this.world.pause(longest + UPKEEP), PATIENCE, 'the upkeep');
