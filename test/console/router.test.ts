@@ -6,7 +6,7 @@ const ROUTER = new URL('../../src/console/app/ui/router.ts', import.meta.url).pa
 
 const HERE = 'http://127.0.0.1/transactions/0x1?offset=50';
 
-test('the browser handles a link to a part of the page, so that it scrolls and moves the focus', async () => {
+test('the browser handles links to a part of the page, and a link to the shown page adds no history entry', async () => {
   const listeners = new Map<string, (event: object) => void>();
   const listen = (name: string, listener: (event: object) => void) => listeners.set(name, listener);
   class Link {
@@ -19,6 +19,7 @@ test('the browser handles a link to a part of the page, so that it scrolls and m
     closest = (selector: string) => (selector === 'a' ? this : null);
   }
   const followed: string[] = [];
+  const replaced: string[] = [];
   const stubs = {
     location: new URL(HERE),
     document: { addEventListener: listen, querySelector: () => null },
@@ -26,6 +27,7 @@ test('the browser handles a link to a part of the page, so that it scrolls and m
     history: {
       state: { key: 'first' },
       pushState: (_state: object, _title: string, to: string) => followed.push(to),
+      replaceState: (_state: object, _title: string, to: string) => replaced.push(to),
     },
     sessionStorage: { getItem: () => null },
     scrollY: 0,
@@ -49,6 +51,8 @@ test('the browser handles a link to a part of the page, so that it scrolls and m
     expect(['#main', '#post-conditions', 'http://elsewhere.example/'].map(isPrevented)).toEqual([false, false, false]);
     expect(['/blocks', '/transactions/0x2#main', '?offset=0#main'].map(isPrevented)).toEqual([true, true, true]);
     expect(followed).toEqual(['/blocks', '/transactions/0x2#main', '/transactions/0x1?offset=0#main']);
+    // A link to the shown page adds no entry to the history, so that Back leads to the page before.
+    expect([isPrevented(HERE), followed.length, replaced]).toEqual([true, 3, ['/transactions/0x1?offset=50']]);
   } finally {
     for (const [name, descriptor] of before) {
       if (descriptor === undefined) Reflect.deleteProperty(globalThis, name);

@@ -125,11 +125,14 @@ function takeUpEntry(): void {
   });
 }
 
-/** Navigates to a path of the console. @param replace whether to replace the entry in the browser's history */
+/**
+ * Navigates to a path of the console. Like a browser, adds no entry to the history if the page is already shown.
+ * @param replace whether to replace the entry in the browser's history
+ */
 export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
-  const before = location.pathname;
+  const { pathname: before, search, hash } = location;
   endRestoring();
-  if (replace) history.replaceState(entry, '', to);
+  if (replace || to === before + search + hash) history.replaceState(entry, '', to);
   else {
     positions.set(entry.key, scrollY);
     entry = newEntry();
