@@ -90,6 +90,7 @@ import {
   pageOfFound,
   pageOfSearch,
   recentOf,
+  searchedText,
   withoutRecent,
   withRecent,
 } from '../../src/console/app/chain/search.ts';
@@ -829,6 +830,8 @@ describe("a value in a page's path", () => {
     );
     expect(pathMistake('contract', { id: SENDER })).toStartWith(`This is not a valid contract: ${SENDER}. `);
     expect(pathMistake('transaction', { id: '0x12' })).toStartWith('This is not a valid transaction id: 0x12. ');
+    for (const page of ['hook', 'editHook', 'delivery'] as const)
+      expect(pathMistake(page, { id: 'mine' })).toStartWith('This is not a valid chainhook id: mine. ');
     expect(pathMistake('block', { id: 'tip' })).toStartWith('This is not a valid block: tip. ');
     expect(pathMistake('token', { asset: `${SENDER}.coin` })).toStartWith(
       `This is not a valid token: ${SENDER}.coin. `,
@@ -847,6 +850,7 @@ describe("a value in a page's path", () => {
     expect([
       pathMistake('principal', { id: SENDER }),
       pathMistake('contract', { id: `${SENDER}.pool` }),
+      pathMistake('hook', { id: '2d0a6d68-b2c0-4065-a90f-90505923289d' }),
       pathMistake('token', { asset: `${SENDER}.pool::coin` }),
       pathMistake('nft', { asset: `${SENDER}.pool::coin`, value: '0x01' }),
       pathMistake('transaction', { id: hash }),
@@ -856,7 +860,7 @@ describe("a value in a page's path", () => {
       pathMistake('bitcoinAddress', { address: 'bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3' }),
       pathMistake('name', { name: 'anything' }),
       pathMistake('overview', {}),
-    ]).toEqual(Array(11).fill(null));
+    ]).toEqual(Array(12).fill(null));
   });
 });
 
@@ -1071,6 +1075,16 @@ describe('search', () => {
     expect(foundGroups([token, contract, other])).toEqual([
       { kind: 'token', title: 'Tokens', items: [token, other] },
       { kind: 'contract', title: 'Contracts', items: [contract] },
+    ]);
+  });
+
+  test('searches a height as pages show it, and other texts as typed', () => {
+    expect([' 1,200 ', '#12,345,678', '1,20', 'a,b', '12'].map(searchedText)).toEqual([
+      '1200',
+      '#12345678',
+      '1,20',
+      'a,b',
+      '12',
     ]);
   });
 

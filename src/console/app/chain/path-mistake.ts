@@ -43,6 +43,13 @@ const contract: Kind = {
   hasAddress: true,
 };
 
+const hook: Kind = {
+  param: 'id',
+  name: 'chainhook id',
+  looks: 'The id of a chainhook has 32 hexadecimal digits in five groups with hyphens.',
+  form: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
+};
+
 /** The kinds of values by page. Other pages accept any text. */
 const KINDS: Partial<Record<PageName, Kind>> = {
   block,
@@ -63,6 +70,9 @@ const KINDS: Partial<Record<PageName, Kind>> = {
   contract,
   token: asset,
   nft: asset,
+  hook,
+  editHook: hook,
+  delivery: hook,
 };
 
 function mistakeOf({ name, looks, form, hasAddress = false }: Kind, value: string): string | null {

@@ -57,10 +57,18 @@ export function pageOfFound({ kind, id }: Pick<FoundItem, 'kind' | 'id'>): PageO
   return { page, params: { [param]: id } };
 }
 
+/** Pattern of a height with separators, as pages show it: `#1,200`. */
+const SEPARATED = /^#?\d{1,3}(,\d{3})+$/;
 const HEIGHT = /^#?(\d{1,10})$/;
 const PRINCIPAL = /^(S[0-9A-Z]{27,41})(\.[a-z][a-z0-9_-]*)?$/i;
 const ASSET = /^S[0-9A-Z]{27,41}\.[^:]+::./i;
 const NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+){1,2}$/;
+
+/** Returns the searched text of a typed one: without spaces at either end, and a height without separators. */
+export function searchedText(typed: string): string {
+  const text = typed.trim();
+  return SEPARATED.test(text) ? text.replaceAll(',', '') : text;
+}
 
 /**
  * Returns the page that a text identifies by its form. The server may not have the object, for example if its history

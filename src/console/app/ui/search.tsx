@@ -18,6 +18,7 @@ import {
   pageOfFound,
   pageOfSearch,
   recentOf,
+  searchedText,
   withoutRecent,
   withRecent,
 } from '../chain/search.ts';
@@ -172,7 +173,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   const [active, setActive] = useState<FoundItem | null>(null);
   const whole = useRef<HTMLElement>(null);
   const field = useRef<HTMLInputElement>(null);
-  const typed = text.trim();
+  const typed = searchedText(text);
   const searchAnswer = useSearch(typed, isOpen);
   const isRecent = typed === '';
   const groups = isRecent
