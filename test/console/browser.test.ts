@@ -1,6 +1,6 @@
 /** The console in a real browser, over a simulated chain and over a chain with hostile texts. */
 import { afterAll, beforeAll, expect } from 'bun:test';
-import type { Page } from 'playwright-core';
+import type { Page, WebSocketRoute } from 'playwright-core';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { parseBitcoinAddress, poxTuple, stacksOfBitcoin } from '../../src/codec/bitcoin-address.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
@@ -31,6 +31,7 @@ import {
   NARROW,
   overflow,
   visit,
+  visitAfresh,
   WIDE,
 } from './browser.ts';
 import { clicksTo, thingsToFind } from './clicks.ts';
@@ -192,6 +193,32 @@ browserTest('a new block appears on the overview', async () => {
   await page.keyboard.press('Enter');
   await page.waitForURL(`**/blocks/${height}`);
   expect(complaints).toEqual([]);
+});
+
+/** Texts of elements that are broken within, although each fits on a line. */
+const brokenTexts = (page: Page, selector: string): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})]
+    .filter((text) => text.innerText.length < 24 && new Set([...text.getClientRects()].map(({ top }) => top)).size > 1)
+    .map((text) => text.innerText)`);
+
+browserTest('a page without an answer requests it again when the server is back, without a new block', async () => {
+  await using visited = await visitAfresh('about:blank');
+  const { page } = visited;
+  let dropped: WebSocketRoute | null = null;
+  await page.routeWebSocket('**/extended/v1/ws', (socket) => {
+    socket.connectToServer();
+    dropped = socket;
+  });
+  await page.goto(server.api);
+  await loaded(page);
+  await page.route('**/extended/**', (route) => route.abort());
+  await follow(page, '/transactions');
+  await page.getByRole('alert').getByText('does not answer').waitFor();
+  await page.unrouteAll();
+  await until(() => dropped !== null);
+  await (dropped as WebSocketRoute | null)?.close();
+  await page.getByRole('table', { name: 'Transactions' }).waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
 });
 
 browserTest('the longest state fits above the menu on the smallest screen', async () => {

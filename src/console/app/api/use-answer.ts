@@ -1,6 +1,7 @@
 /** Responses of the API, and parts of the bundle, as the state of a component. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, get, onlyRequestError, type Params, RequestError, urlOf } from './api.ts';
+import { connection } from './live.ts';
 import type { paths } from './openapi.d.ts';
 import { liveQuery } from './order.ts';
 
@@ -47,6 +48,12 @@ export function useAnswer<T>(
   }, [key]);
   useEffect(() => query.current?.refresh(), [key, version]);
   const current = state.key === key ? state : { data: null, error: null };
+  const isUnanswered = current.error?.status === 0;
+  const isConnected = connection.value === 'live';
+  // A server that is back is asked again. Its next block, which also repeats the request, may be far away.
+  useEffect(() => {
+    if (isConnected && isUnanswered) query.current?.restart();
+  }, [isConnected]);
   return { data: current.data, error: current.error, retry: () => query.current?.restart() };
 }
 
