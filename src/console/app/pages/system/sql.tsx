@@ -90,6 +90,8 @@ export function Sql() {
       return `Saved query.${format}`;
     });
 
+  // The error of a query never stands above the rows of another.
+  const isOutdated = problem !== null && found?.query !== queryText;
   return (
     <>
       <div class="grid">
@@ -138,7 +140,7 @@ export function Sql() {
         </Panel>
         <ViewList loaded={views} editor={editor} />
       </div>
-      {found === null ? null : <Result found={found} />}
+      {found === null || isOutdated ? null : <Result found={found} />}
     </>
   );
 }
