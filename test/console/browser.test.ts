@@ -221,6 +221,32 @@ browserTest('a page without an answer requests it again when the server is back,
   expect(await page.getByRole('alert').count()).toBe(0);
 });
 
+browserTest('staking shows the signers of the newest cycle if the URL has an invalid one', async () => {
+  await using visited = await visit(`${server.api}/staking?cycle=abc`);
+  await loaded(visited.page);
+  await visited.page.getByRole('region', { name: /^Signers of cycle \d+$/ }).waitFor();
+  expect(visited.complaints).toEqual([]);
+});
+
+browserTest('units of balances and short fields of the log are never broken, at any width', async () => {
+  const { results } = (await (await server.get('/extended/v3/tokens/stx/holders?limit=1')).json()) as {
+    results: { principal: string }[];
+  };
+  await using visited = await visit(`${server.api}/principals/${results[0]?.principal}`);
+  const { page } = visited;
+  await loaded(page);
+  for (let width = 320; width < 1440; width += 40) {
+    await page.setViewportSize({ width, height: 800 });
+    expect([width, await brokenTexts(page, '.figures .unit .chain-text')]).toEqual([width, []]);
+  }
+  await follow(page, '/system?tab=log');
+  await loaded(page);
+  await look(page, NARROW);
+  const log = page.getByRole('table', { name: 'Last log events' });
+  expect(await log.getByText('info', { exact: true }).first().isVisible()).toBe(true);
+  expect([await brokenTexts(page, 'td code.break'), await overflow(page)]).toEqual([[], 0]);
+});
+
 browserTest('the longest state fits above the menu on the smallest screen', async () => {
   await using visited = await visit(server.api);
   const { page, complaints } = visited;

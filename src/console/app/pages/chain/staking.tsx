@@ -27,7 +27,7 @@ const bitcoinVersion = (): number => tip.value?.burnBlockHeight ?? 0;
 
 function Cycles() {
   const cycles = useGet('/extended/v2/pox/cycles', { limit: MAX_CYCLES }, bitcoinVersion());
-  const cycleParameter = place.value.query.get('cycle');
+  const cycleParameter = place.value.query.get('cycle') ?? '';
   return (
     <>
       <ListPanel
@@ -50,7 +50,7 @@ function Cycles() {
       />
       <Show loaded={cycles}>
         {({ results: [newest] }) => {
-          const cycle = cycleParameter === null ? newest?.cycle_number : Number(cycleParameter);
+          const cycle = /^\d{1,9}$/.test(cycleParameter) ? Number(cycleParameter) : newest?.cycle_number;
           return cycle === undefined ? null : <CycleSigners cycle={cycle} />;
         }}
       </Show>

@@ -109,8 +109,7 @@ export function EditHook({ id }: { id: string }) {
   const hook = useGet('/chainhooks/me/{uuid}', { uuid: id });
   return (
     <Page
-      kind="Chainhook"
-      title="Edit"
+      title="Edit chainhook"
       lead="A change applies to later blocks: blocks that were evaluated are not evaluated again."
     >
       <Show loaded={hook}>

@@ -222,7 +222,9 @@ function Secret({ consumer }: { consumer: string | null }) {
         question={exists ? 'Rotate the secret?' : 'Create a secret?'}
         onConfirm={() => run(() => post('/chainhooks/me/secret', {}, undefined, headers), 'The new secret is in force')}
       >
-        Deliveries are signed with the new secret from now on, and for one day with the old one as well.
+        {exists
+          ? 'Deliveries are signed with the new secret from now on, and for one day with the old one as well.'
+          : 'Deliveries are signed with the secret from now on.'}
       </Confirm>
       {exists ? (
         <Confirm

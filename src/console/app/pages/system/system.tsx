@@ -139,7 +139,7 @@ function Alerts() {
             'nowrap when',
             ({ state }) => <Badge tone={ALERT_STATES[state][0]}>{ALERT_STATES[state][1]}</Badge>,
           ],
-          ['Fires if', 'named', (alert) => <Threshold alert={alert} />],
+          ['Fires if', 'nowrap named', (alert) => <Threshold alert={alert} />],
           ['Now', 'named', ({ values }) => (values.length === 0 ? '–' : values.map(presentText).join('; '))],
           ['Severity', 'wide', ({ severity }) => severity],
           ['Since', 'nowrap named', ({ since }) => (since === null ? '–' : <Ago at={since} />)],
@@ -585,12 +585,13 @@ function Recent({ recent }: { recent: Log['recent'] }) {
         .filter((event) => isLogMatch(event, level, searched))}
       keyOf={({ key }) => key}
       empty={recent.length === 0 ? 'Nothing was logged yet.' : 'No event matches.'}
+      stacked
       columns={[
-        ['When', 'nowrap', ({ at }) => <Ago at={at} />],
-        ['Level', 'medium', (event) => <Level level={event.level} />],
-        ['Event', 'nowrap', ({ event }) => words(event)],
+        ['When', 'when nowrap', ({ at }) => <Ago at={at} />],
+        ['Level', '', (event) => <Level level={event.level} />],
+        ['Event', 'first nowrap', ({ event }) => words(event)],
         ['Thread', 'wide nowrap', ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`)],
-        ['Fields', 'fill', (event) => <LogFields event={event} />],
+        ['Fields', 'fill half', (event) => <LogFields event={event} />],
       ]}
     >
       <div class="panel-body form row">
