@@ -238,14 +238,14 @@ function interrupted(directory: string): { base: string | null; identity: string
   };
 }
 
-/** Returns the base to start from. An interrupted restore keeps its base, even if a newer one was made since. */
+/** Returns the base to start from. Without a choice, an interrupted restore keeps its base, even if a newer one was made since. */
 async function baseOf(
   options: ArchiveRestoreOptions,
   interruptedRestore: ReturnType<typeof interrupted>,
   chainId: number,
 ): Promise<ChosenBase | null> {
   const { store, until, base: choice = null, skipped = () => {} } = options;
-  if (interruptedRestore !== null)
+  if (interruptedRestore !== null && choice === null)
     return interruptedRestore.base === null ? null : startedBase(store, interruptedRestore.base);
   return chosenBase({
     ...{ store, chainId, choice, skipped },

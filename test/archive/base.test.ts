@@ -352,6 +352,21 @@ describe('refused by name:', () => {
     await restored(store, { base: 'none' });
   });
 
+  test('another base for an unfinished restore, which continues with its own base', async () => {
+    const { path, store } = copy();
+    rmSync(join(path, parts[4]!));
+    const into = folder();
+    const missing = `${parts[4]}, a part of a base, is missing`;
+    expect(await refusal(restoredFrom(store, into))).toContain(missing);
+    expect(await refusal(restoredFrom(store, into, { base: 'none' }))).toBe(
+      `${into} contains an unfinished restore of another archive, from another base, or to another entry.`,
+    );
+    expect(await refusal(restoredFrom(store, into, { base: BASE_AT }))).toContain(missing);
+    cpSync(join(original, parts[4]!), join(path, parts[4]!));
+    await restoredFrom(store, into);
+    expect(wholeIndex(into)).toEqual(wholeIndex(source));
+  });
+
   test('a part that is damaged or replaced by another', async () => {
     const { path, store } = copy();
     const bytes = readFileSync(join(path, parts[5]!));

@@ -33,7 +33,7 @@ export function beginMaking(directory: string, marker: Uint8Array): void {
   if (existsSync(path)) {
     if (readFileSync(path).equals(marker)) return;
     throw new OperatorError(
-      `${directory} contains an unfinished restore of another archive, or to another entry.`,
+      `${directory} contains an unfinished restore of another archive, from another base, or to another entry.`,
       'Finish that restore, or delete the directory to start over.',
     );
   }
