@@ -112,10 +112,19 @@ function takenFrom(earlier: BaseManifest | null, { name, grows }: BaseTable, kno
   return first < 0 ? parts : parts.slice(0, first);
 }
 
+/** Returns the names of a base's parts. */
+const partsOf = ({ tables }: BaseManifest): string[] =>
+  tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256)));
+
+/** Returns a part that the archive lacks; undefined if it has all of them. */
+async function missingPart(store: ObjectStore, parts: Iterable<string>): Promise<string | undefined> {
+  const there = new Set(await store.list(PARTS));
+  return [...parts].find((name) => !there.has(name));
+}
+
 /** @throws PassingError if the archive lacks a part that a base relies on: another host removed it in the meantime */
 async function requireParts(store: ObjectStore, relied: ReadonlySet<string>): Promise<void> {
-  const there = new Set(await store.list(PARTS));
-  const missing = [...relied].find((name) => !there.has(name));
+  const missing = await missingPart(store, relied);
   if (missing === undefined) return;
   throw new PassingError(
     `The archive at ${store.location} lacks ${missing}, which it had at the start of the base.`,
@@ -160,14 +169,15 @@ function manifestOf(
 /**
  * Makes a base.
  * @param state of the snapshot
- * @returns null if the archive already has the base, or the signal stopped it
+ * @returns null if the archive already has the base and its parts, or the signal stopped it
  * @throws OperatorError if the store or the index can't be read, or the store can't be written
  */
 export async function makeBase(options: BaseWriterOptions, state: BaseState): Promise<MadeBase | null> {
   const { store, snapshot, clock, report, signal, size = PART } = options;
   const name = baseName(state.position);
   const earlier = await earlierBase(options, state);
-  if (earlier !== null && earlier.position === state.position.id) return null;
+  if (earlier?.position === state.position.id && (await missingPart(store, partsOf(earlier))) === undefined)
+    return null;
   const reliable = await reliableParts(store);
   /** Parts that this run did not create. */
   const relied = new Set<string>();

@@ -1,7 +1,7 @@
 /** A backup updates an archive from a data directory, and a restore returns the directory's state. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
-import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
 import { endOf } from '../../src/archive/archive.ts';
@@ -85,6 +85,20 @@ test('a repeated backup sends only new data, and nothing if there is none', asyn
   const directory = fresh();
   await restored(store, directory);
   expect(everything(directory)).toEqual(everything(data.path));
+});
+
+test('a repeated backup uploads every missing part of its base again', async () => {
+  const store = fresh();
+  await backupOf(all.path, store);
+  const objects = () => new Map(readdirSync(store).map((name) => [name, readFileSync(join(store, name)).toHex()]));
+  const before = objects();
+  const parts = [...before.keys()].filter((name) => name.startsWith('part-'));
+  expect(parts.length).toBeGreaterThan(9);
+  for (const part of parts) {
+    rmSync(join(store, part));
+    await backupOf(all.path, store);
+    expect(objects()).toEqual(before);
+  }
 });
 
 test('a backup during events contains at least all earlier events, and its base is one state of the index', async () => {
