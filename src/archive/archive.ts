@@ -28,7 +28,7 @@ import {
 } from './segment.ts';
 
 const REMEDY =
-  'Restore the object from a copy of the archive. Or start a host that still has the entries with --archive: it uploads the missing objects.';
+  'Restore the object from a copy of the archive. Or delete it if it is damaged, and run stackside backup with data that has the entries: it uploads missing objects.';
 
 /** Damage to an archive. The fault names the damaged object or the missing entries. */
 export class ArchiveDamagedError extends OperatorError {

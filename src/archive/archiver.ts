@@ -102,7 +102,7 @@ function requireSame(location: string, stored: Identity, own: Identity): void {
     stored.public === true
       ? `The archive at ${location} is public, and --archive-public is not given.`
       : `The archive at ${location} is private, and --archive-public is given.`,
-    `Nothing was written to it: an archive stays public or private. Use --archive-public only for a public archive, or choose another --archive.`,
+    `Nothing was written to it: an archive stays public or private. Use --archive-public (stackside backup: --public) only for a public archive, or choose another location.`,
   );
 }
 
