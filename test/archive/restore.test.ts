@@ -18,11 +18,14 @@ import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { openName, rangeOfName, readSegment, segmentContent } from '../../src/archive/segment.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/directory.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { compressedPart } from '../../src/storage/object-store.ts';
 import { journalPath } from '../../src/store/files/database.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
 import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
+import { beginRebuild } from '../../src/store/ingest/rebuild.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
@@ -170,7 +173,11 @@ describe('a restore to an earlier end stops at', () => {
   });
 });
 
-test('a restore that stopped anywhere continues', async () => {
+/** Starts a rebuild of a directory. */
+const rebuildAt = (directory: string) =>
+  beginRebuild({ directory, chainId: null, machine: silentMachine, log: () => {}, force: true });
+
+test('a restore that stopped anywhere continues, and nothing else opens its directory', async () => {
   const into = folder();
   const store = directoryFiles(original);
   let reads = 0;
@@ -186,7 +193,8 @@ test('a restore that stopped anywhere continues', async () => {
     };
     await restoredFrom(stopping, into).catch((error: unknown) => expect(error).toBeInstanceOf(OperatorError));
     if (!existsSync(join(into, 'restore'))) break;
-    expect(() => openAt(into)).toThrow('an unfinished restore');
+    for (const open of [openAt, openJournalReader, rebuildAt])
+      expect(() => open(into)).toThrow(`${into} contains an unfinished restore.`);
   }
   await restoredFrom(store, into).catch((error: OperatorError) =>
     expect(error.message).toContain('holds data already'),

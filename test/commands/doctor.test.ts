@@ -14,6 +14,7 @@ import { Alerts, seriesIn } from '../../src/metrics/alerts.ts';
 import { observerToml } from '../../src/node/observer-toml.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { readSettings } from '../../src/settings/config.ts';
+import { beginMaking } from '../../src/store/files/staged-files.ts';
 import type { FileFates } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -302,6 +303,23 @@ test('collects facts from a running server, its node, the configuration and the 
   writeFileSync(nodeConfig, token.replace('s3cret', 'wrong'));
   const wrong = runChecks(await gatherFacts(settings, nodeRpc(node.url), systemClock));
   expect(wrong.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual(['observer', 'token']);
+});
+
+test('an unfinished restore is a problem, unless --from continues it', async () => {
+  using directory = dataDirectory();
+  beginMaking(directory.path, Buffer.from('{}'));
+  const formatOf = async (given: Record<string, string>) => {
+    const settings = readSettings(
+      { data: directory.path, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE, ...given },
+      {},
+    );
+    return runChecks(await gatherFacts(settings, nodeRpc(NO_NODE), systemClock)).find(({ name }) => name === 'format');
+  };
+  expect(await formatOf({})).toMatchObject({
+    state: 'problem',
+    message: `${directory.path} contains an unfinished restore.`,
+  });
+  expect(await formatOf({ from: '/backups' })).toMatchObject({ state: 'ok' });
 });
 
 test('without a server, reports a port that another program uses', async () => {

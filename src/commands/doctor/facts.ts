@@ -15,6 +15,7 @@ import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rp
 import type { Settings } from '../../settings/config.ts';
 import { indexPath } from '../../store/files/database.ts';
 import { directoryStatus, type FileFates, fileFates, freeBytes } from '../../store/files/status.ts';
+import { isUnfinished } from '../../store/files/unfinished.ts';
 import { askText } from '../cli/client.ts';
 import { browserUrl } from '../terminal/pages.ts';
 
@@ -34,6 +35,7 @@ export type DoctorSettings = Pick<
   | 'eventHost'
   | 'eventPort'
   | 'archive'
+  | 'from'
   | 'snp'
 >;
 
@@ -132,7 +134,7 @@ async function askServer(url: string, clock: Clock): Promise<Pick<Facts, 'server
 
 /** Gathers the facts. */
 export async function gatherFacts(settings: DoctorSettings, node: NodeRpc, clock: Clock): Promise<Facts> {
-  const { data, apiHost, apiPort, nodeConfig } = settings;
+  const { data, from, apiHost, apiPort, nodeConfig } = settings;
   const url = browserUrl(new URL(`http://${apiHost}:${apiPort}`).origin);
   const answer = await askServer(url, clock);
   const token = known(() => nodeToken(settings));
@@ -146,7 +148,9 @@ export async function gatherFacts(settings: DoctorSettings, node: NodeRpc, clock
     const isOther = files !== null && [files.index, files.journal].some((fate) => fate !== null && fate !== 'used');
     return isOther ? { value: { chainId: null, height: null, files }, error: null } : null;
   };
-  const isEmpty = known(() => !isPresent(indexPath(data))).value === true;
+  // With --from, the server itself continues an unfinished restore.
+  const isRestoring = from === null && isUnfinished(data);
+  const isEmpty = !isRestoring && known(() => !isPresent(indexPath(data))).value === true;
   const read = known(() => onFile(indexPath(data), directory));
   const status = read.error === null ? read : (otherVersion() ?? read);
   return {

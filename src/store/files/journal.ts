@@ -28,6 +28,7 @@ import {
 } from './connection.ts';
 import { journalPath } from './database.ts';
 import { makePrivateDirectory } from './private-files.ts';
+import { requireFinished } from './unfinished.ts';
 
 export const JOURNAL: FileKind = { name: 'a journal', id: 0x53_54_4a_4e };
 export const JOURNAL_VERSION = 2;
@@ -307,10 +308,11 @@ export type JournalReads = ReturnType<typeof journalReads>;
 
 /**
  * Opens a journal to read it while another process writes.
- * @throws JournalDamagedError if entries are missing at an end, OperatorError if there is no journal, or it is of
- *   another kind or version
+ * @throws JournalDamagedError if entries are missing at an end, OperatorError if there is no journal, it is of another kind or
+ *   version, or a restore into the directory is unfinished
  */
 export function openJournalReader(directory: string) {
+  requireFinished(directory);
   const path = journalPath(directory);
   if (!isPresent(path)) {
     throw new OperatorError(`No journal found in ${directory}.`, 'Check --data, or restore its journal.db.');

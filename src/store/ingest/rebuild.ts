@@ -10,6 +10,7 @@ import { LockHeldError, lockRebuild, lockWriter } from '../files/lock.ts';
 import { clearStaging, installOffer, offerIndex, openStaging } from '../files/new-index.ts';
 import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
+import { requireFinished } from '../files/unfinished.ts';
 import type { Head } from '../log/entry.ts';
 import { type Ingest, type IngestOptions, openIngest } from './ingest.ts';
 
@@ -98,11 +99,12 @@ export interface Rebuild extends Disposable {
 
 /**
  * Starts to replay the journal into a new index. If this fails or is stopped, the old index is unchanged.
- * @throws OperatorError if the journal lacks data of the index and `force` is false; LockHeldError if another process writes
- *   or makes an index, or the lock is lost
+ * @throws OperatorError if the journal lacks data of the index and `force` is false, or a restore is unfinished; LockHeldError
+ *   if another process writes or makes an index, or the lock is lost
  */
 export function beginRebuild(options: RebuildOptions): Rebuild {
   const { directory, force, beside = false, making = () => {} } = options;
+  requireFinished(directory);
   if (!isPresent(journalPath(directory))) {
     throw new OperatorError(
       `Can't rebuild the index: ${directory} doesn't contain a journal.`,
