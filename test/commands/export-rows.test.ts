@@ -179,6 +179,11 @@ test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
   ['an unknown view', { table: 'nothing' }, 'Unknown view nothing.'],
   ['heights of what has none', { table: 'balances', toHeight: 1 }, "don't apply to v1_balances"],
   ['heights of a query', { query: 'SELECT 1', fromHeight: 1 }, "don't apply to --query"],
+  [
+    'heights from high to low',
+    { table: 'blocks', fromHeight: 9, toHeight: 8 },
+    '--from-height 9 is above --to-height 8.',
+  ],
   ['heights above the tip', { table: 'blocks', fromHeight: 41 }, 'none of these blocks: it ends at height 40.'],
   [
     'a query that fails while it runs',

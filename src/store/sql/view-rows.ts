@@ -46,6 +46,9 @@ function inBlocks(range: 'position' | 'block_height', { first, last }: ExportedB
  * @throws OperatorError if it has no block
  */
 export function blocksOf(db: Connection, { from, to }: HeightSpan): ExportedBlocks {
+  if (from !== null && to !== null && from > to) {
+    throw new OperatorError(`--from-height ${from} is above --to-height ${to}.`, 'Give a range from low to high.');
+  }
   const [lowest, highest] =
     db.query<[number | null, number | null], []>('SELECT min(height), max(height) FROM blocks').values()[0] ?? [];
   const first = Math.max(from ?? 0, Number(lowest ?? 0));
