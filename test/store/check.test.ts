@@ -37,6 +37,14 @@ test('the write-ahead log can be emptied between any two checks', () => {
   expect(emptied).toBeGreaterThan(5);
 });
 
+test.each([{}, { deep: silentMachine }])('the last check has the number of all checks: %p', (options) => {
+  const steps: { number: number; of: number }[] = [];
+  checkDirectory(whole.path, { ...options, watch: { at: (_, step) => steps.push(step), found: () => {} } });
+  const { number = 0, of } = steps.at(-1) ?? {};
+  expect(number).toBeGreaterThan(5);
+  expect(of).toBe(number);
+});
+
 test('a deep check finds an entry of a decoded value that no log has', () => {
   using copy = copied();
   const problems = () =>

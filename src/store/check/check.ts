@@ -9,7 +9,7 @@ import { checkTables } from './tables.ts';
 import { valueIndexProblems } from './value-indexes.ts';
 
 /** Number of checks that are not deep: pages and schema of both files, views, entries of the journal, and whether it fits. */
-const FILE_CHECKS = 8;
+const FILE_CHECKS = 7;
 
 /** @returns the position of the index; null if it can't be read */
 function checkIndex(run: CheckRun, directory: string): Head | null {
