@@ -52,11 +52,23 @@ const readFrom =
     );
   };
 
+/** Makes a directory if it doesn't exist. @throws OperatorError if its parent doesn't exist, for example on an unmounted disk */
+function makeDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  const parent = dirname(directory);
+  if (!existsSync(parent)) {
+    throw new OperatorError(
+      `The directory ${parent} doesn't exist.`,
+      'Mount its disk, create the directory, or give another path.',
+    );
+  }
+  mkdirSync(directory, { mode: DIRECTORY_MODE });
+}
+
 /** Writes a whole file. @param commit gives it its final name */
 function written<T>(path: string, bytes: Uint8Array, commit: (file: WholeFile) => T): Promise<T> {
   return whileOnFile(path, async () => {
-    // The parent must exist. If a disk isn't mounted, nothing is written to the disk below.
-    if (!existsSync(dirname(path))) mkdirSync(dirname(path), { mode: DIRECTORY_MODE });
+    makeDirectory(dirname(path));
     const file = wholeFile(path, FILE_MODE);
     try {
       writeFileSync(file.partial, bytes);

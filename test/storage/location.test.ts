@@ -99,7 +99,9 @@ test('a directory is created for its owner only, and only if its parent exists',
   expect(statSync(path).mode & 0o077).toBe(0);
   expect(statSync(join(path, 'one')).mode & 0o077).toBe(0);
   const missing = join(folder.path, 'not mounted', 'archive');
-  await expect(directoryFiles(missing).write('one', bytes('first'))).rejects.toThrow("doesn't exist");
+  await expect(directoryFiles(missing).write('one', bytes('first'))).rejects.toThrow(
+    `The directory ${join(folder.path, 'not mounted')} doesn't exist.`,
+  );
   expect(existsSync(join(folder.path, 'not mounted'))).toBe(false);
 });
 
