@@ -1252,9 +1252,6 @@ CREATE TABLE hooks (
 ) STRICT;
 -- Serves the hooks of a consumer, newest first.
 CREATE INDEX hooks_by_consumer ON hooks (consumer, created_at DESC, uuid) WHERE deleted_at IS NULL;
--- Serves the failing hooks of a consumer: interrupted hooks, and hooks whose last attempt failed.
-CREATE INDEX hooks_failing ON hooks (consumer, created_at DESC, uuid)
- WHERE deleted_at IS NULL AND (status = 3 OR consecutive_failures > 0);
 -- Find the live hooks that expire with the next blocks, and the hooks by stage.
 CREATE INDEX hooks_expiring ON hooks (expires_at) WHERE stage = 1 AND expires_at IS NOT NULL;
 CREATE INDEX hooks_by_stage ON hooks (stage) WHERE stage > 0;

@@ -791,6 +791,7 @@ test("a chainhook's health names the most important problem first", () => {
   expect(words({ paused_reason: 'secret_unreadable', status: 'interrupted' })).toBe('Interrupted');
   expect(words({ enabled: false })).toBe('Paused');
   expect(words({ consecutive_failures: 2 })).toBe('Failing');
+  expect(words({ failing_delivery: 'msg_1' })).toBe('Failing');
   expect(words({ lag_blocks: 3 })).toBe('Catching up');
 });
 
@@ -800,7 +801,8 @@ test('a failing chainhook shows the reason, the next retry and the waiting deliv
       uuid,
       status: {
         ...{ status: 'streaming', enabled: true, consecutive_failures: 0, lag_blocks: 0, pending_deliveries: 0 },
-        ...{ interrupted_reason: null, paused_reason: null, last_error: null, next_attempt_at: null, ...status },
+        ...{ interrupted_reason: null, paused_reason: null, failing_delivery: null, last_error: null },
+        ...{ next_attempt_at: null, ...status },
       },
     }) as Hook;
   const well = hook('a', {});

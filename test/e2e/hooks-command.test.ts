@@ -101,7 +101,7 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
     expect(await hooks(name, uuid)).toEqual({
       code: 1,
       stdout: '',
-      stderr: `No failed delivery blocks the chainhook.\n\`stackside hooks redeliver ${uuid} --state failed\` sends failed deliveries of backfills again.\n`,
+      stderr: `No failed delivery blocks the chainhook.\n\`stackside hooks redeliver ${uuid} --state dead\` sends deliveries that were given up again.\n`,
     });
   target.answer = () => new Response('ok');
   expect((await hooks('disable', uuid)).code).toBe(0);

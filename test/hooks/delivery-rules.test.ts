@@ -214,7 +214,7 @@ describe('during a request', () => {
     await expect(direct.log.redeliver(CONSUMER, uuid, one!.webhookId)).rejects.toThrow('The delivery is in flight');
     expect(await direct.log.redeliverMany(CONSUMER, uuid, {})).toBe(0);
     await expect(direct.log.skip(CONSUMER, uuid, one!.webhookId)).rejects.toThrow(
-      'only the first pending delivery can be skipped',
+      'only the first pending live delivery can be skipped',
     );
     target.answer(200);
     await until(() => direct.made(uuid)[0]?.state === 'delivered');

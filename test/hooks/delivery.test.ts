@@ -280,6 +280,58 @@ test('a failing hook shows the reason, the start, the delivery and its next retr
   expect(await found('failing=true')).toEqual([]);
 });
 
+test('a hook whose backfill waits for a retry stays failing while live deliveries succeed', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  const isBackfill = ({ headers }: Received) => headers['x-chainhook-reason'] === 'backfill';
+  target.answer = (request) =>
+    isBackfill(request)
+      ? new Response('no space', { status: 503, headers: { 'retry-after': '300' } })
+      : new Response(null, { status: 204 });
+  const uuid = await register(server, target.url);
+  const half = events.findIndex(({ path, text }) => path === '/new_block' && JSON.parse(text).block_height === 10);
+  for (const event of events.slice(0, half)) server.ingest.receive(event);
+  await drained(server, uuid);
+  await server.request('POST', `/chainhooks/me/${uuid}/backfills`, { from_height: 2, to_height: 5 });
+  await until(async () => {
+    const { pending_deliveries: pending, consecutive_failures: failures } = await status(server, uuid);
+    return pending === 3 && failures === 1;
+  });
+  for (const event of events.slice(half)) server.ingest.receive(event);
+  await until(async () => {
+    const { pending_deliveries: pending, last_delivery_status_code: code } = await status(server, uuid);
+    return pending === 3 && code === 204;
+  });
+
+  const [delivery] = (await log(server, uuid, '&state=failed')).results;
+  const { failing_delivery: id, last_error: error, ...after } = await status(server, uuid);
+  expect([id, error, after.next_attempt_at]).toEqual([delivery.id, 'status 503: no space', delivery.next_attempt_at]);
+  expect([delivery.reason, after.consecutive_failures]).toEqual(['backfill', 0]);
+  const found = async () => {
+    const { results, total } = (await server.request('GET', '/chainhooks/me?failing=true')).body;
+    const [consumer] = (await server.request('GET', '/chainhooks/consumers')).body.results;
+    return [results.map((hook: { uuid: string }) => hook.uuid), total, consumer.failing];
+  };
+  expect(await found()).toEqual([[uuid], 1, 1]);
+  const listed = async () => {
+    using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    await list({ url: server.url, key: null }, { json: false });
+    return written.mock.calls.join('');
+  };
+  expect(await listed()).toMatch(/ streaming, failing +3 {2}test\n {4}failed \S+: status 503: no space; next attempt /);
+
+  // A disabled hook still sends its backfills.
+  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+  expect(await found()).toEqual([[uuid], 1, 1]);
+  expect(await listed()).toMatch(/ streaming, disabled, failing +3 {2}test\n/);
+
+  target.answer = () => new Response('ok');
+  await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${delivery.id}/redeliver`);
+  await drained(server, uuid);
+  expect(await found()).toEqual([[], 0, 0]);
+  expect(await status(server, uuid)).toMatchObject({ failing_delivery: null, last_error: null });
+});
+
 test('a disabled hook keeps its queue and sends nothing', async () => {
   await using server = await hookServer();
   using target = receiver();

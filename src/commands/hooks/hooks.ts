@@ -74,8 +74,10 @@ async function hooksOf(connection: Connection): Promise<ListedHook[]> {
   }
 }
 
+/** Whether a chainhook was interrupted, or a delivery that it sends failed. A disabled one sends backfills and redeliveries. */
 const isFailing = ({ status }: ListedHook): boolean =>
-  status.status === 'interrupted' || (status.enabled && status.last_error !== null);
+  status.status === 'interrupted' ||
+  (status.last_error !== null && (status.enabled || status.next_attempt_at !== null));
 
 function stateOf(hook: ListedHook): string {
   const { status, enabled, paused_reason: paused } = hook.status;
@@ -304,7 +306,7 @@ async function failing(connection: Connection, uuid: string): Promise<{ id: stri
     return { id: status.failing_delivery, isInterrupted: status.status === 'interrupted' };
   throw new OperatorError(
     'No failed delivery blocks the chainhook.',
-    `\`stackside hooks redeliver ${uuid} --state failed\` sends failed deliveries of backfills again.`,
+    `\`stackside hooks redeliver ${uuid} --state dead\` sends deliveries that were given up again.`,
   );
 }
 

@@ -167,7 +167,7 @@ export function deliveryCommands(engine: HookEngine) {
       if (underWay.includes(one.id) || (!isStuck && !isHead)) {
         throw new HookProblem(
           409,
-          'The delivery does not hold up its chainhook; only the first pending delivery can be skipped',
+          'The delivery does not hold up its chainhook; only the first pending live delivery can be skipped',
         );
       }
       deliveries.setState(one.id, 'dead');

@@ -5,6 +5,7 @@ import { TargetRefused, TargetUnresolved } from '../../http/outgoing.ts';
 import { offsetQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
+import { isSendable } from '../../store/hooks/records.ts';
 import { type BulkFilters, ownHook, type ResumeFrom } from '../commands/hooks.ts';
 import {
   activeHook,
@@ -52,13 +53,18 @@ export function management(
 ) {
   const { store, history, commands, guard, network, random, pausedReason } = hooks;
 
-  /** The delivery that makes a hook fail: the one that holds it up, or else the one that was given up last. */
+  /**
+   * The delivery that makes a hook fail: the one that interrupted it or waits for a retry, live ones first, or else the one that
+   * was given up last, if the last attempt failed.
+   */
   function failingOf({ deliveries }: HookReader['hooks'], record: HookRecord) {
     const { id, stuckDelivery, consecutiveFailures } = record;
-    if (stuckDelivery === null && consecutiveFailures === 0) return null;
-    const head = stuckDelivery === null ? deliveries.head(id, 'live') : deliveries.get(stuckDelivery);
-    const isHeldUp = head?.state === 'failed' || (head !== undefined && stuckDelivery !== null);
-    const delivery = isHeldUp ? head : (deliveries.firstFailed(id) ?? deliveries.lastDead(id));
+    const stuck = stuckDelivery === null ? undefined : deliveries.get(stuckDelivery);
+    const failed = deliveries.failed(id);
+    const sendable = failed.filter(({ queue }) => isSendable(record, queue));
+    const retried = sendable.find(({ queue }) => queue === 'live') ?? sendable[0] ?? failed[0];
+    const wasLastFailed = stuckDelivery !== null || consecutiveFailures > 0;
+    const delivery = stuck ?? retried ?? (wasLastFailed ? deliveries.lastDead(id) : undefined);
     return delivery === undefined ? null : { delivery, attempt: deliveries.attempts(delivery.id, 1)[0] };
   }
 
@@ -153,7 +159,8 @@ const pageQuery = {
   limit: Type.Integer({ minimum: 1, ...limits, description: 'Maximum number of items on a page' }),
   failing: Type.Boolean({
     default: false,
-    description: 'Whether to return only chainhooks that were interrupted or failed at their last attempt',
+    description:
+      'Whether to return only chainhooks that were interrupted, whose last attempt failed, or that have a delivery waiting for a retry',
   }),
 };
 /** Consumers with the numbers of their chainhooks. */
@@ -164,7 +171,10 @@ const Consumers = Type.Object(
         {
           consumer: Type.String(),
           hooks: Type.Integer(),
-          failing: Type.Integer({ description: 'Chainhooks that were interrupted or failed at their last attempt' }),
+          failing: Type.Integer({
+            description:
+              'Chainhooks that were interrupted, whose last attempt failed, or that have a delivery waiting for a retry',
+          }),
         },
         { $id: 'Consumer' },
       ),

@@ -55,7 +55,7 @@ interface ShownHook {
   record: HookRecord;
   definition: HookDefinition;
   waiting: Waiting;
-  /** Null if the last attempt succeeded. */
+  /** Null if the last attempt succeeded and no delivery waits for a retry. */
   failing: Failing | null;
   /** Blocks from the hook's cursor to the tip. */
   lag: number;
@@ -80,11 +80,14 @@ const hookStatus = object<ShownHook>()(
     oldest_pending_at: [nullable(UnixTime), ({ waiting }) => maybeSeconds(waiting.oldest)],
     last_delivery_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastDeliveryAt)],
     last_delivery_status_code: [nullable(Type.Integer()), ({ record }) => record.lastDeliveryStatus],
-    consecutive_failures: [Count, ({ record }) => record.consecutiveFailures],
+    consecutive_failures: [
+      Type.Integer({ minimum: 0, description: 'Failed attempts since the last success in any queue' }),
+      ({ record }) => record.consecutiveFailures,
+    ],
     failing_delivery: [
       Type.Union([Type.String(), Type.Null()], {
         description:
-          'Id of the failed delivery that holds up later ones, or of the last delivery that was given up; null if the last attempt succeeded',
+          'Id of the failed delivery that holds up its queue, or of the last delivery that was given up; null if the last attempt succeeded and no queue waits for a retry',
       }),
       ({ failing }) => failing?.delivery.webhookId ?? null,
     ],

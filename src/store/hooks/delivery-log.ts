@@ -89,7 +89,7 @@ export const sql = {
   ...statementsOf(lists),
   byWebhookId: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE webhook_id = ?1 AND hook_id = ?2`,
   byId: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE id = ?1`,
-  firstOfState: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id LIMIT 1`,
+  allOfState: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id`,
   lastOfState: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1`,
   total: `SELECT count(*) AS total FROM hook_deliveries WHERE ${narrowed} AND state = ?7`,
   // Deliveries of a state are counted using only the index.
@@ -116,7 +116,7 @@ const narrowing = (hookId: number, filter: DeliveryFilter, state: DeliveryState)
 export function deliveryLog(db: Database) {
   const byWebhookId = prepared<DeliveryRow, [string, number]>(db, sql.byWebhookId);
   const byId = prepared<DeliveryRow, [number]>(db, sql.byId);
-  const firstOfState = prepared<DeliveryRow, [number, number]>(db, sql.firstOfState);
+  const allOfState = prepared<DeliveryRow, [number, number]>(db, sql.allOfState);
   const lastOfState = prepared<DeliveryRow, [number, number]>(db, sql.lastOfState);
   const ofState = lister<DeliveryRow>(db, lists.ofState);
   const total = db.prepare<{ total: number }, Narrowing>(sql.total);
@@ -151,11 +151,8 @@ export function deliveryLog(db: Database) {
       const row = byId.get(id);
       return row === null ? undefined : deliveryOf(row);
     },
-    /** The oldest delivery of a hook that failed and is tried again. */
-    firstFailed: (hookId: number): Delivery | undefined => {
-      const row = firstOfState.get(hookId, storedState.numberOf('failed'));
-      return row === null ? undefined : deliveryOf(row);
-    },
+    /** The few deliveries of a hook that failed and wait for a retry, oldest first. */
+    failed: (hookId: number): Delivery[] => allOfState.all(hookId, storedState.numberOf('failed')).map(deliveryOf),
     /** The newest delivery of a hook that was given up. */
     lastDead: (hookId: number): Delivery | undefined => {
       const row = lastOfState.get(hookId, storedState.numberOf('dead'));

@@ -1,6 +1,6 @@
 /** The rows of hooks, and the cursor of live hooks. */
 import type { Database } from 'bun:sqlite';
-import { type HookStatus, type QueueName, storedStage, storedStatus } from '../rows/enums.ts';
+import { type HookStatus, type QueueName, storedQueue, storedStage, storedState, storedStatus } from '../rows/enums.ts';
 import { fromHooks, hookNow, isEnabledHook, LIVE, NEW, recordColumns, STREAMING } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { numberedInserter } from '../rows/table.ts';
@@ -42,11 +42,19 @@ const PAUSED = storedStage.numberOf('paused');
 const PAUSED_IDLE = storedStage.numberOf('paused_idle');
 const EXPIRED = storedStatus.numberOf('expired');
 const INTERRUPTED = storedStatus.numberOf('interrupted');
+const FAILED = storedState.numberOf('failed');
+const LIVE_QUEUE = storedQueue.numberOf('live');
 
-/** The columns of the index of failing hooks. */
-const isFailed = `(h.status = ${INTERRUPTED} OR h.consecutive_failures > 0)`;
-/** Whether a hook fails: it was interrupted, or its last attempt failed and it still sends. */
-const isFailing = `${isFailed} AND (${isEnabledHook} OR h.status IN (${EXPIRED}, ${INTERRUPTED}))`;
+/** Whether a hook sends its live queue; see {@link isSendable}. */
+const sendsLive = `(${isEnabledHook} OR (h.status = ${EXPIRED} AND h.stage NOT IN (${PAUSED}, ${PAUSED_IDLE})))`;
+/**
+ * Whether a hook fails: it was interrupted, its last attempt failed and it still sends, or a delivery in one of its sendable
+ * queues waits for a retry, even if another queue succeeded since.
+ */
+const isFailing = `(h.status = ${INTERRUPTED} OR (h.consecutive_failures > 0 AND ${sendsLive})
+         OR (h.stage NOT IN (${PAUSED}, ${PAUSED_IDLE})
+             AND EXISTS (SELECT 1 FROM hook_deliveries d WHERE d.hook_id = h.id AND d.state = ${FAILED}
+                                                           AND (d.queue <> ${LIVE_QUEUE} OR ${sendsLive}))))`;
 
 /** Statements by name; the plan test reads them. */
 export const sql = {

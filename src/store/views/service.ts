@@ -60,7 +60,7 @@ const hooks = view({
     ),
     last_occurrence_at: at('h.last_occurrence_at', 'Time of the last match'),
     last_occurrence_block_height: integer('h.last_occurrence_height', 'Height of the last matching block'),
-    consecutive_failures: integer('h.consecutive_failures', 'Failed attempts since the last success'),
+    consecutive_failures: integer('h.consecutive_failures', 'Failed attempts since the last success in any queue'),
     last_delivery_at: at('h.last_delivery_at', 'Time of the last attempt'),
     last_delivery_status_code: integer('h.last_delivery_status', 'Status code of the last attempt'),
     interrupted_reason: text('h.interrupted_reason', 'Reason for the interruption'),

@@ -38,13 +38,16 @@ export function healthOf({ status }: Hook): Health {
     const note = status.pending_deliveries > 0 ? `${failures}.` : `${failures}, and no delivery waits now.`;
     return { tone: 'bad', word: 'Failing', note };
   }
+  if (status.failing_delivery !== null) {
+    return { tone: 'bad', word: 'Failing', note: 'A delivery failed, and others succeeded since.' };
+  }
   if (status.lag_blocks > 0) {
     return { tone: 'wait', word: 'Catching up', note: `${plural(status.lag_blocks, 'block')} behind the tip.` };
   }
   return { tone: 'ok', word: 'Healthy', note: null };
 }
 
-/** Reports whether a chainhook needs its consumer: it was interrupted, or its last attempt failed. */
+/** Reports whether a chainhook needs its consumer: it was interrupted, or a delivery failed. */
 const isFailing = (hook: Hook): boolean => healthOf(hook).tone === 'bad';
 
 /**
