@@ -159,6 +159,7 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
       const schemes = plainHttp || allowed.length > 0 ? 'http:// or https://' : 'https://';
       throw new TargetRefused(`it must begin with ${schemes}`);
     }
+    if (url.port === '0') throw new TargetRefused('its port must not be 0');
     if (url.username !== '' || url.password !== '') throw new TargetRefused('it must not contain a user or password');
   }
 

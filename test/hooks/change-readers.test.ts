@@ -397,6 +397,15 @@ test('an invalid request is rejected with the name of the parameter', async () =
   }
 });
 
+test('an invalid Last-Event-ID is rejected with the name of the header', async () => {
+  const headers = { accept: 'text/event-stream', 'last-event-id': 'abc' };
+  const response = await fetch(`${server.url}${PATH}`, { headers });
+  expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([
+    400,
+    'headers/last-event-id must be the id of an event that this route sent',
+  ]);
+});
+
 test('a cursor from another log is rejected if its block is unknown, and a future cursor waits for its step', async () => {
   using directory = ingestOf(
     [...devnetEvents({ seed: 9, blocks: 60, accounts: 4, transactionsPerBlock: 1 })].map(received),

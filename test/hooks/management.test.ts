@@ -156,6 +156,11 @@ describe('rejects a definition with', () => {
       'action.url is not allowed: it must not contain a user',
     ],
     [
+      'port 0',
+      { ...valid, action: { type: 'http_post', url: 'http://127.0.0.1:0/' } },
+      'action.url is not allowed: its port must not be 0',
+    ],
+    [
       'private',
       { ...valid, action: { type: 'http_post', url: 'https://10.0.0.1/' } },
       'action.url is not allowed: its host is at 10.0.0.1',
@@ -175,6 +180,7 @@ describe('rejects a definition with', () => {
 
   test('rejects invalid bodies and parameters of other routes', async () => {
     const path = '/chainhooks/me/00000000-0000-4000-8000-000000000001';
+    const range = { filters: { events: [] }, from_height: 0, to_height: 999_999 };
     const refusals = [
       ['GET', '/chainhooks/me?limit=61', undefined, 'limit must be <= 60'],
       ['GET', '/chainhooks/me?limit=0', undefined, 'limit must be >= 1'],
@@ -196,6 +202,21 @@ describe('rejects a definition with', () => {
       ['PATCH', `${path}/enabled`, { enabled: true, resume_from: -1 }, 'resume_from must be tip, last_evaluated or a'],
       ['POST', `${path}/evaluate`, {}, 'body must be an object with index_block_hash or block_height'],
       ['POST', `${path}/deliveries/redeliver`, {}, 'body must be an object with state, from_height, to_height, since'],
+      [
+        'POST',
+        `${path}/deliveries/redeliver`,
+        { from_height: 9, to_height: 3 },
+        'from_height must not be above to_height',
+      ],
+      ['POST', `${path}/deliveries/redeliver`, { since: 9, until: 3 }, 'since must not be after until'],
+      ['POST', '/chainhooks/preview', { ...range, from_height: 999_999 }, 'from_height must not be above the tip'],
+      ['POST', '/chainhooks/preview', { ...range, block_height: 1 }, 'block_height is not allowed together with from'],
+      [
+        'POST',
+        '/chainhooks/preview',
+        { ...range, index_block_hash: '00'.repeat(32) },
+        'index_block_hash is not allowed together with a range of heights',
+      ],
       ['POST', '/chainhooks/preview', { filters: { events: [] } }, 'block_height, index_block_hash, or from_height'],
       ['POST', '/chainhooks/preview', { block_height: 1 }, 'filters is required'],
     ] as const;

@@ -45,6 +45,7 @@ export function hookBackfills({ commands, random }: Pick<Chainhooks, 'commands' 
     async start(consumer: string, uuid: string, { from, to: upTo, dryRun }: BackfillRange) {
       const { hook, tip } = read((now) => ({ hook: idOf(now, consumer, uuid), tip: now.height() }));
       const to = upTo ?? tip;
+      if (from > tip) throw invalidField('from_height', `must not be above the tip, which is at ${tip}`);
       if (from > to) throw invalidField('from_height', 'must not be above to_height');
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
       const job = random.uuid();

@@ -159,10 +159,18 @@ const cursorOf = ({ log, step, block, start }: ChangePosition): string =>
 
 const HASH_BYTES = 32;
 
+/** The parameters with a cursor, and the values that they accept. */
+const IN_AFTER = { at: inQuery('after'), rule: 'must be a cursor that this route returned, or tip' } as const;
+const IN_LAST_EVENT_ID = {
+  at: { location: 'headers', path: ['last-event-id'] },
+  rule: 'must be the id of an event that this route sent',
+} as const;
+type CursorParameter = typeof IN_AFTER | typeof IN_LAST_EVENT_ID;
+
 /** @throws ParameterError */
-function placeOf(text: string): ChangePosition {
+function placeOf(text: string, { at, rule }: CursorParameter): ChangePosition {
   const cursor = decodeCursor(LIST, text);
-  const refuse = () => new ParameterError(inQuery('after'), 'must be a cursor that this route returned, or tip');
+  const refuse = () => new ParameterError(at, rule);
   if (cursor === null || cursor.key.length < 3 || cursor.key.length > 4) throw refuse();
   const [log, step, block] = [textAt(cursor.key, 0), numberAt(cursor.key, 1), bytesAt(cursor.key, 2)];
   if (block.length !== 0 && block.length !== HASH_BYTES) throw refuse();
@@ -195,8 +203,8 @@ function conditionsIn(filters: string) {
 }
 
 /** The place of a cursor in the log of this server. @throws ParameterError, UnreadableCursorError */
-function here(cursor: string, changes: Changes): ChangePosition {
-  const place = placeOf(cursor);
+function here(cursor: string, parameter: CursorParameter, changes: Changes): ChangePosition {
+  const place = placeOf(cursor, parameter);
   return changes.place((steps) => steps.here(place));
 }
 
@@ -204,7 +212,7 @@ function here(cursor: string, changes: Changes): ChangePosition {
 function placeIn({ after, from_height: from }: ChangesQuery, changes: Changes): ChangePosition {
   if (from === undefined) {
     if (after === undefined) return changes.place((steps) => steps.first());
-    return after === 'tip' ? changes.place((steps) => steps.last()) : here(after, changes);
+    return after === 'tip' ? changes.place((steps) => steps.last()) : here(after, IN_AFTER, changes);
   }
   if (after !== undefined) throw new ParameterError(inQuery('from_height'), 'must not be given with after');
   return changes.place((steps) => {
@@ -446,7 +454,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
         const isStream = acceptsEvents(request);
         const resumed = isStream ? request.headers.get('last-event-id') : null;
         try {
-          const place = resumed === null ? placeIn(parameters, changes) : here(resumed, changes);
+          const place = resumed === null ? placeIn(parameters, changes) : here(resumed, IN_LAST_EVENT_ID, changes);
           return isStream
             ? stream(place, filter, request.signal)
             : await page(place, filter, parameters.limit, parameters.wait, request.signal);

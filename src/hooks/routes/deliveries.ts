@@ -8,7 +8,7 @@ import type { Cursor } from '../../store/model/page.ts';
 import { deliveryStates, reasons } from '../../store/rows/enums.ts';
 import { deliveryOf } from '../commands/deliveries.ts';
 import { ownHook } from '../commands/hooks.ts';
-import { unknownHook } from '../problem.ts';
+import { invalidField, unknownHook } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
 import type { HookFamily, HookReader, ReadHooks } from './family.ts';
 import {
@@ -117,6 +117,21 @@ const filterQuery = {
   to_height: Type.Optional(height('Height of the highest block with returned deliveries')),
 };
 
+/** Reads the filter of a redelivery. @throws HookProblem 400 for an empty range */
+function chosenDeliveries(body: (typeof RedeliverBody)['static']): Partial<DeliveryFilter> {
+  const { state, from_height: from = everyDelivery.fromHeight, to_height: to = everyDelivery.toHeight } = body;
+  const { since = 0, until } = body;
+  if (from > to) throw invalidField('from_height', 'must not be above to_height');
+  if (until !== undefined && since > until) throw invalidField('since', 'must not be after until');
+  return {
+    ...(state === undefined ? {} : { states: state }),
+    fromHeight: from,
+    toHeight: to,
+    since: since * MILLISECONDS,
+    until: until === undefined ? everyDelivery.until : until * MILLISECONDS + MILLISECONDS - 1,
+  };
+}
+
 /** The routes that read the delivery log and send deliveries again. */
 export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries: DeliveryLog }>): Route[] => [
   route({
@@ -157,13 +172,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
     response: Type.Object({ queued: Type.Integer() }, { $id: 'QueuedRedeliveries' }),
     notFound: 'Chainhook not found: this consumer has none with this id',
     handle: async ({ params, body, caller: { consumer, api } }) => ({
-      queued: await api.deliveries.redeliverMany(consumer, params.uuid, {
-        ...(body.state === undefined ? {} : { states: body.state }),
-        fromHeight: body.from_height ?? everyDelivery.fromHeight,
-        toHeight: body.to_height ?? everyDelivery.toHeight,
-        since: (body.since ?? 0) * MILLISECONDS,
-        until: body.until === undefined ? everyDelivery.until : body.until * MILLISECONDS + MILLISECONDS - 1,
-      }),
+      queued: await api.deliveries.redeliverMany(consumer, params.uuid, chosenDeliveries(body)),
     }),
   }),
   route({

@@ -35,6 +35,7 @@ type PreviewedHook = PayloadHook & { conditions: readonly Condition[] };
 function boundsOf({ from_height: from, to_height: to }: PreviewRange, tip: number): { from: number; to: number } {
   if (from === undefined) throw invalidField('from_height', 'is required');
   if (to === undefined) throw invalidField('to_height', 'is required');
+  if (from > tip) throw invalidField('from_height', `must not be above the tip, which is at ${tip}`);
   if (from > to) throw invalidField('from_height', 'must not be above to_height');
   if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
   if (to - from >= MAX_BLOCKS) throw invalidField('to_height', `must be within ${MAX_BLOCKS} blocks of from_height`);
@@ -180,9 +181,14 @@ export function trials(hooks: Tried, read: ReadHooks) {
   };
 }
 
-/** Reads a range from `block_height` or from the other fields of the body. */
+/** Reads a range from `block_height` or from the other fields of the body. @throws HookProblem 400 if they name both */
 function rangeOf({ block_height: height, ...rest }: (typeof PreviewBody)['static']): PreviewRange {
   const { index_block_hash, from_height, to_height } = rest;
+  const bound = from_height === undefined ? 'to_height' : 'from_height';
+  if (rest[bound] !== undefined && height !== undefined)
+    throw invalidField('block_height', `is not allowed together with ${bound}`);
+  if (index_block_hash !== undefined && (rest[bound] !== undefined || typeof height === 'object'))
+    throw invalidField('index_block_hash', 'is not allowed together with a range of heights');
   return {
     ...(index_block_hash === undefined ? {} : { index_block_hash }),
     ...(from_height === undefined ? {} : { from_height }),
