@@ -260,6 +260,17 @@ test('an accepted definition is returned as sent, with warnings about likely mis
   expect((await server.request('PATCH', `/chainhooks/me/${body.uuid}`, { network: 'mainnet' })).body.details).toContain(
     "can't be changed",
   );
+  const refused = [
+    [{ enabled: false }, 'enabled is not allowed; use PATCH /chainhooks/me/{uuid}/enabled'],
+    [{ name: 'other', url: URL_OK }, 'url is not allowed'],
+    [{ then_that: {} }, 'then_that belongs to an earlier version of chainhooks; use action'],
+  ] as const;
+  for (const [change, details] of refused) {
+    const answer = await server.request('PATCH', `/chainhooks/me/${body.uuid}`, change);
+    expect([answer.status, answer.body.details]).toEqual([400, details]);
+  }
+  const same = await server.request('PATCH', `/chainhooks/me/${body.uuid}`, cleared.body.definition);
+  expect([same.status, same.body.definition]).toEqual([200, cleared.body.definition]);
   const gone = await fetch(`${server.url}/chainhooks/me/${body.uuid}/`, {
     method: 'DELETE',
     headers: { 'content-type': 'application/json' },

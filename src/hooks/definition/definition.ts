@@ -255,6 +255,20 @@ export function patchedDefinition(stored: HookDefinition, body: unknown, network
   return readDefinition({ ...stored, ...body }, network);
 }
 
+/**
+ * Checks that a change of a definition has only known keys: others would change nothing. Only requests are checked, since older
+ * entries of the log may have other keys.
+ * @throws HookProblem 400 naming the key
+ */
+export function rejectUnknownKeys(change: unknown): void {
+  if (!isObject(change)) return;
+  rejectRemovedFields(change);
+  for (const key of Object.keys(change)) {
+    if (key === 'enabled') throw invalidField(key, 'is not allowed; use PATCH /chainhooks/me/{uuid}/enabled');
+    if (!Object.hasOwn(Definition.properties, key)) throw invalidField(key, 'is not allowed');
+  }
+}
+
 /** Returns the conditions of all filters, for the matcher. */
 export const conditionsOfDefinition = ({ filters }: Pick<HookDefinition, 'filters'>): Condition[] =>
   filters.events.flatMap(conditionsOf);

@@ -14,6 +14,7 @@ import {
   type HookDefinition,
   patchedDefinition,
   readDefinition,
+  rejectUnknownKeys,
 } from '../definition/definition.ts';
 import type { InterfaceOf } from '../definition/warnings.ts';
 import { type BlockChoice, chosenBlock, scanner } from '../matching/scan.ts';
@@ -119,6 +120,7 @@ export function management(
     get: (now: HookReader, consumer: string, uuid: string) => serialized(now, ownHook(now.hooks, { consumer, uuid })),
 
     async update(consumer: string, uuid: string, body: unknown) {
+      rejectUnknownKeys(body);
       const hookRecord = read((now) => ownHook(now.hooks, { consumer, uuid }));
       await checkTargets(patchedDefinition(definitionOf(hookRecord), body, network()));
       // The stored definition may have changed during the name look-up: the command merges the body into the present one.
