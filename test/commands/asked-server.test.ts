@@ -87,7 +87,7 @@ test('waits as long as 429 and 503 responses require, but a long wait stops the 
   expect(clock.waits).toEqual([17_000, 103_000]);
   const closed = serverOf(() => new Response('', { status: 429, headers: { 'retry-after': '3600' } }));
   const error = await refusal(asked(closed.url, quickClock()).ask('/'));
-  expect(error.message).toContain('returned 429 with Retry-After 3600 seconds');
+  expect(error.message).toContain('returned 429 with Retry-After 3,600 seconds');
   expect(closed.requests.length).toBe(1);
   const always = serverOf(() => new Response('', { status: 429 }));
   expect((await refusal(asked(always.url, quickClock()).ask('/'))).message).toContain('it returned 429.');

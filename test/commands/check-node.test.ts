@@ -84,5 +84,5 @@ test('an index above the node is compared up to the last shared block, and the r
   };
   const { agrees, found } = await checked(rpcOf(node, left));
   expect(agrees).toBe(true);
-  expect(found.at(-1)?.name).toEndWith('; the node abandoned the branch of the 2 blocks above it');
+  expect(found.at(-1)?.name).toEndWith('; the node abandoned the branch of 2 blocks above it');
 });

@@ -1,8 +1,11 @@
 /** The commands for deliveries that wait: list, retry, skip, and the list that `stackside hooks listen` prints. */
 import { expect, spyOn, test } from 'bun:test';
-import { list, printWaiting, retry, skip } from '../../src/commands/hooks/hooks.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { list, printWaiting, retry, skip, tryFile } from '../../src/commands/hooks/hooks.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { definition, type HookServer, hookServer, type Receiver, receiver } from '../hooks/server.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 
@@ -59,6 +62,35 @@ test('retry sends the failed delivery at once, and skip drops it', async () => {
   await drained(server, uuid);
   expect(target.received.filter(({ headers }) => headers['webhook-id'] === second)).toHaveLength(1);
   expect(await outputOf(() => retry(connection, uuid))).toBe('No failed delivery blocks the chainhook.');
+});
+
+test('the list says that there are no chainhooks', async () => {
+  await using server = await hookServer();
+  expect(await outputOf(() => list(connectionOf(server), { json: false }))).toBe('There are no chainhooks.\n');
+});
+
+test('the list shows no past time of the next attempt while a retry is under way', async () => {
+  using target = receiver();
+  target.answer = () => (target.received.length === 1 ? new Response('', { status: 500 }) : new Promise(() => {}));
+  const { server } = await failing(target, 'streaming');
+  await using _ = server;
+  await until(() => target.received.length === 2);
+  const printed = await outputOf(() => list(connectionOf(server), { json: false }));
+  expect(printed).toContain(': status 500; a retry is due or under way\n');
+});
+
+test('a trial counts one transaction in one block', async () => {
+  await using server = await hookServer();
+  for (const event of events) server.ingest.receive(received(event));
+  using directory = dataDirectory();
+  const file = join(directory.path, 'hook.json');
+  writeFileSync(file, JSON.stringify({ filters: { events: [{ type: 'coinbase' }] } }));
+  const tried = (toHeight: number) =>
+    outputOf(() => tryFile(connectionOf(server), file, { fromHeight: 1, toHeight, payloads: false, json: false }));
+  expect([await tried(2), await tried(8)]).toEqual([
+    '1 transaction in 1 block matches\n',
+    '2 transactions in 2 blocks match\n',
+  ]);
 });
 
 test('a chainhook takes one aligned line of the list, even if its name has a line end', async () => {

@@ -14,7 +14,10 @@ test('stackside demo serves a chain that grows', async () => {
   const reached = await height();
   await until(async () => (await height()) > reached, 'the next block');
   // The demo is open.
-  expect(await stackside('hooks', 'list', '--url', server.api)).toMatchObject({ code: 0, stdout: '' });
+  expect(await stackside('hooks', 'list', '--url', server.api)).toMatchObject({
+    code: 0,
+    stdout: 'There are no chainhooks.\n',
+  });
   expect(await server.stop()).toBe(0);
 });
 

@@ -2,6 +2,7 @@
 
 import { type Clock, pause } from '../../base/clock.ts';
 import { PassingError } from '../../base/errors.ts';
+import { plural } from '../../base/format.ts';
 import { isTooDeep, MAX_FOREIGN_DEPTH } from '../../base/json.ts';
 import { paced } from '../../base/turns.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
@@ -171,7 +172,7 @@ export class ThrottledClient {
   }
 
   #tooBusy(status: number, seconds: number): PassingError {
-    const asks = seconds === 0 ? '' : ` with Retry-After ${seconds} seconds`;
+    const asks = seconds === 0 ? '' : ` with Retry-After ${plural(seconds, 'second')}`;
     return new PassingError(
       `${this.url} is too busy: it returned ${status}${asks}.`,
       'Run the command again later with a lower --rate.',

@@ -1,6 +1,7 @@
 /** `stackside check --node`: the index compared with the node that feeds it, at one block. */
 import type { Clock } from '../../base/clock.ts';
 import { PassingError } from '../../base/errors.ts';
+import { plural } from '../../base/format.ts';
 import { toHex } from '../../codec/hex.ts';
 import { type CommonBlock, comparison, differenceText, type KindReport } from '../../node/comparison.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
@@ -80,7 +81,7 @@ export async function checkAgainstNode(
     if (reports.some(({ differing }) => differing > 0)) return false;
     if (!at.isBehind) return true;
     throw new PassingError(
-      `The node is behind: it lacks the newest ${at.above} blocks of the index.`,
+      `The node is behind: it lacks the newest ${plural(at.above, 'block')} of the index.`,
       'Run the command again once the node has caught up.',
     );
   } catch (error) {
@@ -97,7 +98,7 @@ export async function checkAgainstNode(
 
 const placeText = ({ height, hash, above, isBehind }: CommonBlock): string =>
   `compared at block ${height} (${toHex(hash)})${
-    above === 0 || isBehind ? '' : `; the node abandoned the branch of the ${above} blocks above it`
+    above === 0 || isBehind ? '' : `; the node abandoned the branch of ${plural(above, 'block')} above it`
   }`;
 
 /** Runs a comparison again for as long as forks take its block away. */

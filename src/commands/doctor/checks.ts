@@ -1,6 +1,6 @@
 /** `stackside doctor`: each check is a function of the facts, with a problem and its remedy. */
 import { systemClock } from '../../base/clock.ts';
-import { bytes, count, durationInWords } from '../../base/format.ts';
+import { bytes, count, durationInWords, plural } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { observerFor, observerProblem } from '../../node/node-config.ts';
 import { nodeRpc } from '../../node/rpc.ts';
@@ -87,7 +87,10 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (['starting', 'catching_up'].includes(server.state)) return ok(server.reason ?? 'The index catches up.');
     const lag = node.height - (server.index.height ?? 0);
     if (lag <= BLOCKS_BEHIND) return ok(`The index is at block ${count(server.index.height ?? 0)}.`);
-    return problem(`The index is ${count(lag)} blocks behind the node: ${server.reason ?? server.state}`, server.next);
+    return problem(
+      `The index is ${plural(lag, 'block')} behind the node: ${server.reason ?? server.state}`,
+      server.next,
+    );
   },
 
   observer(facts) {
@@ -112,7 +115,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (isSilent) return problem(server.reason ?? '', server.next, server.observer ?? undefined);
     if (server.events === null) return skipped('The server accepts no events.');
     const { per_second: rate } = server.events;
-    return ok(`${count(Math.round(rate * 60))} events arrived in the last minute.`);
+    return ok(`${plural(Math.round(rate * 60), 'event')} arrived in the last minute.`);
   },
 
   blocks({ server }) {
@@ -188,9 +191,9 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       return problem(`The server doesn't write the archive at ${archive}.`, 'Restart the server with --archive.');
     }
     const { failing, behind_entries: behind, behind_seconds: seconds } = server.archive;
-    if (!failing) return ok(`The archive lacks ${count(behind)} entries.`);
+    if (!failing) return ok(`The archive lacks ${plural(behind, 'entry')}.`);
     return problem(
-      `The last attempt to write the archive failed. It lacks ${count(behind)} entries and has been incomplete for ${durationInWords(Math.round(seconds))}.`,
+      `The last attempt to write the archive failed. It lacks ${plural(behind, 'entry')} and has been incomplete for ${durationInWords(Math.round(seconds))}.`,
       "Read the server's log: the event service_failing has the reason.",
     );
   },

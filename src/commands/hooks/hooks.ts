@@ -2,8 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { fileText } from '../../base/files.ts';
+import { plural } from '../../base/format.ts';
 import { parsedJson } from '../../base/json.ts';
 import {
   BackfillResponse,
@@ -91,14 +93,19 @@ function stateOf(hook: ListedHook): string {
   return words.join(', ');
 }
 
+/** Returns the next attempt of the failed delivery as a clause. While the retry is under way, its planned time is over. */
+function nextAttemptOf({ status: { next_attempt_at: next } }: ListedHook): string {
+  if (next === null) return '';
+  return next * 1000 <= systemClock.now() ? '; a retry is due or under way' : `; next attempt ${time(next)}`;
+}
+
 /** Returns the problems that keep deliveries of a hook from their receiver, as sentences. */
 function problemsOf(hook: ListedHook): string[] {
   const { status } = hook;
   const problems: string[] = [];
   if (status.interrupted_reason !== null) problems.push(status.interrupted_reason);
   if (status.interrupted_reason === null && isFailing(hook) && status.last_error !== null) {
-    const next = status.next_attempt_at === null ? '' : `; next attempt ${time(status.next_attempt_at)}`;
-    problems.push(`failed ${time(status.last_failed_at)}: ${status.last_error}${next}`);
+    problems.push(`failed ${time(status.last_failed_at)}: ${status.last_error}${nextAttemptOf(hook)}`);
   }
   if (status.paused_reason !== null) problems.push(`${status.paused_reason}: ${pausedTexts[status.paused_reason]}`);
   return problems;
@@ -112,7 +119,10 @@ function printHooks(lists: HookLists): void {
   const rows = lists
     .flatMap(({ consumer, hooks }) => hooks.map((hook) => ({ consumer, hook, state: stateOf(hook) })))
     .sort((a, b) => Number(isFailing(b.hook)) - Number(isFailing(a.hook)));
-  if (rows.length === 0) return;
+  if (rows.length === 0) {
+    print('There are no chainhooks.');
+    return;
+  }
   const width = Math.max('STATE'.length, ...rows.map(({ state }) => state.length));
   const line = (id: string, state: string, waiting: string, name: string, consumer: string | null) =>
     print(
@@ -227,7 +237,11 @@ export async function tryFile(
   if (payloads) printJson(preview.payloads);
   else if (json)
     printJson({ matched_transactions: preview.matched_transactions, matched_blocks: preview.matched_blocks });
-  else print(`${preview.matched_transactions} transactions in ${preview.matched_blocks} blocks match`);
+  else {
+    const { matched_transactions: transactions, matched_blocks: blocks } = preview;
+    const verb = transactions === 1 ? 'matches' : 'match';
+    print(`${plural(transactions, 'transaction')} in ${plural(blocks, 'block')} ${verb}`);
+  }
 }
 
 const POLL_MS = 200;
@@ -361,9 +375,9 @@ export async function printWaiting(connection: Connection, port: number, claims:
   });
   for (const { owner, hook } of found) {
     const { uuid, definition, status } = hook;
-    const next = status.next_attempt_at === null ? '' : `; next attempt ${time(status.next_attempt_at)}`;
+    const next = nextAttemptOf(hook);
     const { name } = definition as { name: string };
-    const count = `${status.pending_deliveries} ${status.pending_deliveries === 1 ? 'delivery' : 'deliveries'}`;
+    const count = plural(status.pending_deliveries, 'delivery');
     print(`Waiting: ${count} of ${uuid} (${printableWords(name)}; ${stateOf(hook)}${next})`);
     if (!claims) continue;
     try {

@@ -1,6 +1,7 @@
 /** Runs a query on a separate thread, with limits of time and memory. */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
+import { plural } from '../../base/format.ts';
 import { startStream } from '../../base/thread-stream.ts';
 import type { HeightSpan } from '../../store/model/block.ts';
 import type { SqlParameter } from '../../store/sql/result.ts';
@@ -64,7 +65,7 @@ const LOOK_MS = 20;
 
 const tooLong = (seconds: number): QueryLimitError =>
   new QueryLimitError(
-    `The query took longer than ${seconds} seconds and was cancelled.`,
+    `The query took longer than ${plural(seconds, 'second')} and was cancelled.`,
     'Use a column that an index finds (docs/sql.md), or raise --timeout.',
   );
 
