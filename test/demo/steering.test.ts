@@ -92,6 +92,16 @@ test('a fork returns a transaction to the mempool, and the next block mines it a
   expect(await statusOf(id)).toBe('success');
 });
 
+test('a fork lists the broadcast transactions that are pending again, without those of simulated users', async () => {
+  const id = await sent();
+  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { traffic: 2 });
+  const ids = blocks[0]?.transactions ?? [];
+  expect(ids.length).toBeGreaterThan(1);
+  expect((await server.steer('/stackside/v1/devnet/fork')).pending).toEqual([id]);
+  expect(await Promise.all(ids.map(statusOf))).toEqual(ids.map(() => 'pending'));
+  await server.steer('/stackside/v1/devnet/mine');
+});
+
 test('a fork that is not longer stays orphaned', async () => {
   await server.steer('/stackside/v1/devnet/mine', { count: 2 });
   const { tip } = await state();

@@ -32,7 +32,13 @@ const branch = {
   orphaned: Type.Array(ShownBlock, { description: 'Blocks that left the chain, oldest first' }),
 };
 const Forked = Type.Object(
-  { ...branch, pending: Type.Array(Hash, { description: 'Ids of broadcast transactions that are pending again' }) },
+  {
+    ...branch,
+    pending: Type.Array(Hash, {
+      description:
+        'Ids of transactions that clients broadcast and that are pending again, without those of simulated users',
+    }),
+  },
   { $id: 'DevnetFork' },
 );
 const Reverted = Type.Object(branch, { $id: 'DevnetRevert' });
@@ -148,7 +154,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       operationId: 'forkDevnet',
       summary: 'Mine another branch',
       description:
-        'Mines `length` blocks, by default one more than `depth`, on the block that is `depth` blocks below the tip. The branch wins if it is longer than `depth`; broadcast transactions of the replaced blocks are pending again.',
+        'Mines `length` blocks, by default one more than `depth`, on the block that is `depth` blocks below the tip. The branch wins if it is longer than `depth`; transactions of the replaced blocks are pending again. `pending` lists only those that clients broadcast, not those of simulated users.',
       body: Fork,
       response: Forked,
       handle: async ({ caller: node, body: { depth = 1, length = depth + 1 } }) => {
