@@ -176,7 +176,8 @@ export const eventMeanings = {
     event_rejected: "Stackside can't parse an event; `reason` names the field. Install a newer version",
     event_failed: "an event couldn't be applied; the node sends it again",
     unknown_kind: 'the node is newer: upgrade, then run `stackside rebuild`',
-    history_starting: 'the history starts at `from_height`, or at the next block of the node; see `reason`',
+    history_starting:
+      'the history starts at `from_height`, or at the next block of the node; see `reason` and `remedy`',
     node_data_unread: 'a pending transaction, drop reason or stacking print is unsupported; check for a newer version',
     blocks_missing: 'blocks are missing: see [node.md](node.md#fill-missing-blocks)',
     gap_filling: 'the server fetches missing blocks up to `to_height`',

@@ -58,7 +58,10 @@ export interface StateReadings {
   historyStart: number | null;
   /** Why the newest block is refused, other than for its chain; null if it was accepted. */
   refusal: Obstacle | null;
-  /** The filling of missing blocks from the node or an archive: `failure` is the reason why it fails; null if nothing fills them. */
+  /**
+   * The filling of missing blocks from the node or an archive, or of the first ones: `failure` is the reason why it fails; null
+   * if nothing fills them.
+   */
   filling: { failure: string | null } | null;
   /** How far a host of a cluster is behind the shared log, and whether the log answers; null if it isn't behind. */
   log: { reason: string; isReachable: boolean } | null;
@@ -207,6 +210,16 @@ function oldTip({ tipAge, source, nodeHeight }: StateReadings): ServerStatus | n
   return standing('stale', `The newest block is ${durationInWords(tipAge)} old`, next, { ready: true });
 }
 
+/** Returns the standing of a server without a block if its first blocks can't be filled. */
+const failedStart = (state: ServerState, filling: StateReadings['filling']): ServerStatus | null =>
+  filling === null || filling.failure === null
+    ? null
+    : standing(
+        state,
+        `The first blocks can't be filled: ${filling.failure}`,
+        "Check --node-rpc and the node's auth token, or the archive of --from. Stackside retries until it has a block.",
+      );
+
 /** Makes the standing of one state if its condition holds. */
 type Rule = (readings: StateReadings) => ServerStatus | null;
 
@@ -246,8 +259,10 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   },
 
   waiting_for_the_first_event(readings) {
-    const { source, nodeHeight, secondsSinceStart, nodeBlocksSinceStart } = readings;
+    const { source, nodeHeight, secondsSinceStart, nodeBlocksSinceStart, filling } = readings;
     if (!isEmpty(readings)) return null;
+    const failed = failedStart('waiting_for_the_first_event', filling);
+    if (failed !== null) return failed;
     if (source === null) {
       return standing('waiting_for_the_first_event', 'No block is indexed yet', CHECK_WRITER);
     }
@@ -278,10 +293,12 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   },
 
   starting(readings) {
-    const { height, nodeHeight, historyStart, refusal, log, preparation } = readings;
+    const { height, nodeHeight, historyStart, refusal, log, preparation, filling } = readings;
     if (preparation !== null) return standing('starting', preparation.problem, preparation.remedy);
     if (isStuck(readings) || log !== null) return null;
     if (height === null) {
+      const failed = failedStart('starting', filling);
+      if (failed !== null) return failed;
       const at = historyStart ?? (nodeHeight === null ? null : nodeHeight + 1);
       return standing(
         'starting',

@@ -15,8 +15,8 @@ import { type NodeInfo, type NodeRpc, NodeUnreachableError } from './rpc.ts';
 export type HistoryStartEvent =
   /** The history starts below the node's tip, and the blocks up to the tip are filled. */
   | { event: 'history_starting'; from_height: number; to_height: number }
-  /** The history starts at the first block that the node posts. `reason`: why it doesn't start below the tip. */
-  | { event: 'history_starting'; from_height: null; reason: string };
+  /** The history starts at a block that the node posts, null before it. `reason`: why it doesn't start below the tip. */
+  | { event: 'history_starting'; from_height: number | null; reason: string; remedy: string };
 
 /**
  * Requests the parent of the first block to fill.

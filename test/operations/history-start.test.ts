@@ -11,6 +11,7 @@ import { answerRpc, RPC_TOKEN } from '../../src/devnet/rpc.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
+import { directoryStatus } from '../../src/store/files/status.ts';
 import { PartialHistoryError } from '../../src/store/ingest/history-start.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -51,11 +52,18 @@ afterAll(() => node.stop(true));
 /** Periods of at least a minute don't affect the start of a history. */
 const UPKEEP_MS = 60_000;
 
+/** Time that the clock is ahead. */
+const wait = { skipped: 0 };
+/** Pause after a failed fill, between two attempts to start, and before a request is repeated. */
+const [PAUSE_MS, RETRY_MS, REQUEST_RETRY_MS] = [10_000, 5_000, 500];
+/** Shortest wait that isn't shortened. */
+let longMs = UPKEEP_MS;
 /** Waits during the start of the history are short. */
 const clock = {
   ...realEnvironment.clock,
+  monotonic: () => realEnvironment.clock.monotonic() + wait.skipped,
   after: (milliseconds: number, call: () => void) =>
-    realEnvironment.clock.after(milliseconds < UPKEEP_MS ? Math.min(milliseconds, 5) : milliseconds, call),
+    realEnvironment.clock.after(milliseconds < longMs ? Math.min(milliseconds, 5) : milliseconds, call),
 };
 
 async function start(directory: string, given: Record<string, string> = {}) {
@@ -125,6 +133,8 @@ async function stateOf(directory: string) {
   }
 }
 
+const starts = (said: readonly LogEvent[]) => said.filter(({ event }) => event === 'history_starting');
+
 test('without a token, a history starts at the first posted block, and accounts are requested even after the node was down', async () => {
   using directory = dataDirectory();
   const first = chain.tip.height + 1;
@@ -132,6 +142,14 @@ test('without a token, a history starts at the first posted block, and accounts 
     await using server = await start(directory.path);
     // Starting with the first block, the server looks up the accounts that blocks touch.
     await server.post([chain.restart(), ...mine(3)]);
+    expect(starts(server.said)).toEqual([
+      {
+        event: 'history_starting',
+        from_height: first,
+        reason: "Stackside doesn't have the node's auth token",
+        remedy: expect.stringContaining('--node-config or --node-auth-file'),
+      },
+    ]);
     await until(async () => (await server.metric('stackside_account_lookups_total')) > 5);
     await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
     isAway = (path) => path.startsWith('/v2/accounts');
@@ -153,6 +171,8 @@ test('without a token, a history starts at the first posted block, and accounts 
   using whole = ingestOf(all.map(received));
   const [begun, of] = [await stateOf(directory.path), await stateOf(whole.path)];
   expect([begun.from, begun.height]).toEqual([first, chain.tip.height]);
+  expect(directoryStatus(directory.path).history_from).toBe(first);
+  expect(directoryStatus(whole.path).history_from).toBeNull();
   const expected = new Map(of.accounts.map((account) => [account.principal, account]));
   for (const account of begun.accounts) expect(account).toEqual(expected.get(account.principal)!);
   const deep = checkAndRecount(directory.path, { deep: silentMachine });
@@ -169,25 +189,124 @@ test('without a token, a history starts at the first posted block, and accounts 
   ).rejects.toBeInstanceOf(PartialHistoryError);
 });
 
-test('with a token, a history starts below the tip, and every block up to the tip is filled', async () => {
-  using directory = dataDirectory();
-  using files = dataDirectory();
+/** A node with its own chain, which refuses some requests. */
+function smallNode(blocks: number, refuses: (path: string) => Response | undefined = () => undefined) {
   const small = new SimulatedChain({ seed: 12, accounts: 6, operations: false, mempool: false });
   const grow = () => {
     const { height, indexBlockHash } = small.tip;
     return small.mine(height === 0 ? null : indexBlockHash, { newTenure: true, transactions: 2 }).events;
   };
-  for (let number = 0; number < 130; number++) grow();
-  using its = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => answerRpc(served(small), request) });
-  const given = { nodeAuthFile: tokenIn(files.path), nodeRpc: its.url.origin };
-  await using server = await start(directory.path, given);
-  expect(server.said).toContainEqual(
-    expect.objectContaining({ event: 'history_starting', from_height: 30, to_height: 130 }),
-  );
-  await until(() => server.said.some(({ event }) => event === 'gap_filled' || event === 'service_failing'));
-  await server.post(grow());
+  for (let number = 0; number < blocks; number++) grow();
+  const fetch = (request: Request) => refuses(new URL(request.url).pathname) ?? answerRpc(served(small), request);
+  const its = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch });
+  return { grow, url: its.url.origin, [Symbol.dispose]: () => void its.stop(true) };
+}
+
+const isFilled = ({ event }: LogEvent): boolean => event === 'gap_filled';
+/** Height of the first block of a short chain: the second Nakamoto block. */
+const LOWEST = 2;
+const refused = () => new Response('', { status: 401 });
+const away = () => new Response('', { status: 503 });
+
+test('with a token, a history starts below the tip, and every block up to the tip is filled', async () => {
+  using directory = dataDirectory();
+  using files = dataDirectory();
+  using small = smallNode(130);
+  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  await until(() => server.said.some(isFilled));
+  await server.post(small.grow());
   await until(async () => (await stateOf(directory.path)).height === 131);
   expect((await stateOf(directory.path)).from).toBe(30);
+  expect(starts(server.said)).toMatchObject([{ from_height: 30, to_height: 130 }]);
+});
+
+test('a history starts below the tip of a node that starts after Stackside', async () => {
+  using directory = dataDirectory();
+  using files = dataDirectory();
+  let isUp = false;
+  using small = smallNode(14, () => (isUp ? undefined : away()));
+  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  await until(() => starts(server.said).length > 0);
+  isUp = true;
+  await until(() => server.said.some(isFilled));
+  expect((await stateOf(directory.path)).from).toBe(LOWEST);
+  expect(starts(server.said)).toMatchObject([
+    { from_height: null, reason: 'the node answered /v2/info with 503' },
+    { from_height: LOWEST, to_height: 14 },
+  ]);
+});
+
+test('the first block of a node that starts after Stackside waits until the history starts below it', async () => {
+  using directory = dataDirectory();
+  using files = dataDirectory();
+  let isUp = false;
+  using small = smallNode(14, (path) => (isUp || path === '/v2/info' ? undefined : away()));
+  longMs = RETRY_MS;
+  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  await until(() => starts(server.said).length > 0);
+  isUp = true;
+  await server.post(small.grow());
+  longMs = UPKEEP_MS;
+  await until(async () => (await stateOf(directory.path)).height === 15);
+  expect((await stateOf(directory.path)).from).toBe(LOWEST);
+});
+
+test('a server stops while it waits to repeat a request about the start', async () => {
+  using directory = dataDirectory();
+  using files = dataDirectory();
+  const { promise: requested, resolve } = Promise.withResolvers<void>();
+  using small = smallNode(14, (path) => {
+    if (!path.startsWith('/v3/')) return undefined;
+    resolve();
+    return away();
+  });
+  longMs = REQUEST_RETRY_MS;
+  const { running } = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  await requested;
+  await running.stop();
+  longMs = UPKEEP_MS;
+});
+
+test('logs the remedy if the node refuses the token, and starts at the first posted block', async () => {
+  using directory = dataDirectory();
+  using files = dataDirectory();
+  using small = smallNode(14, (path) => (path.includes('/replay/') ? refused() : undefined));
+  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  await until(() => server.said.some(({ event }) => event === 'service_failing'));
+  expect(server.said).toContainEqual({
+    event: 'service_failing',
+    service: 'gap_filling',
+    reason: 'The node refuses the token for replays of blocks.',
+    remedy: expect.stringContaining('--node-config'),
+  });
+  const ready = (await (await fetch(`${server.running.api}/ready`)).json()) as { reason: string; next: string };
+  expect(ready.reason).toContain('The node refuses the token');
+  expect(ready.next).toContain('auth token');
+  await server.post(small.grow());
+  await until(async () => (await stateOf(directory.path)).from === 15);
+  expect(starts(server.said).at(-1)).toMatchObject({
+    from_height: 15,
+    reason: 'The node refuses the token for replays of blocks.',
+    remedy: expect.stringContaining('auth token'),
+  });
+});
+
+test('repeats a start below the tip that failed after some blocks, before the node posts the next block', async () => {
+  using directory = dataDirectory();
+  using files = dataDirectory();
+  let replays = 0;
+  let isWhole = false;
+  using small = smallNode(14, (path) => {
+    if (path.includes('/replay/')) replays += 1;
+    return path.includes('/replay/') && replays > 5 && !isWhole ? refused() : undefined;
+  });
+  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  await until(() => server.said.some(({ event }) => event === 'service_failing'));
+  expect((await stateOf(directory.path)).height).toBeLessThan(14);
+  isWhole = true;
+  wait.skipped += PAUSE_MS;
+  await until(() => server.said.some(isFilled));
+  expect(await stateOf(directory.path)).toMatchObject({ from: LOWEST, height: 14 });
 });
 
 test('with a token but without a running node, a history starts at the first posted block', async () => {
@@ -195,7 +314,8 @@ test('with a token but without a running node, a history starts at the first pos
   using files = dataDirectory();
   const token = tokenIn(files.path);
   await using server = await start(directory.path, { nodeAuthFile: token, nodeRpc: NO_NODE });
-  expect(server.said).toContainEqual(expect.objectContaining({ event: 'history_starting', from_height: null }));
+  await until(() => starts(server.said).length > 0);
+  expect(starts(server.said)).toMatchObject([{ from_height: null, remedy: expect.stringContaining('Start the node') }]);
   const first = chain.tip.height + 1;
   await server.post(mine(1));
   await until(async () => (await stateOf(directory.path)).from === first);

@@ -86,6 +86,18 @@ test('a rejected block makes the server stuck, and filling the gap makes it catc
   expect((await after(61)).state).toBe('stuck');
 });
 
+test("a server without a block says why its first blocks can't be filled, before and after its first event", async () => {
+  const { world, after } = watching({ filling: () => ({ failure: 'the node refuses the token', goal: 130 }) });
+  world.nodeHeight = 130;
+  const failed = {
+    reason: "The first blocks can't be filled: the node refuses the token.",
+    next: expect.stringContaining("Check --node-rpc and the node's auth token"),
+  };
+  expect(await after(1)).toMatchObject({ state: 'waiting_for_the_first_event', ...failed });
+  world.lastEvent = 1;
+  expect(await after(1)).toMatchObject({ state: 'starting', ...failed });
+});
+
 test("a server that can't fill the blocks below the tip is stuck before the node posts the next one", async () => {
   let filling = { failure: null as string | null, goal: 130 };
   const { world, after } = watching({ filling: () => filling });

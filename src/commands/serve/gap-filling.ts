@@ -119,7 +119,8 @@ export function gapFilling(options: GapFillingOptions) {
       if (signal.aborted || (error instanceof DOMException && error.name === 'AbortError')) return;
       if (!isChainFailure(error)) throw error;
       const { message: reason } = error;
-      if (reason !== lastReason) log({ event: 'service_failing', service: 'gap_filling', reason });
+      const remedy = error instanceof OperatorError ? { remedy: error.remedy } : {};
+      if (reason !== lastReason) log({ event: 'service_failing', service: 'gap_filling', reason, ...remedy });
       lastReason = reason;
       restsUntil = clock.monotonic() + PAUSE_MS;
     }

@@ -4,6 +4,7 @@
  */
 
 import type { Registry } from 'prom-client';
+import { heightOf } from '../../archive/restore.ts';
 import { type Clock, microseconds } from '../../base/clock.ts';
 import type { OperatorError } from '../../base/errors.ts';
 import type { ServiceEvent } from '../../base/log-events.ts';
@@ -49,33 +50,128 @@ const RATE = 50;
 
 interface StartOptions {
   ingest: Pick<Ingest, 'history'>;
-  filling: Pick<ReturnType<typeof gapFilling>, 'start'>;
+  /** Null without the node's token. */
+  filling: Pick<ReturnType<typeof gapFilling>, 'start' | 'fill' | 'state' | 'stop'> | null;
   node: NodeRpc;
   clock: Clock;
   log: (event: HistoryStartEvent) => void;
 }
 
+/** Milliseconds between attempts to start below the node's tip. */
+const RETRY_MS = 5_000;
+
+const AGAIN = 'start again with a new --data directory. Or start from an archive with --from.';
+/** Obstacles to a start below the tip. */
+const NO_TOKEN = {
+  reason: "Stackside doesn't have the node's auth token",
+  remedy: `To get older blocks, set --node-config or --node-auth-file, and ${AGAIN}`,
+};
+const NOT_NAKAMOTO = {
+  reason: 'the node does not return its Nakamoto blocks',
+  remedy: 'To get older blocks, start from an archive with --from.',
+};
+const obstacleOf = (reason: string) => ({
+  reason,
+  remedy: `To get older blocks, check --node-rpc and the node's auth token, and ${AGAIN}`,
+});
+const START_NODE = 'Start the node, or check --node-rpc. Stackside retries until it has a block.';
+
 /**
- * Starts an empty index below the tip of the node, if the node answers. Resolves when the index has its first block; without
- * one, the history starts at the first block that the node posts.
+ * Starts an empty index below the tip of the node, in the background. A failed attempt is repeated until the index has a block.
+ * If the node posts a block first, that block waits for one more attempt. If the attempt fails, the history starts at that block.
  */
-export async function startBelowTip({ ingest, filling, node, clock, log }: StartOptions): Promise<void> {
-  const { tip, hashAt } = ingest.history;
-  if (tip().height > 0 || hashAt(0) !== undefined) return;
-  try {
-    const info = await node.info();
-    const from = await startHeight(new ThrottledNode(node, { rate: RATE, clock }), info);
-    const { height, indexBlockHash } = info;
-    if (from === null || indexBlockHash === null) {
-      log({ event: 'history_starting', from_height: null, reason: 'the node does not return its Nakamoto blocks' });
-      return;
-    }
-    log({ event: 'history_starting', from_height: from, to_height: height });
-    await filling.start({ height, indexBlockHash }, from);
-  } catch (error) {
-    if (!(error instanceof NodeUnreachableError)) throw error;
-    log({ event: 'history_starting', from_height: null, reason: error.message });
+export function startBelowTip({ ingest: { history }, filling, node, clock, log }: StartOptions) {
+  /** Whether a posted block was accepted, which the index may not have yet. */
+  let isPosted = false;
+  const isEmpty = (): boolean => !isPosted && history.tip().height === 0 && history.hashAt(0) === undefined;
+  const stopping = new AbortController();
+  let obstacle = filling === null ? NO_TOKEN : null;
+  /** The node's tip, up to which the blocks are filled. */
+  let target: { height: number; indexBlockHash: Uint8Array } | null = null;
+  let announced: number | null = null;
+  let isAwaySaid = false;
+  let running: Promise<void> | null = null;
+
+  function announce(from_height: number, to_height: number): void {
+    if (announced !== from_height) log({ event: 'history_starting', from_height, to_height });
+    announced = from_height;
   }
+
+  /** @throws NodeUnreachableError */
+  async function start(): Promise<void> {
+    if (filling === null || !isEmpty()) return;
+    try {
+      const info = await node.info();
+      const { height, indexBlockHash } = info;
+      // The node starts, or its whole chain is still to come.
+      if (height === 0) return;
+      const throttled = new ThrottledNode(node, { rate: RATE, clock, signal: stopping.signal });
+      const from = await startHeight(throttled, info);
+      if (from === null || indexBlockHash === null) {
+        obstacle = NOT_NAKAMOTO;
+        return;
+      }
+      target = { height, indexBlockHash };
+      // Later attempts start higher, because the node's tip has moved. They are announced if they succeed.
+      if (announced === null) announce(from, height);
+      await filling.start(target, from);
+      if (isEmpty()) obstacle = obstacleOf(filling.state().failure ?? 'the node returned no block');
+      else announce(history.bottom() + 1, height);
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      if (error instanceof NodeUnreachableError) obstacle = obstacleOf(error.message);
+      throw error;
+    }
+  }
+
+  /** Makes an attempt, or waits for the current one. @throws NodeUnreachableError */
+  function attempt(): Promise<void> {
+    running ??= start().finally(() => {
+      running = null;
+    });
+    return running;
+  }
+
+  async function turn(): Promise<number | null> {
+    await attempt();
+    if (filling === null || obstacle === NOT_NAKAMOTO) return null;
+    if (isEmpty()) return RETRY_MS;
+    if (target === null || history.tip().height >= target.height) return null;
+    // This changes nothing while the blocks are being filled.
+    filling.fill(target);
+    return RETRY_MS;
+  }
+
+  function failed({ message: reason }: Error): void {
+    if (!isAwaySaid) log({ event: 'history_starting', from_height: null, reason, remedy: START_NODE });
+    isAwaySaid = true;
+  }
+
+  const loop = startLoop({ clock, everyMs: RETRY_MS, firstMs: 0, turn, failed });
+  return {
+    /** Makes a function that receives the node's events. */
+    around:
+      (receive: (event: ReceivedEvent) => Outcome | Promise<Outcome>) =>
+      async (event: ReceivedEvent): Promise<Outcome> => {
+        if (event.path !== '/new_block' || !isEmpty()) return receive(event);
+        const from_height = heightOf(event) ?? 0;
+        if (filling !== null && obstacle !== NOT_NAKAMOTO && from_height > 1) {
+          await attempt().catch((error) => {
+            if (!(error instanceof NodeUnreachableError)) throw error;
+          });
+          if (!isEmpty()) return receive(event);
+        }
+        const outcome = await receive(event);
+        if (outcome !== 'applied' || from_height === 0) return outcome;
+        isPosted = true;
+        if (obstacle !== null && from_height > 1) log({ event: 'history_starting', from_height, ...obstacle });
+        return outcome;
+      },
+    async stop(): Promise<void> {
+      stopping.abort();
+      await Promise.all([loop.stop(), filling?.stop()]);
+    },
+  };
 }
 
 /** Accounts that are read at once. */

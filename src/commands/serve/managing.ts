@@ -52,7 +52,7 @@ export async function manage(base: Base, ingest: Ingest, parts: ManagingParts) {
   if (cluster === null) await names.done;
   services.use('token metadata', fetchMetadata(base, ingest, commander, cluster));
   const archiving = services.use('archive', archiveLog(base, ingest, cluster));
-  const receiving = await receiveChain(base, { ingest, cluster, rate, ended });
+  const receiving = receiveChain(base, { ingest, cluster, rate, ended });
   const listeners = receiving.port === null ? [] : [{ name: 'Events of the node', url: receiving.port }];
   const requestBase = archiving?.requestBase ?? null;
   const system = systemOf(base, { ...rest, ingest, cluster, commander, listeners, requestBase });

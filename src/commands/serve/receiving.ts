@@ -130,23 +130,26 @@ export interface Receiving extends EventSources {
 }
 
 /**
- * Starts to receive events. An empty index starts below the node's tip first, if the node and its token are known.
+ * Starts to receive events. An empty index starts below the node's tip, if the node answers and its token is known.
  * @throws OperatorError if the event port can't be opened, or the node's configuration can't be read
  */
-export async function receiveChain(base: Base, { ingest, cluster, rate, ended }: ReceivingParts): Promise<Receiving> {
+export function receiveChain(base: Base, { ingest, cluster, rate, ended }: ReceivingParts): Receiving {
   const { settings, environment, services, node, log } = base;
   const { clock } = environment;
   const receive = untilPartial(cluster?.receive ?? ingest.receive, ended);
   const filling = services.use('gap filling', serverFilling(base, ingest, cluster, receive));
-  if (filling !== null && !requiresWhole(settings)) await startBelowTip({ ingest, filling, node, clock, log });
   const following = services.use('archive following', serverFollowing(base, ingest, cluster, receive));
   const fillers = [filling, following].filter((one) => one !== null);
   const fill = (parent: MissingParent): void => {
     for (const one of fillers) one.fill(parent);
   };
+  const starting = requiresWhole(settings)
+    ? null
+    : services.use('history start', startBelowTip({ ingest, filling, node, clock, log }));
+  const received = starting?.around(receive) ?? receive;
   const events = receiveEvents(base, {
     ...{ ingest, rate },
-    receive: following?.around(receive) ?? receive,
+    receive: following?.around(received) ?? received,
     caughtUp: cluster?.caughtUp ?? (async () => {}),
     fill: fillers.length === 0 ? null : fill,
   });

@@ -210,7 +210,7 @@ export function watchState(
       height,
       historyStart: index?.historyStart ?? null,
       refusal: refusal?.why === 'wrong_chain' ? null : (refusal ?? gap),
-      filling: refusal?.why === 'gap' || gap !== null ? filling : null,
+      filling: refusal?.why === 'gap' || gap !== null || height === null ? filling : null,
       log: options.behind(),
       preparation: options.preparation(),
       tipAge: options.isSimulated ? null : tipAge,
