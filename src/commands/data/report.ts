@@ -91,12 +91,14 @@ export function reportTables(directory: string, json: boolean): void {
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 function lines(status: DirectoryStatus): string[] {
-  const { chain_id, tip, transactions, pending, orphaned_blocks, journal, index_bytes, missing_indexes } = status;
+  const { chain_id, tip, history_from, transactions, pending, orphaned_blocks, journal, index_bytes, missing_indexes } =
+    status;
   return [
     `chain          ${chain_id === null ? 'unknown' : chainIdText(chain_id)}`,
     tip === null
       ? 'tip            no block yet'
       : `tip            ${tip.height} ${tip.index_block_hash}, ${new Date(tip.block_time * 1000).toISOString()}, bitcoin block ${tip.burn_block_height}`,
+    ...(history_from === null ? [] : [`history        from block ${history_from}`]),
     `transactions   ${transactions}`,
     `pending        ${pending}`,
     `orphaned       ${orphaned_blocks} blocks`,

@@ -17,6 +17,8 @@ export interface DirectoryStatus {
   chain_id: number | null;
   /** Null before the first block. */
   tip: { height: number; index_block_hash: string; block_time: number; burn_block_height: number } | null;
+  /** Height of the first block of a partial history; null if the history is complete or hasn't started. */
+  history_from: number | null;
   transactions: number;
   pending: number;
   orphaned_blocks: number;
@@ -67,8 +69,8 @@ function journalStatus(directory: string, position: Head): DirectoryStatus['jour
 export function directoryStatus(directory: string): DirectoryStatus {
   const db = openReader(directory);
   const progress = db
-    .query<Stored<'progress', 'chain_id' | 'burn_block_height' | 'mempool_pending'>, []>(
-      'SELECT chain_id, burn_block_height, mempool_pending FROM progress',
+    .query<Stored<'progress', 'chain_id' | 'burn_block_height' | 'mempool_pending' | 'start_height'>, []>(
+      'SELECT chain_id, burn_block_height, mempool_pending, start_height FROM progress',
     )
     .get();
   const position = indexPosition(db).current();
@@ -93,6 +95,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
             block_time: tip.block_time,
             burn_block_height: progress?.burn_block_height ?? 0,
           },
+    history_from: progress?.start_height ?? null,
     transactions: tip?.total ?? 0,
     pending: progress?.mempool_pending ?? 0,
     orphaned_blocks: orphans?.n ?? 0,
