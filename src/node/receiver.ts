@@ -62,7 +62,8 @@ function responseTo(result: IntakeResult): Response {
       : answer(500, { error: knownReason(error) });
   }
   const { why, problem, remedy } = refusal;
-  return answer(STATUS_OF[why], { error: reasonOf(error), problem, remedy });
+  const reason = reasonOf(error);
+  return answer(STATUS_OF[why], { error: reason, ...(problem === reason ? {} : { problem }), remedy });
 }
 
 /** Starts the receiver. @throws OperatorError if it can't listen */

@@ -369,8 +369,8 @@ test('another chain: refused by --network before files are made, by the data at 
   const answer = await fetch(`${server.events}/new_block`, { method: 'POST', body: block.body });
   const remedy = 'Let only nodes of one chain post to this port, and use a separate --data directory for each chain';
   const { error, ...rest } = (await answer.json()) as { error: string };
-  expect([answer.status, rest]).toEqual([400, { problem: error, remedy }]);
-  expect(error).toContain(`belongs to chain ${chains.node}, but this data to chain ${chains.own}`);
+  expect([answer.status, rest]).toEqual([400, { remedy }]);
+  expect(error).toContain(`belongs to chain ${chains.node}, but --network is ${chains.own};`);
   await expectSays(server, 'mainnet', {
     ...{ status: 503, state: 'wrong_chain', next: `${remedy}.` },
     reason: `${error}.`,
@@ -411,7 +411,7 @@ test('--history full: refuses a partial history at the start, and the first bloc
   const problem = `The first block of the node is block ${tip()}, and --history full and --cluster need the whole chain.`;
   expect([answer.status, await answer.json()]).toEqual([
     503,
-    { error: problem, problem, remedy: expect.stringContaining('import a recording into the data directory') },
+    { error: problem, remedy: expect.stringContaining('import a recording into the data directory') },
   ]);
   expect(await server.ended).toBe(EXIT.operator);
   const lines = (await server.log()).trimEnd().split('\n');

@@ -73,10 +73,8 @@ test('a block of another chain is rejected with the remedy, and the next accepte
   await intake({ ...block, path: '/new_burn_block' });
   await intake(block);
   expect(refusals).toEqual([expect.objectContaining({ why: 'wrong_chain', missing: null }), null]);
-  expect(await refused(new ForeignChainError('another'))).toMatchObject({
-    status: 400,
-    body: { error: 'another', remedy: expect.stringContaining('--data') },
-  });
+  const { status, body } = await refused(new ForeignChainError('another'));
+  expect([status, body]).toEqual([400, { error: 'another', remedy: expect.stringContaining('--data') }]);
 });
 
 test("missing blocks that the node won't send again are logged once, with the remedy", async () => {

@@ -4,7 +4,7 @@
  */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
-import type { Block } from '../../chain/block.ts';
+import type { Block, TransactionContent } from '../../chain/block.ts';
 import { chainIdText, type Network, networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { chainIdOf } from '../../chain/normalise.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
@@ -75,9 +75,22 @@ export function chainIdentity(db: Database) {
   };
 }
 
-/** Thrown if a block belongs to another chain than the data. */
+/** Thrown if a block or a pending transaction belongs to another chain than the data. */
 export class ForeignChainError extends PayloadError {
   override readonly name = 'ForeignChainError';
+}
+
+/** Makes the error for a transaction of another chain. @param isEmpty whether the data has no block, so that --network decides */
+export function foreignTransaction(
+  { txId, chainId }: Pick<TransactionContent, 'txId' | 'chainId'>,
+  own: number,
+  isEmpty: boolean,
+): ForeignChainError {
+  const [theirs, ours] = [chainIdText(chainId), chainIdText(own)];
+  const expected = isEmpty ? `--network is ${ours}` : `this data to chain ${ours}`;
+  return new ForeignChainError(
+    `Transaction ${toHex(txId)} belongs to chain ${theirs}, but ${expected}; to store it, start with --network ${theirs} and another --data directory`,
+  );
 }
 
 /**

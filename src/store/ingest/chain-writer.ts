@@ -13,17 +13,17 @@ import { lazy } from '../../base/cache.ts';
 import type { Block } from '../../chain/block.ts';
 import type { Effect } from '../../chain/effect.ts';
 import { effectsOf, undone } from '../../chain/effects.ts';
-import { chainIdText, type Network } from '../../chain/network.ts';
+import type { Network } from '../../chain/network.ts';
 import { blockOf, withGenesis } from '../../chain/normalise.ts';
 import type { ReadBlock } from '../../chain/payload-reader.ts';
 import { positionOf } from '../../chain/position.ts';
-import { fromHex, toHex } from '../../codec/hex.ts';
+import { fromHex } from '../../codec/hex.ts';
 import type { ApplyEffects, EffectsWriter } from '../effects/apply.ts';
 import { blockOfPayload } from '../files/payload-source.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
 import type { Stored } from '../rows/statement.ts';
 import type { BlockPayloads } from './block-payloads.ts';
-import { ForeignChainError, originCheck } from './chain-identity.ts';
+import { foreignTransaction, originCheck } from './chain-identity.ts';
 import { type HistoryStartFacts, historyStartWriter } from './history-start.ts';
 import { knownBlocks, type OrphanWriter, orphanWriter } from './known-blocks.ts';
 import type { ConfirmedTransaction, MempoolWriter, RestoredTransaction } from './mempool-writer.ts';
@@ -63,15 +63,12 @@ interface Writers {
   payloads: BlockPayloads;
 }
 
-function checkChain(block: Block, network: Network): void {
-  for (const { payload, chainId, txId } of block.transactions) {
+function checkChain(block: Block, network: Network, isEmpty: boolean): void {
+  for (const transaction of block.transactions) {
+    const { payload, chainId } = transaction;
     // Miners sign these two types, so only they show the chain of the block.
     if (payload.type !== 'coinbase' && payload.type !== 'tenure_change') continue;
-    if (chainId !== 0 && chainId !== network.chainId) {
-      throw new ForeignChainError(
-        `Transaction ${toHex(txId)} belongs to chain ${chainIdText(chainId)}, but this data to chain ${chainIdText(network.chainId)}; to store it, start with --network ${chainIdText(chainId)} and another --data directory`,
-      );
-    }
+    if (chainId !== 0 && chainId !== network.chainId) throw foreignTransaction(transaction, network.chainId, isEmpty);
   }
 }
 
@@ -331,7 +328,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
       const before = tip();
       const parentStatus = known.statusOfParent(parent, height);
       const { block, effects: ready } = announced.read(network);
-      checkChain(block, network);
+      checkChain(block, network, known.tipHeight() === null);
       checkOrigin(block);
       payloads.store(block.indexBlockHash, journalId);
       mempool.collectGarbage(before, now);

@@ -1,5 +1,6 @@
 /** Applies each kind of event to the index: passes its payload to the writers. */
 import type { Database } from 'bun:sqlite';
+import type { TransactionContent } from '../../chain/block.ts';
 import { type UnknownKind, unknownKinds } from '../../chain/effect.ts';
 import { attachmentMetadata, isNameContract } from '../../chain/name-system.ts';
 import type { Network } from '../../chain/network.ts';
@@ -19,7 +20,7 @@ import { inserter, inserterIfAbsent } from '../rows/table.ts';
 import { attachmentsTable, subdomainsTable } from '../rows/tables.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { burnBlockWriter } from './burn-block-writer.ts';
-import type { ChainIdentity } from './chain-identity.ts';
+import { type ChainIdentity, foreignTransaction } from './chain-identity.ts';
 import { type AnnouncedBlock, announcedBlock, type ChainChange, chainWriter } from './chain-writer.ts';
 import { changeWriter } from './change-writer.ts';
 import { millisecondsOf } from './commands.ts';
@@ -101,6 +102,16 @@ function unreadPrintLog(log: IngestLog): (print: UnreadPrint) => void {
     logged.add(key);
     log({ event: 'node_data_unread', what: 'stacking_print', contract, topic, reason });
   };
+}
+
+/** Reports whether the bytes of a transaction, in hex after 0x, have a chain id: four bytes after the version (SIP-005). */
+const hasChainId = (raw: string, chainId: number): boolean => Number.parseInt(raw.slice(4, 12), 16) === chainId;
+
+/** Decodes the transactions of a mempool event one by one, and skips unreadable ones. */
+function* announcedIn(payload: NodePayload | PreparedPayload): Generator<TransactionContent> {
+  if (payload.kind === 'prepared_mempool') yield* payload.contents;
+  if (payload.kind !== 'mempool') return;
+  for (const raw of payload.rawTransactions) yield* announcedTransactions([raw]).contents;
 }
 
 export type EventRouter = ReturnType<typeof eventRouter>;
@@ -217,6 +228,25 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
     startsAt(payload: NodePayload | PreparedPayload, event: ReceivedEvent): HistoryStartFacts | null {
       if (payload.kind === 'block') return startOf(announcedBlock(payload.block), () => event.text);
       return payload.kind === 'prepared_block' ? startOf(payload.block, () => event.text) : null;
+    },
+
+    /**
+     * Checks that announced transactions belong to the data's chain. A node accepts only transactions of its own chain. Entries
+     * of the journal aren't checked, because older versions stored such transactions.
+     * @throws ForeignChainError if all of them belong to other chains
+     */
+    requireOwnChain(payload: NodePayload | PreparedPayload): void {
+      const own = identity.chainId();
+      if (own === null) return;
+      // Almost all events end here, without being decoded twice.
+      if (payload.kind === 'mempool' && payload.rawTransactions.some((raw) => hasChainId(raw, own))) return;
+      let first: TransactionContent | undefined;
+      for (const transaction of announcedIn(payload)) {
+        if (transaction.chainId === 0 || transaction.chainId === own) return;
+        first ??= transaction;
+      }
+      if (first === undefined) return;
+      throw foreignTransaction(first, own, chain.isEmpty());
     },
 
     /**

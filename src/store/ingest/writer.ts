@@ -108,7 +108,7 @@ interface WriterOptions {
   journal: Journal;
   /** The position of the index, read and written in its open transaction. */
   indexPosition: IndexPosition;
-  router: Pick<EventRouter, 'apply' | 'store'>;
+  router: Pick<EventRouter, 'apply' | 'requireOwnChain' | 'store'>;
   commands: Pick<EntryCommands, 'apply' | 'propose'>;
   /**
    * Returns commands that must become entries before an event or command of this host, in the open transaction. The writer
@@ -371,6 +371,7 @@ export class Writer {
     const payload = event.prepared?.payload ?? readPayload(event.path, event.text);
     return () => {
       if (isShared && this.#isRepeated(event, payload)) return { result: null, first: [], event: null, applied: null };
+      this.#options.router.requireOwnChain(payload);
       const first = this.#applyFirst({ event, payload }, event.receivedAt);
       const id = this.position().id + first.length + 1;
       const applied = this.#options.router.apply(payload, event, id, isLive);
