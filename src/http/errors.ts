@@ -6,6 +6,7 @@ import { UNEXPECTED } from '../base/errors.ts';
 import type { UnexpectedEvent } from '../base/log-events.ts';
 import { percentDecoded } from '../base/percent-encoding.ts';
 import { isTransient } from '../base/store-failure.ts';
+import { isEventPath } from '../chain/payload-reader.ts';
 import { IndexUnavailableError, UnreadableCursorError } from '../store/model/read-errors.ts';
 import { TooMuchWorkError } from '../store/rows/statement.ts';
 import { pathAndQuery, pathOf } from './request-url.ts';
@@ -220,7 +221,11 @@ export class UnknownRouteError extends ShapedError {
   override readonly name = 'UnknownRouteError';
   /** The order of the body's members is part of the API. */
   constructor({ method, url }: Pick<Request, 'method' | 'url'>) {
-    const message = `Route ${method}:${pathAndQuery(url)} not found`;
+    const isEvent = method === 'POST' && isEventPath(pathOf(url));
+    const hint = isEvent
+      ? '. Events belong to the event port: check the endpoint of the observer, and --event-port'
+      : '';
+    const message = `Route ${method}:${pathAndQuery(url)} not found${hint}`;
     super(404, message, { message, error: reasons[404], statusCode: 404 });
   }
 }

@@ -43,6 +43,12 @@ export function parseNodeConfig(text: string, file: string): NodeConfig {
   if (!Value.Check(Config, parsed)) {
     const [first] = Value.Errors(Config, parsed);
     const key = (first?.path ?? '').slice(1).replaceAll('/', '.');
+    if (key === 'events_observer') {
+      throw new OperatorError(
+        `${file} has [events_observer], and the node needs [[events_observer]].`,
+        'Write the name of the section in double brackets: a node can have several observers.',
+      );
+    }
     throw new OperatorError(
       `${file} has a wrong ${key}: ${first?.message ?? 'it has another type'}.`,
       'Correct it: the node reads the same file.',

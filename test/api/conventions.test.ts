@@ -365,3 +365,9 @@ test('an invalid parameter is rejected even if the ETag would match', async () =
   });
   expect(status).toBe(400);
 });
+
+test('a node that posts an event to the API gets 404 with the setting of the event port', async () => {
+  const { status, body } = await usual.json('/new_block', { method: 'POST', body: '{}' });
+  expect(status).toBe(404);
+  expect(body).toMatchObject({ message: expect.stringMatching(/^Route POST:\/new_block not found\. .*--event-port$/) });
+});

@@ -225,6 +225,10 @@ const mistakes: [args: string[], says: RegExp][] = [
     /^Unknown command 'sevre'\.\nDid you mean serve\? Run stackside --help to see the arguments and options\.\n$/,
   ],
   [
+    ['help', 'servee'],
+    /^Unknown command 'servee'\.\nDid you mean serve\? Run stackside --help to see the arguments and options\.\n$/,
+  ],
+  [
     ['devnet', 'snapshto'],
     /^Unknown command 'snapshto'\.\nDid you mean snapshot\? Run stackside devnet --help to see the arguments and options\.\n$/,
   ],

@@ -76,6 +76,10 @@ test.each([
 
 test.each([
   ['a = ', /^Stacks\.toml isn't valid TOML: /],
+  [
+    '[events_observer]\nendpoint = "localhost:3700"',
+    /^Stacks\.toml has \[events_observer\], .* \[\[events_observer\]\]\.$/,
+  ],
   ['[[events_observer]]\nendpoint = 3700', /^Stacks\.toml has a wrong events_observer\.0\./],
   ['[connection_options]\nauth_token = 5', /^Stacks\.toml has a wrong connection_options\.auth_token: /],
 ])('rejects %p with an error that names the file and the key', (text, message) => {

@@ -338,7 +338,8 @@ test('rejects impossible account values from the node, and requests the accounts
   await server.post(mine(2));
   await until(() => lies > 2 * wrong.length);
   expect(await server.metric('stackside_account_lookups_total')).toBe(0);
-  await until(() => server.said.some(isFailing));
+  const reason = /^the node answered \/v2\/accounts\/\S+ with an unexpected response$/;
+  await until(() => server.said.some((one) => one.event === 'service_failing' && reason.test(one.reason)));
   lie = () => undefined;
   await until(async () => (await server.metric('stackside_account_lookups_pending')) === 0);
   expect(await server.metric('stackside_account_lookups_total')).toBeGreaterThan(3);

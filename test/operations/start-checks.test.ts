@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { demoSettings, devnetSettings, withFreePorts } from '../../src/commands/serve/devnet.ts';
-import { warnOfOpenEventPort } from '../../src/commands/serve/start-checks.ts';
+import { requireTwoPorts, warnOfOpenEventPort } from '../../src/commands/serve/start-checks.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -19,6 +19,26 @@ test.each([
   const resolve = async () => ['127.0.0.1'];
   await warnOfOpenEventPort({ eventHost, eventPort: 3700 }, (event) => void logged.push(event), resolve);
   expect(logged.map(({ event }) => event)).toEqual(Array(warnings).fill('setup_warning'));
+});
+
+test('refuses one port for the API and for events, and names both settings', () => {
+  const same = {
+    mode: 'full',
+    snp: null,
+    apiHost: '127.0.0.1',
+    eventHost: '127.0.0.1',
+    apiPort: 3700,
+    eventPort: 3700,
+  } as const;
+  expect(() => requireTwoPorts(same)).toThrow('--api-port and --event-port are both 3700.');
+  for (const other of [
+    { eventHost: '10.0.0.5' },
+    { mode: 'read' },
+    { snp: 'redis://127.0.0.1' },
+    { apiPort: 0, eventPort: 0 },
+  ] as const) {
+    expect(() => requireTwoPorts({ ...same, ...other })).not.toThrow();
+  }
 });
 
 test('a demo uses a free port if its default port is in use and logs it, but never replaces a given port', () => {

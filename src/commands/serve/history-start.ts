@@ -197,7 +197,7 @@ export function askStartingAccounts({ ingest, snapshots, node: rpc, clock, regis
   /** @returns why the index still lacks the account; null if the node returned it @throws NodeUnreachableError */
   async function ask(node: ThrottledNode, principal: string, below: Uint8Array): Promise<string | null> {
     const account = await requestStartingAccount(node, principal, below);
-    if (account instanceof NoAnswer) return account.reason;
+    if (account instanceof NoAnswer) return `the node answered /v2/accounts/${principal} with ${account.reason}`;
     const event = { path: STARTING_ACCOUNT_PATH, text: JSON.stringify(account), receivedAt: microseconds(clock) };
     try {
       if ((await ingest.queue.run(() => ingest.receive(event))) === 'applied') counts.asked += 1;

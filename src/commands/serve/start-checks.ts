@@ -86,8 +86,18 @@ export function requireNodesChain(
   );
 }
 
+/** Refuses one address for the API and for events. @throws OperatorError naming both settings */
+export function requireTwoPorts(
+  settings: Pick<Settings, 'mode' | 'snp' | 'apiHost' | 'eventHost' | 'apiPort' | 'eventPort'>,
+): void {
+  const { mode, snp, apiHost, eventHost, apiPort, eventPort } = settings;
+  if (mode !== 'full' || snp !== null || apiPort === 0 || apiPort !== eventPort || apiHost !== eventHost) return;
+  throw new OperatorError(`--api-port and --event-port are both ${apiPort}.`, 'Give each of them its own port.');
+}
+
 /** Checks that depend on several settings, or on the network. @throws OperatorError */
 export async function requireAgreement(settings: Settings): Promise<void> {
+  requireTwoPorts(settings);
   if (settings.hookAccess === 'open') await requireLoopback(settings);
   if (settings.mode !== 'read') requireArchivable(settings);
 }
