@@ -325,7 +325,7 @@ test("data with another chain id can't be opened, and the error has both ids and
   const error = thrownBy(() => openAt(open.directory, { chainId: 1 }));
   expect(error).toBeInstanceOf(OperatorError);
   expect((error as OperatorError).message).toContain('0x80000000');
-  expect((error as OperatorError).message).toContain('0x1');
+  expect((error as OperatorError).message).toContain('0x00000001');
   expect((error as OperatorError).remedy).toContain('--data');
   // The failed open released the directory.
   using again = openAt(open.directory, { chainId: 0x8000_0000 });
