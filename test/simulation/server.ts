@@ -401,7 +401,7 @@ export class Server {
     const listen = ((options: HttpListenerOptions<unknown>) => {
       life.listeners.set(options.what as Listener, options);
       return {
-        url: new URL('http://127.0.0.1:3999'),
+        url: new URL(`http://127.0.0.1:${options.what === 'The API' ? 3999 : 3700}`),
         get pendingRequests() {
           return life.pending;
         },
