@@ -352,7 +352,7 @@ describe('refused by name:', () => {
     await restored(store, { base: 'none' });
   });
 
-  test('another base for an unfinished restore, which continues with its own base', async () => {
+  test('an unfinished restore rejects another base and continues with the first', async () => {
     const { path, store } = copy();
     rmSync(join(path, parts[4]!));
     const into = folder();

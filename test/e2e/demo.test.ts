@@ -16,7 +16,7 @@ test('stackside demo serves a chain that grows', async () => {
   // The demo is open.
   expect(await stackside('hooks', 'list', '--url', server.api)).toMatchObject({
     code: 0,
-    stdout: 'There are no chainhooks.\n',
+    stdout: 'No chainhooks are registered.\n',
   });
   expect(await server.stop()).toBe(0);
 });

@@ -47,7 +47,7 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
     (await hooks('try', file, '--from-height', '1', '--to-height', '10', '--payloads')).stdout,
   );
   expect(payloads).toHaveLength(Math.min(5, blocks));
-  expect((await hooks('list')).stdout).toBe('There are no chainhooks.\n');
+  expect((await hooks('list')).stdout).toBe('No chainhooks are registered.\n');
 
   const { uuid } = JSON.parse((await hooks('add', file)).stdout);
   expect((await hooks('list')).stdout).toBe(`${headings()}${uuid}  new, disabled        0  shell\n`);
@@ -118,7 +118,7 @@ test('the operator sees and manages the hooks of every consumer', async () => {
   expect((await hooks('list', '--consumer', 'alice')).stdout).toBe(`${headings()}${line(other.uuid)}`);
   expect((await hooks('show', other.uuid)).code).toBe(0);
   for (const { uuid } of [own, other]) expect((await hooks('remove', uuid)).code).toBe(0);
-  expect((await hooks('list')).stdout).toBe('There are no chainhooks.\n');
+  expect((await hooks('list')).stdout).toBe('No chainhooks are registered.\n');
 });
 
 test('mistakes are named, and the command ends with 1', async () => {

@@ -38,7 +38,7 @@ test('the lock is held, for this process and for others, until it is released', 
     refused.toThrow(
       expect.objectContaining({
         remedy:
-          'Stop that process first, or use another --data directory. To run beside it, use serve --mode read or rebuild --beside.',
+          'Stop that process first, or use another --data directory. Only serve --mode read and rebuild --beside can run next to it.',
       }),
     );
     expect(isFreeForOthers(directory.path)).toBe(false);

@@ -120,7 +120,7 @@ function printHooks(lists: HookLists): void {
     .flatMap(({ consumer, hooks }) => hooks.map((hook) => ({ consumer, hook, state: stateOf(hook) })))
     .sort((a, b) => Number(isFailing(b.hook)) - Number(isFailing(a.hook)));
   if (rows.length === 0) {
-    print('There are no chainhooks.');
+    print('No chainhooks are registered.');
     return;
   }
   const width = Math.max('STATE'.length, ...rows.map(({ state }) => state.length));

@@ -92,7 +92,7 @@ export function requireTwoPorts(
 ): void {
   const { mode, snp, apiHost, eventHost, apiPort, eventPort } = settings;
   if (mode !== 'full' || snp !== null || apiPort === 0 || apiPort !== eventPort || apiHost !== eventHost) return;
-  throw new OperatorError(`--api-port and --event-port are both ${apiPort}.`, 'Give each of them its own port.');
+  throw new OperatorError(`--api-port and --event-port are both ${apiPort}.`, 'Choose two different ports.');
 }
 
 /** Checks that depend on several settings, or on the network. @throws OperatorError */

@@ -68,7 +68,7 @@ export const lockUnfinished = (directory: string): Lock =>
     directory,
     'writer.lock',
     `Another Stackside writes to ${directory}.`,
-    'Stop that process first, or use another --data directory. To run beside it, use serve --mode read or rebuild --beside.',
+    'Stop that process first, or use another --data directory. Only serve --mode read and rebuild --beside can run next to it.',
   );
 
 /** Acquires the lock for a rebuild, while another process may write the present index. @throws LockHeldError */

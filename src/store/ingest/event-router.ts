@@ -107,11 +107,10 @@ function unreadPrintLog(log: IngestLog): (print: UnreadPrint) => void {
 /** Reports whether the bytes of a transaction, in hex after 0x, have a chain id: four bytes after the version (SIP-005). */
 const hasChainId = (raw: string, chainId: number): boolean => Number.parseInt(raw.slice(4, 12), 16) === chainId;
 
-/** Decodes the transactions of a mempool event one by one, and skips unreadable ones. */
-function* announcedIn(payload: NodePayload | PreparedPayload): Generator<TransactionContent> {
-  if (payload.kind === 'prepared_mempool') yield* payload.contents;
-  if (payload.kind !== 'mempool') return;
-  for (const raw of payload.rawTransactions) yield* announcedTransactions([raw]).contents;
+/** The readable transactions of a mempool event; none of other events. */
+function announcedIn(payload: NodePayload | PreparedPayload): readonly TransactionContent[] {
+  if (payload.kind === 'prepared_mempool') return payload.contents;
+  return payload.kind === 'mempool' ? announcedTransactions(payload.rawTransactions).contents : [];
 }
 
 export type EventRouter = ReturnType<typeof eventRouter>;
@@ -231,8 +230,8 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
     },
 
     /**
-     * Checks that announced transactions belong to the data's chain. A node accepts only transactions of its own chain. Entries
-     * of the journal aren't checked, because older versions stored such transactions.
+     * Checks that announced transactions belong to the data's chain. A node accepts only transactions of its own chain. Replayed
+     * entries aren't checked: older versions stored such transactions.
      * @throws ForeignChainError if all of them belong to other chains
      */
     requireOwnChain(payload: NodePayload | PreparedPayload): void {
@@ -240,12 +239,9 @@ export function eventRouter({ db, journal, identity, changed, requiresWhole, log
       if (own === null) return;
       // Almost all events end here, without being decoded twice.
       if (payload.kind === 'mempool' && payload.rawTransactions.some((raw) => hasChainId(raw, own))) return;
-      let first: TransactionContent | undefined;
-      for (const transaction of announcedIn(payload)) {
-        if (transaction.chainId === 0 || transaction.chainId === own) return;
-        first ??= transaction;
-      }
-      if (first === undefined) return;
+      const contents = announcedIn(payload);
+      const [first] = contents;
+      if (first === undefined || contents.some(({ chainId }) => chainId === 0 || chainId === own)) return;
       throw foreignTransaction(first, own, chain.isEmpty());
     },
 
