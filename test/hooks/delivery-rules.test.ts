@@ -214,7 +214,7 @@ describe('during a request', () => {
     await expect(direct.log.redeliver(CONSUMER, uuid, one!.webhookId)).rejects.toThrow('The delivery is in flight');
     expect(await direct.log.redeliverMany(CONSUMER, uuid, {})).toBe(0);
     await expect(direct.log.skip(CONSUMER, uuid, one!.webhookId)).rejects.toThrow(
-      'only the first pending live delivery can be skipped',
+      'only the first waiting delivery of a queue can be skipped',
     );
     target.answer(200);
     await until(() => direct.made(uuid)[0]?.state === 'delivered');
@@ -259,6 +259,30 @@ test('a backfill continues after a dead delivery, and its hook stays enabled', a
     await until(() => direct.made(uuid).reduce((sum, { attempts }) => sum + attempts, 0) === before + 8);
     expect(job().deliveries).toEqual({ queued: 8, delivered: 7, dead: 1 });
   }
+});
+
+test('a failing backfill or redelivery can be skipped, which sends the next delivery of its queue', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const uuid = await direct.register(definition(target.url, everything));
+  feed(direct, straight);
+  const job = () => direct.trial.getBackfill(CONSUMER, uuid, id);
+  const firstOfQueue = () => direct.made(uuid).find(({ state }) => state === 'failed');
+  target.answer = () => new Response('', { status: target.received.length === 1 ? 500 : 200 });
+  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
+  await until(() => firstOfQueue() !== undefined && job().state === 'completed');
+  const [first, second] = direct.made(uuid);
+  await expect(direct.log.skip(CONSUMER, uuid, second!.webhookId)).rejects.toThrow('blocks no other delivery');
+  await direct.log.skip(CONSUMER, uuid, first!.webhookId);
+  await until(() => states(direct, uuid).join() === 'dead,delivered,delivered');
+  expect(job().deliveries).toEqual({ queued: 3, delivered: 2, dead: 1 });
+
+  target.answer = () => new Response('', { status: target.received.length === 4 ? 500 : 200 });
+  await direct.log.redeliverMany(CONSUMER, uuid, { states: ['delivered'] });
+  await until(() => firstOfQueue() !== undefined);
+  await direct.log.skip(CONSUMER, uuid, second!.webhookId);
+  await until(() => states(direct, uuid).join() === 'dead,dead,delivered');
+  expect(job().deliveries).toEqual({ queued: 3, delivered: 2, dead: 1 });
 });
 
 test('a block that a backfill delivered is rolled back if it is orphaned', async () => {

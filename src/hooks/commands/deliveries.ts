@@ -156,23 +156,26 @@ export function deliveryCommands(engine: HookEngine) {
     },
 
     /**
-     * Gives up the delivery that blocks a hook, so that the next one is sent.
-     * @throws HookProblem 409 if another delivery, or none, blocks the hook
+     * Gives up the delivery that blocks its queue or interrupted the hook, so that the next one is sent.
+     * @throws HookProblem 409 if the delivery blocks nothing, or is under way
      */
     'delivery.skip'({ delivery, underWay, ...hook }: OwnDelivery): void {
       const record = ownHook(store, hook);
       const one = deliveryOf(store, record.id, delivery);
       const isStuck = record.stuckDelivery === one.id && one.state === 'dead';
-      const isHead = deliveries.head(record.id, 'live')?.id === one.id;
+      const isHead = deliveries.head(record.id, one.queue)?.id === one.id;
       if (underWay.includes(one.id) || (!isStuck && !isHead)) {
         throw new HookProblem(
           409,
-          'The delivery does not hold up its chainhook; only the first pending live delivery can be skipped',
+          'The delivery blocks no other delivery; only the first waiting delivery of a queue can be skipped, and not while it is sent',
         );
       }
       deliveries.setState(one.id, 'dead');
+      countForBackfill(one, { delivered: 0, dead: 1 });
       if (isStuck) records.setStatus(record.id, record.status, record.interruptedReason, null);
-      engine.queued(record.id, 'live');
+      engine.queued(record.id, one.queue);
+      // A backfill, or a hook that catches up, may have room now.
+      engine.wake();
     },
 
     /** Queues a delivery if the hook matches the block. @throws HookProblem 429 if too many evaluations wait */
