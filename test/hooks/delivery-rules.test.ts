@@ -180,7 +180,7 @@ describe('during a request', () => {
     target.answer(status);
     await until(() => !direct.hooks.dispatcher.underWay().includes(direct.made(uuid)[0]!.id));
     expect(states(direct, uuid)).toEqual(cancelled as never);
-    expect(state().deliveries).toMatchObject({ delivered: 0, dead: 0 });
+    expect(state()).toMatchObject({ state: 'cancelled', deliveries: { queued: 3, delivered: 0, dead: 0 } });
     expect(target.received).toHaveLength(1);
   });
 
@@ -283,6 +283,9 @@ test('a failing backfill or redelivery can be skipped, which sends the next deli
   await direct.log.skip(CONSUMER, uuid, second!.webhookId);
   await until(() => states(direct, uuid).join() === 'dead,dead,delivered');
   expect(job().deliveries).toEqual({ queued: 3, delivered: 2, dead: 1 });
+  // No delivery waits, so that there is nothing to cancel.
+  await direct.trial.cancelBackfill(CONSUMER, uuid, id);
+  expect(job().state).toBe('completed');
 });
 
 test('a block that a backfill delivered is rolled back if it is orphaned', async () => {

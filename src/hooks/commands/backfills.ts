@@ -95,10 +95,10 @@ export function backfillCommands(engine: HookEngine) {
       engine.wake();
     },
 
-    /** Also cancels queued deliveries of the backfill that are not under way. @throws HookProblem 404 */
+    /** Also cancels the deliveries that the backfill has queued. @throws HookProblem 404 */
     'backfill.cancel'(name: BackfillName, at: number): void {
       const { id } = foundBackfill(store, name);
-      backfills.finish(id, 'cancelled', at);
+      backfills.cancel(id, at);
       deliveries.cancelBackfill(id);
       // Waiting backfills may have room now.
       engine.wake();

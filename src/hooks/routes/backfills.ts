@@ -53,7 +53,7 @@ export function hookBackfills({ commands, random }: Pick<Chainhooks, 'commands' 
       return read(({ hooks }) => serializedBackfill(foundBackfill(hooks, { hook, job })));
     },
 
-    /** Also cancels queued deliveries of the backfill that are not under way. @throws HookProblem 404 */
+    /** Also cancels the deliveries that the backfill has queued. @throws HookProblem 404 */
     async cancel(consumer: string, uuid: string, job: string): Promise<void> {
       const hook = read((now) => idOf(now, consumer, uuid));
       await commands.run('backfill.cancel', { hook, job });

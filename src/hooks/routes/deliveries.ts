@@ -216,7 +216,10 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
     status: 204,
     response: Type.Void(),
     notFound: NO_DELIVERY,
-    refusals: { ...commands.refusals, 409: 'The delivery is not the first one that waits in its queue, or is under way' },
+    refusals: {
+      ...commands.refusals,
+      409: 'The delivery is not the first one that waits in its queue, or is under way',
+    },
     handle: ({ params, caller: { consumer, api } }) => api.deliveries.skip(consumer, params.uuid, params.id),
   }),
 ];

@@ -235,7 +235,8 @@ export const [BackfillResponse, serializedBackfill] = object<Backfill>()(
     state: [
       {
         ...words(...backfillStates),
-        description: '`completed`: all matches are queued. `deliveries` shows how many were delivered.',
+        description:
+          '`completed`: all matches are queued. `deliveries` shows how many were delivered. `cancelled`: somebody cancelled the backfill before they all were.',
       },
       ({ state }) => state,
     ],

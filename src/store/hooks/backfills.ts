@@ -7,13 +7,17 @@ import { type BackfillState, storedBackfillState } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { hookBackfillsTable } from '../rows/tables.ts';
+import { isOpen as isOpenDelivery } from './delivery-log.ts';
 import type { Backfill } from './model.ts';
 
 const QUEUED = storedBackfillState.numberOf('queued');
 const RUNNING = storedBackfillState.numberOf('running');
+const COMPLETED = storedBackfillState.numberOf('completed');
 const CANCELLED = storedBackfillState.numberOf('cancelled');
 /** Condition for backfills that are not done, which have an index. */
 const isOpen = `state <= ${RUNNING}`;
+/** Finds a waiting delivery of the backfill ?1. */
+const openDelivery = `SELECT 1 FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpenDelivery}`;
 
 type Row = Stored<'hook_backfills'>;
 
@@ -91,6 +95,10 @@ export function hookBackfills(db: Database) {
   const finish = db.prepare<null, [number, number, number, string | null]>(
     `UPDATE hook_backfills SET state = ?2, finished_at = ?3, error = ?4 WHERE id = ?1 AND ${isOpen}`,
   );
+  const cancel = db.prepare<null, [number, number]>(
+    `UPDATE hook_backfills SET state = ${CANCELLED}, finished_at = ?2
+      WHERE id = ?1 AND (${isOpen} OR (state = ${COMPLETED} AND EXISTS (${openDelivery})))`,
+  );
   const finishOf = db.prepare<null, [number, number]>(
     `UPDATE hook_backfills SET state = ${CANCELLED}, finished_at = ?2 WHERE hook_id = ?1 AND ${isOpen}`,
   );
@@ -126,6 +134,10 @@ export function hookBackfills(db: Database) {
     },
     finish: (id: number, state: BackfillState, now: number, error: string | null = null) => {
       finish.run(id, storedBackfillState.numberOf(state), now, error);
+    },
+    /** Cancels a backfill that isn't done, or whose deliveries wait. */
+    cancel: (id: number, now: number) => {
+      cancel.run(id, now);
     },
     cancelAll: (hookId: number, now: number) => {
       finishOf.run(hookId, now);
