@@ -38,7 +38,10 @@ export function hookMetrics(
     collected(registry, { [name]: [help, () => counters()[key as keyof HookCounters]] });
   }
   collected(registry, {
-    chainhooks_outbox_pending: ['Deliveries in the queue', () => gauges().pending],
+    chainhooks_outbox_pending: [
+      'Deliveries in the queue, without those that interrupted their chainhook',
+      () => gauges().pending,
+    ],
     chainhooks_outbox_oldest_seconds: [
       'Age of the oldest delivery in the queue, in seconds',
       () => gauges().oldestPendingSeconds,

@@ -811,7 +811,7 @@ test('a failing chainhook shows the reason, the next retry and the waiting deliv
     next_attempt_at: 1_000,
   });
   const interrupted = hook('c', {
-    ...{ status: 'interrupted', enabled: false, interrupted_reason: 'it is gone', pending_deliveries: 1 },
+    ...{ status: 'interrupted', enabled: false, interrupted_reason: 'it is gone', pending_deliveries: 2 },
   });
   expect([well, failing, interrupted].map((one) => failureLine(one, 740))).toEqual([
     null,

@@ -218,9 +218,17 @@ test('410 interrupts the hook at once, and a blocking delivery can be skipped', 
   expect(target.received).toHaveLength(1);
   const path = `/chainhooks/me/${uuid}/deliveries`;
   const results = (await log(server, uuid)).results;
+  // The delivery that interrupted the hook is dead, and waits with the others until the hook is enabled.
+  const waiting = async () => {
+    const { pending_deliveries: count, oldest_pending_at: oldest } = await status(server, uuid);
+    return [count, oldest];
+  };
+  expect(results.at(-1).state).toBe('dead');
+  expect(await waiting()).toEqual([results.length, results.at(-1).created_at]);
   const last = results[0];
   expect((await server.request('POST', `${path}/${last.id}/skip`)).status).toBe(409);
   expect((await server.request('POST', `${path}/${results.at(-1).id}/skip`)).status).toBe(204);
+  expect((await waiting())[0]).toBe(results.length - 1);
   target.answer = () => new Response('');
   await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
   await drained(server, uuid);

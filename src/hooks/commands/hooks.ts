@@ -1,7 +1,7 @@
 /**
  * Commands of consumers for their hooks and their signing secret, with the rules for each change.
  */
-import type { HookRecord } from '../../store/hooks/model.ts';
+import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { isEnabled, isPaused } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
 import { queueNames } from '../../store/rows/enums.ts';
@@ -32,6 +32,15 @@ export function ownHook({ records }: Pick<HookReads, 'records'>, { consumer, uui
   const record = records.find(uuid.toLowerCase(), consumer);
   if (record === undefined) throw unknownHook();
   return record;
+}
+
+/** The delivery that interrupted a hook, and is sent first once the hook is enabled; undefined if there is none. */
+export function interruptingDelivery(
+  { deliveries }: Pick<HookReads, 'deliveries'>,
+  { stuckDelivery }: HookRecord,
+): Delivery | undefined {
+  const stuck = stuckDelivery === null ? undefined : deliveries.get(stuckDelivery);
+  return stuck?.state === 'dead' && stuck.queue === 'live' ? stuck : undefined;
 }
 
 /** Creates the commands that register, change and delete hooks, and the commands of secrets. */
@@ -66,8 +75,8 @@ export function hookCommands(engine: HookEngine) {
 
   /** The delivery that interrupted the hook is sent first, with a new budget. */
   function revive(record: HookRecord): void {
-    const stuck = record.stuckDelivery === null ? undefined : deliveries.get(record.stuckDelivery);
-    if (stuck?.state === 'dead' && stuck.queue === 'live') deliveries.requeue(stuck.id, 'live', stuck.reason);
+    const stuck = interruptingDelivery(store, record);
+    if (stuck !== undefined) deliveries.requeue(stuck.id, 'live', stuck.reason);
   }
 
   /** Does nothing if the hook is enabled. */

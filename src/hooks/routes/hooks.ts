@@ -6,7 +6,7 @@ import { offsetQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
-import { type BulkFilters, ownHook, type ResumeFrom } from '../commands/hooks.ts';
+import { type BulkFilters, interruptingDelivery, ownHook, type ResumeFrom } from '../commands/hooks.ts';
 import {
   activeHook,
   Definition,
@@ -69,6 +69,14 @@ export function management(
     return delivery === undefined ? null : { delivery, attempt: deliveries.attempts(delivery.id, 1)[0] };
   }
 
+  /** Open deliveries, and the one that interrupted the hook. */
+  function waitingOf(hooks: HookReader['hooks'], record: HookRecord) {
+    const { count, oldest } = hooks.deliveries.waiting(record.id);
+    const interrupting = interruptingDelivery(hooks, record);
+    if (interrupting === undefined) return { count, oldest };
+    return { count: count + 1, oldest: Math.min(interrupting.createdAt, oldest ?? interrupting.createdAt) };
+  }
+
   function serialized(
     { hooks, height }: HookReader,
     record: HookRecord,
@@ -77,7 +85,7 @@ export function management(
     const lag = Math.max(0, height() - record.cursor.height);
     return serializedHook({
       record,
-      waiting: hooks.deliveries.waiting(record.id),
+      waiting: waitingOf(hooks, record),
       failing: failingOf(hooks, record),
       lag: record.stage === 'idle' && record.status === 'new' ? 0 : lag,
       pausedReason: pausedReason(record),

@@ -76,7 +76,10 @@ const hookStatus = object<ShownHook>()(
     last_occurrence_block_height: [nullable(Height), ({ record }) => record.lastOccurrenceHeight],
     evaluated_block_count: [Count, ({ record }) => record.evaluated],
     occurrence_count: [Count, ({ record }) => record.occurrences],
-    pending_deliveries: [Count, ({ waiting }) => waiting.count],
+    pending_deliveries: [
+      Type.Integer({ minimum: 0, description: 'Waiting deliveries, with the one that interrupted the chainhook' }),
+      ({ waiting }) => waiting.count,
+    ],
     oldest_pending_at: [nullable(UnixTime), ({ waiting }) => maybeSeconds(waiting.oldest)],
     last_delivery_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastDeliveryAt)],
     last_delivery_status_code: [nullable(Type.Integer()), ({ record }) => record.lastDeliveryStatus],
@@ -197,7 +200,11 @@ export const [DeliverySummary, serializedDelivery] = object<Delivery, [Progress]
     reason: [words(...reasons), ({ reason }) => reason],
     // The request may still be under way for a moment after its result is written.
     state: [
-      words(...serializedStates),
+      {
+        ...words(...serializedStates),
+        description:
+          '`failed`: waits for a retry. `dead`: given up; if it interrupted the chainhook, it is sent again once the chainhook is enabled',
+      },
       (delivery, { underWay }) => (underWay && isOpen(delivery) ? 'in_flight' : delivery.state),
     ],
     apply: [NotifiedBlocks, ({ blocks }) => blocks.apply],

@@ -72,8 +72,7 @@ export const failingFirst = (failing: readonly Hook[], page: readonly Hook[]): H
  * are none.
  */
 export function waitingDeliveriesText({ status }: Hook): string | null {
-  // The number of waiting deliveries doesn't include the delivery that interrupted a hook.
-  const others = status.pending_deliveries - (status.status === 'interrupted' ? 0 : 1);
+  const others = status.pending_deliveries - 1;
   if (others <= 0) return null;
   return others === 1 ? '1 more delivery waits behind it' : `${count(others)} more deliveries wait behind it`;
 }
