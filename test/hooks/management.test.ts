@@ -208,6 +208,7 @@ describe('rejects a definition with', () => {
         { from_height: 9, to_height: 3 },
         'from_height must not be above to_height',
       ],
+      ['GET', `${path}/deliveries?from_height=9&to_height=3`, undefined, 'from_height must not be above to_height'],
       ['POST', `${path}/deliveries/redeliver`, { since: 9, until: 3 }, 'since must not be after until'],
       ['POST', '/chainhooks/preview', { ...range, from_height: 999_999 }, 'from_height must not be above the tip'],
       ['POST', '/chainhooks/preview', { ...range, block_height: 1 }, 'block_height is not allowed together with from'],

@@ -1,5 +1,6 @@
 /** The delivery log: deliveries with their results, and redelivery. */
 import { Type } from '@sinclair/typebox';
+import { ParameterError } from '../../http/errors.ts';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { type DeliveryFilter, everyDelivery } from '../../store/hooks/delivery-log.ts';
@@ -117,16 +118,21 @@ const filterQuery = {
   to_height: Type.Optional(height('Height of the highest block with returned deliveries')),
 };
 
-/** Reads the filter of a redelivery. @throws HookProblem 400 for an empty range */
+/** Reads the heights of a filter. @throws ParameterError for an empty range */
+function heightsIn(location: 'querystring' | 'body', range: { from_height?: number; to_height?: number }) {
+  const { from_height: fromHeight = everyDelivery.fromHeight, to_height: toHeight = everyDelivery.toHeight } = range;
+  if (fromHeight > toHeight)
+    throw new ParameterError({ location, path: ['from_height'] }, 'must not be above to_height');
+  return { fromHeight, toHeight };
+}
+
+/** Reads the filter of a redelivery. @throws HookProblem or ParameterError for an empty range */
 function chosenDeliveries(body: (typeof RedeliverBody)['static']): Partial<DeliveryFilter> {
-  const { state, from_height: from = everyDelivery.fromHeight, to_height: to = everyDelivery.toHeight } = body;
-  const { since = 0, until } = body;
-  if (from > to) throw invalidField('from_height', 'must not be above to_height');
+  const { state, since = 0, until } = body;
   if (until !== undefined && since > until) throw invalidField('since', 'must not be after until');
   return {
     ...(state === undefined ? {} : { states: state }),
-    fromHeight: from,
-    toHeight: to,
+    ...heightsIn('body', body),
     since: since * MILLISECONDS,
     until: until === undefined ? everyDelivery.until : until * MILLISECONDS + MILLISECONDS - 1,
   };
@@ -152,8 +158,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
         ...everyDelivery,
         ...(query.state === undefined ? {} : { states: query.state }),
         reason: query.reason ?? null,
-        fromHeight: query.from_height ?? everyDelivery.fromHeight,
-        toHeight: query.to_height ?? everyDelivery.toHeight,
+        ...heightsIn('querystring', query),
       };
       return list.page(api.deliveries.page(read, consumer, params.uuid, filter, ...list.start), (one) => one);
     },
