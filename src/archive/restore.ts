@@ -77,6 +77,8 @@ export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | '
   /** Called while a base is loaded. */
   loading?: (progress: BaseLoading) => void;
   report: (progress: RestoreProgress) => void;
+  /** Called if the archive ends before the given end, so that nothing is left out. */
+  leftNothingOut?: () => void;
   /** Called with each secondary index before it is made. */
   making: (progress: SecondaryIndexProgress) => void;
   /** Its turns are awaited after each entry, so that signals are handled. */
@@ -130,12 +132,16 @@ function requireNamedIdentity({ location }: ObjectStoreReads, named: string, { i
 /** Whether the restore ends with this entry. Later entries may then even be damaged. */
 const isEnd = (entry: number, until: Until): boolean => until !== null && 'entry' in until && entry >= until.entry;
 
-/** Applies the entries up to the end. The archive grows during a long restore, so it then applies the new entries. */
-async function applyEntries(ingest: Ingest, options: ArchiveRestoreOptions, last: number): Promise<void> {
+/**
+ * Applies the entries up to the end. The archive grows during a long restore, so it then applies the new entries.
+ * @returns whether an earlier end was reached
+ */
+async function applyEntries(ingest: Ingest, options: ArchiveRestoreOptions, last: number): Promise<boolean> {
   const from = ingest.position().id;
   for (let begin = from; !(await applyListed(ingest, options, { from, last })); begin = ingest.position().id) {
-    if (ingest.position().id === begin) return;
+    if (ingest.position().id === begin) return false;
   }
+  return true;
 }
 
 /** Applies the entries of the segments that the archive lists now. @returns whether an earlier end was reached */
@@ -214,7 +220,7 @@ async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, ba
   try {
     const restored = lastApplied(ingest);
     const isChanged = identity !== null && restored !== undefined && lastIdentityIn([restored]) === identity;
-    if (!isChanged) await applyEntries(ingest, options, last);
+    if (!isChanged && !(await applyEntries(ingest, options, last)) && identity !== null) options.leftNothingOut?.();
     ingest.commit();
     if (identity === null) requireNamedIdentity(store, archive.identity, ingest);
     else if (!isChanged) changeIdentity(ingest, identity, options);

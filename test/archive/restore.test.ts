@@ -1,5 +1,5 @@
 /** Restoring an archive: to its last entry or an earlier one, and rejected archives. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, mock, test } from 'bun:test';
 import {
   copyFileSync,
   cpSync,
@@ -131,14 +131,18 @@ describe('a restore to an earlier end stops at', () => {
   test("the archive's last entry if the end is beyond it, and still changes the identity", async () => {
     for (const until of [{ height: 1_000 }, { time: 2 ** 52 }]) {
       const into = folder();
-      expect(await restoredFrom(store, into, { until })).toBe(rows.length + 1);
+      const leftNothingOut = mock();
+      expect(await restoredFrom(store, into, { until, leftNothingOut })).toBe(rows.length + 1);
       expect(restoredUntil(into)).toEqual({ at: rows.length, state: stateUntil(rows.length) });
+      expect(leftNothingOut).toHaveBeenCalledTimes(1);
     }
   });
 
   test('the last entry before a higher block', async () => {
     const into = folder();
-    await restoredFrom(store, into, { until: { height: 7 } });
+    const leftNothingOut = mock();
+    await restoredFrom(store, into, { until: { height: 7 }, leftNothingOut });
+    expect(leftNothingOut).not.toHaveBeenCalled();
     const { at, state } = restoredUntil(into);
     const next = rows[at]!;
     expect([next.path, JSON.parse(next.text).block_height]).toEqual(['/new_block', 8]);

@@ -199,6 +199,14 @@ describe('the commands', () => {
     );
   });
 
+  test('a restore to a point beyond the end of the archive prints that nothing was left out', async () => {
+    const into = join(folder.path, 'beyond');
+    const beyond = await stackside('restore', path, '--data', into, '--until-height', '1000000');
+    expect(beyond.stdout).toMatch(
+      /gives the log a new identity, .*\nThe archive ends before the given point, so that nothing/,
+    );
+  });
+
   test('an invalid end time is rejected', async () => {
     const { code, stderr } = await stackside('restore', path, '--until-time', 'noon', '--data', folder.path);
     expect([code, stderr]).toEqual([EXIT.operator, expect.stringContaining('--until-time is "noon".')]);

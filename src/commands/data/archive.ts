@@ -165,6 +165,11 @@ const identityText = (store: ObjectStoreReads, last: number, identity: string | 
   `Entry ${last} gives the log a new identity, ${identity}: archive it to another location than ${store.location}. Chainhooks are paused ` +
   'until stackside hooks enable --paused.\n';
 
+/** Text for the operator who gave an end that the archive doesn't reach. */
+const WHOLE =
+  'The archive ends before the given point, so that nothing was left out. To keep the identity and continue the archive, ' +
+  'restore it into another directory without --until-height and --until-time.\n';
+
 /** Restores an archive into a data directory, or continues an interrupted restore. @returns the text to print */
 async function restoreFromArchive(
   settings: SettingsOf<'restore'>,
@@ -173,6 +178,7 @@ async function restoreFromArchive(
 ): Promise<string> {
   const { data: directory, network: chainId } = settings;
   using lines = progressLines(process.stderr);
+  let isWhole = false;
   const { tip, position, identity } = await interruptible(
     () => {},
     () =>
@@ -195,12 +201,16 @@ async function restoreFromArchive(
             const eta = etaText(seconds, entry - from, last - entry);
             return `${store.location}: entry ${entry} of ${last}, ${rate} entries/s, height ${height}${eta}`;
           }),
+        leftNothingOut: () => {
+          isWhole = true;
+        },
         making: secondaryIndexReport(lines).making,
         clock: systemClock,
       }),
   );
   const restored = `${directory}: height ${tip?.height ?? 0}, entry ${position.id}\n`;
-  return choice.until === null ? restored : restored + identityText(store, position.id, identity);
+  if (choice.until === null) return restored;
+  return restored + identityText(store, position.id, identity) + (isWhole ? WHOLE : '');
 }
 
 /** Prints the public key of a data directory, which readers of its public archive give. */
