@@ -90,14 +90,44 @@ export async function makeTables(access: EngineAccess): Promise<boolean> {
   return format === null;
 }
 
-/** Statements that give the role `host` the rights that a host needs. */
-export const grantsOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
-  `GRANT SELECT, INSERT ON ${log} TO host;`,
-  `GRANT SELECT, INSERT, UPDATE ON ${lease}, ${hosts} TO host;`,
-  `GRANT SELECT, UPDATE ON ${meta} TO host;`,
+/** The rights that a host needs, by tables. */
+const rightsOf = ({ log, lease, meta, hosts }: EngineTables): { tables: string[]; rights: string[] }[] => [
+  { tables: [log], rights: ['SELECT', 'INSERT'] },
+  { tables: [lease, hosts], rights: ['SELECT', 'INSERT', 'UPDATE'] },
+  { tables: [meta], rights: ['SELECT', 'UPDATE'] },
 ];
 
+/** Statements that give the role `host` the rights that a host needs. */
+export const grantsOf = (tables: EngineTables): string[] =>
+  rightsOf(tables).map((one) => `GRANT ${one.rights.join(', ')} ON ${one.tables.join(', ')} TO host;`);
+
 const UNDEFINED_TABLE = '42P01';
+
+/** What a host does with the log: one that only reads needs fewer rights. */
+export type LogUse = 'read' | 'write';
+
+/** Checks that the role has the rights that a host needs; does nothing without tables. @throws OperatorError, LogUnavailableError */
+export async function requireRights({ engine, tables }: EngineAccess, use: LogUse): Promise<void> {
+  const { log, meta } = tables;
+  const needed = use === 'read' ? [{ tables: [log, meta], rights: ['SELECT'] }] : rightsOf(tables);
+  const rows = needed.flatMap((one) =>
+    one.tables.flatMap((name) => one.rights.map((privilege) => `('${name}', '${privilege}')`)),
+  );
+  const lacking =
+    `SELECT current_user AS role, privilege || ' ON ' || name AS missing FROM (VALUES ${rows.join(', ')})` +
+    ' AS needed (name, privilege) WHERE NOT has_table_privilege(name, privilege)';
+  try {
+    const missing = await engine.read((run) => run<{ role: string; missing: string }>(lacking));
+    const [first] = missing;
+    if (first === undefined) return;
+    throw new OperatorError(
+      `The role ${first.role} of --cluster lacks rights on the shared log: ${missing.map((one) => one.missing).join(', ')}.`,
+      `Run as the owner of the tables: ${missing.map((one) => `GRANT ${one.missing} TO "${one.role}";`).join(' ')}`,
+    );
+  } catch (error) {
+    if (!hasState(error, UNDEFINED_TABLE)) throw error;
+  }
+}
 
 /** Checks that the tables exist and have this version. @throws OperatorError, LogUnavailableError */
 export async function requireTables(access: EngineAccess): Promise<void> {

@@ -2,7 +2,7 @@
 import type { SQL } from 'bun';
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { compressed, decompressed, type Entry, HASH_BYTES, type Head, LOG_START } from '../store/log/entry.ts';
-import { type EngineAccess, engineAccess, requireTables } from './engine-tables.ts';
+import { type EngineAccess, engineAccess, type LogUse, requireRights, requireTables } from './engine-tables.ts';
 import { type EngineOptions, hasState, type Session } from './postgres-engine.ts';
 import {
   type Appended,
@@ -36,19 +36,21 @@ interface LogRow {
 export interface PostgresLogOptions extends EngineOptions {
   /** The prefix of table names. */
   prefix?: string;
+  /** The rights that the role must have; without it, each statement needs its own. */
+  use?: LogUse;
 }
 
 /**
  * Opens the shared log that `stackside cluster init` made. An unreachable engine isn't an error here: calls of the log throw
  * LogUnavailableError until it is reachable.
  * @param url of one or several servers, among which the primary is found
- * @throws OperatorError if the URL or prefix is invalid, or the tables are missing or have another version
+ * @throws OperatorError if the URL or prefix is invalid, the tables are missing or have another version, or the role lacks rights
  */
 export async function openPostgresLog(
   url: string,
-  { prefix, ...options }: PostgresLogOptions = {},
+  { prefix, use, ...options }: PostgresLogOptions = {},
 ): Promise<PostgresLog> {
-  const log = new PostgresLog(engineAccess(url, prefix, options), options.clock);
+  const log = new PostgresLog(engineAccess(url, prefix, options), options.clock, use);
   try {
     await log.requireTables();
   } catch (error) {
@@ -64,6 +66,7 @@ export class PostgresLog implements SharedLog {
   /** Access to the engine's other tables: the leases, and the reports of hosts. */
   readonly access: EngineAccess;
   readonly #clock: Clock;
+  readonly #use: LogUse | undefined;
   readonly #insert: string;
   readonly #read: string;
   #isVerified = false;
@@ -72,9 +75,10 @@ export class PostgresLog implements SharedLog {
   /** Callers of `wait`, each with the number of the newest entry that it knows. */
   readonly #waiting = new Set<{ after: number; wake: () => void }>();
 
-  constructor(access: EngineAccess, clock: Clock = systemClock) {
+  constructor(access: EngineAccess, clock: Clock = systemClock, use?: LogUse) {
     const { log } = access.tables;
     this.access = access;
+    this.#use = use;
     this.#clock = clock;
     // The first entry is inserted only if its number is free and the entry before it is the host's last one; the others only
     // with it, so that all are there or none. Two hosts that insert at once conflict on the primary key. Payloads and chain
@@ -98,12 +102,13 @@ export class PostgresLog implements SharedLog {
   }
 
   /**
-   * Verifies once that the tables exist and have this version. Each call of the log checks this as well, since the engine may
+   * Verifies once that the tables exist and have this version, and that the role has its rights. Each call of the log checks this as well, since the engine may
    * be unreachable when the log is opened.
    * @throws OperatorError, LogUnavailableError
    */
   async requireTables(): Promise<void> {
     if (this.#isVerified) return;
+    if (this.#use !== undefined) await requireRights(this.access, this.#use);
     await requireTables(this.access);
     this.#isVerified = true;
   }
