@@ -189,15 +189,19 @@ describe('a reader without an index', () => {
   });
 
   test.each([
-    [SCHEMA_VERSION - 1, 'was made by an unreleased Stackside.'],
-    [SCHEMA_VERSION + 1, `has schema ${SCHEMA_VERSION + 1}; this program reads ${SCHEMA_VERSION}.`],
+    [SCHEMA_VERSION - 1, (path: string) => `${path} was made by an unreleased Stackside.`],
+    [
+      SCHEMA_VERSION + 1,
+      (path: string) =>
+        `A newer version of Stackside wrote ${path} (schema ${SCHEMA_VERSION + 1}; this version supports ${SCHEMA_VERSION}).`,
+    ],
   ])('reads an index of schema %d once it has the schema of this version', async (version, problem) => {
     using directory = ingestOf(events);
     const height = heightIn(directory.path);
     using snapshots = watchedSnapshots(directory.path);
     setSchemaVersion(directory.path, version);
     snapshots.look();
-    const reason = `${indexPath(directory.path)} ${problem}`;
+    const reason = problem(indexPath(directory.path));
     expect(await whyNot(snapshots)).toBe(reason);
     using started = watchedSnapshots(directory.path);
     expect(await whyNot(started)).toBe(reason);

@@ -56,6 +56,13 @@ export function indexFate(db: Database, path: string, steps = upgrades): IndexFa
   return version === newest ? 'used' : 'upgraded';
 }
 
+/** The error for an index that a newer program wrote. @param newest the newest schema that this program supports */
+const newerFile = (db: Database, path: string, newest: number): OperatorError =>
+  new OperatorError(
+    `A newer version of Stackside wrote ${path} (schema ${versionOf(db)}; this version supports ${newest}).`,
+    'Run the newer version, or rebuild the index with this one: stackside rebuild.',
+  );
+
 /** Creates the tables of an empty file, or upgrades an older version, in one transaction. */
 function bringUpToDate(
   db: Database,
@@ -66,12 +73,7 @@ function bringUpToDate(
   const version = versionOf(db);
   const newest = versionAfter(steps);
   if (fate === 'unreleased') throw unreleasedFile(path);
-  if (fate === 'newer') {
-    throw new OperatorError(
-      `A newer version of Stackside wrote ${path} (schema ${version}; this version supports ${newest}).`,
-      'Run the newer version, or rebuild the index with this one: stackside rebuild.',
-    );
-  }
+  if (fate === 'newer') throw newerFile(db, path, newest);
   if (fate === 'used' && (!views || hasViews(db))) return;
   const change = db.transaction(() => {
     if (fate === 'made') {
@@ -188,6 +190,7 @@ export function openReader(directory: string): Connection {
     db.run('PRAGMA mmap_size = 0');
     const fate = indexFate(db, path);
     if (fate === 'unreleased') throw unreleasedFile(path);
+    if (fate === 'newer') throw newerFile(db, path, SCHEMA_VERSION);
     if (fate !== 'used') {
       throw new OperatorError(
         `${path} has schema ${versionOf(db)}; this program reads ${SCHEMA_VERSION}.`,
