@@ -13,7 +13,7 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { copyFile } from '../support/data/copy.ts';
 import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { emptyDirectory, entryOf, ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { block } from '../support/events/handmade.ts';
@@ -165,9 +165,27 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
     expect(refused.message).toMatch(says);
     expect(refused.remedy).toMatch(/Restore the journal\.db.*(stackside rebuild --force|restore a backup)/);
     // A rebuild would lose data that only the index has: it needs an explicit option.
-    expect(refusal(() => rebuild(directory.path)).message).toMatch(/would be lost|differs|contain a journal/);
+    expect(refusal(() => rebuild(directory.path)).message).toMatch(/would be lost|differs|contain a journal|is empty/);
     expect(wholeIndex(directory.path)).toEqual(index);
   }
+});
+
+test('an empty journal replaces no index, even by force', () => {
+  for (const damage of [() => {}, (path: string) => writeFileSync(path, 'no database')]) {
+    using directory = copyOf(whole);
+    damage(indexPath(directory.path));
+    removeJournal(directory.path);
+    writeFileSync(journalPath(directory.path), '');
+    const index = readFileSync(indexPath(directory.path));
+    const refused = refusal(() => rebuild(directory.path, true));
+    expect(refused.message).toBe(`Can't rebuild the index: the journal in ${directory.path} is empty.`);
+    expect(refused.remedy).toStartWith('Put the journal.db of this index back');
+    expect(readFileSync(indexPath(directory.path)).equals(index)).toBe(true);
+  }
+  // Without events, nothing can be lost.
+  using unused = emptyDirectory();
+  openAt(unused.path)[Symbol.dispose]();
+  expect(rebuild(unused.path, true).tipHeight).toBe(0);
 });
 
 test('a journal that is forced to be the truth makes the index of its events', () => {
@@ -252,8 +270,8 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   expect(journal.lastId()).toBe(entryOf(events.length));
   journal.close();
   const refused = refusal(() => rebuild(directory.path));
-  expect(refused.message).toStartWith(`The settings that ${path} was made with can't be read`);
-  expect(refused.remedy).toBe('Add --force to rebuild from the journal without them.');
+  expect(refused.message).toBe(`${path} can't be read, so the new index can't keep its indexes of decoded values.`);
+  expect(refused.remedy).toStartWith('Add --force to rebuild from the journal without them.');
   expect(readFileSync(path).equals(damaged)).toBe(true);
   rebuild(directory.path, true);
   expect(tables(directory.path)).toEqual(before);

@@ -102,8 +102,8 @@ export function openStaging(directory: string, mayLoseSettings: boolean): string
     if (!isOfOldIndex(cause)) throw cause;
     if (!mayLoseSettings) {
       throw new OperatorError(
-        `The settings that ${path} was made with can't be read: its indexes of decoded values.`,
-        'Add --force to rebuild from the journal without them.',
+        `${path} can't be read, so the new index can't keep its indexes of decoded values.`,
+        'Add --force to rebuild from the journal without them. The next start makes those of --log-index and --call-index again.',
         { cause },
       );
     }

@@ -26,12 +26,21 @@ function wouldBeLost(position: Head, journal: JournalReads): string | null {
   }
 }
 
-/** @throws OperatorError */
-function requireNothingLost(directory: string): void {
+/** @throws OperatorError if the journal is empty and the index isn't, or if the index has more than the journal, without `force` */
+function requireNothingLost({ directory, force }: RebuildOptions): void {
   const path = indexPath(directory);
   const journal = openJournal(directory);
   try {
+    const isEmpty = journal.lastId() === 0;
+    // With `force`, an index that can't even be opened is replaced.
+    if (force && !isEmpty) return;
     const position = existsSync(path) ? positionOfFile(path) : null;
+    if (isEmpty && existsSync(path) && position?.id !== 0) {
+      throw new OperatorError(
+        `Can't rebuild the index: the journal in ${directory} is empty.`,
+        'Put the journal.db of this index back, or restore a backup or import a recording into another directory.',
+      );
+    }
     const lost = position === null ? null : wouldBeLost(position, journal);
     if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal anyway.');
   } finally {
@@ -115,7 +124,7 @@ export function beginRebuild(options: RebuildOptions): Rebuild {
   const writing = beside ? null : resources.use(lockWriter(directory));
   const lock = resources.use(lockRebuild(directory));
   resources.defer(() => clearStaging(directory));
-  if (!force) requireNothingLost(directory);
+  requireNothingLost(options);
   const limit = beside ? { mostBytes: requireServable(options) } : {};
   const staging = openStaging(directory, force);
   const opened = resources.use(new DisposableStack());
