@@ -31,7 +31,7 @@ const SERVER = {
   index: { height: 100 },
   node: { height: 100 },
   events: { endpoint: '127.0.0.1:3700', per_second: 1 },
-  archive: { failing: false, behind_entries: 0, behind_seconds: 0 },
+  archive: { failing: false, behind_entries: 0, behind_seconds: 0, base: { failing: false } },
   disk: { growth: null },
 } as unknown as ServerStatus;
 
@@ -196,6 +196,12 @@ test.each<[string, Partial<Facts>, string, string]>([
     "Read the server's log: the event service_failing has the reason.",
   ],
   [
+    'archive',
+    server({ archive: { ...SERVER.archive!, base: { ...SERVER.archive!.base, failing: true } } }),
+    'The last attempt to write a base to the archive failed.',
+    "Read the server's log: the event service_failing has the reason.",
+  ],
+  [
     'format',
     withFiles({ index: 'newer', journal: null }),
     'A newer version of Stackside wrote /srv.',
@@ -271,6 +277,13 @@ test.each<[string, (directory: string) => void, RegExp]>([
   expect(all.find(({ name }) => name === 'format')).toMatchObject({
     state: 'problem',
     message: expect.stringMatching(message),
+  });
+});
+
+test('the check of the archive promises no further writes', () => {
+  expect(found(WELL).archive).toEqual({
+    state: 'ok',
+    message: 'The archive lacks 0 entries. Only the next upload shows if it still accepts writes.',
   });
 });
 

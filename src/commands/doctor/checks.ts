@@ -190,12 +190,16 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (server.archive === null) {
       return problem(`The server doesn't write the archive at ${archive}.`, 'Restart the server with --archive.');
     }
-    const { failing, behind_entries: behind, behind_seconds: seconds } = server.archive;
-    if (!failing) return ok(`The archive lacks ${plural(behind, 'entry')}.`);
-    return problem(
-      `The last attempt to write the archive failed. It lacks ${plural(behind, 'entry')} and has been incomplete for ${durationInWords(Math.round(seconds))}.`,
-      "Read the server's log: the event service_failing has the reason.",
-    );
+    const { failing, behind_entries: behind, behind_seconds: seconds, base } = server.archive;
+    const remedy = "Read the server's log: the event service_failing has the reason.";
+    if (failing) {
+      return problem(
+        `The last attempt to write the archive failed. It lacks ${plural(behind, 'entry')} and has been incomplete for ${durationInWords(Math.round(seconds))}.`,
+        remedy,
+      );
+    }
+    if (base.failing) return problem('The last attempt to write a base to the archive failed.', remedy);
+    return ok(`The archive lacks ${plural(behind, 'entry')}. Only the next upload shows if it still accepts writes.`);
   },
 
   format({ data, settings: { data: directory } }) {
