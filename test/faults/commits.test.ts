@@ -231,6 +231,19 @@ test('the log counts failed writes since the last success', () => {
   expect(resumed).toEqual([2, 1]);
 });
 
+test('a full disk is logged with what to do and without a stack, and an I/O error with its cause', () => {
+  const eventOf = (error: Error): IngestEvent[] => {
+    const said: IngestEvent[] = [];
+    writerHealth((event) => said.push(event)).failed(error);
+    return said;
+  };
+  const event = { event: 'service_failing', service: 'writes' } as const;
+  const remedy = expect.stringMatching(/^Free space on the disk of the data directory\./);
+  expect(eventOf(errorOf('full'))).toEqual([{ ...event, reason: 'disk is full', remedy }]);
+  const cause = errorOf('io');
+  expect(eventOf(cause)).toEqual([{ ...event, reason: 'disk I/O error', cause }]);
+});
+
 test("a small write that succeeds on a full disk doesn't end the failure of events", async () => {
   using open = opened();
   upToBlock(open);

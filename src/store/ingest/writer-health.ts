@@ -1,8 +1,17 @@
 /** Records whether writes succeed, and how often they failed. */
 import { type StoreFailure, type StoreUnavailableError, unavailable } from '../../base/store-failure.ts';
-import type { IngestLog } from './event.ts';
+import type { IngestEvent, IngestLog } from './event.ts';
 
 export type WriterHealth = ReturnType<typeof writerHealth>;
+
+/** The log event of a first failure. The stack of a full disk would show nothing more. */
+function failingEvent({ failure, message: reason }: StoreUnavailableError, cause: unknown): IngestEvent {
+  const event = { event: 'service_failing', service: 'writes', reason } as const;
+  if (failure !== 'full') return { ...event, cause };
+  const remedy =
+    'Free space on the disk of the data directory. Stackside continues by itself, and the node sends its events again.';
+  return { ...event, remedy };
+}
 
 /** @param log called once when writes start to fail, and once when they succeed again */
 export function writerHealth(log: IngestLog) {
@@ -18,7 +27,7 @@ export function writerHealth(log: IngestLog) {
       if (failure === null || error === failure) return error;
       failures.set(failure.failure, (failures.get(failure.failure) ?? 0) + 1);
       failedSince += 1;
-      if (failing === null) log({ event: 'service_failing', service: 'writes', reason: failure.failure, cause: error });
+      if (failing === null) log(failingEvent(failure, error));
       failing = failure;
       return failure;
     },
