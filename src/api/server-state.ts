@@ -99,8 +99,7 @@ export interface ServerStatus {
 }
 
 interface StateChange {
-  /** The words of the state. */
-  state: string;
+  state: ServerState;
   reason: string | null;
   next: string;
   /** The section that the node's configuration needs, as TOML. */

@@ -147,7 +147,7 @@ describe('serve', () => {
       observer: observerToml('127.0.0.1:3700'),
       height: null,
     });
-    presenter.log({ event: 'state_degraded', state: 'waiting for the node', reason: null, next: 'In the banner.' });
+    presenter.log({ event: 'state_degraded', state: 'waiting_for_the_node', reason: null, next: 'In the banner.' });
     await presenter.ready(running({ readiness: async () => readiness, chainId: async () => null }));
     const [page = ''] = err;
     expect(page).toContain('\n  Console     http://127.0.0.1:3999/sign-in?token=x\n');
@@ -164,7 +164,7 @@ describe('serve', () => {
 
   test('prints a state change with the reason, the next step and the observer section', () => {
     const at = Date.UTC(2026, 0, 1, 12, 30, 5);
-    const change = { state: 'stuck', reason: 'Block 7 is missing.', next: 'Fill it.' };
+    const change = { state: 'stuck', reason: 'Block 7 is missing.', next: 'Fill it.' } as const;
     expect(prettyLine({ event: 'state_degraded', ...change }, at, false)).toBe(
       '12:30:05 warn  Stuck: Block 7 is missing.\n    Fill it.',
     );

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readiness } from '../../src/api/operations.ts';
-import { stateWords } from '../../src/api/server-state.ts';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { EXIT } from '../../src/base/errors.ts';
 import { reportStatus } from '../../src/commands/data/report.ts';
@@ -186,7 +185,7 @@ async function expectSays(server: Server, data: string, expected: Said): Promise
   expect({ ...printed, reason: withoutNumbers(printed.reason) }).toMatchObject(same);
   const text = await statusOf(server, data, false);
   expect(text.split('\n').slice(0, 2).map(withoutNumbers)).toEqual([
-    `server         ${stateText(stateWords(state), same.reason)}`,
+    `server         ${stateText(state, same.reason)}`,
     `next           ${next}`,
   ]);
   if (observer !== null) expect(text).toContain(observer.trimEnd());
@@ -211,21 +210,21 @@ test('a complete history: waits for the first event, also after a restart, then 
   expect(await statusOf(first, 'elsewhere', false)).toEndWith(
     `data           no index in ${at('elsewhere')}: give the server's directory with --data\n`,
   );
-  expect(await stopped(first)).toEqual([`waiting for the first event: ${ADD_SECTION}`]);
+  expect(await stopped(first)).toEqual([`waiting_for_the_first_event: ${ADD_SECTION}`]);
 
   const second = await started('genesis', ...archived());
   await expectSays(second, 'genesis', waiting);
   await post(sent, second);
   await expectSays(second, 'genesis', LIVE);
   expect(ends(await stopped(second, 'SIGHUP'))).toEqual([
-    `waiting for the first event: ${ADD_SECTION}`,
+    `waiting_for_the_first_event: ${ADD_SECTION}`,
     'live: Nothing to do.',
   ]);
 
   const third = await started('genesis', ...archived());
   await expectSays(third, 'genesis', LIVE);
   const { stdout } = await stackside('status', '--data', at('genesis'), '--url', third.api);
-  expect(stdout).toStartWith(`server         ${stateText(stateWords('live'), null)}\nnext           Nothing to do.\n`);
+  expect(stdout).toStartWith(`server         ${stateText('live', null)}\nnext           Nothing to do.\n`);
   expect(await stopped(third)).toEqual(['live: Nothing to do.']);
 });
 
@@ -242,7 +241,7 @@ test('a synced node and no token: the history starts at the first block, and aga
   await post(await steer('fork', { depth: 6 }), server);
   await expectSays(server, 'synced', { ...LIVE, from: tip() - 6 });
   expect(await balances(server)).toEqual(await balances(node));
-  expect(ends(await stopped(server))).toEqual([`waiting for the first event: ${ADD_SECTION}`, 'live: Nothing to do.']);
+  expect(ends(await stopped(server))).toEqual([`waiting_for_the_first_event: ${ADD_SECTION}`, 'live: Nothing to do.']);
 });
 
 test('a gap: stuck without a token, also after a restart; filled with the token of the node’s configuration', async () => {
@@ -335,7 +334,7 @@ test('a node that is away: waits for it with the section; the history starts wit
   });
   await post(await steer('mine'), server);
   await expectSays(server, 'away', { ...LIVE, from: tip() });
-  expect(ends(await stopped(server))).toEqual([`waiting for the node: ${next}`, 'live: Nothing to do.']);
+  expect(ends(await stopped(server))).toEqual([`waiting_for_the_node: ${next}`, 'live: Nothing to do.']);
 });
 
 test('if a node lacks the observer section, the server requests the section and a restart after three missing blocks', async () => {
@@ -375,7 +374,7 @@ test('another chain: refused by --network before files are made, by the data at 
     ...{ status: 503, state: 'wrong_chain', next: `${remedy}.` },
     reason: `${error}.`,
   });
-  expect((await stopped(server)).at(-1)).toBe(`wrong chain: ${remedy}.`);
+  expect((await stopped(server)).at(-1)).toBe(`wrong_chain: ${remedy}.`);
 
   expect(await refused('serve', '--data', at('mainnet'), '--node-rpc', node.api)).toEqual(
     problems(

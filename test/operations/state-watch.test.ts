@@ -17,8 +17,8 @@ test('logs each change of the state once, with the next step and the observer se
   await after(5);
   await after(5);
   expect(logged.map(({ event, state }) => [event, state])).toEqual([
-    ['state_degraded', 'waiting for the node'],
-    ['state_degraded', 'waiting for the first event'],
+    ['state_degraded', 'waiting_for_the_node'],
+    ['state_degraded', 'waiting_for_the_first_event'],
     ['state_changed', 'live'],
   ]);
   expect(logged[1]).toMatchObject({ next: expect.stringContaining('Add this section'), observer: expect.any(String) });

@@ -1,6 +1,5 @@
 /** The output of `stackside check` and `stackside status`. */
 import { existsSync } from 'node:fs';
-import { stateWords } from '../../api/server-state.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { checkDirectory } from '../../store/check/check.ts';
@@ -122,7 +121,7 @@ function serverLines(url: string, server: ServerStanding | null): string[] {
   if (server === null) return [`server         none answers at ${url}`];
   const { state, reason, next, observer } = server;
   const section = observer === null ? [] : ['', ...observer.trimEnd().split('\n'), ''];
-  return [`server         ${stateText(stateWords(state), reason)}`, `next           ${next}`, ...section];
+  return [`server         ${stateText(state, reason)}`, `next           ${next}`, ...section];
 }
 
 /**

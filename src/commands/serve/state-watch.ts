@@ -6,7 +6,6 @@ import {
   type ServerStatus,
   type StateEvent,
   type StateReadings,
-  stateWords,
 } from '../../api/server-state.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type Loop, type Service, startLoop } from '../../base/service.ts';
@@ -170,7 +169,7 @@ export function watchState(
   function logChange({ state, reason, next, observer }: ServerStatus): void {
     if (state === logged) return;
     logged = state;
-    const change = { state: stateWords(state), reason, next, ...(observer === null ? {} : { observer }) };
+    const change = { state, reason, next, ...(observer === null ? {} : { observer }) };
     log({ event: quiet.has(state) ? 'state_changed' : 'state_degraded', ...change });
   }
 

@@ -1,6 +1,5 @@
 /** The banners that `serve` and `devnet` print on a terminal. */
 import type { Readiness } from '../../api/operations.ts';
-import { stateWords } from '../../api/server-state.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
 import { stateText } from './pretty-log.ts';
 
@@ -57,7 +56,7 @@ export function servePage({ version, api, events, signInPath, chainId, nodeRpc, 
   const page = `${version}: Stacks chain data and chainhooks next to your node\n\n${rows(lines)}\n`;
   if (state === 'live') return page;
   const toml = observer === null ? '' : `\n${indented(observer.trimEnd().split('\n'))}\n`;
-  return `${page}\n${stateText(stateWords(state), reason)}\n${next}\n${toml}`;
+  return `${page}\n${stateText(state, reason)}\n${next}\n${toml}`;
 }
 
 /** An account that a wallet can use. */

@@ -1,5 +1,5 @@
 /** The log as lines for people. */
-import type { StateEvent } from '../../api/server-state.ts';
+import { type ServerState, type StateEvent, stateWords } from '../../api/server-state.ts';
 import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../../log.ts';
 import { printableText } from '../cli/output.ts';
 import type { Output } from '../cli/progress.ts';
@@ -25,8 +25,8 @@ export const timeOfDay = (now: number): string => new Date(now).toISOString().sl
 const indented = (text: string): string => `\n    ${text.trimEnd().replaceAll('\n', '\n    ')}`;
 
 /** The state of a server with its reason, as one line. */
-export const stateText = (state: string, reason: string | null): string => {
-  const words = state.charAt(0).toUpperCase() + state.slice(1);
+export const stateText = (state: ServerState, reason: string | null): string => {
+  const words = state.charAt(0).toUpperCase() + stateWords(state).slice(1);
   return reason === null ? words : `${words}: ${reason}`;
 };
 
