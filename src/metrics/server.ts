@@ -30,7 +30,12 @@ export function stateMetrics(registry: Registry, now: (() => number) | null): (s
     new Gauge({ name, help, labelNames, registers: [registry] });
   const height = gauge('stacks_block_height', 'Height of the newest block');
   const burnHeight = gauge('burn_block_height', 'Height of the newest Bitcoin block that the node reported');
-  const age = gauge('stackside_tip_age_seconds', 'Age of the newest block, in seconds; not on a devnet');
+  const age = gauge(
+    'stackside_tip_age_seconds',
+    'Age of the newest block, in seconds; not before the first block and on a devnet',
+  );
+  // A new gauge without labels is 0: a block that is new.
+  age.remove();
   const reached = gauge('stackside_node_reachable', "1 if the node's RPC interface can be reached, otherwise 0");
   const behind = gauge('stackside_blocks_behind_node', 'Blocks of the node that are missing in the index');
   const pendingCount = gauge('mempool_tx_count', 'Transactions in the mempool, by type', 'type');
