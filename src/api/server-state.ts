@@ -280,7 +280,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
           source,
           `The node is at block ${count(nodeHeight ?? 0)} but sends nothing`,
           'Is this section in its configuration, and was the node restarted since?',
-          'Its configuration has the section. Was the node restarted since?',
+          `Its configuration has the section. Was the node restarted since, and does the endpoint in it lead to ${source.endpoint}?`,
         )
       : waiting(
           'waiting_for_the_first_event',

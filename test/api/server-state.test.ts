@@ -141,7 +141,7 @@ const texts: readonly (readonly [Partial<StateReadings>, Pick<ServerStatus, 'sta
         state: 'waiting_for_the_first_event',
         ready: false,
         reason: 'The node is at block 5,000 but sends nothing.',
-        next: 'Its configuration has the section. Was the node restarted since?',
+        next: 'Its configuration has the section. Was the node restarted since, and does the endpoint in it lead to 127.0.0.1:3700?',
       },
     ],
     [

@@ -242,7 +242,8 @@ test("the check of the observer shows the endpoint of the node's configuration",
   };
   expect(found({ nodeConfig: { value, error: null } }).observer).toMatchObject({
     state: 'ok',
-    message: "The node's configuration has an observer for stackside:3700.",
+    message:
+      "The node's configuration has an observer for stackside:3700. The node must reach 127.0.0.1:3700 with this address.",
   });
 });
 

@@ -104,7 +104,8 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     const wrong = observerProblem(nodeConfig.value, endpoint);
     if (wrong === null) {
       const own = observerFor(nodeConfig.value, endpoint)?.endpoint ?? endpoint;
-      return ok(`The node's configuration has an observer for ${own}.`);
+      const route = own === endpoint ? '' : `. The node must reach ${endpoint} with this address`;
+      return ok(`The node's configuration has an observer for ${own}${route}.`);
     }
     return problem(`${wrong.problem}.`, wrong.remedy, wrong.section);
   },
