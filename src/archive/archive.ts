@@ -337,12 +337,15 @@ export interface ArchiveEnd extends LinkedSegments, Contents {
   part: OpenPart | null;
 }
 
-/** Finds the end of an archive by the names of its segments, without reading them. @throws as {@link newestOpenPart} */
+/** Finds the end of an archive by the names of its segments, without reading them; only open parts are read. */
 export async function endOf(store: ObjectStoreReads): Promise<ArchiveEnd> {
   const contents = await contentsOf(store);
   const linked = linkedFrom(contents.segments, 1);
-  const part = linked.fault === null ? await newestOpenPart(store, contents.open, linked.last) : null;
-  return { ...contents, ...linked, part };
+  if (linked.fault !== null) return { ...contents, ...linked, part: null };
+  const part = await newestOpenPart(store, contents.open, linked.last).catch(faultIn);
+  return typeof part === 'string'
+    ? { ...contents, ...linked, fault: part, part: null }
+    : { ...contents, ...linked, part };
 }
 
 /** Result of verifying an object, or of finding a gap before it. */

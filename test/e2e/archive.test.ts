@@ -177,6 +177,24 @@ describe('the commands', () => {
     expect(restored.stderr).toContain(`which come before ${names[2]}`);
   });
 
+  test('status names a damaged object at the end of the archive, and exits with 2 as verify does', async () => {
+    const names = readdirSync(path).sort();
+    for (const name of ['open-one.zst', names.findLast((one) => one.startsWith('segment-'))!]) {
+      const spoiled = join(folder.path, `damaged-${name}`);
+      cpSync(path, spoiled, { recursive: true });
+      if (name !== 'open-one.zst') rmSync(join(spoiled, 'open-one.zst'));
+      writeFileSync(join(spoiled, name), 'nothing');
+      for (const command of ['status', 'verify']) {
+        const { code, stdout, stderr } = await stackside('archive', command, spoiled);
+        expect([code, stdout, stderr]).toEqual([
+          EXIT.found,
+          expect.stringContaining(`${name} is a damaged segment`),
+          '',
+        ]);
+      }
+    }
+  });
+
   test('an empty directory is reported as no archive', async () => {
     for (const command of ['status', 'list', 'verify']) {
       const { code, stderr } = await stackside('archive', command, folder.path);

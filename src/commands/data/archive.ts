@@ -3,6 +3,7 @@ import {
   chainOfIdentity,
   contentsOf,
   endOf,
+  faultIn,
   type Identity,
   requireIdentity,
   sealedSegment,
@@ -58,10 +59,12 @@ const timeText = (receivedAt: number): string => new Date(receivedAt / MILLISECO
 
 /** The end of an archive: for JSON, and in lines. */
 async function endReport(store: ObjectStoreReads) {
-  const { segments, open, linked, last: sealed, fault, part } = await endOf(store);
+  const { segments, open, linked, last: sealed, fault: faultOfList, part } = await endOf(store);
   const newest = linked.at(-1);
-  const end = part ?? (newest === undefined ? null : await sealedSegment(store, newest.range, newest.after));
-  const last = end?.entries.at(-1);
+  const end =
+    part ?? (newest === undefined ? null : await sealedSegment(store, newest.range, newest.after).catch(faultIn));
+  const fault = faultOfList ?? (typeof end === 'string' ? end : null);
+  const last = typeof end === 'string' ? undefined : end?.entries.at(-1);
   const json = {
     segments: segments.length,
     sealed_entry: sealed.id,
@@ -80,7 +83,7 @@ async function endReport(store: ObjectStoreReads) {
   return { json, lines };
 }
 
-/** Prints where an archive ends. @returns whether its segments are without gaps */
+/** Prints where an archive ends. @returns whether it has no gap and the object at its end is sound */
 export async function reportArchive(trust: Trust, location: string, format: OutputFormat): Promise<boolean> {
   const { store, identity } = await archiveAt(trust, location);
   const chain = chainOfIdentity(identity);
