@@ -1,7 +1,7 @@
 /**
  * Values in memory that are expensive to compute again: {@link lazy} for a single value, {@link memoize} and
- * {@link memoizeByObject} for results of a function of a text or an object, {@link lruCache} for values that the caller
- * computes.
+ * {@link memoizeByObject} for results of a function of a text, a number or an object, {@link lruCache} for values that the
+ * caller computes.
  */
 
 /** A function without parameters that computes once. */
@@ -24,16 +24,19 @@ export function lazy<Value>(compute: () => Value): Lazy<Value> {
   return Object.assign(value, { clear });
 }
 
-/** A pure function of a text that caches its most recent results. */
-interface Memo<Value> {
-  (key: string): Value;
+/** A pure function of a text or a number that caches its most recent results. */
+interface Memo<Key, Value> {
+  (key: Key): Value;
   clear(): void;
 }
 
-/** Caches results of a pure function of a text. @param capacity maximum number of results; unlimited for short-lived callers */
-export function memoize<Value>(compute: (key: string) => Value, capacity = Number.POSITIVE_INFINITY): Memo<Value> {
-  const results = lruCache<string, { value: Value }>(capacity);
-  const value = (key: string): Value => {
+/** Caches results of a pure function. @param capacity maximum number of results; unlimited for short-lived callers */
+export function memoize<Value, Key extends string | number = string>(
+  compute: (key: Key) => Value,
+  capacity = Number.POSITIVE_INFINITY,
+): Memo<Key, Value> {
+  const results = lruCache<Key, { value: Value }>(capacity);
+  const value = (key: Key): Value => {
     const cached = results.get(key);
     if (cached !== undefined) return cached.value;
     const result = compute(key);

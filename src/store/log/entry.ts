@@ -90,7 +90,7 @@ const hashOf = (text: string | Uint8Array): Uint8Array => SHA256.hash(text) as U
 
 /** Number of cached hashes of paths. Nodes use few paths; a peer may send any. */
 const MAX_PATHS = 100;
-const hashOfPath = memoize(hashOf, MAX_PATHS);
+const hashOfPath = memoize((path: string) => hashOf(path), MAX_PATHS);
 
 /** The hashes of path and text in hex, concatenated. */
 const WITHHELD = /^[0-9a-f]{128}$/;

@@ -7,7 +7,7 @@ export interface FileCache {
   /** A lazy value that is computed again when the file changes. */
   lazy<T>(look: () => T): () => T;
   /** A memo that is cleared when the file changes. @param capacity as in {@link memoize} */
-  memoize<T>(look: (key: string) => T, capacity: number): (key: string) => T;
+  memoize<T, Key extends string | number = string>(look: (key: Key) => T, capacity: number): (key: Key) => T;
   /**
    * Clears the cache if the file has changed. Call it at the beginning of each snapshot.
    * @throws SQLiteError
@@ -41,7 +41,7 @@ export function fileCache(db: Database, version = fileVersion(db)): FileCache {
       caches.push(value);
       return value;
     },
-    memoize<T>(look: (key: string) => T, capacity: number): (key: string) => T {
+    memoize<T, Key extends string | number = string>(look: (key: Key) => T, capacity: number): (key: Key) => T {
       const memo = memoize(look, capacity);
       caches.push(memo);
       return memo;

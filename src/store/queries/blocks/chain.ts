@@ -64,12 +64,12 @@ export function chainQueries(db: Database, cache: FileCache = noFileCache) {
     const hash = Uint8Array.fromHex(hex);
     return byIndexBlockHash.get(hash) ?? byBlockHash.get(hash);
   }, MAX_BLOCKS);
-  const atHeight = cache.memoize((height) => byHeight.get(Number(height)), MAX_BLOCKS);
+  const atHeight = cache.memoize((height: number) => byHeight.get(height), MAX_BLOCKS);
 
   /** The canonical block. Most requests read it twice, first for the ETag; null if there is none. */
   function block(id: BlockId): BlockRow | null {
     if (id === 'latest') return newest.get();
-    return 'height' in id ? atHeight(String(id.height)) : byHash(id.hash.toHex());
+    return 'height' in id ? atHeight(id.height) : byHash(id.hash.toHex());
   }
 
   const historyStart = cache.lazy(historyStartQuery(db));
@@ -84,15 +84,15 @@ export function chainQueries(db: Database, cache: FileCache = noFileCache) {
       completions: row.completions,
     };
   });
-  const tagOf = cache.memoize((height): string => {
+  /** Names the state that rows of a canonical block depend on: its fork, and whether filled blocks were completed. */
+  const tagAt = cache.memoize((height: number): string => {
     const hash = atHeight(height)?.index_block_hash;
     return `${hash?.toHex()} ${newestTip()?.completions}`;
   }, MAX_BLOCKS);
 
   return {
     block,
-    /** Names the state that rows of a canonical block depend on: its fork, and whether filled blocks were completed. */
-    tagAt: (height: number): string => tagOf(String(height)),
+    tagAt,
     historyStart,
     /** Height of the first block that the index has, or will have. */
     firstHeight: (): number => historyStart()?.height ?? 1,
