@@ -284,6 +284,7 @@ describeWith('Clarity', hasClarity, () => {
       ...["expecting expression of type 'uint', found '(string-ascii 4)'", 5],
     ]);
     expect(await deploy(`${good}(define-public (add`)).toEqual([expect.any(String), null]);
+    expect(await deploy(`${good}(define-public (add) (ok u1)`)).toEqual(["expected closing ')'", null]);
     // A dry run leaves nothing on the chain.
     expect(await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(1)] })).toMatchObject({
       tx_status: 'success',

@@ -80,10 +80,16 @@ const RUNTIME = /\bRuntime\((\w+)|\b(CostBalanceExceeded|MemoryBalanceExceeded)\
 /** The engine's text before the message of the analysis or of the runtime. */
 const BEFORE = /^(?:Contract deployment runtime error|Call contract function error): \S+ -> (?:Runtime Error: )?/;
 
+/** The engine's text for a missing bracket: only the note after the error. */
+const OPENING = /^to match this '([({])'$/;
+
 /** Converts the engine's error to the node's `vm_error`. */
 export function vmErrorOf(error: string): string {
   const [, runtime, exceeded] = RUNTIME.exec(error) ?? [];
-  return runtime ?? exceeded ?? error.replace(BEFORE, '');
+  const message = error.replace(BEFORE, '');
+  const opening = OPENING.exec(message)?.[1];
+  if (opening !== undefined) return `expected closing '${opening === '(' ? ')' : '}'}'`;
+  return runtime ?? exceeded ?? message;
 }
 
 /** The node's report of a transaction without a result. */
