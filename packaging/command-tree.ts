@@ -55,12 +55,17 @@ function wordsOf({ anyOf = [] }: TSchema): string[] {
 
 const VALUE = /[<[]([^>\].]+)(?:\.\.\.)?[>\]]/;
 
+/** The parts of placeholders that stand for a value. The others are values: `<on|off|date>` accepts `on`. */
+const NAMED = new Set(['date', 'entry', 'id', 'name', 'number']);
+
 /** Returns the kind of value behind a placeholder such as `<file>`. */
 function placeholderValues(syntax: string): Values {
   const name = VALUE.exec(syntax)?.[1] ?? '';
+  const parts = name.split('|');
   if (name === 'file') return { kind: 'file' };
-  if (name.includes('|')) return { kind: 'words', words: name.split('|') };
-  return { kind: name === 'dir' ? 'directory' : 'other' };
+  if (name === 'archive' || parts.includes('dir')) return { kind: 'directory' };
+  const words = parts.length === 1 ? [] : parts.filter((part) => !NAMED.has(part));
+  return words.length === 0 ? { kind: 'other' } : { kind: 'words', words };
 }
 
 function valuesOf(option: Option, declared: Grouped | null): Values | null {

@@ -214,7 +214,7 @@ export const simulatedNodeSettings = group('Simulated node', {
   }),
   clarity: setting({
     commands: ['devnet'],
-    flag: '--clarity <directory>',
+    flag: '--clarity <dir>',
     variables: ['STACKSIDE_DEVNET_CLARITY'],
     type: textOrNone(),
     absent: 'the project of the current directory; without one, contracts are simulated',

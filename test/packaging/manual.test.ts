@@ -98,6 +98,17 @@ describe('completions', () => {
     expect(offered('stackside', 'serve', '--api-p')).toEqual(['--api-port']);
   });
 
+  test('for bash complete values and directories, but no placeholders', () => {
+    expect(offered('stackside', 'serve', '--threads', '')).toEqual(['auto']);
+    expect(offered('stackside', 'serve', '--network', '')).toEqual(['']);
+    const folders = [['serve', '--archive'], ['devnet', '--clarity'], ['restore']];
+    for (const words of folders) {
+      expect(offered('stackside', ...words, `${import.meta.dir}/../packag`)).toEqual([
+        `${import.meta.dir}/../packaging`,
+      ]);
+    }
+  });
+
   const shells = [
     ['bash', bash],
     ['zsh', zshCompletion()],
