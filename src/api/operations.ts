@@ -17,7 +17,7 @@ export interface Readiness {
   height: number | null;
   /** Null if the node can't be reached. */
   node_height: number | null;
-  /** Age of the newest block in seconds; null before the first block. */
+  /** Age of the newest block in seconds, negative if its time is ahead of this clock; null before the first block. */
   tip_age_seconds: number | null;
   /** Estimated seconds until the index is up to date; null if unknown. */
   seconds_left: number | null;

@@ -192,8 +192,7 @@ test.each(['mainnet', 'testnet'] as const)(
       expect(await readyAt(alone, 1_800)).toMatchObject(stale);
       expect((await metrics(alone.api)).get('stackside_node_reachable')).toBe(0);
       // The clock was set back.
-      const body = { tip_age_seconds: 0 };
-      expect(await readyAt(alone, -last / 1_000)).toMatchObject({ status: 200, body });
+      expect((await readyAt(alone, -last / 1_000)).status).toBe(200);
     }
     await using again = await serving({}, directory.path, {}, { clock });
     expect(await readyAt(again, 1_799)).toMatchObject({ status: 200, body: { state: 'live' } });

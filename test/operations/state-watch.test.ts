@@ -40,6 +40,12 @@ test('suggests to check the observer section after two minutes without an event'
   expect((await after(1)).reason).toBe('The node is at block 100 but sends nothing.');
 });
 
+test('reports how far the newest block of a devnet is ahead of the clock', async () => {
+  const { world, after } = watching({ isSimulated: true });
+  Object.assign(world, { height: 100, nodeHeight: 100, lastEvent: 0, tipTime: 3_700 });
+  expect(await after(100)).toMatchObject({ state: 'live', tip_age_seconds: -3_600 });
+});
+
 test('measures the rate of new blocks for the time left', async () => {
   const { world, after } = watching();
   world.nodeHeight = 1_000;

@@ -192,7 +192,7 @@ export function watchState(
       movement.add(now, height, nodeHeight, refusal !== null || gap !== null);
     }
     const source = options.source();
-    const tipAge = tip === null ? null : Math.max(0, Math.round(clock.now() / 1_000 - tip.time));
+    const tipAge = tip === null ? null : Math.round(clock.now() / 1_000 - tip.time);
     const lastEvent = options.lastEvent() ?? options.lastEventBefore;
     const eventAge = lastEvent === null ? null : Math.max(0, Math.floor(clock.now() / 1_000) - lastEvent);
     const chainId = index?.chainId ?? options.chainId;
