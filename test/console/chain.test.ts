@@ -82,7 +82,7 @@ import {
   waitingDeliveriesText,
 } from '../../src/console/app/chain/hooks.ts';
 import { isLogMatch, logFieldsOf } from '../../src/console/app/chain/log.ts';
-import { pathMistake } from '../../src/console/app/chain/path-mistake.ts';
+import { networkMistake, pathMistake } from '../../src/console/app/chain/path-mistake.ts';
 import {
   type FoundItem,
   foundGroups,
@@ -823,6 +823,19 @@ test('a failing chainhook shows the reason, the next retry and the waiting deliv
     '1 more delivery waits behind it',
   ]);
   expect(failingFirst([failing], [well, failing, interrupted]).map(({ uuid }) => uuid)).toEqual(['b', 'a', 'c']);
+});
+
+test('an address of another network than the chain gets a note', () => {
+  const testnet = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM.pool';
+  expect(networkMistake(SENDER, 0x8000_0000)).toBe(
+    'This is an address of mainnet, and this server has the chain of a testnet.',
+  );
+  expect(networkMistake(testnet, 1)).toBe('This is an address of testnet, and this server has the chain of mainnet.');
+  expect([networkMistake(SENDER, 1), networkMistake(testnet, 0x8000_0000), networkMistake(testnet, null)]).toEqual([
+    null,
+    null,
+    null,
+  ]);
 });
 
 describe("a value in a page's path", () => {

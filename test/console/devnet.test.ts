@@ -189,6 +189,19 @@ browserTest(
   },
 );
 
+browserTest('a contract that is not on the chain, and an address of another network, are named as such', async () => {
+  await using visited = await visit(`${server.api}/contracts/${WALLET.address}.nothing?tab=source`);
+  const { page } = visited;
+  await page.getByText('The chain has no contract with this identifier.').waitFor();
+  expect(await page.getByText('deployed by').count()).toBe(0);
+  for (const name of ['Source', 'Call a function', 'Same deployer'])
+    expect(await page.getByRole('link', { name, exact: true }).count()).toBe(0);
+  await looksGood(page);
+  await page.goto(`${server.api}/principals/SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7`);
+  await page.getByText(/^This is an address of mainnet/).waitFor();
+  await looksGood(page);
+});
+
 browserTest('ages follow the clock of the devnet, which begins in the past and can be advanced', async () => {
   await using visited = await visit(`${server.api}/blocks`);
   const { page, complaints } = visited;

@@ -1,4 +1,6 @@
 /** Descriptions of invalid values in the path of a page. */
+
+import { MAINNET_CHAIN_ID } from '../../../chain/network.ts';
 import { ADDRESS_PATTERN, CONTRACT_NAME_PATTERN, parseStacksAddress } from '../../../codec/address.ts';
 import type { PageName } from '../../page-paths.ts';
 
@@ -100,3 +102,11 @@ export const contractMistake = (text: string): string | null => mistakeOf(contra
  */
 export const principalMistake = (text: string, orContract: boolean): string | null =>
   orContract && text.includes('.') ? contractMistake(text) : mistakeOf(address, text);
+
+/** Describes a principal of another network than the chain; returns null if it fits, or the chain isn't known yet. */
+export function networkMistake(principal: string, chainId: number | null): string | null {
+  const isMainnet = chainId === MAINNET_CHAIN_ID;
+  if (chainId === null || /^S[PM]/.test(principal) === isMainnet) return null;
+  const [its, own] = isMainnet ? ['testnet', 'mainnet'] : ['mainnet', 'a testnet'];
+  return `This is an address of ${its}, and this server has the chain of ${own}.`;
+}

@@ -34,10 +34,13 @@ import { idOf, MinedStatus } from '../../ui/transactions.tsx';
 import { BlockLink, ChainText, Principal, TxLink, When } from '../../ui/values.tsx';
 import { TellMe } from '../../ui/watches.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
-import { PrincipalHistory, principalTabs, StxFigures, usePrincipalVersion } from './principal.tsx';
+import { OtherNetwork, PrincipalHistory, principalTabs, StxFigures, usePrincipalVersion } from './principal.tsx';
 
 /** The parts that accounts and contracts have. */
 const OF_ACCOUNTS = ['transactions', 'received', 'sent', 'balance', 'tokens'];
+
+/** The parts of a contract that is deployed. */
+const OF_CODE = ['source', 'functions', 'read', 'call', 'deployer'];
 
 /** Sizes of a contract's tabs; a tab without a size isn't listed. */
 type Sizes = Readonly<Partial<Record<string, number>>>;
@@ -102,8 +105,14 @@ export function Contract({ contract }: { contract: string }) {
     ['deployer', 'Same deployer', () => <SameDeployer contract={contract} deployer={address} />],
     ...principalTabs({ principal: contract, version }).filter(([id]) => OF_ACCOUNTS.includes(id)),
   ];
+  const isMissing = loaded.error?.status === 404 && !loaded.error.isBeforeHistory && !BOOT_ADDRESS.test(address);
   const asked = place.value.query.get('tab');
-  const shown = tabs.filter(([id]) => (id === asked || sizes[id] !== 0) && (id !== 'call' || isDevnet() === true));
+  const shown = tabs.filter(
+    ([id]) =>
+      (id === asked || sizes[id] !== 0) &&
+      (id !== 'call' || isDevnet() === true) &&
+      !(isMissing && OF_CODE.includes(id)),
+  );
   return (
     <Page
       kind="Contract"
@@ -115,10 +124,12 @@ export function Contract({ contract }: { contract: string }) {
       }
       lead={
         <>
-          deployed by <Principal principal={address} whole />
+          {isMissing ? 'of' : 'deployed by'} <Principal principal={address} whole />
         </>
       }
     >
+      {isMissing ? <p class="note wait">The chain has no contract with this identifier.</p> : null}
+      <OtherNetwork principal={contract} />
       <StxFigures principal={contract} version={version} />
       <TellMe kind="contract" id={contract} />
       <PrincipalHistory principal={contract} />

@@ -5,6 +5,7 @@ import type { Answer } from '../../api/api.ts';
 import { tipVersion, useUpdates } from '../../api/live.ts';
 import { mapped, useGet } from '../../api/use-answer.ts';
 import { count, words } from '../../chain/format.ts';
+import { networkMistake } from '../../chain/path-mistake.ts';
 import { TextField } from '../../ui/form.tsx';
 import {
   ButtonLink,
@@ -21,6 +22,7 @@ import {
   Tabs,
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
+import { server } from '../../ui/server-status.ts';
 import {
   Badge,
   BitcoinAddressLink,
@@ -47,6 +49,7 @@ export function Account({ principal }: { principal: string }) {
   const version = usePrincipalVersion(principal);
   return (
     <Page kind="Account" title={principal} heading={<Copied text={principal} what="address" />}>
+      <OtherNetwork principal={principal} />
       <StxFigures principal={principal} version={version} />
       <div class="grid">
         <NonceFacts principal={principal} version={version} />
@@ -57,6 +60,12 @@ export function Account({ principal }: { principal: string }) {
       <Tabs label="Parts of the account" tabs={principalTabs({ principal, version })} />
     </Page>
   );
+}
+
+/** Renders a note if a principal belongs to another network. */
+export function OtherNetwork({ principal }: { principal: string }) {
+  const mistake = networkMistake(principal, server.value.status?.index.chain_id ?? null);
+  return mistake === null ? null : <p class="note wait">{mistake}</p>;
 }
 
 /** Returns a version of a principal's data, which changes with each block and each transaction of the principal. */
