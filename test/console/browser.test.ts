@@ -726,7 +726,8 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
   const { page, complaints } = visited;
   await page.getByRole('link', { name: 'New chainhook' }).click();
   await page.getByRole('button', { name: 'Create', exact: true }).click();
-  await page.getByText('name must not be empty').waitFor();
+  await page.getByText('Name must not be empty').waitFor();
+  await page.getByText('URL of the receiver must be a URL that begins with').waitFor();
   await page.getByLabel('Name').fill('Transfers');
   await page.getByLabel('URL of the receiver').fill(`http://127.0.0.1:${receiver.port}/`);
   await page.getByRole('button', { name: 'JSON', exact: true }).click();

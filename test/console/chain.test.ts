@@ -65,8 +65,10 @@ import {
   amountUnit,
   draftOf,
   fieldsOf,
+  fieldTitle,
   fieldValue,
   filterTypes,
+  messageInForm,
   mistakesOf,
   newDraft,
   titleOf,
@@ -364,6 +366,22 @@ describe('the chainhook form', () => {
       'filters.events.0.status must be one of success, abort_by_response, abort_by_post_condition, problematic_skipped',
       'filters.events.0.sender must have this form: Standard address or contract identifier',
       'filters.events.0.of is not a field of contract_call',
+    ]);
+  });
+
+  test('names the field of a mistake as its label does', () => {
+    expect(fieldTitle('action.url')).toBe('URL of the receiver');
+    expect(fieldTitle('filters.events.1.asset_identifier')).toBe('Filter 2: Asset identifier');
+    expect(fieldTitle('filters.events')).toBe('filters.events');
+    expect(messageInForm('Invalid request body: options.expire_after_occurrences must be an integer')).toBe(
+      'Expire after matching blocks must be an integer',
+    );
+    expect(messageInForm('The server does not answer.')).toBe('The server does not answer.');
+    expect(mistakes({ type: 'nft_event', asset_identifier: 'coin' } as { type: string })).toEqual([
+      'filters.events.0.asset_identifier must have this form: Asset identifier: CONTRACT::asset',
+    ]);
+    expect(mistakes({ type: 'stx_transfer', min_amount: '-1' } as { type: string })).toEqual([
+      'filters.events.0.min_amount is not an amount',
     ]);
   });
 

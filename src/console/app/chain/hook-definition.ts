@@ -71,13 +71,16 @@ const membersOf = ({ properties = {}, required = [] }: Schema): FilterField[] =>
       ? {
           name,
           required: required.includes(name),
-          help: schema.description ?? '',
+          help: helpOf(schema),
           choices: wordsOf(schema.items ?? schema),
           many: schema.type === 'array',
           isAmount: schema.$id === AMOUNT,
         }
       : membersOf(schema).map((field) => ({ ...field, name: `${name}.${field.name}`, required: false })),
   );
+
+/** Returns the description of a schema without its quotation marks for code. */
+const helpOf = ({ description = '' }: Schema): string => description.replaceAll('`', '');
 
 /** Words of the schemas with another spelling in titles. */
 const WRITTEN: Readonly<Record<string, string>> = {
@@ -113,7 +116,8 @@ function mistakeIn(schema: Schema, value: unknown): string | null {
   if (value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY))
     return `has more than ${schema.maxLength} characters`;
   if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) {
-    return schema.description === undefined ? 'has the wrong form' : `must have this form: ${schema.description}`;
+    if (schema.$id === AMOUNT) return 'is not an amount';
+    return schema.description === undefined ? 'has the wrong form' : `must have this form: ${helpOf(schema)}`;
   }
   return schema.$id === AMOUNT && BigInt(value) > MAX_UINT ? 'is larger than any amount' : null;
 }
@@ -138,6 +142,26 @@ export interface Mistake {
   path: string;
   message: string;
 }
+
+/** The fields of the form outside filters, by their paths. */
+export const FIELD_TITLES = {
+  name: 'Name',
+  'action.url': 'URL of the receiver',
+  'options.alert_url': 'URL for alerts',
+  'options.expire_after_occurrences': 'Expire after matching blocks',
+  'options.expire_after_evaluations': 'Expire after evaluated blocks',
+} as const;
+
+/** Returns the name of a field in the form: `Filter 2: Sender` for `filters.events.1.sender`. */
+export function fieldTitle(path: string): string {
+  const [, index, name] = /^filters\.events\.(\d+)\.(.+)$/.exec(path) ?? [];
+  if (name !== undefined) return `Filter ${Number(index) + 1}: ${titleOf(name)}`;
+  return (FIELD_TITLES as Readonly<Record<string, string>>)[path] ?? path;
+}
+
+/** Returns the server's message about a definition with the name of the field in the form in place of its path. */
+export const messageInForm = (message: string): string =>
+  message.replace(/^Invalid request body: (\S+) /, (_, path: string) => `${fieldTitle(path)} `);
 
 function filterMistakes(filter: FilterValues, at: string): Mistake[] {
   const schema = schemaOf(filter.type);

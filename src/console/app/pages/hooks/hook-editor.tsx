@@ -19,12 +19,15 @@ import {
   amountUnit,
   type Draft,
   draftOf,
+  FIELD_TITLES,
   type FilterField,
   type FilterValues,
   fieldsOf,
+  fieldTitle,
   fieldValue,
   filterTypes,
   type Mistake,
+  messageInForm,
   mistakesOf,
   titleOf,
   withField,
@@ -189,11 +192,11 @@ function Editor({ initial, action, save }: EditorProps) {
           typeof read === 'string'
             ? [read]
             : tried || text !== null
-              ? mistakes.map(({ path, message }) => `${path} ${message}`)
+              ? mistakes.map(({ path, message }) => `${text === null ? fieldTitle(path) : path} ${message}`)
               : []
         }
       />
-      <Problem text={problem} />
+      <Problem text={problem === null || !isRight ? null : text === null ? messageInForm(problem) : problem} />
       <HookPreview draft={typeof read === 'string' ? null : read} />
       <div class="row">
         <Button text={action} class="primary" disabled={busy} onClick={submit} />
@@ -220,21 +223,21 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
       <Panel title="Chainhook">
         <div class="panel-body form stack">
           <TextField
-            label="Name"
+            label={FIELD_TITLES.name}
             value={draft.name}
             help="Only you see the name: it distinguishes this chainhook from others."
             mistake={mistakeAt('name')}
             onChange={(name) => onChange({ ...draft, name: name.trimStart() })}
           />
           <TextField
-            label="URL of the receiver"
+            label={FIELD_TITLES['action.url']}
             value={action.url}
             help="Stackside sends each matching block to this URL by POST, and repeats it until the answer is 2xx."
             mistake={mistakeAt('action.url')}
             onChange={(url) => onChange({ ...draft, action: { ...action, url: url.trimStart() } })}
           />
           <TextField
-            label="URL for alerts (optional)"
+            label={`${FIELD_TITLES['options.alert_url']} (optional)`}
             value={typeof options.alert_url === 'string' ? options.alert_url : ''}
             help="Receives a POST when the chainhook is interrupted or expires."
             mistake={mistakeAt('options.alert_url')}
@@ -266,10 +269,10 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
               {title}
             </Check>
           ))}
-          {LIMITS.map(([name, title]) => (
+          {LIMITS.map((name) => (
             <TextField
               key={name}
-              label={title}
+              label={FIELD_TITLES[`options.${name}`]}
               type="number"
               min={0}
               placeholder="no limit"
@@ -294,10 +297,7 @@ const FLAGS = [
   ['include_block_signatures', 'Include signatures of the block'],
 ] as const;
 
-const LIMITS = [
-  ['expire_after_occurrences', 'Expire after matching blocks'],
-  ['expire_after_evaluations', 'Expire after evaluated blocks'],
-] as const;
+const LIMITS = ['expire_after_occurrences', 'expire_after_evaluations'] as const;
 
 interface FilterFormProps {
   number: number;
