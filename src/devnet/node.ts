@@ -87,14 +87,26 @@ export class UnlikeSavedError extends Error {
 
 /** Thrown if the node rejects a transaction of a request. */
 export class RefusedTransaction extends ParameterError {
-  /** @param reason the node's name for the reason, such as `NotEnoughFunds` @param data the node's details */
+  /**
+   * @param path empty if the request doesn't contain the transaction
+   * @param reason the node's name for the reason, such as `NotEnoughFunds`
+   * @param details of the node; empty for none
+   */
   constructor(
     path: readonly string[],
     readonly reason: string,
-    data: string,
+    details: string,
   ) {
-    super({ location: 'body', path }, `is refused: ${reason} ${data}`.trimEnd());
+    const told = details === '' ? reason : `${reason}: ${details}`;
+    super({ location: 'body', path }, (at) => `${path.length === 0 ? 'The transaction' : at} is refused: ${told}`);
   }
+}
+
+/** Returns the node's details of a rejection: a message alone as text, others as JSON; empty for none. */
+function detailsOf({ data = {} }: Rejection): string {
+  const { message, ...others } = data as { message?: unknown };
+  if (Object.keys(others).length > 0) return JSON.stringify(data);
+  return message === undefined ? '' : String(message);
 }
 
 /** The sender of a transaction. */
@@ -426,7 +438,7 @@ export class SimulatedNode {
     } catch (error) {
       if (error instanceof DecodeError) throw new RefusedTransaction(path, 'Deserialization', error.message);
       if (!(error instanceof Rejection)) throw error;
-      throw new RefusedTransaction(path, error.reason, error.data === undefined ? '' : JSON.stringify(error.data));
+      throw new RefusedTransaction(path, error.reason, detailsOf(error));
     }
   }
 

@@ -912,7 +912,7 @@ browserTest('the page of a devnet controls its simulated node, and shows its acc
   await panel.getByLabel('Address').fill('nobody');
   await panel.getByLabel('STX').fill('15');
   await panel.getByRole('button', { name: 'Fund' }).click();
-  await panel.getByRole('alert').getByText('body/address must be ours').waitFor();
+  await panel.getByRole('alert').getByText('Address must be ours').waitFor();
   expect(steered).toEqual([
     ['/stackside/v1/devnet/revert', { snapshot: 'before' }],
     ['/stackside/v1/devnet/mine', { count: 2 }],

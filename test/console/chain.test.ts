@@ -758,6 +758,10 @@ test('an error shows its message, and a chainhook error its field and rule', () 
   expect(messageOf({ message: 'Block not found', error: 'Not Found', statusCode: notFound }, notFound)).toBe(
     'Block not found',
   );
+  expect(messageOf({ message: 'body/until_height must be > 5' }, badRequest)).toBe('Until height must be > 5');
+  expect(messageOf({ message: 'body/arguments/1 must be a literal' }, badRequest)).toBe(
+    'Arguments 1 must be a literal',
+  );
   expect(messageOf({ error: 'cannot find block by height' }, notFound)).toBe('cannot find block by height');
   const withoutText = 'The server answered with status 502.';
   expect([undefined, {}, { message: 1 }, 'text'].map((body) => messageOf(body, 502))).toEqual(

@@ -90,7 +90,7 @@ browserTest(
     await mark.getByRole('textbox').first().fill('0x0102');
     await mark.getByRole('textbox').nth(1).fill('(some u');
     await mark.getByRole('button', { name: 'Call' }).click();
-    await mark.getByRole('alert').getByText('body/arguments/1 must be a literal').waitFor();
+    await mark.getByRole('alert').getByText('Arguments 1 must be a literal').waitFor();
     await mark.getByRole('textbox').nth(1).fill('(some u7)');
     await mark.getByRole('button', { name: 'Call' }).click();
     await outcome(page).getByText('Success').waitFor();

@@ -172,7 +172,10 @@ test('the node signs transfers, deployments and calls for named accounts, each i
     recipient,
     amount: '5',
   });
-  expect([poor.status, poor.body.message]).toEqual([400, expect.stringContaining('body is refused: NotEnoughFunds')]);
+  expect([poor.status, poor.body.message]).toEqual([
+    400,
+    expect.stringContaining('The transaction is refused: NotEnoughFunds: {'),
+  ]);
   await server.steer('/stackside/v1/devnet/transfer', { recipient: address, amount: '9000000', memo: 'for alice' });
 
   const { contracts } = await server.json<{ contracts: { name: string; source: string }[] }>(
@@ -237,7 +240,12 @@ test.each([
   ],
   ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['u1', 'u'] }, 'body/arguments/1 must be a literal'],
   ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['0x0'] }, 'body/arguments/0 must be a literal'],
-  ['call', { contract: `${recipient}.c`, function: 'f' }, 'body is refused: NoSuchContract'],
+  ['call', { contract: `${recipient}.c`, function: 'f' }, 'The transaction is refused: NoSuchContract'],
+  [
+    'call',
+    { contract: 'ST000000000000000000002AMW42H.pox-4', function: 'delegate-stx' },
+    'The transaction is refused: BadFunctionArgument: expecting 4 arguments, got 0',
+  ],
 ])('/stackside/v1/devnet/%s rejects %j', async (path, body, message) => {
   const refused = await server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, body);
   expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(message)]);

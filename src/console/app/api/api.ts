@@ -53,6 +53,16 @@ function textOf(body: unknown, name: string): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
+/** The start of a message about a field: the part of the request, and the path of the field. */
+const FIELD = /^(?:body|params|querystring)\/(\S+) /;
+
+/** Names the field of a message as forms do: `Until height must be > 5` for `body/until_height must be > 5`. */
+const withField = (message: string): string =>
+  message.replace(FIELD, (_, path: string) => {
+    const name = path.replaceAll(/[_/]/g, ' ');
+    return `${name.charAt(0).toUpperCase()}${name.slice(1)} `;
+  });
+
 /**
  * Returns the message of an error body. Most bodies have a message, bodies of old routes an error, and bodies of
  * chainhooks an error with details that name the field and its rule.
@@ -62,7 +72,7 @@ export function messageOf(body: unknown, status: number): string {
   const error = textOf(body, 'error');
   const details = textOf(body, 'details');
   const message = textOf(body, 'message') ?? (error !== null && details !== null ? `${error}: ${details}` : error);
-  return message ?? `The server answered with status ${status}.`;
+  return message === null ? `The server answered with status ${status}.` : withField(message);
 }
 
 /** Throws the error of a request without a response. @throws RequestError; DOMException if the request was aborted */
