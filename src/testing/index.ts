@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module';
 import { directFetch } from '../http/direct-fetch.ts';
 import { type ChainProcess, startProcess } from './chain-process.ts';
-import { DevnetError, type Refusal } from './errors.ts';
+import { DevnetError } from './errors.ts';
 import { Inbox } from './inbox.ts';
 import { within } from './limit.ts';
 import type {
@@ -53,21 +53,24 @@ function packagedExecutable(): string {
   }
 }
 
-/** Returns the details of a rejection in an answer. */
-function refusalOf(status: number, text: string): Refusal {
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+/** Returns the error for an answer that rejects a request, with the message and the field that the answer names. */
+function refused(path: string, status: number, text: string): DevnetError {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
     // The answer isn't JSON, so it has no details.
-    return { status };
+    body = null;
   }
-  const { reason, field } = (body ?? {}) as Record<string, unknown>;
-  return {
+  const { message, details, reason, field } = Object(body) as Record<string, unknown>;
+  const told = textOrNull(message)?.replace(/^(?:body|params)\//, '') ?? textOrNull(details) ?? text;
+  return new DevnetError('refused', `The chain refused ${path}: ${told}`, {
     status,
-    reason: typeof reason === 'string' ? reason : null,
-    field: typeof field === 'string' ? field : null,
-  };
+    reason: textOrNull(reason),
+    field: textOrNull(field),
+  });
 }
 
 /** Sends requests to the chain. */
@@ -88,7 +91,7 @@ function asking({ url, ended }: ChainProcess, limitMs: number): Ask {
   }
   return async <T>(path: string, body?: object): Promise<T> => {
     const { status, text } = await within(limitMs, `the answer to ${path}`, answerOf(path, body));
-    if (status !== OK) throw new DevnetError('refused', `The chain refused ${path}: ${text}`, refusalOf(status, text));
+    if (status !== OK) throw refused(path, status, text);
     return JSON.parse(text) as T;
   };
 }

@@ -167,7 +167,15 @@ describe('a chain that runs', () => {
 
   test('rejects wrong arguments, and waits end', async () => {
     expect(await problemOf(chain.hooks.next())).toEqual(['refused', expect.stringContaining('chain.hooks.add()')]);
-    expect(await problemOf(chain.fork(200))).toEqual(['refused', expect.stringContaining('body/depth')]);
+    expect(await problemOf(chain.fork(200))).toEqual([
+      'refused',
+      'The chain refused /stackside/v1/devnet/fork: depth must be <= 100',
+    ]);
+    const events = [{ type: 'stx' as 'stx_event' }];
+    expect(await problemOf(chain.hooks.add({ filters: { events } }))).toEqual([
+      'refused',
+      expect.stringMatching(/^The chain refused \/chainhooks\/me: filters\.events\.0\.type must be one of /),
+    ]);
     // Options that are null have their defaults.
     const options = { decode_clarity_values: null, enable_on_registration: null };
     const hook = await chain.hooks.add({ filters: { events: [{ type: 'contract_deploy' }] }, options });
@@ -209,7 +217,7 @@ describe('a chain that runs', () => {
       expect(await refusal(chain.transfer(address, amount))).toEqual([
         'amount',
         null,
-        expect.stringContaining('body/amount must be a whole number of micro-STX above 0'),
+        expect.stringContaining(': amount must be a whole number of micro-STX above 0'),
       ]);
     }
     expect(await refusal(chain.mine(1, ['00']))).toEqual(['transactions.0', 'Deserialization', expect.any(String)]);
