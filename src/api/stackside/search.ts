@@ -51,8 +51,8 @@ function item(result: SearchResult, ownerOf: (name: string) => string | null): S
       };
     case 'transaction': {
       const { type, status, height } = result;
-      const detail =
-        type === null ? 'in orphaned blocks' : shown(type, status, height === null ? null : `block ${height}`);
+      const block = height === null ? null : `block ${height}`;
+      const detail = type === null ? 'in orphaned blocks' : shown(type, status, block).replaceAll('_', ' ');
       return { ...at, id: toHex(result.txId), label: toHex(result.txId), detail, block_height: height };
     }
     case 'bitcoin_address':
