@@ -433,6 +433,11 @@ browserTest('the search finds transactions, accounts and names, and shows a mess
     await page.getByRole('combobox', { name: 'Search the chain' }).fill(text);
     await page.keyboard.press('Enter');
   };
+  await page.getByRole('combobox', { name: 'Search the chain' }).fill(transaction?.tx_id ?? '');
+  await page
+    .getByRole('option')
+    .getByText(/^[a-z ]+, [a-z ]+, block \d+$/)
+    .waitFor();
   await search(transaction?.tx_id.slice(2).toUpperCase() ?? '');
   await page.waitForURL(`**/transactions/${transaction?.tx_id}`);
   await search(transaction?.sender.address ?? '');
@@ -1040,11 +1045,11 @@ browserTest("a form for a contract's interface reads values through the node", a
   await expectAccessible(page);
   await page.getByRole('textbox', { name: /^name\b/ }).fill('somebody');
   await page.keyboard.press('Enter');
-  await result.getByText('false ok bool').waitFor();
+  await result.getByText('ok false bool').waitFor();
   await result.getByText('0x0704', { exact: true }).waitFor();
   // The link contains the call.
   await page.reload();
-  await result.getByText('false ok bool').waitFor();
+  await result.getByText('ok false bool').waitFor();
   await expectAccessible(page);
   await page.getByRole('textbox', { name: /^Sender\b/ }).fill('nobody');
   await page.getByRole('button', { name: 'Read' }).click();

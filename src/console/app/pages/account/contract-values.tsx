@@ -323,17 +323,24 @@ const cut = (text: string, most = MAX_SHOWN_LENGTH): string =>
 /** Number of parts of a value to show at first, and with each request for more. */
 const PARTS = 100;
 
+/** Splits the type of a part: the containers of the value, and its own type. */
+const HELD = /^((?:(?:ok|err|some) )*)(.*)$/;
+
 /** Renders a value in hex by its parts, each with its type, and the hex. If it isn't a Clarity value, there are no parts. */
 export function WholeValue({ hex }: { hex: string }) {
   const [most, setMost] = useState(PARTS);
   const value = decodedHex(hex);
   const parts = value === null ? [] : [...leavesOf(value).take(most + 1)];
-  const facts = parts.slice(0, most).map(({ path, type, value: part }): [string, ComponentChildren] => [
-    path === '' ? 'Value' : visible(path),
-    <>
-      <Part value={part} whole /> <span class="quiet">{visible(type)}</span>
-    </>,
-  ]);
+  const facts = parts.slice(0, most).map(({ path, type, value: part }): [string, ComponentChildren] => {
+    const [, held = '', own = type] = HELD.exec(type) ?? [];
+    return [
+      path === '' ? 'Value' : visible(path),
+      <>
+        <span class="quiet">{held}</span>
+        <Part value={part} whole /> <span class="quiet">{visible(own)}</span>
+      </>,
+    ];
+  });
   return (
     <div>
       <Facts
