@@ -915,7 +915,7 @@ browserTest('the page of a devnet controls its simulated node, and shows its acc
   await panel.getByRole('button', { name: 'Let time pass' }).click();
   await panel.getByText('The next block is 10 min later.').waitFor();
   await panel.getByLabel('Address').fill('nobody');
-  await panel.getByLabel('STX').fill('15');
+  await panel.getByLabel('STX').fill('1.5');
   await panel.getByRole('button', { name: 'Fund' }).click();
   await panel.getByRole('alert').getByText('Address must be ours').waitFor();
   expect(steered).toEqual([
@@ -923,7 +923,7 @@ browserTest('the page of a devnet controls its simulated node, and shows its acc
     ['/stackside/v1/devnet/mine', { count: 2 }],
     ['/stackside/v1/devnet/fork', { depth: 1 }],
     ['/stackside/v1/devnet/time', { seconds: 600 }],
-    ['/stackside/v1/devnet/fund', { address: 'nobody', amount: '15000000' }],
+    ['/stackside/v1/devnet/fund', { address: 'nobody', amount: '1500000' }],
   ]);
   for (const shown of [WIDE, NARROW]) {
     await look(page, shown);

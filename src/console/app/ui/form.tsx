@@ -16,7 +16,10 @@ const Help = ({ text = '' }: { text: ComponentChildren }) =>
 type Input = ComponentProps<'input'>;
 
 interface TextFieldProps
-  extends Pick<Input, 'name' | 'value' | 'defaultValue' | 'placeholder' | 'required' | 'min' | 'max' | 'autocomplete'> {
+  extends Pick<
+    Input,
+    'name' | 'value' | 'defaultValue' | 'placeholder' | 'required' | 'min' | 'max' | 'step' | 'autocomplete'
+  > {
   label: ComponentChildren;
   type?: 'text' | 'number' | 'password' | 'date';
   /** The accepted input, in words. */

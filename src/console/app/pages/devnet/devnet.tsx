@@ -138,6 +138,8 @@ interface Field {
   label: string;
   value: string;
   type?: 'number';
+  /** The smallest number, and distance between two (default: 1). */
+  step?: number;
   /** Whether it may be left empty. */
   isOptional?: boolean;
 }
@@ -206,7 +208,7 @@ const ALL: readonly Steering[] = [
     action: 'Fund',
     fields: [
       { name: 'address', label: 'Address', value: '' },
-      { name: 'amount', label: 'STX', value: '100', type: 'number' },
+      { name: 'amount', label: 'STX', value: '100', type: 'number', step: 1 / MICRO },
     ],
     async run(value) {
       const address = value('address');
@@ -262,10 +264,10 @@ function Steer({ action, fields, run: steered }: Steering) {
   };
   return (
     <Form class="form row" aria-label={action} onSubmit={submit}>
-      {fields.map(({ name, label, value, type, isOptional = false }) => (
+      {fields.map(({ name, label, value, type, step = 1, isOptional = false }) => (
         <TextField
           key={name}
-          {...{ name, label, ...(type === undefined ? {} : { type, min: 1 }) }}
+          {...{ name, label, ...(type === undefined ? {} : { type, min: step, step }) }}
           defaultValue={value}
           required={!isOptional}
         />
