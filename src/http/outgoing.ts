@@ -163,10 +163,15 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
     if (url.username !== '' || url.password !== '') throw new TargetRefused('it must not contain a user or password');
   }
 
-  async function resolved(host: string): Promise<Address[]> {
+  const withoutTls = (): TargetRefused =>
+    new TargetRefused(`it must begin with https://${bracketed(see('plainHttp'))}`);
+
+  async function resolved(host: string, isPlain: boolean): Promise<Address[]> {
     try {
       return await resolve(host);
     } catch (cause) {
+      // No address of the host would make the URL acceptable.
+      if (isPlain && !plainHttp && allowed.length === 0) throw withoutTls();
       throw new TargetUnresolved(cause instanceof Error ? cause.message : String(cause), { cause });
     }
   }
@@ -186,12 +191,12 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
       if (isLocalName(host) && allowed.length === 0) throw localName(host);
       const literal = parseAddress(host);
       const addresses: Address[] =
-        literal === null ? await resolved(host) : [{ address: host, family: literal.length === 4 ? 4 : 6 }];
+        literal === null
+          ? await resolved(host, url.protocol === 'http:')
+          : [{ address: host, family: literal.length === 4 ? 4 : 6 }];
       if (addresses.length === 0) throw new TargetRefused('its host has no address');
       const verdicts = addresses.map((address) => checkAddress(address, host));
-      if (url.protocol === 'http:' && verdicts.includes('public') && !plainHttp) {
-        throw new TargetRefused(`it must begin with https://${bracketed(see('plainHttp'))}`);
-      }
+      if (url.protocol === 'http:' && verdicts.includes('public') && !plainHttp) throw withoutTls();
       return { url, addresses };
     },
   };

@@ -121,6 +121,16 @@ describe('rejects', () => {
     expect(await refusal('file:///etc/passwd')).toContain('https://');
     expect(await refusal('https://user@example.org/')).toContain('user');
   });
+
+  test('plain HTTP to a host that cannot be resolved, unless it is allowed to some address', async () => {
+    const unresolved = () => Promise.reject(new Error('ENOTFOUND'));
+    expect(await refusal('http://example.org/', none, unresolved)).toBe('it must begin with https://');
+    expect(await refusal('http://example.org/', { ...none, plainHttp: true }, unresolved)).toBe('ENOTFOUND');
+    expect(await refusal('http://example.org/', { ...none, allowed: allowedNetworks('private')! }, unresolved)).toBe(
+      'ENOTFOUND',
+    );
+    expect(await refusal('https://example.org/', none, unresolved)).toBe('ENOTFOUND');
+  });
 });
 
 describe('allows', () => {
