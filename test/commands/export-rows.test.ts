@@ -136,7 +136,8 @@ test('an export prints its blocks and the height to continue from', async () => 
 });
 
 test('the file extension selects format and compression', async () => {
-  const { bytes } = await exported('named.ndjson.zst', { query: 'SELECT 1 AS one' });
+  const { bytes, said } = await exported('named.ndjson.zst', { query: 'SELECT 1 AS one' });
+  expect(said).toEndWith(': 1 row\n');
   expect(Bun.zstdDecompressSync(bytes).toString()).toBe('{"one":1}\n');
   expect((await exported('named', { query: 'SELECT 1 AS one' })).bytes.toString()).toBe('one\r\n1\r\n');
 });

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { wholeFile } from '../../base/files.ts';
+import { plural } from '../../base/format.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 
 /** Whether the output's reader closed it, as `head` does after some lines. */
@@ -143,7 +144,7 @@ export async function writeFile(file: string, open: () => Content, overwrite: bo
 export async function writeLines(file: string, lines: Iterable<string>, overwrite: boolean): Promise<void> {
   const { ended, count } = counted(lines);
   await writeFile(file, () => ended, overwrite);
-  process.stderr.write(`${file}: ${count()} rows\n`);
+  process.stderr.write(`${file}: ${plural(count(), 'row')}\n`);
 }
 
 /** Writes to a stream. @returns once the stream has taken the output @throws the stream's error */

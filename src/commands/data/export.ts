@@ -3,6 +3,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isSamePath } from '../../base/files.ts';
+import { plural } from '../../base/format.ts';
 import { isRecordedPath } from '../../chain/payload-reader.ts';
 import { recordingRow } from '../../chain/recording.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -73,9 +74,10 @@ function streamed(start: QueryStart): { stream: Readable; end: Promise<QueryEnd>
 
 /** Describes the export, and where the next export of the same view continues. */
 function summary(to: string, { rows, blocks }: QueryEnd): string {
-  if (blocks === null) return `${to}: ${rows} rows\n`;
+  const exported = `${to}: ${plural(rows, 'row')}`;
+  if (blocks === null) return `${exported}\n`;
   const { first, last, lastHash } = blocks;
-  return `${to}: ${rows} rows of blocks ${first} to ${last} (${toHex(lastHash)}); continue with --from-height ${last + 1}\n`;
+  return `${exported} of blocks ${first} to ${last} (${toHex(lastHash)}); continue with --from-height ${last + 1}\n`;
 }
 
 /**
