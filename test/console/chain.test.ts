@@ -230,7 +230,9 @@ describe('Clarity source', () => {
   test('a constant has the comment in its line, or a whole line above', () => {
     const comment = (source: string) => errorSource(source, 'join', '(err u1)')?.comment;
     expect(comment('(define-constant E (err u1)) ;; full ')).toBe('full');
-    expect(comment(';; closed\n(define-constant E (err u1))')).toBe('closed');
+    expect(comment('(print u2)\n;; closed\n(define-constant E (err u1))')).toBe('closed');
+    // The first comment describes the contract.
+    expect(comment(';; A club\n;; with members\n(define-constant E (err u1))')).toBeNull();
     expect(comment('(print u2) ;; other\n(define-constant E (err u1))')).toBeNull();
   });
 

@@ -155,11 +155,17 @@ interface ErrorSource {
   meaning: string | null;
 }
 
-/** Returns the text of the comment in a line, or of the line above if it has only a comment. @param line from 1 */
+/**
+ * Returns the text of the comment in a line, or of the line above if it has only a comment. The comment at the start of the
+ * source describes the contract.
+ * @param line from 1
+ */
 function commentAt(source: string, line: number): string | null {
-  const lines = source.split('\n');
-  const comment = /;;+\s*(.*\S)/.exec(lines[line - 1] ?? '') ?? /^\s*;;+\s*(.*\S)/.exec(lines[line - 2] ?? '');
-  return comment?.[1] ?? null;
+  const lines = source.split('\n').slice(0, line);
+  const own = /;;+\s*(.*\S)/.exec(lines.pop() ?? '');
+  if (own !== null) return own[1] ?? null;
+  const isOfContract = lines.every((text) => /^\s*;/.test(text));
+  return isOfContract ? null : (/^\s*;;+\s*(.*\S)/.exec(lines.at(-1) ?? '')?.[1] ?? null);
 }
 
 const TOO_FEW = 'the sender has too few';
