@@ -189,7 +189,7 @@ browserTest(
   },
 );
 
-browserTest('a contract that is not on the chain, and an address of another network, are named as such', async () => {
+browserTest('pages of a missing contract, a missing token and an address of another network say so', async () => {
   await using visited = await visit(`${server.api}/contracts/${WALLET.address}.nothing?tab=source`);
   const { page } = visited;
   await page.getByText('The chain has no contract with this identifier.').waitFor();
@@ -199,6 +199,9 @@ browserTest('a contract that is not on the chain, and an address of another netw
   await looksGood(page);
   await page.goto(`${server.api}/principals/SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7`);
   await page.getByText(/^This is an address of mainnet/).waitFor();
+  await looksGood(page);
+  await page.goto(`${server.api}/tokens/${WALLET.address}.nothing::coin`);
+  await page.getByText(/^There is nothing of this token/).waitFor();
   await looksGood(page);
 });
 

@@ -109,7 +109,11 @@ function Fungible({ asset, supply }: { asset: string; supply: string }) {
           ['Holders', holders === null ? '–' : count(holders.total)],
         ]}
       />
-      {supply === '0' ? null : <DeclaredFacts asset={asset} />}
+      {supply === '0' ? (
+        <p class="note wait">There is nothing of this token: it was never minted, or all of it was burnt.</p>
+      ) : (
+        <DeclaredFacts asset={asset} />
+      )}
       <Tabs
         label="Parts of the token"
         tabs={[
