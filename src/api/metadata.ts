@@ -15,6 +15,7 @@ import { type Route, route } from '../http/route.ts';
 import type { ListedFt, TokenContractDetail, TokenDetail, TokenFacts } from '../store/model/token.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import { example } from './shared/examples/examples.ts';
+import { named } from './shared/fields.ts';
 import { ContractText } from './shared/parameters.ts';
 import { exactDecimals } from './shared/unit.ts';
 import { Amount, Hash, Height, words } from './shared/values.ts';
@@ -34,29 +35,26 @@ const ftFields = {
   sender_address: Type.String({ description: 'Address that deployed the contract' }),
   asset_identifier: Type.String(),
 };
-const Ft = Type.Object(ftFields, { $id: 'FtMetadata' });
-const ListedFtMetadata = Type.Object({ ...ftFields, contract_principal: Type.String() }, { $id: 'ListedFtMetadata' });
-const Nft = Type.Object({ token_uri: uri }, { $id: 'NftMetadata' });
-const Sft = Type.Object({ token_uri: uri, decimals, total_supply: supply }, { $id: 'SftMetadata' });
+const Ft = named('FtMetadata', ftFields);
+const ListedFtMetadata = named('ListedFtMetadata', { ...ftFields, contract_principal: Type.String() });
+const Nft = named('NftMetadata', { token_uri: uri });
+const Sft = named('SftMetadata', { token_uri: uri, decimals, total_supply: supply });
 
 const count = Type.Optional(Type.Integer({ minimum: 1 }));
-const Status = Type.Object(
-  {
-    server_version: Type.String(),
-    status: Type.Literal('ready'),
-    chain_tip: Type.Object({ block_height: Height }),
-    tokens: Type.Optional(Type.Object({ ft: count, nft: count, sft: count })),
-    token_contracts: Type.Optional(Type.Object({ 'sip-009': count, 'sip-010': count, 'sip-013': count })),
-    job_queue: Type.Optional(Type.Object({ pending: count, done: count, failed: count, invalid: count })),
-  },
-  { $id: 'TokenMetadataStatus' },
-);
+const Status = named('TokenMetadataStatus', {
+  server_version: Type.String(),
+  status: Type.Literal('ready'),
+  chain_tip: Type.Object({ block_height: Height }),
+  tokens: Type.Optional(Type.Object({ ft: count, nft: count, sft: count })),
+  token_contracts: Type.Optional(Type.Object({ 'sip-009': count, 'sip-010': count, 'sip-013': count })),
+  job_queue: Type.Optional(Type.Object({ pending: count, done: count, failed: count, invalid: count })),
+});
 
 /** The errors of these routes. Errors of parameters have the usual form; clients of the family read the form of the others. */
 const errors: ErrorShape = {
   ...problems,
   schema: Type.Union(
-    [Problem, Type.Object({ error: Type.String(), message: Type.Optional(Type.String()) }, { $id: 'TokenProblem' })],
+    [Problem, named('TokenProblem', { error: Type.String(), message: Type.Optional(Type.String()) })],
     { $id: 'TokenMetadataProblem' },
   ),
   body: (error) => (error.status === 400 ? problems : bareErrors).body(error),

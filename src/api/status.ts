@@ -5,17 +5,15 @@ import { chainAndBurnTip } from '../http/etag.ts';
 import { HistoryFrom } from '../http/history.ts';
 import { Redirect, route } from '../http/route.ts';
 import type { ChainTip } from '../store/model/block.ts';
+import { named } from './shared/fields.ts';
 import { Hash, Height } from './shared/values.ts';
 
-const Tip = Type.Object(
-  {
-    block_height: Height,
-    block_hash: Hash,
-    index_block_hash: Hash,
-    burn_block_height: Height,
-  },
-  { $id: 'ChainTip' },
-);
+const Tip = named('ChainTip', {
+  block_height: Height,
+  block_hash: Hash,
+  index_block_hash: Hash,
+  burn_block_height: Height,
+});
 
 /** The route of the server's status, and redirects that lead to it. @param version as `versionText` makes it */
 export const status = (version: string) => [
@@ -26,15 +24,12 @@ export const status = (version: string) => [
     description:
       'Returns the version of the server and the tip of the chain that it has indexed. `chain_tip` is missing until the first block has arrived, and `history_from` unless the server began at a block.',
     tag: 'Status',
-    response: Type.Object(
-      {
-        server_version: Type.String(),
-        status: Type.Literal('ready'),
-        chain_tip: Type.Optional(Tip),
-        history_from: Type.Optional(HistoryFrom),
-      },
-      { $id: 'Status' },
-    ),
+    response: named('Status', {
+      server_version: Type.String(),
+      status: Type.Literal('ready'),
+      chain_tip: Type.Optional(Tip),
+      history_from: Type.Optional(HistoryFrom),
+    }),
     etag: chainAndBurnTip,
     history: 'none',
     handle: ({ read }) => {

@@ -23,10 +23,10 @@ const sum: Item = { id: 1, note: null, payload: { type: 'sum', amount: 5 } };
 const words: Item = { id: 2, note: 'new', payload: { type: 'text', words: ['a', 'b'] } };
 
 describe('an object', () => {
-  const [schema, serialize] = object<Item, [factor: number]>()(
-    { ...shared, 'scaled-id': [Type.Integer(), ({ id }, factor) => factor * id] },
-    { $id: 'ScaledItem' },
-  );
+  const [schema, serialize] = object<Item, [factor: number]>('ScaledItem')({
+    ...shared,
+    'scaled-id': [Type.Integer(), ({ id }, factor) => factor * id],
+  });
 
   test('has its fields in table order, and omits an optional field that is undefined', () => {
     expect(JSON.stringify(serialize(sum, 3))).toBe('{"id":1,"scaled-id":3}');
@@ -40,14 +40,13 @@ describe('an object', () => {
 });
 
 describe('variants', () => {
-  const [schema, serialize] = variants<Item, Kinds>()(
+  const [schema, serialize] = variants<Item, Kinds>('Item')(
     ['kind', ({ payload }) => payload.type],
     shared,
     {
       sum: { amount: [Type.Integer(), ({ payload }) => payload.amount] },
       text: { first: [Type.String(), ({ payload }) => payload.words[0] ?? ''] },
     },
-    { $id: 'Item' },
     { last: [Type.Literal(true), () => true as const] },
   );
 

@@ -11,7 +11,7 @@ import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../../store/mo
 import type { Reader } from '../../store/read/index-reader.ts';
 import { MAX_ENTRIES } from '../../store/rows/statement.ts';
 import { example } from '../shared/examples/examples.ts';
-import { fields, literal, object } from '../shared/fields.ts';
+import { fields, literal, named, object } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import { words } from '../shared/values.ts';
 
@@ -42,51 +42,42 @@ const zone = fields<Owned>()({
   ],
 });
 
-const [NameState, nameBody] = object<NameInfo>()(
-  {
-    ...owner,
-    expire_block: [
-      Type.Integer({
-        minimum: 0,
-        description: 'Stacks block that ends the lease of the name; 0 while its namespace is not open',
-      }),
-      ({ expireBlock }) => expireBlock,
-    ],
-    ...lastOperation,
-    status: [
-      words('name-import', 'name-register', 'name-update', 'name-transfer', 'name-renewal', 'name-revoke'),
-      ({ operation }) => operation,
-    ],
-    ...zone,
-  },
-  { $id: 'Name' },
-);
+const [NameState, nameBody] = object<NameInfo>('Name')({
+  ...owner,
+  expire_block: [
+    Type.Integer({
+      minimum: 0,
+      description: 'Stacks block that ends the lease of the name; 0 while its namespace is not open',
+    }),
+    ({ expireBlock }) => expireBlock,
+  ],
+  ...lastOperation,
+  status: [
+    words('name-import', 'name-register', 'name-update', 'name-transfer', 'name-renewal', 'name-revoke'),
+    ({ operation }) => operation,
+  ],
+  ...zone,
+});
 
-const [Subdomain, subdomainBody] = object<SubdomainInfo>()(
-  {
-    ...owner,
-    ...lastOperation,
-    resolver: [
-      Type.String({ description: 'URL of the resolver for subdomains; may be empty' }),
-      ({ resolver }) => resolver,
-    ],
-    status: literal('registered_subdomain'),
-    ...zone,
-  },
-  { $id: 'Subdomain' },
-);
+const [Subdomain, subdomainBody] = object<SubdomainInfo>('Subdomain')({
+  ...owner,
+  ...lastOperation,
+  resolver: [
+    Type.String({ description: 'URL of the resolver for subdomains; may be empty' }),
+    ({ resolver }) => resolver,
+  ],
+  status: literal('registered_subdomain'),
+  ...zone,
+});
 
 const NameOrSubdomain = Type.Union([NameState, Subdomain], { $id: 'NameOrSubdomain' });
 
-const Zonefile = Type.Object({ zonefile: Type.String() }, { $id: 'Zonefile' });
+const Zonefile = named('Zonefile', { zonefile: Type.String() });
 
-const [Price, inMicroStx] = object<bigint>()(
-  {
-    units: literal('STX'),
-    amount: [Type.String({ pattern: '^[0-9]+$', description: 'Price in micro-STX' }), String],
-  },
-  { $id: 'NamePrice' },
-);
+const [Price, inMicroStx] = object<bigint>('NamePrice')({
+  units: literal('STX'),
+  amount: [Type.String({ pattern: '^[0-9]+$', description: 'Price in micro-STX' }), String],
+});
 
 /** Any text: an invalid name is answered like an unknown one. */
 const NameParameter = Type.String({
@@ -295,7 +286,7 @@ export const namesOfAddress = [
       address: Type.String({ description: 'Standard address or contract identifier', examples: example('principal') }),
     },
     query: unanchored,
-    response: Type.Object({ names: NameList }, { $id: 'OwnedNames' }),
+    response: named('OwnedNames', { names: NameList }),
     long: true,
     handle: async ({ params: { blockchain, address }, read }) => {
       if (blockchain !== 'stacks') throw new ApiError(400, 'Unsupported blockchain');
@@ -313,7 +304,7 @@ export const namespaces = [
     summary: 'Namespaces',
     description: 'Returns the namespaces that are open for registration, in alphabetical order.',
     query: unanchored,
-    response: Type.Object({ namespaces: NameList }, { $id: 'Namespaces' }),
+    response: named('Namespaces', { namespaces: NameList }),
     handle: ({ read }) => ({ namespaces: read.names.namespaces() }),
   }),
   route({

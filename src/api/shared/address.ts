@@ -11,7 +11,7 @@ import {
 } from '../../store/model/account.ts';
 import type { AssetEvent, PositionedEvent, TransactionDetail } from '../../store/model/transaction.ts';
 import { type EventOf, sides, type TransactionEvent, transactionEvent } from './event.ts';
-import { fields, object, variants } from './fields.ts';
+import { fields, named, object, variants } from './fields.ts';
 import { type Declarations, Transaction, transaction } from './transaction.ts';
 import {
   ClarityPair,
@@ -57,75 +57,66 @@ const stx = fields<StxHistory, [withPending: boolean]>()({
 });
 
 /** An address's STX balance, in micro-STX. */
-export const [StxBalance, stxBalance] = object<StxHistory, [withPending: boolean]>()(stx, { $id: 'AddressStxBalance' });
+export const [StxBalance, stxBalance] = object<StxHistory, [withPending: boolean]>('AddressStxBalance')(stx);
 
 /** An address's STX balance and the totals it sent, received and paid as fees, in micro-STX. */
-export const [StxBalanceWithTotals, stxBalanceWithTotals] = object<StxHistory, [withPending: boolean]>()(
-  {
-    ...stx,
-    total_sent: [SignedAmount, ({ sent }) => String(sent)],
-    total_received: [SignedAmount, ({ received }) => String(received)],
-    total_fees_sent: [SignedAmount, ({ fees }) => String(fees)],
-  },
-  { $id: 'AddressStxBalanceWithTotals', extends: StxBalance },
-);
+export const [StxBalanceWithTotals, stxBalanceWithTotals] = object<StxHistory, [withPending: boolean]>({
+  $id: 'AddressStxBalanceWithTotals',
+  extends: StxBalance,
+})({
+  ...stx,
+  total_sent: [SignedAmount, ({ sent }) => String(sent)],
+  total_received: [SignedAmount, ({ received }) => String(received)],
+  total_fees_sent: [SignedAmount, ({ fees }) => String(fees)],
+});
 
 const totals = { total_sent: SignedAmount, total_received: SignedAmount };
 const byAsset = <P extends TProperties>($id: string, sums: P) =>
-  Type.Record(Type.String(), Type.Object({ ...sums, ...totals }, { $id }));
+  Type.Record(Type.String(), named($id, { ...sums, ...totals }));
 
-export const Balances = Type.Object(
-  {
-    stx: StxBalanceWithTotals,
-    fungible_tokens: byAsset('AddressFtTotals', { balance: SignedAmount }),
-    non_fungible_tokens: byAsset('AddressNftTotals', { count: SignedAmount }),
-  },
-  { $id: 'AddressBalances' },
-);
+export const Balances = named('AddressBalances', {
+  stx: StxBalanceWithTotals,
+  fungible_tokens: byAsset('AddressFtTotals', { balance: SignedAmount }),
+  non_fungible_tokens: byAsset('AddressNftTotals', { count: SignedAmount }),
+});
 
 /** Returns a nonce with all its digits, or null. */
 export const exactOrNull = (nonce: bigint | null) => (nonce === null ? null : exactNumber(nonce));
 
 /** Nonces of an address. A nonce above 2^53 keeps all digits. */
-export const [Nonces, nonces] = object<StoredNonces>()(
-  {
-    last_mempool_tx_nonce: [nullable(Uint64), ({ lastPending }) => exactOrNull(lastPending)],
-    last_executed_tx_nonce: [nullable(Uint64), ({ lastConfirmed }) => exactOrNull(lastConfirmed)],
-    possible_next_nonce: [Uint64, ({ next }) => exactNumber(next)],
-    detected_missing_nonces: [
-      Type.Array(Uint64, {
-        description: `Nonces above \`last_executed_tx_nonce\` (from 0 on if none is executed) and below \`last_mempool_tx_nonce\` that no pending transaction has, descending. At most the lowest ${MAX_NONCES}`,
-      }),
-      ({ missing }) => missing.map(exactNumber),
-    ],
-    detected_mempool_nonces: [
-      Type.Array(Uint64, {
-        description: `Nonces of pending transactions between \`last_executed_tx_nonce\` and \`last_mempool_tx_nonce\`, without these two, ascending. At most the lowest ${MAX_NONCES}. Empty if no nonce is executed`,
-      }),
-      ({ pending }) => pending.map(exactNumber),
-    ],
-  },
-  { $id: 'AddressNonces' },
-);
+export const [Nonces, nonces] = object<StoredNonces>('AddressNonces')({
+  last_mempool_tx_nonce: [nullable(Uint64), ({ lastPending }) => exactOrNull(lastPending)],
+  last_executed_tx_nonce: [nullable(Uint64), ({ lastConfirmed }) => exactOrNull(lastConfirmed)],
+  possible_next_nonce: [Uint64, ({ next }) => exactNumber(next)],
+  detected_missing_nonces: [
+    Type.Array(Uint64, {
+      description: `Nonces above \`last_executed_tx_nonce\` (from 0 on if none is executed) and below \`last_mempool_tx_nonce\` that no pending transaction has, descending. At most the lowest ${MAX_NONCES}`,
+    }),
+    ({ missing }) => missing.map(exactNumber),
+  ],
+  detected_mempool_nonces: [
+    Type.Array(Uint64, {
+      description: `Nonces of pending transactions between \`last_executed_tx_nonce\` and \`last_mempool_tx_nonce\`, without these two, ascending. At most the lowest ${MAX_NONCES}. Empty if no nonce is executed`,
+    }),
+    ({ pending }) => pending.map(exactNumber),
+  ],
+});
 
 const transferTypes = { transaction: 'stx-transfer', event: 'stx-transfer-memo', print: 'bulk-send' } as const;
 
 /** A transfer of STX to an address, in micro-STX. */
-export const [InboundTransfer, inboundTransfer] = object<ReceivedStx>()(
-  {
-    sender: [Principal, ({ sender }) => sender],
-    amount: [SignedAmount, ({ amount }) => amount],
-    memo: [
-      Type.Union([Hex, Type.Literal('')], { description: 'Memo of the transfer; empty if it has none' }),
-      ({ memo }) => (memo === null ? '' : toHex(memo)),
-    ],
-    block_height: [Height, ({ blockHeight }) => blockHeight],
-    tx_id: [Hash, ({ txId }) => toHex(txId)],
-    transfer_type: [words('bulk-send', 'stx-transfer', 'stx-transfer-memo'), ({ memoOf }) => transferTypes[memoOf]],
-    tx_index: [Type.Integer(), ({ txIndex }) => txIndex],
-  },
-  { $id: 'InboundTransfer' },
-);
+export const [InboundTransfer, inboundTransfer] = object<ReceivedStx>('InboundTransfer')({
+  sender: [Principal, ({ sender }) => sender],
+  amount: [SignedAmount, ({ amount }) => amount],
+  memo: [
+    Type.Union([Hex, Type.Literal('')], { description: 'Memo of the transfer; empty if it has none' }),
+    ({ memo }) => (memo === null ? '' : toHex(memo)),
+  ],
+  block_height: [Height, ({ blockHeight }) => blockHeight],
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  transfer_type: [words('bulk-send', 'stx-transfer', 'stx-transfer-memo'), ({ memoOf }) => transferTypes[memoOf]],
+  tx_index: [Type.Integer(), ({ txIndex }) => txIndex],
+});
 
 const asset = fields<EventOf<'ft' | 'nft'>>()({ asset_identifier: [Type.String(), ({ asset }) => asset] });
 const amount = fields<EventOf<'stx' | 'ft'>>()({ amount: [SignedAmount, ({ amount }) => amount] });
@@ -135,15 +126,9 @@ const sums = fields<StoredAddressTransaction>()({
   stx_received: [SignedAmount, ({ stx }) => String(stx.received)],
 });
 
-const [StxTransfer, stxTransfer] = object<EventOf<'stx'>>()({ ...amount, ...sides }, { $id: 'AddressStxTransfer' });
-const [FtTransfer, ftTransfer] = object<EventOf<'ft'>>()(
-  { ...asset, ...amount, ...sides },
-  { $id: 'AddressFtTransfer' },
-);
-const [NftTransfer, nftTransfer] = object<EventOf<'nft'>>()(
-  { ...asset, ...value, ...sides },
-  { $id: 'AddressNftTransfer' },
-);
+const [StxTransfer, stxTransfer] = object<EventOf<'stx'>>('AddressStxTransfer')({ ...amount, ...sides });
+const [FtTransfer, ftTransfer] = object<EventOf<'ft'>>('AddressFtTransfer')({ ...asset, ...amount, ...sides });
+const [NftTransfer, nftTransfer] = object<EventOf<'nft'>>('AddressNftTransfer')({ ...asset, ...value, ...sides });
 
 const stxTransfers = fields<StoredAddressTransaction, [Declarations]>()({
   tx: [Transaction, (of, declarations) => transaction(of.transaction, { declarations })],
@@ -155,31 +140,26 @@ const stxTransfers = fields<StoredAddressTransaction, [Declarations]>()({
 });
 
 /** A transaction with the STX it moved for an address, and the transfers of STX. */
-export const [TransactionWithStxTransfers, withStxTransfers] = object<StoredAddressTransaction, [Declarations]>()(
-  stxTransfers,
-  { $id: 'TransactionWithStxTransfers' },
-);
+export const [TransactionWithStxTransfers, withStxTransfers] = object<StoredAddressTransaction, [Declarations]>(
+  'TransactionWithStxTransfers',
+)(stxTransfers);
 
 /** A transaction with the STX it moved for an address, and the transfers of STX and tokens. */
-export const [TransactionWithTransfers, withTransfers] = object<StoredAddressTransaction, [Declarations]>()(
-  {
-    ...stxTransfers,
-    ft_transfers: [
-      Type.Array(FtTransfer),
-      ({ events }) => events.toReversed().flatMap((event) => (event.kind === 'ft' ? ftTransfer(event) : [])),
-    ],
-    nft_transfers: [
-      Type.Array(NftTransfer),
-      ({ events }) => events.toReversed().flatMap((event) => (event.kind === 'nft' ? nftTransfer(event) : [])),
-    ],
-  },
-  { $id: 'TransactionWithTransfers' },
-);
+export const [TransactionWithTransfers, withTransfers] = object<StoredAddressTransaction, [Declarations]>(
+  'TransactionWithTransfers',
+)({
+  ...stxTransfers,
+  ft_transfers: [
+    Type.Array(FtTransfer),
+    ({ events }) => events.toReversed().flatMap((event) => (event.kind === 'ft' ? ftTransfer(event) : [])),
+  ],
+  nft_transfers: [
+    Type.Array(NftTransfer),
+    ({ events }) => events.toReversed().flatMap((event) => (event.kind === 'nft' ? nftTransfer(event) : [])),
+  ],
+});
 
-const counts = Type.Object(
-  { transfer: Type.Integer(), mint: Type.Integer(), burn: Type.Integer() },
-  { $id: 'EventCounts' },
-);
+const counts = named('EventCounts', { transfer: Type.Integer(), mint: Type.Integer(), burn: Type.Integer() });
 const noEvents = () => ({ transfer: 0, mint: 0, burn: 0 });
 
 /** The parameters of a request that its answer depends on. */
@@ -193,23 +173,22 @@ interface AskedOf {
 const declarations: Declarations = new Map();
 
 /** A transaction with a principal's part in it. */
-export const [AddressTransaction, addressTransaction] = object<StoredAddressTransaction, [AskedOf]>()(
-  {
-    tx: [Transaction, (of, { withoutArguments }) => transaction(of.transaction, { declarations, withoutArguments })],
-    ...sums,
-    events: [
-      Type.Object({ stx: counts, ft: counts, nft: counts }),
-      (of, { principal }) => {
-        const events = { stx: noEvents(), ft: noEvents(), nft: noEvents() };
-        for (const { kind, action, sender, recipient } of of.events) {
-          events[kind][action] += Number(sender === principal) + Number(recipient === principal);
-        }
-        return events;
-      },
-    ],
-  },
-  { $id: 'AddressTransaction' },
-);
+export const [AddressTransaction, addressTransaction] = object<StoredAddressTransaction, [AskedOf]>(
+  'AddressTransaction',
+)({
+  tx: [Transaction, (of, { withoutArguments }) => transaction(of.transaction, { declarations, withoutArguments })],
+  ...sums,
+  events: [
+    Type.Object({ stx: counts, ft: counts, nft: counts }),
+    (of, { principal }) => {
+      const events = { stx: noEvents(), ft: noEvents(), nft: noEvents() };
+      for (const { kind, action, sender, recipient } of of.events) {
+        events[kind][action] += Number(sender === principal) + Number(recipient === principal);
+      }
+      return events;
+    },
+  ],
+});
 
 const action = fields<AssetEvent>()({ type: [words('transfer', 'mint', 'burn'), ({ action }) => action] });
 const parties = fields<AssetEvent>()({
@@ -222,7 +201,7 @@ const event_index = fields<AssetEvent>()({ event_index: [Type.Integer(), ({ inde
 export const [AddressTransactionEvent, addressTransactionEvent] = variants<
   AssetEvent,
   { [K in AssetEvent['kind']]: EventOf<K> }
->()(
+>('AddressTransactionEvent')(
   ['type', ({ kind }) => kind],
   {},
   {
@@ -230,13 +209,9 @@ export const [AddressTransactionEvent, addressTransactionEvent] = variants<
     ft: { ...event_index, data: object<EventOf<'ft'>>()({ ...action, ...amount, ...asset, ...parties }) },
     nft: { ...event_index, data: object<EventOf<'nft'>>()({ ...action, ...asset, ...value, ...parties }) },
   },
-  { $id: 'AddressTransactionEvent' },
 );
 
-export const AddressFtBalance = Type.Object(
-  { token: Type.String(), balance: SignedAmount },
-  { $id: 'AddressFtBalance' },
-);
+export const AddressFtBalance = named('AddressFtBalance', { token: Type.String(), balance: SignedAmount });
 
 /** An address's STX and tokens, each with its totals. */
 export function balances(

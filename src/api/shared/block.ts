@@ -39,7 +39,7 @@ const chainFields = fields<StoredChainBlock>()({
 });
 
 /** A block of the canonical chain as v2 returns it. */
-export const [ChainBlock, chainBlock] = object<StoredChainBlock>()(chainFields, { $id: 'Block' });
+export const [ChainBlock, chainBlock] = object<StoredChainBlock>('Block')(chainFields);
 
 /** Serializes the blocks of a list, with a cache of their texts. */
 export const chainBlockRows = serializedRows('block', chainBlock);
@@ -55,63 +55,57 @@ const txs = fields<{ txIds: readonly Uint8Array[] }>()({
 });
 
 /** A block of v1. The context is the order of the confirmed microblocks, by sequence. */
-export const [Block, block] = object<WholeBlock, [microblocks: 'ascending' | 'descending']>()(
-  {
-    ...shared,
-    canonical: [Type.Boolean(), ({ canonical }) => canonical],
-    ...txs,
-    parent_microblock_hash: [
-      Type.Union([Hash, Type.Literal('')]),
-      ({ parentMicroblock }) => (parentMicroblock === null ? '' : toHex(parentMicroblock.hash)),
-    ],
-    parent_microblock_sequence: [
-      Type.Integer({
-        description: 'Sequence of the last microblock that the block confirmed; -1 if there is none',
-      }),
-      ({ parentMicroblock }) => parentMicroblock?.sequence ?? -1,
-    ],
-    microblocks_accepted: [
-      Type.Array(Hash, { description: 'Hashes of the microblocks that the block confirmed' }),
-      ({ confirmed }, microblocks) => {
-        const accepted = confirmed.map(({ hash }) => toHex(hash));
-        return microblocks === 'ascending' ? accepted : accepted.reverse();
-      },
-    ],
-    microblocks_streamed: [
-      Type.Array(Hash, { description: 'Hashes of the microblocks built on the block' }),
-      ({ streamed }) => streamed.map(toHex),
-    ],
-    microblock_tx_count: [
-      Type.Record(Type.String(), Type.Integer(), {
-        description: 'Number of transactions by hash of each microblock that the block confirmed',
-      }),
-      ({ confirmed }) => Object.fromEntries(confirmed.map(({ hash, transactions }) => [toHex(hash), transactions])),
-    ],
-  },
-  { $id: 'BlockV1' },
-);
+export const [Block, block] = object<WholeBlock, [microblocks: 'ascending' | 'descending']>('BlockV1')({
+  ...shared,
+  canonical: [Type.Boolean(), ({ canonical }) => canonical],
+  ...txs,
+  parent_microblock_hash: [
+    Type.Union([Hash, Type.Literal('')]),
+    ({ parentMicroblock }) => (parentMicroblock === null ? '' : toHex(parentMicroblock.hash)),
+  ],
+  parent_microblock_sequence: [
+    Type.Integer({
+      description: 'Sequence of the last microblock that the block confirmed; -1 if there is none',
+    }),
+    ({ parentMicroblock }) => parentMicroblock?.sequence ?? -1,
+  ],
+  microblocks_accepted: [
+    Type.Array(Hash, { description: 'Hashes of the microblocks that the block confirmed' }),
+    ({ confirmed }, microblocks) => {
+      const accepted = confirmed.map(({ hash }) => toHex(hash));
+      return microblocks === 'ascending' ? accepted : accepted.reverse();
+    },
+  ],
+  microblocks_streamed: [
+    Type.Array(Hash, { description: 'Hashes of the microblocks built on the block' }),
+    ({ streamed }) => streamed.map(toHex),
+  ],
+  microblock_tx_count: [
+    Type.Record(Type.String(), Type.Integer(), {
+      description: 'Number of transactions by hash of each microblock that the block confirmed',
+    }),
+    ({ confirmed }) => Object.fromEntries(confirmed.map(({ hash, transactions }) => [toHex(hash), transactions])),
+  ],
+});
 export type Block = Static<typeof Block>;
 
 /** A microblock as v1 lists it. */
-export const [Microblock, microblock] = object<ChainMicroblock>()(
-  {
-    canonical: literal(true),
-    microblock_canonical: literal(true),
-    microblock_hash: [Hash, ({ hash }) => toHex(hash)],
-    microblock_sequence: [Type.Integer(), ({ sequence }) => sequence],
-    microblock_parent_hash: [Hash, ({ parentHash }) => toHex(parentHash)],
-    block_height: [Height, ({ height }) => height],
-    parent_block_height: [Height, ({ height }) => height - 1],
-    parent_block_hash: [Hash, ({ parentBlock }) => toHex(parentBlock.hash)],
-    block_hash: [describedHex('Hash of the block that confirmed the microblock'), ({ blockHash }) => toHex(blockHash)],
-    parent_burn_block_hash: [
-      describedHex('Hash of the Bitcoin block of the parent; 0x if it is unknown'),
-      ({ parentBlock: { burnBlock } }) => toHex(burnBlock.hash),
-    ],
-    parent_burn_block_time: [UnixTime, ({ parentBlock: { burnBlock } }) => burnBlock.time],
-    parent_burn_block_time_iso: [OptionalTime, ({ parentBlock: { burnBlock } }) => timeText(burnBlock.time)],
-    parent_burn_block_height: [Height, ({ parentBlock: { burnBlock } }) => burnBlock.height],
-    ...txs,
-  },
-  { $id: 'Microblock' },
-);
+export const [Microblock, microblock] = object<ChainMicroblock>('Microblock')({
+  canonical: literal(true),
+  microblock_canonical: literal(true),
+  microblock_hash: [Hash, ({ hash }) => toHex(hash)],
+  microblock_sequence: [Type.Integer(), ({ sequence }) => sequence],
+  microblock_parent_hash: [Hash, ({ parentHash }) => toHex(parentHash)],
+  block_height: [Height, ({ height }) => height],
+  parent_block_height: [Height, ({ height }) => height - 1],
+  parent_block_hash: [Hash, ({ parentBlock }) => toHex(parentBlock.hash)],
+  block_hash: [describedHex('Hash of the block that confirmed the microblock'), ({ blockHash }) => toHex(blockHash)],
+  parent_burn_block_hash: [
+    describedHex('Hash of the Bitcoin block of the parent; 0x if it is unknown'),
+    ({ parentBlock: { burnBlock } }) => toHex(burnBlock.hash),
+  ],
+  parent_burn_block_time: [UnixTime, ({ parentBlock: { burnBlock } }) => burnBlock.time],
+  parent_burn_block_time_iso: [OptionalTime, ({ parentBlock: { burnBlock } }) => timeText(burnBlock.time)],
+  parent_burn_block_height: [Height, ({ parentBlock: { burnBlock } }) => burnBlock.height],
+  ...txs,
+});

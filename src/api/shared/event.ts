@@ -8,27 +8,23 @@ import { fields, literal, object, variants } from './fields.ts';
 import { Amount, ClarityPair, clarity, Hash, Height, Hex, words } from './values.ts';
 
 /** A printed value. */
-export const [LoggedValue, loggedValue] = object<Pick<StoredContractLog, 'contractId' | 'topic' | 'value'>>()(
-  {
-    contract_id: [Type.String(), ({ contractId }) => contractId],
-    topic: [Type.String(), ({ topic }) => topic],
-    value: [ClarityPair, ({ value }) => clarity(value)],
-  },
-  { $id: 'LoggedValue' },
-);
+export const [LoggedValue, loggedValue] = object<Pick<StoredContractLog, 'contractId' | 'topic' | 'value'>>(
+  'LoggedValue',
+)({
+  contract_id: [Type.String(), ({ contractId }) => contractId],
+  topic: [Type.String(), ({ topic }) => topic],
+  value: [ClarityPair, ({ value }) => clarity(value)],
+});
 
 const event_index = Type.Integer({ minimum: 0 });
 
 /** The print event of a contract, with its value in hex and as text. */
-const [ContractLog, contractLog] = object<StoredContractLog>()(
-  {
-    event_index: [event_index, ({ eventIndex }) => eventIndex],
-    event_type: literal('smart_contract_log'),
-    tx_id: [Hash, ({ txId }) => toHex(txId)],
-    contract_log: [LoggedValue, loggedValue],
-  },
-  { $id: 'ContractLog' },
-);
+const [ContractLog, contractLog] = object<StoredContractLog>('ContractLog')({
+  event_index: [event_index, ({ eventIndex }) => eventIndex],
+  event_type: literal('smart_contract_log'),
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  contract_log: [LoggedValue, loggedValue],
+});
 
 export { ContractLog };
 
@@ -51,13 +47,13 @@ export const eventTypes = {
 } as const satisfies Record<Kind, string>;
 
 /** An event of a kind that this version can't read, from a newer node. */
-export const unknownEvent = object<EventOf<'unknown'>>()(
-  {
-    type: [Type.String({ description: "The node's name for it" }), ({ type }) => type],
-    json: [Type.String({ description: 'The event as the node sent it' }), ({ json }) => json],
-  },
-  { $id: 'UnreadEvent', description: 'An event of a kind that this version does not support' },
-);
+export const unknownEvent = object<EventOf<'unknown'>>({
+  $id: 'UnreadEvent',
+  description: 'An event of a kind that this version does not support',
+})({
+  type: [Type.String({ description: "The node's name for it" }), ({ type }) => type],
+  json: [Type.String({ description: 'The event as the node sent it' }), ({ json }) => json],
+});
 
 /** The sides of a movement; a missing one is the empty string. */
 export const sides = fields<EventOf<'stx' | 'ft' | 'nft'>>()({
@@ -77,7 +73,7 @@ const [TransactionEvent, serializedEvent] = variants<
   StoredTransactionEvent,
   EventsBy<typeof eventTypes>,
   [txId: Uint8Array]
->()(
+>('TransactionEventV1')(
   ['event_type', ({ kind }) => eventTypes[kind]],
   { event_index: [event_index, ({ index }) => index], tx_id: [Hash, (_, txId) => toHex(txId)] },
   {
@@ -108,7 +104,6 @@ const [TransactionEvent, serializedEvent] = variants<
       }),
     },
   },
-  { $id: 'TransactionEventV1' },
 );
 
 export { TransactionEvent };

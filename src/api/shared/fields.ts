@@ -2,10 +2,10 @@
  * Fields of answers. The schema of a field stands next to the function that returns its value, so one table gives a resource its
  * schema, its serializer and its type:
  *
- *     const [Holder, holder] = object<StoredHolder>()(
- *       { principal: [Principal, ({ principal }) => principal], balance: [Amount, ({ balance }) => balance] },
- *       { $id: 'Holder' },
- *     );
+ *     const [Holder, holder] = object<StoredHolder>('Holder')({
+ *       principal: [Principal, ({ principal }) => principal],
+ *       balance: [Amount, ({ balance }) => balance],
+ *     });
  */
 import {
   type OptionalKind,
@@ -62,11 +62,20 @@ export const fields =
 export const literal = <const L extends TLiteralValue>(value: L): Field<TLiteral<L>, unknown> =>
   [Type.Literal(value), () => value] as unknown as Field<TLiteral<L>, unknown>;
 
-/** Makes an object from its fields. */
+/** Makes the schema of an object that has a name in the OpenAPI document. */
+export const named = <P extends TProperties>($id: string, properties: P): TObject<P> =>
+  Type.Object(properties, { $id });
+
+/** The options of a schema, or only its name in the OpenAPI document. */
+type Options = SchemaOptions | string;
+
+const optionsOf = (options: Options): SchemaOptions => (typeof options === 'string' ? { $id: options } : options);
+
+/** Makes an object from its fields. Without options it has no name. */
 export const object =
-  <Source, C extends Context = []>() =>
-  <P extends TProperties>(table: Fields<P, Source, C>, options?: SchemaOptions): Field<TObject<P>, Source, C> => [
-    Type.Object(schemasOf(table), options) as unknown as TObject<P>,
+  <Source, C extends Context = []>(options: Options = {}) =>
+  <P extends TProperties>(table: Fields<P, Source, C>): Field<TObject<P>, Source, C> => [
+    Type.Object(schemasOf(table), optionsOf(options)) as unknown as TObject<P>,
     serializerOf(table),
   ];
 
@@ -83,7 +92,7 @@ type Variants<Tag extends string, P, Q, Last> = {
  * @param last fields of all types, at the end
  */
 export const variants =
-  <Source, SourceOf extends object, C extends Context = []>() =>
+  <Source, SourceOf extends object, C extends Context = []>(options: Options) =>
   <
     const Tag extends string,
     P extends TProperties,
@@ -93,7 +102,6 @@ export const variants =
     [tag, typeOf]: readonly [tag: Tag, typeOf: (of: Source) => keyof SourceOf & string],
     shared: Fields<P, Source, C>,
     own: { [K in keyof Q]: Fields<Q[K], K extends keyof SourceOf ? SourceOf[K] : never, C> },
-    options: SchemaOptions,
     last?: Fields<Last, Source, C>,
   ): Field<TUnion<Variants<Tag, P, Q, Last>[]>, Source, C> => {
     const tables = Object.entries(own as Record<string, AnyFields>).map(([type, table]): [string, AnyFields] => [
@@ -103,7 +111,7 @@ export const variants =
     const objects = tables.map(([, table]) => Type.Object(schemasOf(table)));
     const serializers = Object.fromEntries(tables.map(([type, table]) => [type, serializerOf(table)]));
     return [
-      Type.Union(objects, options) as unknown as TUnion<Variants<Tag, P, Q, Last>[]>,
+      Type.Union(objects, optionsOf(options)) as unknown as TUnion<Variants<Tag, P, Q, Last>[]>,
       (of, ...context) => serializers[typeOf(of)](of, ...context),
     ];
   };

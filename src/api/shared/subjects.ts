@@ -3,6 +3,7 @@ import { type StaticDecode, type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { textReader } from '../../http/parameters.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { named } from './fields.ts';
 import { PrincipalParameter } from './parameters.ts';
 import { Hash, Height, nullable } from './values.ts';
 
@@ -10,10 +11,7 @@ import { Hash, Height, nullable } from './values.ts';
 export const MAX_SUBJECTS = 50;
 
 /** Schema of a list with the tip of its snapshot. */
-export const ResultsAtTip = Type.Object(
-  { block_height: nullable(Height), index_block_hash: nullable(Hash) },
-  { $id: 'ResultsAtTip' },
-);
+export const ResultsAtTip = named('ResultsAtTip', { block_height: nullable(Height), index_block_hash: nullable(Hash) });
 
 /** Returns the fields of {@link ResultsAtTip}. */
 export function tipOf(read: Reader) {

@@ -6,7 +6,7 @@ import type { Payload } from '../../codec/payload.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import { payloadOf } from '../../codec/transaction.ts';
 import type { SummaryPayload } from '../../store/model/transaction.ts';
-import { type Field, object } from './fields.ts';
+import { type Field, named, object } from './fields.ts';
 import { Amount, ClarityPair, Hash, Hex, words } from './values.ts';
 
 /** Statuses of a mined transaction; `unknown` is a status of a newer node. */
@@ -59,57 +59,45 @@ export const fromRaw = <T extends Payload['type'], S extends TSchema>(
   [schema, value]: Field<S, PayloadOf<T>>,
 ): Field<S, { raw: Uint8Array }> => [schema, ({ raw }) => value(payloadOf(raw, type))];
 
-const tenureChangePayload = object<PayloadOf<'tenure_change'>>()(
-  {
-    tenure_consensus_hash: [Hex, ({ tenureConsensusHash }) => toHex(tenureConsensusHash)],
-    prev_tenure_consensus_hash: [Hex, ({ prevTenureConsensusHash }) => toHex(prevTenureConsensusHash)],
-    burn_view_consensus_hash: [Hex, ({ burnViewConsensusHash }) => toHex(burnViewConsensusHash)],
-    previous_tenure_end: [Hash, ({ previousTenureEnd }) => toHex(previousTenureEnd)],
-    previous_tenure_blocks: [Type.Integer(), ({ previousTenureBlocks }) => previousTenureBlocks],
-    cause: [tenureChangeCause, ({ cause }) => cause],
-    pubkey_hash: [Hex, ({ pubkeyHash }) => toHex(pubkeyHash)],
-  },
-  { $id: 'TenureChange' },
-);
+const tenureChangePayload = object<PayloadOf<'tenure_change'>>('TenureChange')({
+  tenure_consensus_hash: [Hex, ({ tenureConsensusHash }) => toHex(tenureConsensusHash)],
+  prev_tenure_consensus_hash: [Hex, ({ prevTenureConsensusHash }) => toHex(prevTenureConsensusHash)],
+  burn_view_consensus_hash: [Hex, ({ burnViewConsensusHash }) => toHex(burnViewConsensusHash)],
+  previous_tenure_end: [Hash, ({ previousTenureEnd }) => toHex(previousTenureEnd)],
+  previous_tenure_blocks: [Type.Integer(), ({ previousTenureBlocks }) => previousTenureBlocks],
+  cause: [tenureChangeCause, ({ cause }) => cause],
+  pubkey_hash: [Hex, ({ pubkeyHash }) => toHex(pubkeyHash)],
+});
 /** The fields of a tenure change, as every version of the API and chainhooks return them. */
 export const tenureChangeFields = tenureChangePayload[1];
 export const tenureChange = fromRaw('tenure_change', tenureChangePayload);
 
-const poisonMicroblockPayload = object<PayloadOf<'poison_microblock'>>()(
-  {
-    microblock_header_1: [Hex, ({ header1 }) => toHex(header1)],
-    microblock_header_2: [Hex, ({ header2 }) => toHex(header2)],
-  },
-  { $id: 'PoisonMicroblock' },
-);
+const poisonMicroblockPayload = object<PayloadOf<'poison_microblock'>>('PoisonMicroblock')({
+  microblock_header_1: [Hex, ({ header1 }) => toHex(header1)],
+  microblock_header_2: [Hex, ({ header2 }) => toHex(header2)],
+});
 /** The two microblock headers that conflict, as every version of the API and chainhooks return them. */
 export const poisonMicroblockFields = poisonMicroblockPayload[1];
 export const poisonMicroblock = fromRaw('poison_microblock', poisonMicroblockPayload);
 
 const principal = Type.Union(
   [
-    Type.Object({ type_id: Type.Literal('principal_origin') }, { $id: 'OriginPrincipal' }),
-    Type.Object({ type_id: Type.Literal('principal_standard'), address: Type.String() }, { $id: 'StandardPrincipal' }),
-    Type.Object(
-      {
-        type_id: Type.Literal('principal_contract'),
-        contract_name: Type.String(),
-        address: Type.String(),
-      },
-      { $id: 'ContractPrincipal' },
-    ),
+    named('OriginPrincipal', { type_id: Type.Literal('principal_origin') }),
+    named('StandardPrincipal', { type_id: Type.Literal('principal_standard'), address: Type.String() }),
+    named('ContractPrincipal', {
+      type_id: Type.Literal('principal_contract'),
+      contract_name: Type.String(),
+      address: Type.String(),
+    }),
   ],
   { $id: 'PostConditionPrincipal' },
 );
 
-const asset = Type.Object(
-  {
-    contract_name: Type.String(),
-    asset_name: Type.String(),
-    contract_address: Type.String(),
-  },
-  { $id: 'PostConditionAsset' },
-);
+const asset = named('PostConditionAsset', {
+  contract_name: Type.String(),
+  asset_name: Type.String(),
+  contract_address: Type.String(),
+});
 
 const amountCode = {
   ...words(

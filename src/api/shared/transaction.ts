@@ -18,7 +18,7 @@ import type {
 import type { ItemsOf } from '../../store/queries/row-texts.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { TransactionEvent, transactionEvent } from './event.ts';
-import { fields, object, variants } from './fields.ts';
+import { fields, named, object, variants } from './fields.ts';
 import {
   type ByType,
   executedStatuses,
@@ -141,15 +141,12 @@ const waiting = fields<PendingTransactionDetail, [Parsed]>()({
   receipt_time_iso: [IsoTime, ({ receiptTime }) => isoTime(receiptTime)],
 });
 
-const FunctionArgument = Type.Object(
-  {
-    hex: Hex,
-    repr: Type.String(),
-    name: Type.String({ description: 'Name of the argument; empty if the contract does not declare it' }),
-    type: Type.String(),
-  },
-  { $id: 'FunctionArgument' },
-);
+const FunctionArgument = named('FunctionArgument', {
+  hex: Hex,
+  repr: Type.String(),
+  name: Type.String({ description: 'Name of the argument; empty if the contract does not declare it' }),
+  type: Type.String(),
+});
 
 const declaredFunction = ({ payload }: Of<'contract_call'>, { declarations }: TransactionContext) =>
   declarations.get(payload.contractId)?.functions.get(payload.functionName);
@@ -157,61 +154,49 @@ const declaredFunction = ({ payload }: Of<'contract_call'>, { declarations }: Tr
 /** Fields of each type of transactions. */
 const kinds = {
   token_transfer: {
-    token_transfer: object<Of<'token_transfer'>>()(
-      {
-        recipient_address: [Principal, ({ payload }) => payload.recipient],
-        amount: [Amount, ({ payload }) => payload.amount],
-        memo: [Hex, ({ payload }) => (payload.memo === null ? '0x' : toHex(payload.memo))],
-      },
-      { $id: 'TokenTransferV1' },
-    ),
+    token_transfer: object<Of<'token_transfer'>>('TokenTransferV1')({
+      recipient_address: [Principal, ({ payload }) => payload.recipient],
+      amount: [Amount, ({ payload }) => payload.amount],
+      memo: [Hex, ({ payload }) => (payload.memo === null ? '0x' : toHex(payload.memo))],
+    }),
   },
   smart_contract: {
-    smart_contract: object<Whole<'smart_contract'>>()(
-      {
-        clarity_version: [nullable(Type.Integer()), ({ payload }) => payload.clarityVersion],
-        contract_id: [Type.String(), ({ payload }) => payload.contractId],
-        source_code: [Type.String(), ({ raw, payload }) => payloadOf(raw, payload.type).source],
-      },
-      { $id: 'ContractDeploymentV1' },
-    ),
+    smart_contract: object<Whole<'smart_contract'>>('ContractDeploymentV1')({
+      clarity_version: [nullable(Type.Integer()), ({ payload }) => payload.clarityVersion],
+      contract_id: [Type.String(), ({ payload }) => payload.contractId],
+      source_code: [Type.String(), ({ raw, payload }) => payloadOf(raw, payload.type).source],
+    }),
   },
   contract_call: {
-    contract_call: object<Whole<'contract_call'>, [TransactionContext]>()(
-      {
-        contract_id: [Type.String(), ({ payload }) => payload.contractId],
-        function_name: [Type.String(), ({ payload }) => payload.functionName],
-        function_signature: [
-          Type.String({ description: 'Signature of the function; empty if the contract does not declare it' }),
-          (of, context) => {
-            const declared = declaredFunction(of, context);
-            return declared === undefined ? '' : functionSignature(declared);
-          },
-        ],
-        function_args: [
-          Type.Optional(Type.Array(FunctionArgument)),
-          (of, context) => {
-            if (context.withoutArguments) return undefined;
-            const args = of.functionArgs ?? payloadOf(of.raw, of.payload.type).functionArgs;
-            return typedArguments(args, declaredFunction(of, context));
-          },
-        ],
-      },
-      { $id: 'ContractCallV1' },
-    ),
+    contract_call: object<Whole<'contract_call'>, [TransactionContext]>('ContractCallV1')({
+      contract_id: [Type.String(), ({ payload }) => payload.contractId],
+      function_name: [Type.String(), ({ payload }) => payload.functionName],
+      function_signature: [
+        Type.String({ description: 'Signature of the function; empty if the contract does not declare it' }),
+        (of, context) => {
+          const declared = declaredFunction(of, context);
+          return declared === undefined ? '' : functionSignature(declared);
+        },
+      ],
+      function_args: [
+        Type.Optional(Type.Array(FunctionArgument)),
+        (of, context) => {
+          if (context.withoutArguments) return undefined;
+          const args = of.functionArgs ?? payloadOf(of.raw, of.payload.type).functionArgs;
+          return typedArguments(args, declaredFunction(of, context));
+        },
+      ],
+    }),
   },
   poison_microblock: { poison_microblock: poisonMicroblock },
   coinbase: {
     coinbase_payload: fromRaw(
       'coinbase',
-      object<PayloadOf<'coinbase'>>()(
-        {
-          data: [Hex, ({ data }) => toHex(data)],
-          alt_recipient: [nullable(Principal), ({ altRecipient }) => altRecipient],
-          vrf_proof: [Type.Optional(Hex), ({ vrfProof }) => (vrfProof === null ? undefined : toHex(vrfProof))],
-        },
-        { $id: 'CoinbasePayload' },
-      ),
+      object<PayloadOf<'coinbase'>>('CoinbasePayload')({
+        data: [Hex, ({ data }) => toHex(data)],
+        alt_recipient: [nullable(Principal), ({ altRecipient }) => altRecipient],
+        vrf_proof: [Type.Optional(Hex), ({ vrfProof }) => (vrfProof === null ? undefined : toHex(vrfProof))],
+      }),
     ),
   },
   tenure_change: { tenure_change_payload: tenureChange },
@@ -222,20 +207,15 @@ const description = "The type is `unknown` if this version can't read the transa
 /** The types of transactions, as every version of the API names them. */
 export const typeWords = Object.keys(kinds) as (keyof typeof kinds)[];
 
-const [Transaction, serializedMined] = variants<TransactionDetail, ByType<TransactionDetail>, [Parsed]>()(
-  typeField('tx_type'),
-  mined,
-  kinds,
-  {
-    $id: 'TransactionV1',
-    description,
-  },
-);
+const [Transaction, serializedMined] = variants<TransactionDetail, ByType<TransactionDetail>, [Parsed]>({
+  $id: 'TransactionV1',
+  description,
+})(typeField('tx_type'), mined, kinds);
 const [MempoolTransaction, serializedPending] = variants<
   PendingTransactionDetail,
   ByType<PendingTransactionDetail>,
   [Parsed]
->()(typeField('tx_type'), waiting, kinds, { $id: 'MempoolTransactionV1', description });
+>({ $id: 'MempoolTransactionV1', description })(typeField('tx_type'), waiting, kinds);
 
 export { MempoolTransaction, Transaction };
 

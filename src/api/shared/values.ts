@@ -8,7 +8,7 @@ import { clarityRepr } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
 import { memoText } from '../../codec/utf8.ts';
 import type { CycleShare } from '../../store/model/staking.ts';
-import { fields, object } from './fields.ts';
+import { fields, named, object } from './fields.ts';
 
 const HEX = '^0x([0-9a-f]{2})*$';
 export const Hex = Type.String({ $id: 'Hex', pattern: HEX });
@@ -49,33 +49,26 @@ export const words = <const W extends readonly string[]>(...list: W) =>
   Type.Union(list.map((word) => Type.Literal(word as W[number])));
 
 /** A Clarity value in hex and as text, made from its serialized bytes. */
-export const [ClarityPair, clarity] = object<Uint8Array>()(
+export const [ClarityPair, clarity] = object<Uint8Array>('ClarityValue')(
   // Calls `clarityRepr` by its name, so that a test can count the decoded values.
   { hex: [Hex, toHex], repr: [Type.String(), (bytes) => clarityRepr(bytes)] },
-  { $id: 'ClarityValue' },
 );
-export const Memo = Type.Object(
-  { hex: Hex, repr: Type.String({ description: 'Readable text of the memo' }) },
-  { $id: 'Memo' },
-);
+export const Memo = named('Memo', { hex: Hex, repr: Type.String({ description: 'Readable text of the memo' }) });
 
 /** An asset: STX or a token. */
 export const Asset = Type.Union(
   [
     Type.Object({ type: Type.Literal('stx') }),
-    Type.Object({ type: words('ft', 'nft'), identifier: Type.String() }, { $id: 'TokenAsset' }),
+    named('TokenAsset', { type: words('ft', 'nft'), identifier: Type.String() }),
   ],
   { $id: 'Asset' },
 );
 
 /** Identifies an event by transaction and index. */
-export const [EventPosition, eventPosition] = object<{ txId: Uint8Array; eventIndex: number }>()(
-  {
-    tx_id: [Hash, ({ txId }) => toHex(txId)],
-    event_index: [Type.Integer({ minimum: 0 }), ({ eventIndex }) => eventIndex],
-  },
-  { $id: 'EventPosition' },
-);
+export const [EventPosition, eventPosition] = object<{ txId: Uint8Array; eventIndex: number }>('EventPosition')({
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  event_index: [Type.Integer({ minimum: 0 }), ({ eventIndex }) => eventIndex],
+});
 
 /** The cost of a transaction or a block. */
 export const [CostObject, executionCost] = object<ExecutionCost>()({

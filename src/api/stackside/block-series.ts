@@ -3,28 +3,26 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { anyFork, chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
+import { named } from '../shared/fields.ts';
 import { Amount, Hash, Height, nullable, UnixTime } from '../shared/values.ts';
 
 /** The spans that blocks are counted by: their seconds, and how many a response has. */
 const SPANS = { hour: { seconds: 3_600, count: 24 }, day: { seconds: 86_400, count: 30 } } as const;
 const [MAX_NEWEST, DEFAULT_NEWEST] = [50, 20];
 
-const PicturedBlock = Type.Object(
-  {
-    height: Height,
-    hash: Hash,
-    index_block_hash: Hash,
-    time: UnixTime,
-    burn_block_height: Height,
-    tenure_height: nullable(Type.Integer({ description: 'Null if the node did not report it' })),
-    transactions: Type.Integer(),
-    size: Type.Integer({ description: 'Bytes of the transactions' }),
-    median_fee: Type.Union([Amount, Type.Null()], {
-      description: 'Median fee of up to 15 transactions that are spread evenly over the block; null if none pays one',
-    }),
-  },
-  { $id: 'PicturedBlock' },
-);
+const PicturedBlock = named('PicturedBlock', {
+  height: Height,
+  hash: Hash,
+  index_block_hash: Hash,
+  time: UnixTime,
+  burn_block_height: Height,
+  tenure_height: nullable(Type.Integer({ description: 'Null if the node did not report it' })),
+  transactions: Type.Integer(),
+  size: Type.Integer({ description: 'Bytes of the transactions' }),
+  median_fee: Type.Union([Amount, Type.Null()], {
+    description: 'Median fee of up to 15 transactions that are spread evenly over the block; null if none pays one',
+  }),
+});
 
 /** @param fees in ascending order */
 const medianOf = (fees: readonly number[]) => (fees.length === 0 ? null : String(fees[fees.length >> 1]));
@@ -45,20 +43,17 @@ export const blockSeries = [
         description: 'Maximum number of blocks, and of orphaned blocks',
       }),
     },
-    response: Type.Object(
-      {
-        blocks: Type.Array(PicturedBlock),
-        orphans: Type.Array(
-          Type.Object({
-            height: Height,
-            index_block_hash: Hash,
-            parent_index_block_hash: Hash,
-            burn_block_height: Height,
-          }),
-        ),
-      },
-      { $id: 'NewestBlocks' },
-    ),
+    response: named('NewestBlocks', {
+      blocks: Type.Array(PicturedBlock),
+      orphans: Type.Array(
+        Type.Object({
+          height: Height,
+          index_block_hash: Hash,
+          parent_index_block_hash: Hash,
+          burn_block_height: Height,
+        }),
+      ),
+    }),
     etag: anyFork,
     history: 'since',
     handle({ query: { limit }, read }) {
@@ -96,18 +91,15 @@ export const blockSeries = [
         description: 'The span of time to count by',
       }),
     },
-    response: Type.Object(
-      {
-        counts: Type.Array(
-          Type.Object({
-            start: Type.Integer({ description: 'Beginning of the hour or day in Unix seconds' }),
-            blocks: Type.Integer(),
-            transactions: Type.Integer(),
-          }),
-        ),
-      },
-      { $id: 'BlockCounts' },
-    ),
+    response: named('BlockCounts', {
+      counts: Type.Array(
+        Type.Object({
+          start: Type.Integer({ description: 'Beginning of the hour or day in Unix seconds' }),
+          blocks: Type.Integer(),
+          transactions: Type.Integer(),
+        }),
+      ),
+    }),
     etag: chainTip,
     history: 'since',
     handle: ({ query: { by }, read }) => {

@@ -9,64 +9,58 @@ import { CursorPage, cursorList, cursorQuery, listOf, UncountedCursorPage } from
 import { type Route, route } from '../../http/route.ts';
 import type { BnsName } from '../../store/model/bns-name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { object } from '../shared/fields.ts';
+import { named, object } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import { MAX_SUBJECTS, ResultsAtTip, readPrincipals, texts, tipOf } from '../shared/subjects.ts';
 import { Hash, Principal, UnixTime, words } from '../shared/values.ts';
 
 const tag = 'Stackside';
 
-const [Name, name] = object<BnsName>()(
-  {
-    name: [Type.String(), ({ name }) => name],
-    token_id: [Type.Integer({ minimum: 0, description: 'Number of the NFT' }), ({ id }) => id],
-    owner: [
-      Type.Union([Principal, Type.Null()], { description: 'Owner of the NFT; null if the contract did not mint it' }),
-      ({ owner }) => owner,
-    ],
-    is_primary: [
-      Type.Boolean({
-        description:
-          'Whether it is the primary name of its owner. A choice by a call from another contract is not visible in events',
-      }),
-      ({ isPrimary }) => isPrimary,
-    ],
-    status: [
-      Type.Unsafe<BnsName['operation']>({ ...words(...bnsOperations), description: 'Topic of the last print' }),
-      ({ operation }) => operation,
-    ],
-    tx_id: [Hash, ({ txId }) => toHex(txId)],
-    block_time: [UnixTime, ({ time }) => time],
-    renewal: [
-      Type.Union(
-        [
-          Type.Object({
-            burn_block_height: Type.Integer({ minimum: 0, description: 'Bitcoin height at which the lease ends' }),
-            has_ended: Type.Boolean({
-              description: 'The owner can renew for 5,000 more Bitcoin blocks before others can take the name',
-            }),
-            expected_time: Type.Integer({ description: 'Unix seconds, at ten minutes for each Bitcoin block' }),
+const [Name, name] = object<BnsName>('BnsName')({
+  name: [Type.String(), ({ name }) => name],
+  token_id: [Type.Integer({ minimum: 0, description: 'Number of the NFT' }), ({ id }) => id],
+  owner: [
+    Type.Union([Principal, Type.Null()], { description: 'Owner of the NFT; null if the contract did not mint it' }),
+    ({ owner }) => owner,
+  ],
+  is_primary: [
+    Type.Boolean({
+      description:
+        'Whether it is the primary name of its owner. A choice by a call from another contract is not visible in events',
+    }),
+    ({ isPrimary }) => isPrimary,
+  ],
+  status: [
+    Type.Unsafe<BnsName['operation']>({ ...words(...bnsOperations), description: 'Topic of the last print' }),
+    ({ operation }) => operation,
+  ],
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  block_time: [UnixTime, ({ time }) => time],
+  renewal: [
+    Type.Union(
+      [
+        Type.Object({
+          burn_block_height: Type.Integer({ minimum: 0, description: 'Bitcoin height at which the lease ends' }),
+          has_ended: Type.Boolean({
+            description: 'The owner can renew for 5,000 more Bitcoin blocks before others can take the name',
           }),
-          Type.Null(),
-        ],
-        { description: 'Null for a name that does not expire, or if its namespace is not launched' },
-      ),
-      ({ renewal: of }) =>
-        of === null
-          ? null
-          : { burn_block_height: of.burnBlockHeight, has_ended: of.hasEnded, expected_time: of.expectedTime },
-    ],
-  },
-  { $id: 'BnsName' },
-);
+          expected_time: Type.Integer({ description: 'Unix seconds, at ten minutes for each Bitcoin block' }),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Null for a name that does not expire, or if its namespace is not launched' },
+    ),
+    ({ renewal: of }) =>
+      of === null
+        ? null
+        : { burn_block_height: of.burnBlockHeight, has_ended: of.hasEnded, expected_time: of.expectedTime },
+  ],
+});
 
-const PrimaryName = Type.Object(
-  {
-    principal: Type.String(),
-    name: Type.Union([Type.String(), Type.Null()], { description: 'Null if the principal has no primary name' }),
-  },
-  { $id: 'PrimaryName' },
-);
+const PrimaryName = named('PrimaryName', {
+  principal: Type.String(),
+  name: Type.Union([Type.String(), Type.Null()], { description: 'Null if the principal has no primary name' }),
+});
 
 const NO_NAME = 'Name not found';
 

@@ -79,42 +79,39 @@ const logFields = fields<FoundLog>()({
   topic: [Type.String(), ({ topic }) => topic],
   value: [ClarityPair, ({ value }) => clarity(value)],
 });
-const [Log, log] = object<FoundLog>()(logFields, { $id: 'FoundContractLog' });
-const [ListedContractLog, listedLog] = object<ListedLog>()(
-  { contract_id: [Type.String(), ({ contractId }) => contractId], ...logFields },
-  { $id: 'ListedContractLog' },
-);
+const [Log, log] = object<FoundLog>('FoundContractLog')(logFields);
+const [ListedContractLog, listedLog] = object<ListedLog>('ListedContractLog')({
+  contract_id: [Type.String(), ({ contractId }) => contractId],
+  ...logFields,
+});
 
-const [Call, call] = object<FoundCall, [functions: ContractFunctions | undefined]>()(
-  {
-    ...place,
-    sender: [Type.String(), ({ sender }) => sender],
-    sponsor: [nullable(Type.String()), ({ sponsor }) => sponsor],
-    status: [Status, ({ status }) => status],
-    function_name: [Type.String(), ({ functionName }) => functionName],
-    function_args: [
-      Type.Array(
-        Type.Object({
-          name: Type.String({
-            description: 'Name in the interface of the contract; empty if the interface is unknown',
-          }),
-          type: Type.String(),
-          hex: Type.String(),
-          repr: Type.String(),
+const [Call, call] = object<FoundCall, [functions: ContractFunctions | undefined]>('FoundContractCall')({
+  ...place,
+  sender: [Type.String(), ({ sender }) => sender],
+  sponsor: [nullable(Type.String()), ({ sponsor }) => sponsor],
+  status: [Status, ({ status }) => status],
+  function_name: [Type.String(), ({ functionName }) => functionName],
+  function_args: [
+    Type.Array(
+      Type.Object({
+        name: Type.String({
+          description: 'Name in the interface of the contract; empty if the interface is unknown',
         }),
-      ),
-      ({ functionArgs, functionName }, functions) =>
-        typedArguments(functionArgs, functions?.get(functionName)).map(({ name, type, hex, repr }) => ({
-          name,
-          type,
-          hex,
-          repr,
-        })),
-    ],
-    result: [ClarityPair, ({ result }) => clarity(result)],
-  },
-  { $id: 'FoundContractCall' },
-);
+        type: Type.String(),
+        hex: Type.String(),
+        repr: Type.String(),
+      }),
+    ),
+    ({ functionArgs, functionName }, functions) =>
+      typedArguments(functionArgs, functions?.get(functionName)).map(({ name, type, hex, repr }) => ({
+        name,
+        type,
+        hex,
+        repr,
+      })),
+  ],
+  result: [ClarityPair, ({ result }) => clarity(result)],
+});
 
 /** An argument by its index, which is its only name if the interface is unknown. */
 const PLACE = /^[0-9]{1,3}$/;

@@ -14,7 +14,7 @@ import type { ListedName } from '../../store/model/name.ts';
 import type { FtListing, NftListing } from '../../store/model/token.ts';
 import { SIPS } from '../metadata.ts';
 import { example } from '../shared/examples/examples.ts';
-import { fields, object } from '../shared/fields.ts';
+import { fields, named, object } from '../shared/fields.ts';
 import { NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
 import { Decimals, exactDecimals, TokenSymbol } from '../shared/unit.ts';
 import {
@@ -34,13 +34,10 @@ import {
 const tag = 'Stackside';
 const count = Type.Integer({ minimum: 0 });
 
-const DayPage = Type.Object(
-  {
-    ...PageWithoutTotal.properties,
-    day: Type.String({ description: 'Day of the counts, in UTC: `2026-11-24`' }),
-  },
-  { $id: 'DayPage' },
-);
+const DayPage = named('DayPage', {
+  ...PageWithoutTotal.properties,
+  day: Type.String({ description: 'Day of the counts, in UTC: `2026-11-24`' }),
+});
 const dayPage = <T extends TSchema>(item: T) => listOf(DayPage, item);
 
 const Day = Type.Transform(
@@ -66,25 +63,22 @@ const TRAITS = { 'sip-009': 'nft', 'sip-010': 'ft', 'sip-013': 'sft' } as const;
 const trait = words('sip-009', 'sip-010', 'sip-013');
 
 /** A contract. The context is whether the index has the whole history. */
-const [Contract, contract] = object<ListedContract, [isWhole: boolean]>()(
-  {
-    contract_id: [Type.String(), ({ contractId }) => contractId],
-    deployment: [
-      Type.Union([Type.Object({ block_height: Height, time: IsoTime, tx_id: Hash }), Type.Null()], {
-        description: 'Null if no transaction in this index deployed the contract',
-      }),
-      ({ deployment: of }) =>
-        of === null ? null : { block_height: of.height, time: isoTime(of.time), tx_id: toHex(of.txId) },
-    ],
-    calls: [
-      Type.Union([count, Type.Null()], { description: 'Null if the server does not have the whole chain' }),
-      ({ calls }, isWhole) => (isWhole ? calls : null),
-    ],
-    calls_of_day: [count, ({ callsOfDay }) => callsOfDay],
-    trait: [nullable(trait), ({ family }) => (family === null ? null : SIPS[family])],
-  },
-  { $id: 'ListedContract' },
-);
+const [Contract, contract] = object<ListedContract, [isWhole: boolean]>('ListedContract')({
+  contract_id: [Type.String(), ({ contractId }) => contractId],
+  deployment: [
+    Type.Union([Type.Object({ block_height: Height, time: IsoTime, tx_id: Hash }), Type.Null()], {
+      description: 'Null if no transaction in this index deployed the contract',
+    }),
+    ({ deployment: of }) =>
+      of === null ? null : { block_height: of.height, time: isoTime(of.time), tx_id: toHex(of.txId) },
+  ],
+  calls: [
+    Type.Union([count, Type.Null()], { description: 'Null if the server does not have the whole chain' }),
+    ({ calls }, isWhole) => (isWhole ? calls : null),
+  ],
+  calls_of_day: [count, ({ callsOfDay }) => callsOfDay],
+  trait: [nullable(trait), ({ family }) => (family === null ? null : SIPS[family])],
+});
 
 const moved = fields<FtListing | NftListing>()({
   asset_identifier: [Type.String(), ({ asset }) => asset],
@@ -93,65 +87,53 @@ const moved = fields<FtListing | NftListing>()({
   transfers_of_day: [count, ({ eventsOfDay }) => eventsOfDay],
 });
 
-const [Ft, ft] = object<FtListing>()(
-  {
-    ...moved,
-    supply: [SignedAmount, ({ supply }) => supply],
-    name: [nullable(Type.String()), ({ name }) => name],
-    symbol: [nullable(TokenSymbol), ({ symbol }) => symbol],
-    decimals: [nullable(Decimals), ({ decimals }) => exactDecimals(decimals)],
-  },
-  { $id: 'ListedFt' },
-);
+const [Ft, ft] = object<FtListing>('ListedFt')({
+  ...moved,
+  supply: [SignedAmount, ({ supply }) => supply],
+  name: [nullable(Type.String()), ({ name }) => name],
+  symbol: [nullable(TokenSymbol), ({ symbol }) => symbol],
+  decimals: [nullable(Decimals), ({ decimals }) => exactDecimals(decimals)],
+});
 
-const [Nft, nft] = object<NftListing>()(
-  {
-    ...moved,
-    minted: [count, ({ mints }) => mints],
-    supply: [Type.Integer({ minimum: 0, description: 'Tokens that are not burnt' }), ({ instances }) => instances],
-  },
-  { $id: 'ListedCollection' },
-);
+const [Nft, nft] = object<NftListing>('ListedCollection')({
+  ...moved,
+  minted: [count, ({ mints }) => mints],
+  supply: [Type.Integer({ minimum: 0, description: 'Tokens that are not burnt' }), ({ instances }) => instances],
+});
 
-const Instance = Type.Object(
-  {
-    value: ClarityPair,
-    owner: Type.Union([Principal, Type.Null()], { description: 'Null for a token that was burnt' }),
-    token_uri: nullable(Type.String()),
-  },
-  { $id: 'OwnedNft' },
-);
+const Instance = named('OwnedNft', {
+  value: ClarityPair,
+  owner: Type.Union([Principal, Type.Null()], { description: 'Null for a token that was burnt' }),
+  token_uri: nullable(Type.String()),
+});
 
-const [Name, name] = object<ListedName>()(
-  {
-    name: [Type.String(), ({ name }) => name],
-    owner: [Principal, ({ owner }) => owner],
-    status: [Type.String({ description: 'The last operation, such as `name-register`' }), ({ operation }) => operation],
-    tx_id: [
-      Type.Union([Hash, Type.Null()], { description: 'Of the last operation' }),
-      ({ txId }) => (txId === null ? null : toHex(txId)),
-    ],
-    lease: [
-      Type.Union(
-        [
-          Type.Object({
-            tenure_height: Type.Integer({ minimum: 0, description: 'Last tenure of the lease' }),
-            has_ended: Type.Boolean(),
-            expected_time: UnixTime,
-          }),
-          Type.Null(),
-        ],
-        {
-          description:
-            'Null for a name that does not expire, or if its namespace is not open. The contract counts tenures; the time assumes ten minutes for each',
-        },
-      ),
-      ({ lease: of }) =>
-        of === null ? null : { tenure_height: of.tenureHeight, has_ended: of.hasEnded, expected_time: of.expectedTime },
-    ],
-  },
-  { $id: 'ListedName' },
-);
+const [Name, name] = object<ListedName>('ListedName')({
+  name: [Type.String(), ({ name }) => name],
+  owner: [Principal, ({ owner }) => owner],
+  status: [Type.String({ description: 'The last operation, such as `name-register`' }), ({ operation }) => operation],
+  tx_id: [
+    Type.Union([Hash, Type.Null()], { description: 'Of the last operation' }),
+    ({ txId }) => (txId === null ? null : toHex(txId)),
+  ],
+  lease: [
+    Type.Union(
+      [
+        Type.Object({
+          tenure_height: Type.Integer({ minimum: 0, description: 'Last tenure of the lease' }),
+          has_ended: Type.Boolean(),
+          expected_time: UnixTime,
+        }),
+        Type.Null(),
+      ],
+      {
+        description:
+          'Null for a name that does not expire, or if its namespace is not open. The contract counts tenures; the time assumes ten minutes for each',
+      },
+    ),
+    ({ lease: of }) =>
+      of === null ? null : { tenure_height: of.tenureHeight, has_ended: of.hasEnded, expected_time: of.expectedTime },
+  ],
+});
 
 const NEVER_MINTED = 'Token not found: it was never minted';
 const NO_NAME = 'Name not found';

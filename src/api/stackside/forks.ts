@@ -6,6 +6,7 @@ import { anyFork, mempoolAndAnyFork } from '../../http/etag.ts';
 import { cursorList, cursorQuery, UncountedCursorPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Fork as StoredFork, ForkBlock as StoredForkBlock } from '../../store/model/block.ts';
+import { named } from '../shared/fields.ts';
 import { HexHash } from '../shared/legacy-parameters.ts';
 import { describedHex, Hash, Height, UnixTime, words } from '../shared/values.ts';
 
@@ -24,37 +25,37 @@ const fork = {
     description: 'Time of the canonical block in the place of the first one, in Unix seconds',
   }),
 };
-const Fork = Type.Object(fork, { $id: 'Fork' });
+const Fork = named('Fork', fork);
 
-const ForkBlock = Type.Object(
-  { height: Height, index_block_hash: Hash, hash: Hash, burn_block_height: Height, was_canonical: wasCanonical },
-  { $id: 'ForkBlock' },
-);
+const ForkBlock = named('ForkBlock', {
+  height: Height,
+  index_block_hash: Hash,
+  hash: Hash,
+  burn_block_height: Height,
+  was_canonical: wasCanonical,
+});
 
-const ForkDetail = Type.Object(
-  {
-    ...fork,
-    orphaned: Type.Array(ForkBlock, { description: 'The blocks of the fork by height, 100 at most' }),
-    canonical: Type.Array(ForkBlock, { description: 'The canonical blocks at the same heights, and the next one' }),
-    transactions: Type.Array(
-      Type.Object({
-        tx_id: Hash,
-        type: Type.String(),
-        orphaned_in: Type.Object({ height: Height, index_block_hash: Hash }),
-        fate: {
-          ...words('mined', 'pending', 'dropped', 'lost'),
-          description:
-            'Present state: in a canonical block, in the mempool again, dropped from the mempool, or in neither, such as the transactions that miners create for a block',
-        },
-        block_height: Type.Union([Height, Type.Null()], { description: 'Height of the canonical block that has it' }),
-        status: Type.Union([Type.String(), Type.Null()], { description: 'Status in the mempool' }),
-      }),
-      { description: 'The transactions of the orphaned blocks, 500 at most' },
-    ),
-    is_whole: Type.Boolean({ description: 'Whether all blocks and transactions of the fork are returned' }),
-  },
-  { $id: 'ForkDetail' },
-);
+const ForkDetail = named('ForkDetail', {
+  ...fork,
+  orphaned: Type.Array(ForkBlock, { description: 'The blocks of the fork by height, 100 at most' }),
+  canonical: Type.Array(ForkBlock, { description: 'The canonical blocks at the same heights, and the next one' }),
+  transactions: Type.Array(
+    Type.Object({
+      tx_id: Hash,
+      type: Type.String(),
+      orphaned_in: Type.Object({ height: Height, index_block_hash: Hash }),
+      fate: {
+        ...words('mined', 'pending', 'dropped', 'lost'),
+        description:
+          'Present state: in a canonical block, in the mempool again, dropped from the mempool, or in neither, such as the transactions that miners create for a block',
+      },
+      block_height: Type.Union([Height, Type.Null()], { description: 'Height of the canonical block that has it' }),
+      status: Type.Union([Type.String(), Type.Null()], { description: 'Status in the mempool' }),
+    }),
+    { description: 'The transactions of the orphaned blocks, 500 at most' },
+  ),
+  is_whole: Type.Boolean({ description: 'Whether all blocks and transactions of the fork are returned' }),
+});
 
 const forkOf = (of: StoredFork) => ({
   index_block_hash: toHex(of.indexHash),

@@ -24,7 +24,7 @@ import { ChainReplacedError } from '../../store/model/read-errors.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { example } from '../shared/examples/examples.ts';
-import { object } from '../shared/fields.ts';
+import { named, object } from '../shared/fields.ts';
 import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
 import { Decimals, TokenSymbol, type Unit, unitOf } from '../shared/unit.ts';
 import {
@@ -106,43 +106,37 @@ interface Measured extends StoredMovement {
   unit: Unit;
 }
 
-const [Movement, movement] = object<Measured>()(
-  {
-    time: [IsoTime, ({ time }) => isoTime(time)],
-    block_height: [Height, ({ height }) => height],
-    tx_id: [nullable(Hash), ({ txId }) => (txId === null ? null : toHex(txId))],
-    event_index: [
-      nullable(Type.Integer({ description: 'Index of the event in its transaction' })),
-      ({ eventIndex }) => eventIndex,
-    ],
-    type: [words('transfer', 'mint', 'burn', 'fee', 'mining_reward'), ({ kind }) => kind],
-    asset: [Asset, ({ asset }) => asset],
-    value: [nullable(ClarityPair), ({ value }) => (value === null ? null : clarity(value))],
-    counterparty: [
-      nullable(Type.String({ description: 'Sender or recipient of the asset' })),
-      ({ counterparty }) => counterparty,
-    ],
-    amount: [SignedAmount, ({ amount }) => String(amount)],
-    decimals: [nullable(Decimals), ({ unit }) => unit.decimals],
-    balance: [SignedAmount, ({ balance }) => String(balance)],
-    symbol: [nullable(TokenSymbol), ({ unit }) => unit.symbol],
-    memo: [nullable(Memo), ({ memo: bytes }) => memo(bytes)],
-  },
-  { $id: 'PrincipalMovement' },
-);
+const [Movement, movement] = object<Measured>('PrincipalMovement')({
+  time: [IsoTime, ({ time }) => isoTime(time)],
+  block_height: [Height, ({ height }) => height],
+  tx_id: [nullable(Hash), ({ txId }) => (txId === null ? null : toHex(txId))],
+  event_index: [
+    nullable(Type.Integer({ description: 'Index of the event in its transaction' })),
+    ({ eventIndex }) => eventIndex,
+  ],
+  type: [words('transfer', 'mint', 'burn', 'fee', 'mining_reward'), ({ kind }) => kind],
+  asset: [Asset, ({ asset }) => asset],
+  value: [nullable(ClarityPair), ({ value }) => (value === null ? null : clarity(value))],
+  counterparty: [
+    nullable(Type.String({ description: 'Sender or recipient of the asset' })),
+    ({ counterparty }) => counterparty,
+  ],
+  amount: [SignedAmount, ({ amount }) => String(amount)],
+  decimals: [nullable(Decimals), ({ unit }) => unit.decimals],
+  balance: [SignedAmount, ({ balance }) => String(balance)],
+  symbol: [nullable(TokenSymbol), ({ unit }) => unit.symbol],
+  memo: [nullable(Memo), ({ memo: bytes }) => memo(bytes)],
+});
 
-export const History = Type.Object(
-  {
-    principal: Type.String(),
-    from_height: nullable(Height),
-    to_height: nullable(Height),
-    index_block_hash: nullable(Hash),
-    movements: Type.Array(Movement),
-    complete: Type.Boolean({ description: 'Whether the response contains all movements of the period' }),
-    error: Type.Optional(Problem),
-  },
-  { $id: 'PrincipalHistory' },
-);
+export const History = named('PrincipalHistory', {
+  principal: Type.String(),
+  from_height: nullable(Height),
+  to_height: nullable(Height),
+  index_block_hash: nullable(Hash),
+  movements: Type.Array(Movement),
+  complete: Type.Boolean({ description: 'Whether the response contains all movements of the period' }),
+  error: Type.Optional(Problem),
+});
 
 const STX: Unit = { symbol: 'STX', decimals: 6 };
 const INSTANCE: Unit = { symbol: null, decimals: 0 };
@@ -281,17 +275,13 @@ function json(principal: string, walk: HistoryWalk | null): Streamed {
 const begun = (read: Reader, principal: string, query: Parameters<typeof periodOf>[0]): HistoryWalk | null =>
   read.history.begin(principal, periodOf(query));
 
-const Seen = Type.Object({ tx_id: Hash, block_height: Height, time: UnixTime }, { $id: 'SeenTransaction' });
-const Counted = Type.Object(
-  {
-    transfers: Type.Integer({ description: 'Number of transfers that were counted, the newest' }),
-    results: Type.Array(
-      Type.Object({ principal: PrincipalText, transfers: Type.Integer(), amount: Amount }, { $id: 'Counterparty' }),
-      { description: 'Principals with the largest sums, in micro-STX' },
-    ),
-  },
-  { $id: 'Counterparties' },
-);
+const Seen = named('SeenTransaction', { tx_id: Hash, block_height: Height, time: UnixTime });
+const Counted = named('Counterparties', {
+  transfers: Type.Integer({ description: 'Number of transfers that were counted, the newest' }),
+  results: Type.Array(named('Counterparty', { principal: PrincipalText, transfers: Type.Integer(), amount: Amount }), {
+    description: 'Principals with the largest sums, in micro-STX',
+  }),
+});
 
 const counted = ({ transfers, most }: Counterparties): Static<typeof Counted> => ({
   transfers,
@@ -311,10 +301,12 @@ const activity = [
       'Returns the first and the last transaction of a principal, and the principals that it exchanged the most STX with in its newest 1,000 transfers of each direction.',
     tag: 'Stackside',
     params: { principal: PrincipalParameter },
-    response: Type.Object(
-      { first: nullable(Seen), last: nullable(Seen), received: Counted, sent: Counted },
-      { $id: 'PrincipalActivity' },
-    ),
+    response: named('PrincipalActivity', {
+      first: nullable(Seen),
+      last: nullable(Seen),
+      received: Counted,
+      sent: Counted,
+    }),
     etag: principalTag,
     history: 'whole',
     long: true,
@@ -333,15 +325,10 @@ const activity = [
     tag: 'Stackside',
     params: { principal: PrincipalParameter },
     query: { asset_identifier: Type.Optional(AssetParameter) },
-    response: Type.Object(
-      {
-        complete: Type.Boolean({ description: 'Whether the response contains each block that changed the balance' }),
-        points: Type.Array(
-          Type.Object({ block_height: Height, time: UnixTime, balance: SignedAmount }, { $id: 'BalancePoint' }),
-        ),
-      },
-      { $id: 'PrincipalBalanceHistory' },
-    ),
+    response: named('PrincipalBalanceHistory', {
+      complete: Type.Boolean({ description: 'Whether the response contains each block that changed the balance' }),
+      points: Type.Array(named('BalancePoint', { block_height: Height, time: UnixTime, balance: SignedAmount })),
+    }),
     etag: chainTip,
     history: 'whole',
     long: true,

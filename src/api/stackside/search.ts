@@ -5,29 +5,27 @@ import { toHex } from '../../codec/hex.ts';
 import { assetNameOf, contractNameOf } from '../../codec/identifiers.ts';
 import { type Route, route } from '../../http/route.ts';
 import { foundKinds, matches, type SearchResult } from '../../store/model/search.ts';
+import { named } from '../shared/fields.ts';
 import { Height, words } from '../shared/values.ts';
 import { bnsContractOf } from './bns-names.ts';
 
-const Item = Type.Object(
-  {
-    kind: { ...words(...foundKinds), $id: 'FoundKind' },
-    match: words(...matches),
-    id: Type.String({
-      description:
-        'Identifier for other routes: an index block hash, the hash of a Bitcoin block, a transaction id, an address, an asset identifier, a contract identifier, or a name',
-    }),
-    label: Type.String({ description: 'Name of the result' }),
-    detail: Type.Union([Type.String(), Type.Null()], {
-      description: 'Text that distinguishes it from others with this label',
-    }),
-    block_height: Type.Union([Height, Type.Null()], {
-      description: 'Height of the block, of the Bitcoin block, or of the block of the transaction',
-    }),
-  },
-  { $id: 'FoundItem' },
-);
+const Item = named('FoundItem', {
+  kind: { ...words(...foundKinds), $id: 'FoundKind' },
+  match: words(...matches),
+  id: Type.String({
+    description:
+      'Identifier for other routes: an index block hash, the hash of a Bitcoin block, a transaction id, an address, an asset identifier, a contract identifier, or a name',
+  }),
+  label: Type.String({ description: 'Name of the result' }),
+  detail: Type.Union([Type.String(), Type.Null()], {
+    description: 'Text that distinguishes it from others with this label',
+  }),
+  block_height: Type.Union([Height, Type.Null()], {
+    description: 'Height of the block, of the Bitcoin block, or of the block of the transaction',
+  }),
+});
 
-const Results = Type.Object({ results: Type.Array(Item) }, { $id: 'FoundItems' });
+const Results = named('FoundItems', { results: Type.Array(Item) });
 
 const shown = (...texts: (string | null)[]): string => texts.filter((text) => text !== null).join(', ');
 

@@ -6,6 +6,7 @@ import { HistoryFrom } from '../../http/history.ts';
 import type { Refusals } from '../../http/openapi.ts';
 import { type Access, route } from '../../http/route.ts';
 import { serverStates } from '../server-state.ts';
+import { named } from '../shared/fields.ts';
 import { Hash, nullable, UnixTime, words } from '../shared/values.ts';
 
 /** Declaration that all routes with the admin key share. */
@@ -23,96 +24,86 @@ export interface OperatorFamily {
 const text = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 /** Schema of a host's state in its cluster. */
-const HostState = Type.Object(
-  {
-    name: Type.String(),
-    entry: Type.Integer({ description: 'Last entry of the log that this host has applied' }),
-    head: Type.Union([Type.Integer(), Type.Null()], {
-      description: 'Newest entry of the log that this host has seen; null until it reaches the log',
-    }),
-    lag_seconds: Type.Number({
-      description: 'Seconds since this host last had all entries; 0 while it has all of them',
-    }),
-    reachable: Type.Boolean({ description: 'Whether the log answered the last request' }),
-    conflicts: Type.Integer({
-      description: "Events of this host that collided with another host's entry in the log, since its start",
-    }),
-    healed: Type.Integer({
-      description: 'Entries that the log lost and this host restored, since its start',
-    }),
-    deliveries: Type.Union(
-      [
-        Type.Object({
-          held: Type.Boolean({ description: 'Whether this host delivers chainhooks' }),
-          holder: text('Name of the host that delivers, when this host last checked; null before the first check'),
-          epoch: Type.Union([Type.Integer(), Type.Null()], {
-            description: 'Increases each time a host starts to deliver; null before the first check',
-          }),
+const HostState = named('HostState', {
+  name: Type.String(),
+  entry: Type.Integer({ description: 'Last entry of the log that this host has applied' }),
+  head: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Newest entry of the log that this host has seen; null until it reaches the log',
+  }),
+  lag_seconds: Type.Number({
+    description: 'Seconds since this host last had all entries; 0 while it has all of them',
+  }),
+  reachable: Type.Boolean({ description: 'Whether the log answered the last request' }),
+  conflicts: Type.Integer({
+    description: "Events of this host that collided with another host's entry in the log, since its start",
+  }),
+  healed: Type.Integer({
+    description: 'Entries that the log lost and this host restored, since its start',
+  }),
+  deliveries: Type.Union(
+    [
+      Type.Object({
+        held: Type.Boolean({ description: 'Whether this host delivers chainhooks' }),
+        holder: text('Name of the host that delivers, when this host last checked; null before the first check'),
+        epoch: Type.Union([Type.Integer(), Type.Null()], {
+          description: 'Increases each time a host starts to deliver; null before the first check',
         }),
-        Type.Null(),
-      ],
-      { description: 'The host that delivers chainhooks; null on a host that only reads' },
-    ),
-  },
-  { $id: 'HostState' },
-);
+      }),
+      Type.Null(),
+    ],
+    { description: 'The host that delivers chainhooks; null on a host that only reads' },
+  ),
+});
 
 /** Schema of a shared log with its hosts, which `stackside cluster status` prints. */
-export const ClusterLog = Type.Object(
-  {
-    chain_id: Type.Union([Type.Integer(), Type.Null()], { description: 'Null until a host reports it' }),
-    head: Type.Object({ entry: Type.Integer(), chain: Hash }),
-    log_bytes: Type.Integer({ description: 'Size of the log on the disk of PostgreSQL' }),
-    hosts: Type.Array(
+export const ClusterLog = named('ClusterLog', {
+  chain_id: Type.Union([Type.Integer(), Type.Null()], { description: 'Null until a host reports it' }),
+  head: Type.Object({ entry: Type.Integer(), chain: Hash }),
+  log_bytes: Type.Integer({ description: 'Size of the log on the disk of PostgreSQL' }),
+  hosts: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      entry: Type.Integer({ description: 'Newest entry of the host when it reported' }),
+      behind: Type.Integer({ description: 'Newer entries of the log, including entries that arrived since' }),
+      lag_seconds: Type.Number({
+        description: 'Seconds since the first missing entry arrived; 0 if the host had all entries at its last report',
+      }),
+      version: Type.String(),
+      seen_seconds_ago: Type.Number({
+        description: 'Seconds since its last report; it reports every few seconds',
+      }),
+    }),
+    { description: 'Hosts that ever reported, by name' },
+  ),
+  leases: Type.Array(
+    Type.Object({
+      name: Type.String({ description: 'What the lease is for' }),
+      holder: Type.String({ description: 'Name of the host that has it, or had it last' }),
+      epoch: Type.Integer({ description: 'Increases with each holder' }),
+      seconds_left: Type.Number({ description: '0 once it has ended' }),
+    }),
+  ),
+  engine: Type.Object({
+    server: Type.String({ description: 'Address of the server that accepts writes' }),
+    version: Type.String(),
+    synchronous_standby_names: text('The setting of this name; null if there is none'),
+    standbys: Type.Array(
       Type.Object({
         name: Type.String(),
-        entry: Type.Integer({ description: 'Newest entry of the host when it reported' }),
-        behind: Type.Integer({ description: 'Newer entries of the log, including entries that arrived since' }),
-        lag_seconds: Type.Number({
-          description:
-            'Seconds since the first missing entry arrived; 0 if the host had all entries at its last report',
-        }),
-        version: Type.String(),
-        seen_seconds_ago: Type.Number({
-          description: 'Seconds since its last report; it reports every few seconds',
-        }),
-      }),
-      { description: 'Hosts that ever reported, by name' },
-    ),
-    leases: Type.Array(
-      Type.Object({
-        name: Type.String({ description: 'What the lease is for' }),
-        holder: Type.String({ description: 'Name of the host that has it, or had it last' }),
-        epoch: Type.Integer({ description: 'Increases with each holder' }),
-        seconds_left: Type.Number({ description: '0 once it has ended' }),
+        state: text('`streaming` if it is up to date; null if the role may not see it'),
+        sync: text('`sync` or `quorum` if commits wait for it; null if the role may not see it'),
       }),
     ),
-    engine: Type.Object({
-      server: Type.String({ description: 'Address of the server that accepts writes' }),
-      version: Type.String(),
-      synchronous_standby_names: text('The setting of this name; null if there is none'),
-      standbys: Type.Array(
-        Type.Object({
-          name: Type.String(),
-          state: text('`streaming` if it is up to date; null if the role may not see it'),
-          sync: text('`sync` or `quorum` if commits wait for it; null if the role may not see it'),
-        }),
-      ),
-    }),
-    warnings: Type.Array(Type.String(), { description: 'Warnings about PostgreSQL for the operator, as sentences' }),
-  },
-  { $id: 'ClusterLog' },
-);
+  }),
+  warnings: Type.Array(Type.String(), { description: 'Warnings about PostgreSQL for the operator, as sentences' }),
+});
 export type ClusterLog = Static<typeof ClusterLog>;
 
-export const HostsState = Type.Object(
-  {
-    host: Type.Union([HostState, Type.Null()], { description: 'Null if this server is not part of a cluster' }),
-    log: nullable(ClusterLog),
-    problem: text('Reason why the log can’t be reached; null if it can'),
-  },
-  { $id: 'HostsState' },
-);
+export const HostsState = named('HostsState', {
+  host: Type.Union([HostState, Type.Null()], { description: 'Null if this server is not part of a cluster' }),
+  log: nullable(ClusterLog),
+  problem: text('Reason why the log can’t be reached; null if it can'),
+});
 /** The hosts of a cluster. */
 export type HostsState = Static<typeof HostsState>;
 
@@ -133,114 +124,108 @@ const orNull = <K extends 'Integer' | 'String'>(type: K, description: string) =>
   Type.Union([Type[type]() as ReturnType<(typeof Type)[K]>, Type.Null()], { description });
 
 /** The bases of an archive. A restore can start from a base without a replay. */
-export const ArchiveBase = Type.Object(
-  {
-    entry: orNull('Integer', 'Entry of the newest base; null if there is none, or none was read yet'),
-    height: orNull('Integer', 'Height of its tip'),
-    made_at: nullable(UnixTime),
-    overdue_seconds: Type.Integer({ description: 'Seconds since a base has been due; 0 if none is due' }),
-    failing: Type.Boolean({
-      description: 'Whether the last attempt to make one failed; the server log has the reason',
+export const ArchiveBase = named('ArchiveBase', {
+  entry: orNull('Integer', 'Entry of the newest base; null if there is none, or none was read yet'),
+  height: orNull('Integer', 'Height of its tip'),
+  made_at: nullable(UnixTime),
+  overdue_seconds: Type.Integer({ description: 'Seconds since a base has been due; 0 if none is due' }),
+  failing: Type.Boolean({
+    description: 'Whether the last attempt to make one failed; the server log has the reason',
+  }),
+  making: nullable(
+    Type.Object({
+      table: Type.String({ description: 'Table that is being read, with its number and the number of tables' }),
+      number: Type.Integer(),
+      of: Type.Integer(),
+      sent_bytes: Type.Integer({ description: 'Bytes that were sent' }),
     }),
-    making: nullable(
-      Type.Object({
-        table: Type.String({ description: 'Table that is being read, with its number and the number of tables' }),
-        number: Type.Integer(),
-        of: Type.Integer(),
-        sent_bytes: Type.Integer({ description: 'Bytes that were sent' }),
-      }),
-    ),
-  },
-  { $id: 'ArchiveBase' },
-);
+  ),
+});
 export type ArchiveBase = Static<typeof ArchiveBase>;
 
-export const ServerStatus = Type.Object(
-  {
-    server_version: Type.String(),
-    mode: Type.String({ description: 'Mode of this process: `full`, `read` or `write`' }),
-    uptime_seconds: Type.Integer(),
-    ready: Type.Boolean({ description: 'Whether the data is up to date, as in `/ready`' }),
-    state: words(...serverStates),
-    reason: orNull('String', 'The state in sentences; null if the server is live'),
-    next: Type.String({ description: "The operator's next step, in sentences" }),
-    observer: orNull(
-      'String',
-      "Section that the node's configuration needs, as TOML; null unless the next step is to add it",
-    ),
-    seconds_left: orNull('Integer', 'Estimated seconds until the index is up to date; null if unknown'),
-    index: Type.Object({
-      height: orNull('Integer', 'Height of the newest block; null before the first one'),
-      tip_age_seconds: orNull('Integer', 'Seconds since the time of the newest block'),
-      chain_id: orNull('Integer', 'Chain id of the data, or of the settings before the first block; null if unknown'),
-      history_from: Type.Optional(HistoryFrom),
-    }),
-    node: Type.Object({
-      height: orNull('Integer', 'Height of the newest block of the node; null if the node doesn’t answer'),
-      chain_id: orNull('Integer', 'Chain id of the node; null if the node doesn’t answer'),
-    }),
-    events: Type.Union(
-      [
-        Type.Object({
-          endpoint: Type.String({
-            description: 'Address that the node posts its events to, as its configuration names it',
-          }),
-          per_second: Type.Number({ description: 'Events per second over the last minute' }),
-          latency: nullable(
-            Type.Object(
-              {
-                events: Type.Integer({ description: 'Number of timed events: the newest ones, at most 1,000' }),
-                median_ms: Type.Number(),
-                p99_ms: Type.Number({ description: "Time that 99 % of the events didn't exceed" }),
-              },
-              { description: 'Time until an event was on the disk' },
-            ),
-          ),
-          last_received_at: orNull('Integer', 'Unix time of the last event since the start; null before the first one'),
+export const ServerStatus = named('ServerStatus', {
+  server_version: Type.String(),
+  mode: Type.String({ description: 'Mode of this process: `full`, `read` or `write`' }),
+  uptime_seconds: Type.Integer(),
+  ready: Type.Boolean({ description: 'Whether the data is up to date, as in `/ready`' }),
+  state: words(...serverStates),
+  reason: orNull('String', 'The state in sentences; null if the server is live'),
+  next: Type.String({ description: "The operator's next step, in sentences" }),
+  observer: orNull(
+    'String',
+    "Section that the node's configuration needs, as TOML; null unless the next step is to add it",
+  ),
+  seconds_left: orNull('Integer', 'Estimated seconds until the index is up to date; null if unknown'),
+  index: Type.Object({
+    height: orNull('Integer', 'Height of the newest block; null before the first one'),
+    tip_age_seconds: orNull('Integer', 'Seconds since the time of the newest block'),
+    chain_id: orNull('Integer', 'Chain id of the data, or of the settings before the first block; null if unknown'),
+    history_from: Type.Optional(HistoryFrom),
+  }),
+  node: Type.Object({
+    height: orNull('Integer', 'Height of the newest block of the node; null if the node doesn’t answer'),
+    chain_id: orNull('Integer', 'Chain id of the node; null if the node doesn’t answer'),
+  }),
+  events: Type.Union(
+    [
+      Type.Object({
+        endpoint: Type.String({
+          description: 'Address that the node posts its events to, as its configuration names it',
         }),
-        Type.Null(),
-      ],
-      { description: "Events from the node; null if this process doesn't receive events" },
+        per_second: Type.Number({ description: 'Events per second over the last minute' }),
+        latency: nullable(
+          Type.Object(
+            {
+              events: Type.Integer({ description: 'Number of timed events: the newest ones, at most 1,000' }),
+              median_ms: Type.Number(),
+              p99_ms: Type.Number({ description: "Time that 99 % of the events didn't exceed" }),
+            },
+            { description: 'Time until an event was on the disk' },
+          ),
+        ),
+        last_received_at: orNull('Integer', 'Unix time of the last event since the start; null before the first one'),
+      }),
+      Type.Null(),
+    ],
+    { description: "Events from the node; null if this process doesn't receive events" },
+  ),
+  cluster: Type.Union([HostState, Type.Null()], {
+    description: 'State of this host in its cluster; null in a server that shares no log',
+  }),
+  archive: nullable(
+    Type.Object(
+      {
+        entry: Type.Integer({ description: 'Last entry of the log that the archive has' }),
+        behind_entries: Type.Integer({ description: 'Entries of the log that it lacks' }),
+        behind_seconds: Type.Number({
+          description: 'Seconds since the archive last had every entry; 0 if it has all of them',
+        }),
+        failing: Type.Boolean({
+          description: 'Whether the last attempt to write it failed; the server log has the reason',
+        }),
+        base: ArchiveBase,
+      },
+      { description: 'The archive of the log; null if this server doesn’t write one' },
     ),
-    cluster: Type.Union([HostState, Type.Null()], {
-      description: 'State of this host in its cluster; null in a server that shares no log',
-    }),
-    archive: nullable(
+  ),
+  memory_bytes: Type.Integer({ description: 'Memory of the process (resident set size)' }),
+  disk: Type.Object({
+    index_bytes: Type.Integer({ description: 'Size of the index with its write-ahead log' }),
+    journal_bytes: Type.Integer({ description: 'Size of the journal with its write-ahead log' }),
+    free_bytes: orNull('Integer', 'Free space on the disk of the data directory; null if it is unknown'),
+    growth: nullable(
       Type.Object(
         {
-          entry: Type.Integer({ description: 'Last entry of the log that the archive has' }),
-          behind_entries: Type.Integer({ description: 'Entries of the log that it lacks' }),
-          behind_seconds: Type.Number({
-            description: 'Seconds since the archive last had every entry; 0 if it has all of them',
-          }),
-          failing: Type.Boolean({
-            description: 'Whether the last attempt to write it failed; the server log has the reason',
-          }),
-          base: ArchiveBase,
+          measured_seconds: Type.Integer(),
+          bytes_per_day: Type.Integer({ description: 'Decrease of the free space per day; negative if it grows' }),
+          full_in_seconds: orNull('Integer', 'Seconds until the disk is full; null if the free space doesn’t shrink'),
         },
-        { description: 'The archive of the log; null if this server doesn’t write one' },
+        { description: 'Trend of the free space in the last day; null in the first hour of measurements' },
       ),
     ),
-    memory_bytes: Type.Integer({ description: 'Memory of the process (resident set size)' }),
-    disk: Type.Object({
-      index_bytes: Type.Integer({ description: 'Size of the index with its write-ahead log' }),
-      journal_bytes: Type.Integer({ description: 'Size of the journal with its write-ahead log' }),
-      free_bytes: orNull('Integer', 'Free space on the disk of the data directory; null if it is unknown'),
-      growth: nullable(
-        Type.Object(
-          {
-            measured_seconds: Type.Integer(),
-            bytes_per_day: Type.Integer({ description: 'Decrease of the free space per day; negative if it grows' }),
-            full_in_seconds: orNull('Integer', 'Seconds until the disk is full; null if the free space doesn’t shrink'),
-          },
-          { description: 'Trend of the free space in the last day; null in the first hour of measurements' },
-        ),
-      ),
-    }),
-    simulated_node: Type.Boolean({ description: 'Whether the node is a simulated one, which the API steers' }),
-  },
-  { $id: 'ServerStatus' },
-);
+  }),
+  simulated_node: Type.Boolean({ description: 'Whether the node is a simulated one, which the API steers' }),
+});
 
 /** The status of a server. */
 export type ServerStatus = Static<typeof ServerStatus>;
@@ -270,22 +255,19 @@ export const serverStatus = (status: (() => Promise<ServerStatus>) | null) => [
 const values = (description: string) => Type.Array(Type.Number(), { description });
 const gaps = (description: string) => Type.Array(Type.Union([Type.Number(), Type.Null()]), { description });
 
-export const ServerHistory = Type.Object(
-  {
-    interval_seconds: Type.Integer({ description: 'Seconds that each value covers' }),
-    times: Type.Array(Type.Integer(), { description: 'Ends of the intervals in Unix seconds, oldest first' }),
-    events_per_second: values('Events of the node per second'),
-    requests_per_second: values('Requests to the API per second'),
-    request_ms: gaps('Mean time of a request in milliseconds; null if there was none'),
-    deliveries_succeeded: values('Delivery attempts that succeeded'),
-    deliveries_failed: values('Delivery attempts that failed'),
-    delivery_ms: gaps('Mean time of a delivery attempt in milliseconds; null if there was none'),
-    slowest_delivery_ms: gaps('Time of the slowest delivery attempt in milliseconds; null if there was none'),
-    memory_bytes: values('Memory of the process (resident set size)'),
-    cpu_share: values('Processor time of all threads as a share of one processor'),
-  },
-  { $id: 'ServerHistory' },
-);
+export const ServerHistory = named('ServerHistory', {
+  interval_seconds: Type.Integer({ description: 'Seconds that each value covers' }),
+  times: Type.Array(Type.Integer(), { description: 'Ends of the intervals in Unix seconds, oldest first' }),
+  events_per_second: values('Events of the node per second'),
+  requests_per_second: values('Requests to the API per second'),
+  request_ms: gaps('Mean time of a request in milliseconds; null if there was none'),
+  deliveries_succeeded: values('Delivery attempts that succeeded'),
+  deliveries_failed: values('Delivery attempts that failed'),
+  delivery_ms: gaps('Mean time of a delivery attempt in milliseconds; null if there was none'),
+  slowest_delivery_ms: gaps('Time of the slowest delivery attempt in milliseconds; null if there was none'),
+  memory_bytes: values('Memory of the process (resident set size)'),
+  cpu_share: values('Processor time of all threads as a share of one processor'),
+});
 
 /** The last hour of a server. */
 export type ServerHistory = Static<typeof ServerHistory>;

@@ -2,6 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { route } from '../../http/route.ts';
 import { exampleQueries, someRows, views } from '../../store/views/views.ts';
+import { named } from '../shared/fields.ts';
 import { words } from '../shared/values.ts';
 import type { OperatorFamily } from './server.ts';
 
@@ -47,38 +48,32 @@ const SqlQuery = Type.Object(
   { additionalProperties: false },
 );
 
-const SqlResult = Type.Object(
-  {
-    columns: Type.Array(Type.String()),
-    rows: Type.Array(Type.Array(Type.Union([Type.String(), Type.Number(), Type.Null()])), {
-      description: 'Values by column. Bytes are hex, and integers beyond 2^53 are texts.',
-    }),
-    cut: Type.Boolean({ description: 'Whether the result has more rows' }),
-  },
-  { $id: 'SqlResult' },
-);
+const SqlResult = named('SqlResult', {
+  columns: Type.Array(Type.String()),
+  rows: Type.Array(Type.Array(Type.Union([Type.String(), Type.Number(), Type.Null()])), {
+    description: 'Values by column. Bytes are hex, and integers beyond 2^53 are texts.',
+  }),
+  cut: Type.Boolean({ description: 'Whether the result has more rows' }),
+});
 
-const SqlViews = Type.Object(
-  {
-    views: Type.Array(
-      Type.Object({
-        name: Type.String(),
-        help: Type.String({ description: 'Meaning of a row' }),
-        query: Type.String({ description: 'Example of a query' }),
-        columns: Type.Array(
-          Type.Object({
-            name: Type.String(),
-            type: Type.String({ description: 'Format of the values' }),
-            help: Type.String(),
-            indexed: Type.Boolean({ description: 'Whether an index finds rows by the value' }),
-          }),
-        ),
-      }),
-    ),
-    queries: Type.Array(Type.Object({ title: Type.String(), query: Type.String() })),
-  },
-  { $id: 'SqlViews' },
-);
+const SqlViews = named('SqlViews', {
+  views: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      help: Type.String({ description: 'Meaning of a row' }),
+      query: Type.String({ description: 'Example of a query' }),
+      columns: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          type: Type.String({ description: 'Format of the values' }),
+          help: Type.String(),
+          indexed: Type.Boolean({ description: 'Whether an index finds rows by the value' }),
+        }),
+      ),
+    }),
+  ),
+  queries: Type.Array(Type.Object({ title: Type.String(), query: Type.String() })),
+});
 type SqlViews = Static<typeof SqlViews>;
 
 /** A query with its limits. */

@@ -4,43 +4,40 @@ import { chainAndBurnBlock, chainAndBurnTip } from '../../http/etag.ts';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { StackedCycle, StakerShare } from '../../store/model/staking.ts';
+import { named } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import { Amount, nullable, Principal, Sats, words } from '../shared/values.ts';
 
-const CycleRewards = Type.Object(
-  {
-    cycle: Type.Integer({ description: 'Number of the reward cycle' }),
-    pox_version: words('pox1', 'pox2', 'pox3', 'pox4', 'pox5'),
-    type: {
-      ...words('solo', 'pooled', 'stake', 'bond'),
-      description:
-        'STX stacked directly or through a pool (pox to pox-4); a stake without a bond, or in a bond (pox-5)',
-    },
-    bond_index: nullable(Type.Integer()),
-    pool: nullable(Principal),
-    locked: Type.Object(
-      { btc: Sats, stx: Amount },
-      { description: 'Locked amounts. For a bond, `btc` is the number of satoshis that earn rewards' },
-    ),
-    bitcoin_address: nullable(
-      Type.String({ description: 'Bitcoin address that receives the rewards (pox to pox-4); null if it is unknown' }),
-    ),
-    rewards: nullable(
-      Type.Object(
-        {
-          btc: Sats,
-          claimed_btc: nullable(Sats),
-          claimable_btc: nullable(Sats),
-        },
-        {
-          description:
-            'Rewards so far: the payments of the cycle’s Bitcoin blocks to the address, including those for others who share it; for pox-5 the sBTC that the principal accrued, claimed or not. Null if unknown. `claimed_btc` and `claimable_btc` are null for pox to pox-4, which pay to Bitcoin addresses.',
-        },
-      ),
-    ),
+const CycleRewards = named('CycleRewards', {
+  cycle: Type.Integer({ description: 'Number of the reward cycle' }),
+  pox_version: words('pox1', 'pox2', 'pox3', 'pox4', 'pox5'),
+  type: {
+    ...words('solo', 'pooled', 'stake', 'bond'),
+    description: 'STX stacked directly or through a pool (pox to pox-4); a stake without a bond, or in a bond (pox-5)',
   },
-  { $id: 'CycleRewards' },
-);
+  bond_index: nullable(Type.Integer()),
+  pool: nullable(Principal),
+  locked: Type.Object(
+    { btc: Sats, stx: Amount },
+    { description: 'Locked amounts. For a bond, `btc` is the number of satoshis that earn rewards' },
+  ),
+  bitcoin_address: nullable(
+    Type.String({ description: 'Bitcoin address that receives the rewards (pox to pox-4); null if it is unknown' }),
+  ),
+  rewards: nullable(
+    Type.Object(
+      {
+        btc: Sats,
+        claimed_btc: nullable(Sats),
+        claimable_btc: nullable(Sats),
+      },
+      {
+        description:
+          'Rewards so far: the payments of the cycle’s Bitcoin blocks to the address, including those for others who share it; for pox-5 the sBTC that the principal accrued, claimed or not. Null if unknown. `claimed_btc` and `claimable_btc` are null for pox to pox-4, which pay to Bitcoin addresses.',
+      },
+    ),
+  ),
+});
 
 const cycleRewards = (of: StackedCycle): Static<typeof CycleRewards> => ({
   cycle: of.cycle,
@@ -63,19 +60,16 @@ const cycleRewards = (of: StackedCycle): Static<typeof CycleRewards> => ({
 /** Rewards that no calculation names a cycle for are in no cycle, so a cycle may have more claimed than accrued. */
 const claimable = (earned: bigint, claimed: bigint): bigint => (earned > claimed ? earned - claimed : 0n);
 
-const StakerCycle = Type.Object(
-  {
-    staker: Principal,
-    type: { ...words('stake', 'bond'), description: 'A stake of STX without a bond, or a position in a bond' },
-    bond_index: nullable(Type.Integer()),
-    locked: Type.Object(
-      { btc: Sats, stx: Amount },
-      { description: 'Amounts in the cycle; `btc` is the number of satoshis of a bond that earn rewards' },
-    ),
-    rewards: Type.Object({ btc: Type.Object({ accrued: Sats, claimed: Sats, claimable: Sats }) }),
-  },
-  { $id: 'StakerCycle' },
-);
+const StakerCycle = named('StakerCycle', {
+  staker: Principal,
+  type: { ...words('stake', 'bond'), description: 'A stake of STX without a bond, or a position in a bond' },
+  bond_index: nullable(Type.Integer()),
+  locked: Type.Object(
+    { btc: Sats, stx: Amount },
+    { description: 'Amounts in the cycle; `btc` is the number of satoshis of a bond that earn rewards' },
+  ),
+  rewards: Type.Object({ btc: Type.Object({ accrued: Sats, claimed: Sats, claimable: Sats }) }),
+});
 
 const stakerCycle = ({ staker, bond, stx, sats, earned, claimed }: StakerShare): Static<typeof StakerCycle> => ({
   staker,

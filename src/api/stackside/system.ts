@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { MAX_UINT } from '../../codec/clarity-integers.ts';
 import { ApiError } from '../../http/errors.ts';
 import { type Access, route } from '../../http/route.ts';
+import { named } from '../shared/fields.ts';
 import { nullable, UnixTime, words } from '../shared/values.ts';
 import { ArchiveBase, type HostsState, hostsRoute, type OperatorFamily } from './server.ts';
 import { type Queries, sqlRoutes } from './sql.ts';
@@ -15,45 +16,33 @@ const common = {
   started_at: UnixTime,
   ended_at: nullable(UnixTime),
   progress: nullable(
-    Type.Object(
-      {
-        number: Type.Integer({ description: 'Number of the current step, from 1 on' }),
-        of: Type.Integer({ description: 'Number of steps' }),
-        name: Type.String({ description: 'What the step reads' }),
-        detail: Type.String({ description: 'Progress in words; empty if it is unknown' }),
-      },
-      { $id: 'InspectionProgress' },
-    ),
+    named('InspectionProgress', {
+      number: Type.Integer({ description: 'Number of the current step, from 1 on' }),
+      of: Type.Integer({ description: 'Number of steps' }),
+      name: Type.String({ description: 'What the step reads' }),
+      detail: Type.String({ description: 'Progress in words; empty if it is unknown' }),
+    }),
   ),
   problem: Type.Union([Type.String(), Type.Null()], {
     description: 'Reason why the inspection failed; null if it did not',
   }),
 };
 
-export const CheckFinding = Type.Object(
-  {
-    name: Type.String({ description: 'Name of the check' }),
-    problems: Type.Array(Type.String(), { description: 'Problems; empty if there are none' }),
-  },
-  { $id: 'CheckFinding' },
-);
-export const TableSize = Type.Object(
-  {
-    name: Type.String(),
-    kind: words('table', 'index'),
-    table: Type.String({ description: 'The table itself, or the table of the index' }),
-    bytes: Type.Integer(),
-  },
-  { $id: 'TableSize' },
-);
+export const CheckFinding = named('CheckFinding', {
+  name: Type.String({ description: 'Name of the check' }),
+  problems: Type.Array(Type.String(), { description: 'Problems; empty if there are none' }),
+});
+export const TableSize = named('TableSize', {
+  name: Type.String(),
+  kind: words('table', 'index'),
+  table: Type.String({ description: 'The table itself, or the table of the index' }),
+  bytes: Type.Integer(),
+});
 
-export const InspectionsState = Type.Object(
-  {
-    check: nullable(Type.Object({ ...common, findings: Type.Array(CheckFinding) })),
-    tables: nullable(Type.Object({ ...common, sizes: Type.Array(TableSize) })),
-  },
-  { $id: 'InspectionsState' },
-);
+export const InspectionsState = named('InspectionsState', {
+  check: nullable(Type.Object({ ...common, findings: Type.Array(CheckFinding) })),
+  tables: nullable(Type.Object({ ...common, sizes: Type.Array(TableSize) })),
+});
 /** The newest inspection of each kind. */
 export type InspectionsState = Static<typeof InspectionsState>;
 
@@ -114,128 +103,113 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
   ];
 }
 
-const Setting = Type.Object(
-  {
-    group: Type.String({ description: 'Heading of the setting in the help' }),
-    name: Type.String(),
-    value: Type.Union([Type.String(), Type.Null()], {
-      description: 'Value in words, `<set>` for a secret; null if there is none',
-    }),
-    help: Type.String(),
-    source: Type.Union(
-      ['default', 'flag', 'variable', 'program'].map((word) => Type.Literal(word as Source)),
-      { description: 'Source of the value; `program` if the program itself sets it, as a devnet does' },
-    ),
-    source_name: Type.Union([Type.String(), Type.Null()], {
-      description: 'Name of the flag or variable; null for other sources',
-    }),
-  },
-  { $id: 'EffectiveSetting' },
-);
+const Setting = named('EffectiveSetting', {
+  group: Type.String({ description: 'Heading of the setting in the help' }),
+  name: Type.String(),
+  value: Type.Union([Type.String(), Type.Null()], {
+    description: 'Value in words, `<set>` for a secret; null if there is none',
+  }),
+  help: Type.String(),
+  source: Type.Union(
+    ['default', 'flag', 'variable', 'program'].map((word) => Type.Literal(word as Source)),
+    { description: 'Source of the value; `program` if the program itself sets it, as a devnet does' },
+  ),
+  source_name: Type.Union([Type.String(), Type.Null()], {
+    description: 'Name of the flag or variable; null for other sources',
+  }),
+});
 type IndexState = 'complete' | 'making' | 'removing';
 type Source = 'default' | 'flag' | 'variable' | 'program';
 
-const Journal = Type.Object(
-  {
-    entries: Type.Integer(),
-    oldest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the first entry' }),
-    newest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last entry' }),
-  },
-  { $id: 'JournalState' },
-);
+const Journal = named('JournalState', {
+  entries: Type.Integer(),
+  oldest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the first entry' }),
+  newest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last entry' }),
+});
 
-export const SystemState = Type.Object(
-  {
-    settings: Type.Array(Setting),
-    listeners: Type.Array(
-      Type.Object({ name: Type.String(), url: Type.String({ description: 'Address that the listener is bound to' }) }),
-    ),
-    threads: Type.Integer({ description: 'Threads of the API, in addition to the main thread' }),
-    data: Type.Object({
-      directory: Type.String(),
-      files: Type.Array(Type.Object({ name: Type.String(), bytes: Type.Integer() })),
-      free_bytes: nullable(Type.Integer()),
-    }),
-    journal: Journal,
-    durability: Type.String({ description: 'Data that is on the disk when the node receives its answer, in words' }),
-    value_indexes: Type.Array(
-      Type.Object({
-        of: Type.Union([Type.Literal('logs'), Type.Literal('calls')]),
-        contract_id: Type.String(),
-        field: Type.Union([Type.String(), Type.Null()], {
-          description: 'Field of the logs, or function of the calls; null for all',
-        }),
-        state: Type.Union(['complete', 'making', 'removing'].map((word) => Type.Literal(word as IndexState))),
-        from_height: Type.Integer({
-          description: 'Height of the first block that the index has; 0 when it is complete',
-        }),
+export const SystemState = named('SystemState', {
+  settings: Type.Array(Setting),
+  listeners: Type.Array(
+    Type.Object({ name: Type.String(), url: Type.String({ description: 'Address that the listener is bound to' }) }),
+  ),
+  threads: Type.Integer({ description: 'Threads of the API, in addition to the main thread' }),
+  data: Type.Object({
+    directory: Type.String(),
+    files: Type.Array(Type.Object({ name: Type.String(), bytes: Type.Integer() })),
+    free_bytes: nullable(Type.Integer()),
+  }),
+  journal: Journal,
+  durability: Type.String({ description: 'Data that is on the disk when the node receives its answer, in words' }),
+  value_indexes: Type.Array(
+    Type.Object({
+      of: Type.Union([Type.Literal('logs'), Type.Literal('calls')]),
+      contract_id: Type.String(),
+      field: Type.Union([Type.String(), Type.Null()], {
+        description: 'Field of the logs, or function of the calls; null for all',
       }),
-      { description: 'Indexes of decoded values in the settings' },
-    ),
-  },
-  { $id: 'SystemState' },
-);
+      state: Type.Union(['complete', 'making', 'removing'].map((word) => Type.Literal(word as IndexState))),
+      from_height: Type.Integer({
+        description: 'Height of the first block that the index has; 0 when it is complete',
+      }),
+    }),
+    { description: 'Indexes of decoded values in the settings' },
+  ),
+});
 /** Settings and files of a server. */
 export type SystemState = Static<typeof SystemState>;
 
-export const AlertsState = Type.Object(
-  {
-    evaluated_at: nullable(UnixTime),
-    alerts: Type.Array(
-      Type.Object({
-        name: Type.String(),
-        severity: words('critical', 'warning'),
-        state: words('firing', 'pending', 'quiet', 'elsewhere'),
-        since: nullable(UnixTime),
-        summaries: Type.Array(Type.String(), { description: 'Problems; empty if there are none' }),
-        description: Type.String({ description: 'Remedy' }),
-        meaning: Type.String({ description: 'The problem that the alert reports, without its values' }),
-        measure: nullable(Type.String({ description: 'Measure of the condition in PromQL' })),
-        threshold: nullable(Type.String({ description: 'Threshold of the measure in words: `above 1 h`' })),
-        for_seconds: Type.Integer({ description: 'Seconds for which the condition must hold before the alert fires' }),
-        values: Type.Array(
-          Type.Object({
-            labels: Type.Record(Type.String(), Type.String()),
-            value: Type.Number(),
-            text: Type.String({ description: 'The value with its unit: `2 h`' }),
-          }),
-          { description: 'Present values of the measure, largest first, at most 5' },
-        ),
-      }),
-      { description: 'Firing alerts first; empty before the first evaluation' },
-    ),
-  },
-  { $id: 'AlertsState' },
-);
+export const AlertsState = named('AlertsState', {
+  evaluated_at: nullable(UnixTime),
+  alerts: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      severity: words('critical', 'warning'),
+      state: words('firing', 'pending', 'quiet', 'elsewhere'),
+      since: nullable(UnixTime),
+      summaries: Type.Array(Type.String(), { description: 'Problems; empty if there are none' }),
+      description: Type.String({ description: 'Remedy' }),
+      meaning: Type.String({ description: 'The problem that the alert reports, without its values' }),
+      measure: nullable(Type.String({ description: 'Measure of the condition in PromQL' })),
+      threshold: nullable(Type.String({ description: 'Threshold of the measure in words: `above 1 h`' })),
+      for_seconds: Type.Integer({ description: 'Seconds for which the condition must hold before the alert fires' }),
+      values: Type.Array(
+        Type.Object({
+          labels: Type.Record(Type.String(), Type.String()),
+          value: Type.Number(),
+          text: Type.String({ description: 'The value with its unit: `2 h`' }),
+        }),
+        { description: 'Present values of the measure, largest first, at most 5' },
+      ),
+    }),
+    { description: 'Firing alerts first; empty before the first evaluation' },
+  ),
+});
 /** The alerts of a server. */
 export type AlertsState = Static<typeof AlertsState>;
 
-export const SystemLog = Type.Object(
-  {
-    kinds: Type.Array(
-      Type.Object({
-        event: Type.String(),
-        level: Type.String(),
-        count: Type.Integer({
-          description: 'Number of occurrences since the start, including those below the printed level',
-        }),
-        last_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last one' }),
+export const SystemLog = named('SystemLog', {
+  kinds: Type.Array(
+    Type.Object({
+      event: Type.String(),
+      level: Type.String(),
+      count: Type.Integer({
+        description: 'Number of occurrences since the start, including those below the printed level',
       }),
-      { description: 'All kinds of log events' },
-    ),
-    recent: Type.Array(
-      Type.Object({
-        at: Type.Integer({ description: 'Unix time' }),
-        thread: Type.Integer({ description: 'Thread that logged it: 0 is the main one, the others answer the API' }),
-        event: Type.String(),
-        level: Type.String(),
-        fields: Type.String({ description: 'Fields of the event as JSON; long values are cut' }),
-      }),
-      { description: 'The last events, newest first: warnings and errors are kept apart from the others' },
-    ),
-  },
-  { $id: 'SystemLog' },
-);
+      last_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last one' }),
+    }),
+    { description: 'All kinds of log events' },
+  ),
+  recent: Type.Array(
+    Type.Object({
+      at: Type.Integer({ description: 'Unix time' }),
+      thread: Type.Integer({ description: 'Thread that logged it: 0 is the main one, the others answer the API' }),
+      event: Type.String(),
+      level: Type.String(),
+      fields: Type.String({ description: 'Fields of the event as JSON; long values are cut' }),
+    }),
+    { description: 'The last events, newest first: warnings and errors are kept apart from the others' },
+  ),
+});
 /** Recent log events of a server. */
 export type SystemLog = Static<typeof SystemLog>;
 
@@ -276,13 +250,10 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
         ),
       ),
     }),
-    response: Type.Object(
-      {
-        contract_id: Type.String(),
-        tokens: nullable(Type.Integer({ description: 'Number of queued tokens; null for all of the contract' })),
-      },
-      { $id: 'RefreshedTokens' },
-    ),
+    response: named('RefreshedTokens', {
+      contract_id: Type.String(),
+      tokens: nullable(Type.Integer({ description: 'Number of queued tokens; null for all of the contract' })),
+    }),
     async handle({ body: { contract_id, token_ids } }) {
       const ask = refresh();
       if (ask === null) throw new ApiError(409, 'Token metadata is turned off on this server (--token-metadata off)');

@@ -32,38 +32,32 @@ import {
 } from '../shared/values.ts';
 import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shared/window.ts';
 
-const [Mint, mint] = object<StoredMint>()(
-  {
-    value: [ClarityPair, ({ event }) => clarity(event.value)],
-    recipient: [
-      Type.Union([Type.String(), Type.Null()], { description: 'Recipient of the mint' }),
-      ({ event }) => event.recipient,
-    ],
-    owner: [
-      Type.Union([Type.String(), Type.Null()], { description: 'Present owner; null for a token that was burnt' }),
-      ({ owner }) => owner,
-    ],
-    transaction: [EventPosition, ({ txId, event }) => eventPosition({ txId, eventIndex: event.index })],
-  },
-  { $id: 'NftMint' },
-);
+const [Mint, mint] = object<StoredMint>('NftMint')({
+  value: [ClarityPair, ({ event }) => clarity(event.value)],
+  recipient: [
+    Type.Union([Type.String(), Type.Null()], { description: 'Recipient of the mint' }),
+    ({ event }) => event.recipient,
+  ],
+  owner: [
+    Type.Union([Type.String(), Type.Null()], { description: 'Present owner; null for a token that was burnt' }),
+    ({ owner }) => owner,
+  ],
+  transaction: [EventPosition, ({ txId, event }) => eventPosition({ txId, eventIndex: event.index })],
+});
 
 const end = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
-const [Transfer, transfer] = object<FtTransfer, [Unit]>()(
-  {
-    block_height: [Height, ({ block }) => block.height],
-    time: [IsoTime, ({ block }) => isoTime(block.time)],
-    tx_id: [Hash, ({ txId }) => toHex(txId)],
-    event_index: [Type.Integer({ minimum: 0 }), ({ eventIndex }) => eventIndex],
-    sender: [end('Null for a mint'), ({ sender }) => sender],
-    recipient: [end('Null for a burn'), ({ recipient }) => recipient],
-    amount: [Amount, ({ amount }) => amount],
-    symbol: [nullable(TokenSymbol), (_, { symbol }) => symbol],
-    decimals: [nullable(Decimals), (_, { decimals }) => decimals],
-  },
-  { $id: 'FoundFtTransfer' },
-);
+const [Transfer, transfer] = object<FtTransfer, [Unit]>('FoundFtTransfer')({
+  block_height: [Height, ({ block }) => block.height],
+  time: [IsoTime, ({ block }) => isoTime(block.time)],
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  event_index: [Type.Integer({ minimum: 0 }), ({ eventIndex }) => eventIndex],
+  sender: [end('Null for a mint'), ({ sender }) => sender],
+  recipient: [end('Null for a burn'), ({ recipient }) => recipient],
+  amount: [Amount, ({ amount }) => amount],
+  symbol: [nullable(TokenSymbol), (_, { symbol }) => symbol],
+  decimals: [nullable(Decimals), (_, { decimals }) => decimals],
+});
 
 export const tokenLists = [
   route({

@@ -11,6 +11,7 @@ import { notFound, requireFound } from '../../http/errors.ts';
 import { mempool as mempoolTag, transaction as transactionTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { OfferedFee, PendingAwaits } from '../../store/model/transaction.ts';
+import { named } from '../shared/fields.ts';
 import { TxId } from '../shared/parameters.ts';
 import { waitingStatuses } from '../shared/transaction-parts.ts';
 import { Amount, Hash, Hex, nullable, Principal, UnixTime } from '../shared/values.ts';
@@ -18,74 +19,68 @@ import { Amount, Hash, Hex, nullable, Principal, UnixTime } from '../shared/valu
 /** Minimum fees of the ranges in micro-STX, each about three times the previous one; the last range is unlimited. */
 const BOUNDS = [0, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
 
-const Spread = Type.Object(
-  {
-    total: Type.Integer({ description: 'Number of pending transactions' }),
-    oldest: nullable(Type.Object({ tx_id: Hash, receipt_time: UnixTime })),
-    fees: Type.Array(
-      Type.Object({
-        type: Type.String(),
-        ranges: Type.Array(
-          Type.Object({
-            from: Type.Integer({ description: 'Minimum fee of the range, in micro-STX' }),
-            to: Type.Union([Type.Integer(), Type.Null()], {
-              description: 'Minimum fee of the next range; null for the last range',
-            }),
-            transactions: Type.Integer(),
+const Spread = named('MempoolSpread', {
+  total: Type.Integer({ description: 'Number of pending transactions' }),
+  oldest: nullable(Type.Object({ tx_id: Hash, receipt_time: UnixTime })),
+  fees: Type.Array(
+    Type.Object({
+      type: Type.String(),
+      ranges: Type.Array(
+        Type.Object({
+          from: Type.Integer({ description: 'Minimum fee of the range, in micro-STX' }),
+          to: Type.Union([Type.Integer(), Type.Null()], {
+            description: 'Minimum fee of the next range; null for the last range',
           }),
-        ),
-      }),
-      { description: 'For each type of transaction that waits, how many offer a fee of each range' },
-    ),
-  },
-  { $id: 'MempoolSpread' },
-);
+          transactions: Type.Integer(),
+        }),
+      ),
+    }),
+    { description: 'For each type of transaction that waits, how many offer a fee of each range' },
+  ),
+});
 
 const place = (among: string) =>
   Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
     description: `Place among ${among}; null if more than 10,000 of them offer a higher fee`,
   });
 
-const Position = Type.Object(
-  {
-    tx_id: Hash,
-    status: waitingStatuses,
-    replaced_by_tx_id: nullable(Hash),
-    position_by_fee: Type.Union(
-      [Type.Object({ all: place('all pending transactions'), type: place('those of its type') }), Type.Null()],
-      {
-        description: 'Places by fee, from 1 for the highest; equal fees share a place. Null for a dropped transaction',
-      },
+const Position = named('MempoolPosition', {
+  tx_id: Hash,
+  status: waitingStatuses,
+  replaced_by_tx_id: nullable(Hash),
+  position_by_fee: Type.Union(
+    [Type.Object({ all: place('all pending transactions'), type: place('those of its type') }), Type.Null()],
+    {
+      description: 'Places by fee, from 1 for the highest; equal fees share a place. Null for a dropped transaction',
+    },
+  ),
+  projected: nullable(
+    Type.Object(
+      { block: Type.Integer({ minimum: 1 }), place: Type.Integer({ minimum: 1 }) },
+      { description: 'The projected block that contains it, and its place in the block; null if none does' },
     ),
-    projected: nullable(
-      Type.Object(
-        { block: Type.Integer({ minimum: 1 }), place: Type.Integer({ minimum: 1 }) },
-        { description: 'The projected block that contains it, and its place in the block; null if none does' },
-      ),
-    ),
-    awaits: Type.Array(
-      Type.Union([
-        Type.Object({
-          for: Type.Literal('nonce'),
-          principal: Principal,
-          nonce: Type.Integer({ minimum: 0 }),
-          tx_id: Type.Union([Hash, Type.Null()], {
-            description: 'The pending transaction with the nonce; null if the nonce is missing',
-          }),
+  ),
+  awaits: Type.Array(
+    Type.Union([
+      Type.Object({
+        for: Type.Literal('nonce'),
+        principal: Principal,
+        nonce: Type.Integer({ minimum: 0 }),
+        tx_id: Type.Union([Hash, Type.Null()], {
+          description: 'The pending transaction with the nonce; null if the nonce is missing',
         }),
-        Type.Object({ for: Type.Literal('balance'), principal: Principal, needed: Amount, available: Amount }),
-      ]),
-      {
-        description:
-          'Reasons why it waits: nonces that its sender or sponsor must use before, and STX that an account lacks for its fee or amount',
-      },
-    ),
-    fee_for_next_block: Type.Union([Amount, Type.Null()], {
-      description: 'Minimum fee in micro-STX for a place in the first projected block; null if no fee is high enough',
-    }),
-  },
-  { $id: 'MempoolPosition' },
-);
+      }),
+      Type.Object({ for: Type.Literal('balance'), principal: Principal, needed: Amount, available: Amount }),
+    ]),
+    {
+      description:
+        'Reasons why it waits: nonces that its sender or sponsor must use before, and STX that an account lacks for its fee or amount',
+    },
+  ),
+  fee_for_next_block: Type.Union([Amount, Type.Null()], {
+    description: 'Minimum fee in micro-STX for a place in the first projected block; null if no fee is high enough',
+  }),
+});
 
 /** Projected blocks of an answer. */
 const MAX_BLOCKS = 8;
@@ -96,45 +91,38 @@ const limits = [
 ];
 const share = Type.Number({ minimum: 0 });
 
-const Projected = Type.Object(
-  {
-    total: Type.Integer({ description: 'Number of pending transactions' }),
-    considered: Type.Integer({
-      description: 'Number of pending transactions in the projection: all, or those with the highest fees',
-    }),
-    estimated: Type.Integer({
+const Projected = named('MempoolProjection', {
+  total: Type.Integer({ description: 'Number of pending transactions' }),
+  considered: Type.Integer({
+    description: 'Number of pending transactions in the projection: all, or those with the highest fees',
+  }),
+  estimated: Type.Integer({
+    description: 'Number of contract calls among them with a cost that is estimated from earlier calls of the function',
+  }),
+  waiting: Type.Object(
+    { nonce: Type.Integer(), balance: Type.Integer() },
+    {
       description:
-        'Number of contract calls among them with a cost that is estimated from earlier calls of the function',
-    }),
-    waiting: Type.Object(
-      { nonce: Type.Integer(), balance: Type.Integer() },
-      {
-        description:
-          'Number of those outside all blocks: they wait for another nonce, or their account has less than the fee or the amount',
-      },
-    ),
-    beyond: Type.Integer({ description: 'Number of transactions in blocks after the returned ones' }),
-    blocks: Type.Array(
-      Type.Object(
-        {
-          block: Type.Integer({ minimum: 1 }),
-          transactions: Type.Integer(),
-          size: Type.Integer({ description: 'Bytes of the transactions' }),
-          fees: Type.Object(
-            { total: Amount, least: Amount, median: Amount, greatest: Amount },
-            { description: 'Fees in micro-STX' },
-          ),
-          shares: Type.Object(Object.fromEntries(limits.map((name) => [name, share])), {
-            description:
-              'Shares of a block’s maximum: a quarter of a tenure’s budget of each dimension, and 2 MiB. More than 1 for a single transaction that needs more',
-          }),
-        },
-        { $id: 'ProjectedBlock' },
+        'Number of those outside all blocks: they wait for another nonce, or their account has less than the fee or the amount',
+    },
+  ),
+  beyond: Type.Integer({ description: 'Number of transactions in blocks after the returned ones' }),
+  blocks: Type.Array(
+    named('ProjectedBlock', {
+      block: Type.Integer({ minimum: 1 }),
+      transactions: Type.Integer(),
+      size: Type.Integer({ description: 'Bytes of the transactions' }),
+      fees: Type.Object(
+        { total: Amount, least: Amount, median: Amount, greatest: Amount },
+        { description: 'Fees in micro-STX' },
       ),
-    ),
-  },
-  { $id: 'MempoolProjection' },
-);
+      shares: Type.Object(Object.fromEntries(limits.map((name) => [name, share])), {
+        description:
+          'Shares of a block’s maximum: a quarter of a tenure’s budget of each dimension, and 2 MiB. More than 1 for a single transaction that needs more',
+      }),
+    }),
+  ),
+});
 
 function projectedBlock({ transactions, uses }: ProjectedBlock, index: number) {
   const fees = transactions.map(({ fee }) => fee).sort((a, b) => a - b);
@@ -261,7 +249,7 @@ export const rawTransactions = [
       'Returns the bytes of a transaction in hex, whether it is mined, pending or dropped. Transactions made on Bitcoin have no bytes and return `0x00`.',
     tag: 'Stackside',
     params: { tx_id: TxId },
-    response: Type.Object({ tx_id: Hash, raw_tx: Hex }, { $id: 'TransactionBytes' }),
+    response: named('TransactionBytes', { tx_id: Hash, raw_tx: Hex }),
     notFound: UNKNOWN,
     etag: transactionTag,
     history: 'thing',

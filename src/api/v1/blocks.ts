@@ -10,6 +10,7 @@ import type { BlockSearch } from '../../store/model/block.ts';
 import type { ListOrder } from '../../store/model/page.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { Block, block, Microblock, microblock } from '../shared/block.ts';
+import { named } from '../shared/fields.ts';
 import { BlockHeight, excludeFunctionArgs, HexHash } from '../shared/legacy-parameters.ts';
 import { BlockParameter } from '../shared/parameters.ts';
 import { Transaction, transactionRows } from '../shared/transaction.ts';
@@ -203,7 +204,7 @@ export const microblocks = [
     description: 'Returns an empty list: it once had the transactions of unconfirmed microblocks (Stacks 2.x).',
     tag: MICROBLOCKS_TAG,
     deprecated,
-    response: listOf(Type.Object({ total: Type.Integer() }, { $id: 'WholeList' }), Transaction),
+    response: listOf(named('WholeList', { total: Type.Integer() }), Transaction),
     etag: chainTip,
     history: 'since',
     handle: () => ({ total: 0, results: [] }),

@@ -8,7 +8,7 @@ import { type SentText, spelling } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import type { BurnReward as StoredBurnReward, RewardSlot as StoredRewardSlot } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
-import { fields, literal, object } from '../shared/fields.ts';
+import { fields, literal, named, object } from '../shared/fields.ts';
 import { AddressParameter } from '../shared/parameters.ts';
 import { Hash, Height, Sats } from '../shared/values.ts';
 
@@ -21,28 +21,22 @@ const place = fields<Pick<StoredBurnReward, 'burnBlock'>>()({
 });
 
 /** A slot of a Bitcoin block's rewards. */
-const [RewardSlot, rewardSlot] = object<StoredRewardSlot>()(
-  {
-    ...place,
-    address: [BitcoinAddress, ({ address }) => address],
-    slot_index: [Type.Integer(), ({ index }) => index],
-  },
-  { $id: 'RewardSlot' },
-);
+const [RewardSlot, rewardSlot] = object<StoredRewardSlot>('RewardSlot')({
+  ...place,
+  address: [BitcoinAddress, ({ address }) => address],
+  slot_index: [Type.Integer(), ({ index }) => index],
+});
 
 /** A reward that a Bitcoin block paid, in satoshis. */
-const [BurnReward, burnReward] = object<StoredBurnReward>()(
-  {
-    ...place,
-    burn_amount: [Sats, ({ burnAmount }) => burnAmount],
-    reward_recipient: [BitcoinAddress, ({ recipient }) => recipient],
-    reward_amount: [Sats, ({ amount }) => amount],
-    reward_index: [Type.Integer(), ({ index }) => index],
-  },
-  { $id: 'BurnReward' },
-);
+const [BurnReward, burnReward] = object<StoredBurnReward>('BurnReward')({
+  ...place,
+  burn_amount: [Sats, ({ burnAmount }) => burnAmount],
+  reward_recipient: [BitcoinAddress, ({ recipient }) => recipient],
+  reward_amount: [Sats, ({ amount }) => amount],
+  reward_index: [Type.Integer(), ({ index }) => index],
+});
 
-const RewardTotal = Type.Object({ reward_recipient: BitcoinAddress, reward_amount: Sats }, { $id: 'BurnRewardTotal' });
+const RewardTotal = named('BurnRewardTotal', { reward_recipient: BitcoinAddress, reward_amount: Sats });
 
 const tag = 'Burn rewards';
 

@@ -29,21 +29,18 @@ function orderedJson(value: unknown): string {
 }
 
 /** A deployed contract with its source and interface. */
-const [Contract, contract] = object<ContractDeployment>()(
-  {
-    tx_id: [Hash, ({ txId }) => toHex(txId)],
-    canonical: [Type.Boolean(), ({ canonical }) => canonical],
-    contract_id: [Type.String(), ({ contractId }) => contractId],
-    block_height: [Height, ({ height }) => height],
-    clarity_version: [nullable(Type.Integer()), ({ clarityVersion }) => clarityVersion],
-    source_code: [Type.String(), ({ raw }) => payloadOf(raw, 'smart_contract').source],
-    abi: [
-      nullable(Type.String({ description: 'Interface of the contract, as JSON text' })),
-      ({ contractInterface }) => (contractInterface === null ? null : orderedJson(JSON.parse(contractInterface))),
-    ],
-  },
-  { $id: 'SmartContractV1' },
-);
+const [Contract, contract] = object<ContractDeployment>('SmartContractV1')({
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  canonical: [Type.Boolean(), ({ canonical }) => canonical],
+  contract_id: [Type.String(), ({ contractId }) => contractId],
+  block_height: [Height, ({ height }) => height],
+  clarity_version: [nullable(Type.Integer()), ({ clarityVersion }) => clarityVersion],
+  source_code: [Type.String(), ({ raw }) => payloadOf(raw, 'smart_contract').source],
+  abi: [
+    nullable(Type.String({ description: 'Interface of the contract, as JSON text' })),
+    ({ contractInterface }) => (contractInterface === null ? null : orderedJson(JSON.parse(contractInterface))),
+  ],
+});
 
 const tag = 'Smart contracts (v1)';
 const UNKNOWN = 'cannot find contract by ID';

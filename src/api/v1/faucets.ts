@@ -8,25 +8,20 @@ import { BodyError, bodyText } from '../../http/request-body.ts';
 import { queryText } from '../../http/request-url.ts';
 import { type Route, route } from '../../http/route.ts';
 import { example } from '../shared/examples/examples.ts';
+import { named } from '../shared/fields.ts';
 
 const Success = Type.Literal(true);
-const SentStacks = Type.Object(
-  {
-    success: Success,
-    txId: Type.String({ description: 'Id of the transaction' }),
-    txRaw: Type.String({ description: 'Serialized transaction in hex, without 0x' }),
-  },
-  { $id: 'FaucetTransaction' },
-);
-const SentBitcoin = Type.Object(
-  {
-    success: Success,
-    txid: Type.String({ description: 'Id of the transaction, as Bitcoin explorers show it' }),
-    raw_tx: Type.String({ description: 'Serialized transaction in hex' }),
-  },
-  { $id: 'BitcoinFaucetTransaction' },
-);
-const Balance = Type.Object({ balance: Type.Number({ description: 'Balance in BTC' }) }, { $id: 'FaucetBalance' });
+const SentStacks = named('FaucetTransaction', {
+  success: Success,
+  txId: Type.String({ description: 'Id of the transaction' }),
+  txRaw: Type.String({ description: 'Serialized transaction in hex, without 0x' }),
+});
+const SentBitcoin = named('BitcoinFaucetTransaction', {
+  success: Success,
+  txid: Type.String({ description: 'Id of the transaction, as Bitcoin explorers show it' }),
+  raw_tx: Type.String({ description: 'Serialized transaction in hex' }),
+});
+const Balance = named('FaucetBalance', { balance: Type.Number({ description: 'Balance in BTC' }) });
 
 const address = Type.String({ description: 'Address that receives the funds', examples: example('principal') });
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
@@ -98,14 +93,11 @@ function bitcoinSize(query: URLSearchParams): BitcoinSize {
 /** Form of the faucets' errors. */
 const faucetErrors: ErrorShape = {
   ...bareErrors,
-  schema: Type.Object(
-    {
-      error: Type.String({ description: 'What is wrong' }),
-      help: Type.Optional(Type.String({ description: 'Where to put the parameters of a request' })),
-      success: Type.Literal(false),
-    },
-    { $id: 'FaucetProblem' },
-  ),
+  schema: named('FaucetProblem', {
+    error: Type.String({ description: 'What is wrong' }),
+    help: Type.Optional(Type.String({ description: 'Where to put the parameters of a request' })),
+    success: Type.Literal(false),
+  }),
   body: (error) => ({
     error: error.message,
     ...(error instanceof FaucetError && error.help !== undefined ? { help: error.help } : {}),

@@ -2,18 +2,16 @@
 import { Type } from '@sinclair/typebox';
 import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
+import { named } from '../shared/fields.ts';
 
 /** Seconds between Bitcoin blocks, as v1 has always returned them. */
 const targets = { mainnet: { target_block_time: 600 }, testnet: { target_block_time: 120 } } as const;
 
 const NetworkName = Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')], { description: 'Network' });
 
-const Target = Type.Object(
-  {
-    target_block_time: Type.Integer({ description: 'Target time between blocks, in seconds' }),
-  },
-  { $id: 'TargetBlockTime' },
-);
+const Target = named('TargetBlockTime', {
+  target_block_time: Type.Integer({ description: 'Target time between blocks, in seconds' }),
+});
 
 /** The replacement returns measured times. */
 const family = { tag: 'Info', deprecated: { replacement: '/extended/v2/blocks/average-times' }, etag: chainTip };
@@ -25,7 +23,7 @@ export const info = [
     operationId: 'getNetworkBlockTimes',
     summary: 'Target block times',
     description: 'Returns the number of seconds between blocks that each network aims at.',
-    response: Type.Object({ mainnet: Target, testnet: Target }, { $id: 'TargetBlockTimes' }),
+    response: named('TargetBlockTimes', { mainnet: Target, testnet: Target }),
     history: 'none',
     handle: () => targets,
   }),

@@ -5,6 +5,7 @@ import { mempool as mempoolTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { PendingFeeAndSize } from '../../store/model/transaction.ts';
+import { named } from '../shared/fields.ts';
 import { excludeFunctionArgs, Principal, unanchored } from '../shared/legacy-parameters.ts';
 import { declarationsFor, MempoolTransaction, mempoolTransaction } from '../shared/transaction.ts';
 import { nullable, words } from '../shared/values.ts';
@@ -19,27 +20,21 @@ const byType = <T>(of: (type: CountedType) => T) =>
   Object.fromEntries(countedTypes.map((type) => [type, of(type)])) as Record<CountedType, T>;
 
 const Percentile = nullable(Type.Number());
-const Percentiles = Type.Object(
-  { p25: Percentile, p50: Percentile, p75: Percentile, p95: Percentile },
-  { $id: 'Percentiles' },
-);
+const Percentiles = named('Percentiles', { p25: Percentile, p50: Percentile, p75: Percentile, p95: Percentile });
 
 /** Percentiles are interpolated between two values; null if no transaction of the type is pending. */
-const MempoolStats = Type.Object(
-  {
-    tx_type_counts: Type.Object(byType(() => Type.Integer())),
-    tx_simple_fee_averages: Type.Object(
-      byType(() => Percentiles),
-      { description: 'Fees in micro-STX' },
-    ),
-    tx_ages: Type.Object(
-      byType(() => Percentiles),
-      { description: 'Number of blocks since the transactions were received' },
-    ),
-    tx_byte_sizes: Type.Object(byType(() => Percentiles)),
-  },
-  { $id: 'MempoolStatistics' },
-);
+const MempoolStats = named('MempoolStatistics', {
+  tx_type_counts: Type.Object(byType(() => Type.Integer())),
+  tx_simple_fee_averages: Type.Object(
+    byType(() => Percentiles),
+    { description: 'Fees in micro-STX' },
+  ),
+  tx_ages: Type.Object(
+    byType(() => Percentiles),
+    { description: 'Number of blocks since the transactions were received' },
+  ),
+  tx_byte_sizes: Type.Object(byType(() => Percentiles)),
+});
 
 /** An interpolated percentile. @param ascending at least one value */
 function percentile(ascending: readonly number[], percent: number): number {
@@ -148,7 +143,7 @@ export const feeRate = [
     body: Type.Object({
       transaction: Type.String({ description: 'Serialized transaction in hex; its content has no effect' }),
     }),
-    response: Type.Object({ fee_rate: Type.Integer() }, { $id: 'FeeRate' }),
+    response: named('FeeRate', { fee_rate: Type.Integer() }),
     etag: null,
     history: 'none',
     handle: () => ({ fee_rate: FEE_RATE }),

@@ -10,6 +10,7 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import { StxBalanceWithTotals, stxBalanceWithTotals } from '../shared/address.ts';
 import { Block, block } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
+import { named } from '../shared/fields.ts';
 import {
   declarationsFor,
   FoundTransaction,
@@ -31,7 +32,7 @@ const MinedData = {
 };
 
 const foundSchema = ($id: string, entity: Parameters<typeof Type.Object>[0]) =>
-  Type.Object({ found: Type.Literal(true), result: Type.Object(entity) }, { $id });
+  named($id, { found: Type.Literal(true), result: Type.Object(entity) });
 
 const Search = Type.Union(
   [
@@ -65,8 +66,8 @@ const Search = Type.Union(
       tx_data: Type.Optional(
         Type.Union(
           [
-            Type.Object({ ...MinedData, tx_id: Hash }, { $id: 'MinedDeployment' }),
-            Type.Object({ tx_type, tx_id: Hash }, { $id: 'PendingDeployment' }),
+            named('MinedDeployment', { ...MinedData, tx_id: Hash }),
+            named('PendingDeployment', { tx_type, tx_id: Hash }),
           ],
           { description: 'The deployment; missing for a contract principal that has transactions but is not deployed' },
         ),
@@ -82,16 +83,13 @@ const Search = Type.Union(
   { $id: 'SearchResult' },
 );
 
-const NothingFound = Type.Object(
-  {
-    found: Type.Literal(false),
-    result: Type.Object({
-      entity_type: words('unknown_hash', 'invalid_term', 'contract_address', 'standard_address'),
-    }),
-    error: Type.String({ description: 'What is wrong' }),
-  },
-  { $id: 'NothingFound' },
-);
+const NothingFound = named('NothingFound', {
+  found: Type.Literal(false),
+  result: Type.Object({
+    entity_type: words('unknown_hash', 'invalid_term', 'contract_address', 'standard_address'),
+  }),
+  error: Type.String({ description: 'What is wrong' }),
+});
 
 type SearchResponse = Static<typeof Search>;
 

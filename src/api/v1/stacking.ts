@@ -18,6 +18,7 @@ import { pathSegment } from '../../http/request-url.ts';
 import { Redirect, type Route, route } from '../../http/route.ts';
 import type { StackingVersion, StackingEvent as StoredStackingEvent } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
+import { named } from '../shared/fields.ts';
 import { HexHash, Principal as PrincipalParameter, unanchored } from '../shared/legacy-parameters.ts';
 import {
   Amount,
@@ -99,17 +100,14 @@ const StackingEvent = Type.Union(
   { $id: 'PoxEvent' },
 );
 
-const Delegation = Type.Object(
-  {
-    stacker: Principal,
-    pox_addr: Type.Optional(Type.String({ description: 'Bitcoin address' })),
-    amount_ustx: Amount,
-    burn_block_unlock_height: Type.Optional(Uint64),
-    block_height: Height,
-    tx_id: Hash,
-  },
-  { $id: 'Delegation' },
-);
+const Delegation = named('Delegation', {
+  stacker: Principal,
+  pox_addr: Type.Optional(Type.String({ description: 'Bitcoin address' })),
+  amount_ustx: Amount,
+  burn_block_unlock_height: Type.Optional(Uint64),
+  block_height: Height,
+  tx_id: Hash,
+});
 
 function text(value: StackingPrint['data'][string]): string | null {
   if (value === null) return null;
@@ -177,7 +175,7 @@ function ofContract(url: string): null {
 const UNKNOWN_TRANSACTION = 'could not find transaction by ID';
 
 /** A list without pages. */
-const StackingEvents = listOf(Type.Object({}, { $id: 'Results' }), StackingEvent);
+const StackingEvents = listOf(named('Results', {}), StackingEvent);
 
 export const stacking = [
   route({

@@ -4,6 +4,7 @@ import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
+import { named } from '../shared/fields.ts';
 import { Height } from '../shared/values.ts';
 
 const Stx = Type.String({
@@ -21,32 +22,26 @@ const Percent = Type.String({
   description: 'Always `100.00`, or `0.00` before there are any STX',
 });
 
-const StxSupply = Type.Object(
-  {
-    unlocked_percent: Percent,
-    total_stx: Stx,
-    total_stx_year_2050: Stx,
-    unlocked_stx: Stx,
-    block_height: Height,
-  },
-  { $id: 'StxSupplyV1' },
-);
+const StxSupply = named('StxSupplyV1', {
+  unlocked_percent: Percent,
+  total_stx: Stx,
+  total_stx_year_2050: Stx,
+  unlocked_stx: Stx,
+  block_height: Height,
+});
 
 const PlainStx = Stx;
 
-const LegacyStxSupply = Type.Object(
-  {
-    unlockedPercent: Percent,
-    totalStacks: Stx,
-    totalStacksFormatted: GroupedStx,
-    totalStacksYear2050: Stx,
-    totalStacksYear2050Formatted: GroupedStx,
-    unlockedSupply: Stx,
-    unlockedSupplyFormatted: GroupedStx,
-    blockHeight: Type.String({ pattern: '^[0-9]+$' }),
-  },
-  { $id: 'LegacyStxSupply' },
-);
+const LegacyStxSupply = named('LegacyStxSupply', {
+  unlockedPercent: Percent,
+  totalStacks: Stx,
+  totalStacksFormatted: GroupedStx,
+  totalStacksYear2050: Stx,
+  totalStacksYear2050Formatted: GroupedStx,
+  unlockedSupply: Stx,
+  unlockedSupplyFormatted: GroupedStx,
+  blockHeight: Type.String({ pattern: '^[0-9]+$' }),
+});
 
 /** Amounts of STX as text. */
 

@@ -10,6 +10,7 @@ import type { HolderPage, NftEvent, NftHolding as StoredNftHolding } from '../..
 import type { TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
+import { named } from '../shared/fields.ts';
 import { RULES } from '../shared/identifiers.ts';
 import { Principal as PrincipalParameter } from '../shared/legacy-parameters.ts';
 import { NftAssetParameter } from '../shared/parameters.ts';
@@ -17,23 +18,17 @@ import { type Declarations, declarationsFor, Transaction, transaction } from '..
 import { ClarityPair, clarity, Hash, Height, nullable, Principal, SignedAmount, words } from '../shared/values.ts';
 import { untilQuery } from './heights.ts';
 
-const Holder = Type.Object({ address: Principal, balance: SignedAmount }, { $id: 'HolderV1' });
+const Holder = named('HolderV1', { address: Principal, balance: SignedAmount });
 
-const Holders = Type.Object(
-  {
-    total_supply: Type.String({ description: 'Sum of all balances, in micro-STX or base units of the token' }),
-    ...OffsetPage(Holder).properties,
-  },
-  { $id: 'HolderListV1' },
-);
+const Holders = named('HolderListV1', {
+  total_supply: Type.String({ description: 'Sum of all balances, in micro-STX or base units of the token' }),
+  ...OffsetPage(Holder).properties,
+});
 
 /** Schema of an item with its transaction's id, or, on request, its transaction. */
 const ofTransaction = <P extends TProperties>($id: string, item: P) =>
   Type.Union(
-    [
-      Type.Object({ ...item, tx_id: Hash }, { $id: `${$id}WithTxId` }),
-      Type.Object({ ...item, tx: Transaction }, { $id: `${$id}WithTransaction` }),
-    ],
+    [named(`${$id}WithTxId`, { ...item, tx_id: Hash }), named(`${$id}WithTransaction`, { ...item, tx: Transaction })],
     { $id },
   );
 

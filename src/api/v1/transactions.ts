@@ -17,6 +17,7 @@ import type {
 import type { Reader } from '../../store/read/index-reader.ts';
 import { eventTypes, TransactionEvent, transactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
+import { named } from '../shared/fields.ts';
 import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from '../shared/legacy-parameters.ts';
 import { SpelledTxId, TxId } from '../shared/parameters.ts';
 import {
@@ -148,11 +149,8 @@ export const transactions = [
     response: Type.Record(
       Type.String(),
       Type.Union([
-        Type.Object({ found: Type.Literal(true), result: FoundTransaction }, { $id: 'TransactionWithId' }),
-        Type.Object(
-          { found: Type.Literal(false), result: Type.Object({ tx_id: Hash }) },
-          { $id: 'UnknownTransactionId' },
-        ),
+        named('TransactionWithId', { found: Type.Literal(true), result: FoundTransaction }),
+        named('UnknownTransactionId', { found: Type.Literal(false), result: Type.Object({ tx_id: Hash }) }),
       ]),
       { $id: 'TransactionsById' },
     ),
@@ -211,7 +209,7 @@ export const transactions = [
     },
     moved: prefixed(4, { shape: HASH_DIGITS, withQuery: false }),
     params: { tx_id: TxId },
-    response: Type.Object({ raw_tx: Hex }, { $id: 'RawTransactionV1' }),
+    response: named('RawTransactionV1', { raw_tx: Hex }),
     notFound: 'Transaction not found',
     etag: transactionTag,
     history: 'thing',
@@ -245,20 +243,17 @@ export const transactionEvents = [
       include_total: Type.Optional(Type.Boolean({ description: 'Whether to return `total`' })),
       ...legacyOffsetQuery({ maximum: 100, default: 20 }),
     },
-    response: Type.Object(
-      {
-        limit: Type.Integer(),
-        offset: Type.Integer(),
-        total: Type.Optional(
-          Type.Union([Type.Integer(), Type.Null()], {
-            description:
-              'Number of events of the whole list, if `include_total` asks for it. Null if it takes too long to count: for some types of an address, and for a transaction with more than 10,000 events',
-          }),
-        ),
-        events: Type.Array(MaybeSerialized(TransactionEvent)),
-      },
-      { $id: 'FilteredEvents' },
-    ),
+    response: named('FilteredEvents', {
+      limit: Type.Integer(),
+      offset: Type.Integer(),
+      total: Type.Optional(
+        Type.Union([Type.Integer(), Type.Null()], {
+          description:
+            'Number of events of the whole list, if `include_total` asks for it. Null if it takes too long to count: for some types of an address, and for a transaction with more than 10,000 events',
+        }),
+      ),
+      events: Type.Array(MaybeSerialized(TransactionEvent)),
+    }),
     etag: chainTip,
     history: 'since',
     long: true,

@@ -27,6 +27,7 @@ import {
   stxBalance,
 } from '../shared/address.ts';
 import { example } from '../shared/examples/examples.ts';
+import { named } from '../shared/fields.ts';
 import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
 import { PrincipalText, TxId } from '../shared/parameters.ts';
 import { SignedAmount } from '../shared/values.ts';
@@ -86,7 +87,7 @@ export const addressBalancesV2 = [
       "Returns an address's balance of one fungible token, or of STX if the token is `stx`. Unknown tokens have a balance of zero.",
     tag,
     params: { ...params, token: Type.String({ description: 'Asset identifier, or `stx`', examples: example('ft') }) },
-    response: Type.Object({ balance: SignedAmount }, { $id: 'AddressFtAmount' }),
+    response: named('AddressFtAmount', { balance: SignedAmount }),
     deprecated: { replacement: `${balancesOfV3}/ft/{token}` },
     etag: principalTag,
     history: 'whole',

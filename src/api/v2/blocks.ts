@@ -27,38 +27,32 @@ const seconds = Type.Number({ minimum: 0 });
 const hundredths = (seconds: number): number => Math.round(seconds * 100) / 100;
 
 /** Mean seconds between blocks over the last hour, day, 7 and 30 days, rounded to hundredths. */
-const [AverageTimes, averageTimes] = object<readonly number[]>()(
-  {
-    last_1h: [seconds, ([hour = 0]) => hundredths(hour)],
-    last_24h: [seconds, ([, day = 0]) => hundredths(day)],
-    last_7d: [seconds, ([, , week = 0]) => hundredths(week)],
-    last_30d: [seconds, ([, , , month = 0]) => hundredths(month)],
-  },
-  { $id: 'AverageBlockTimes' },
-);
+const [AverageTimes, averageTimes] = object<readonly number[]>('AverageBlockTimes')({
+  last_1h: [seconds, ([hour = 0]) => hundredths(hour)],
+  last_24h: [seconds, ([, day = 0]) => hundredths(day)],
+  last_7d: [seconds, ([, , week = 0]) => hundredths(week)],
+  last_30d: [seconds, ([, , , month = 0]) => hundredths(month)],
+});
 
 /** A Bitcoin block with the Stacks blocks anchored in it. */
-const [BurnBlock, burnBlock] = object<AnchorBurnBlock>()(
-  {
-    burn_block_time: [UnixTime, ({ time }) => time],
-    burn_block_time_iso: [IsoTime, ({ time }) => isoTime(time)],
-    burn_block_hash: [Hash, ({ hash }) => toHex(hash)],
-    burn_block_height: [Height, ({ height }) => height],
-    stacks_blocks: [
-      Type.Array(Hash, { description: 'Hashes of the blocks anchored to the Bitcoin block, highest first' }),
-      ({ blocks }) => blocks.map(toHex),
-    ],
-    avg_block_time: [
-      Type.Integer({ description: 'Mean number of seconds between these blocks; 0 if there is only one' }),
-      ({ averageBlockTime }) => Math.trunc(hundredths(averageBlockTime)),
-    ],
-    total_tx_count: [
-      Type.Integer({ minimum: 0, description: 'Number of transactions in these blocks' }),
-      ({ transactions }) => transactions,
-    ],
-  },
-  { $id: 'BurnBlock' },
-);
+const [BurnBlock, burnBlock] = object<AnchorBurnBlock>('BurnBlock')({
+  burn_block_time: [UnixTime, ({ time }) => time],
+  burn_block_time_iso: [IsoTime, ({ time }) => isoTime(time)],
+  burn_block_hash: [Hash, ({ hash }) => toHex(hash)],
+  burn_block_height: [Height, ({ height }) => height],
+  stacks_blocks: [
+    Type.Array(Hash, { description: 'Hashes of the blocks anchored to the Bitcoin block, highest first' }),
+    ({ blocks }) => blocks.map(toHex),
+  ],
+  avg_block_time: [
+    Type.Integer({ description: 'Mean number of seconds between these blocks; 0 if there is only one' }),
+    ({ averageBlockTime }) => Math.trunc(hundredths(averageBlockTime)),
+  ],
+  total_tx_count: [
+    Type.Integer({ minimum: 0, description: 'Number of transactions in these blocks' }),
+    ({ transactions }) => transactions,
+  ],
+});
 
 const tag = 'Blocks';
 const BLOCKS = 'blocks';

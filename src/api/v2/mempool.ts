@@ -3,29 +3,24 @@ import { type Static, Type } from '@sinclair/typebox';
 import { mempool as mempoolTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { OfferedFee } from '../../store/model/transaction.ts';
+import { named } from '../shared/fields.ts';
 import { exactNumber, Uint64 } from '../shared/values.ts';
 
 /** micro-STX. */
-const Priorities = Type.Object(
-  {
-    no_priority: Uint64,
-    low_priority: Uint64,
-    medium_priority: Uint64,
-    high_priority: Uint64,
-  },
-  { $id: 'FeePriorities' },
-);
+const Priorities = named('FeePriorities', {
+  no_priority: Uint64,
+  low_priority: Uint64,
+  medium_priority: Uint64,
+  high_priority: Uint64,
+});
 
 /** Fees of all pending transactions, and of each type that has a pending one. */
-const Fees = Type.Object(
-  {
-    all: Priorities,
-    token_transfer: Type.Optional(Priorities),
-    contract_call: Type.Optional(Priorities),
-    smart_contract: Type.Optional(Priorities),
-  },
-  { $id: 'MempoolFees' },
-);
+const Fees = named('MempoolFees', {
+  all: Priorities,
+  token_transfer: Type.Optional(Priorities),
+  contract_call: Type.Optional(Priorities),
+  smart_contract: Type.Optional(Priorities),
+});
 
 const TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
 

@@ -27,64 +27,52 @@ import {
 const percent = Type.Number({ minimum: 0, maximum: 100 });
 
 /** A reward cycle; amounts are in micro-STX. */
-const [PoxCycle, poxCycle] = object<RewardCycle>()(
-  {
-    block_height: [
-      Type.Integer({ description: 'Height of the block that chose the signers' }),
-      ({ blockHeight }) => blockHeight,
-    ],
-    index_block_hash: [Hash, ({ indexHash }) => toHex(indexHash)],
-    cycle_number: [Type.Integer(), ({ cycle }) => cycle],
-    total_weight: [Type.Integer(), ({ weight }) => weight],
-    total_stacked_amount: [Amount, ({ stacked }) => stacked.toString()],
-    total_signers: [Type.Integer(), ({ signers }) => signers],
-  },
-  { $id: 'PoxCycle' },
-);
+const [PoxCycle, poxCycle] = object<RewardCycle>('PoxCycle')({
+  block_height: [
+    Type.Integer({ description: 'Height of the block that chose the signers' }),
+    ({ blockHeight }) => blockHeight,
+  ],
+  index_block_hash: [Hash, ({ indexHash }) => toHex(indexHash)],
+  cycle_number: [Type.Integer(), ({ cycle }) => cycle],
+  total_weight: [Type.Integer(), ({ weight }) => weight],
+  total_stacked_amount: [Amount, ({ stacked }) => stacked.toString()],
+  total_signers: [Type.Integer(), ({ signers }) => signers],
+});
 
 const StackerCount = Type.Integer({ description: 'Number of such stackers in pox-4; 0 in cycles of other versions' });
 
 /** A signer of a reward cycle, with its share in percent. */
-const [PoxSigner, poxSigner] = object<StackingSigner, [cycle: RewardCycle]>()(
-  {
-    signing_key: [Hex, ({ key }) => toHex(key)],
-    signer_address: [
-      Type.String({ description: 'Stacks address derived from the hash of the key' }),
-      ({ address }) => address,
-    ],
-    weight: [Type.Integer(), ({ weight }) => weight],
-    stacked_amount: [Amount, ({ stacked }) => stacked.toString()],
-    weight_percent: [percent, (signer, cycle) => weightPercent({ signer, cycle })],
-    stacked_amount_percent: [percent, (signer, cycle) => stackedPercent({ signer, cycle })],
-    solo_stacker_count: [StackerCount, ({ soloStackers }) => soloStackers],
-    pooled_stacker_count: [StackerCount, ({ pooledStackers }) => pooledStackers],
-  },
-  { $id: 'PoxSigner' },
-);
+const [PoxSigner, poxSigner] = object<StackingSigner, [cycle: RewardCycle]>('PoxSigner')({
+  signing_key: [Hex, ({ key }) => toHex(key)],
+  signer_address: [
+    Type.String({ description: 'Stacks address derived from the hash of the key' }),
+    ({ address }) => address,
+  ],
+  weight: [Type.Integer(), ({ weight }) => weight],
+  stacked_amount: [Amount, ({ stacked }) => stacked.toString()],
+  weight_percent: [percent, (signer, cycle) => weightPercent({ signer, cycle })],
+  stacked_amount_percent: [percent, (signer, cycle) => stackedPercent({ signer, cycle })],
+  solo_stacker_count: [StackerCount, ({ soloStackers }) => soloStackers],
+  pooled_stacker_count: [StackerCount, ({ pooledStackers }) => pooledStackers],
+});
 
 /** A principal that stacks with a signer in a cycle; amounts are in micro-STX. */
-const [PoxStacker, poxStacker] = object<CycleStacker>()(
-  {
-    stacker_address: [Principal, ({ stacker }) => stacker],
-    stacked_amount: [Amount, ({ print }) => print.state.locked.toString()],
-    pox_address: [nullable(Type.String({ description: 'Bitcoin address' })), ({ print }) => bitcoinAddress(print)],
-    stacker_type: [words('solo', 'pooled'), ({ pooled }) => (pooled ? 'pooled' : 'solo')],
-  },
-  { $id: 'PoxStacker' },
-);
+const [PoxStacker, poxStacker] = object<CycleStacker>('PoxStacker')({
+  stacker_address: [Principal, ({ stacker }) => stacker],
+  stacked_amount: [Amount, ({ print }) => print.state.locked.toString()],
+  pox_address: [nullable(Type.String({ description: 'Bitcoin address' })), ({ print }) => bitcoinAddress(print)],
+  stacker_type: [words('solo', 'pooled'), ({ pooled }) => (pooled ? 'pooled' : 'solo')],
+});
 
 /** A Bitcoin transaction that paid rewards, in satoshis. */
-const [PoxTransaction, poxTransaction] = object<PoxOutput>()(
-  {
-    burn_block_height: [Height, ({ burnBlock }) => burnBlock.height],
-    burn_block_hash: [Hash, ({ burnBlock }) => toHex(burnBlock.hash)],
-    tx_id: [Hash, ({ txId }) => toHex(txId)],
-    recipient: [Type.String({ description: 'Bitcoin address' }), ({ recipient }) => recipient],
-    utxo_idx: [Type.Integer(), ({ outputIndex }) => outputIndex],
-    amount: [Sats, ({ amount }) => amount],
-  },
-  { $id: 'PoxTransaction' },
-);
+const [PoxTransaction, poxTransaction] = object<PoxOutput>('PoxTransaction')({
+  burn_block_height: [Height, ({ burnBlock }) => burnBlock.height],
+  burn_block_hash: [Hash, ({ burnBlock }) => toHex(burnBlock.hash)],
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  recipient: [Type.String({ description: 'Bitcoin address' }), ({ recipient }) => recipient],
+  utxo_idx: [Type.Integer(), ({ outputIndex }) => outputIndex],
+  amount: [Sats, ({ amount }) => amount],
+});
 
 const tag = 'Stacking';
 

@@ -8,31 +8,29 @@ import type { Deployment } from '../../store/model/contract.ts';
 import type { EventLocation } from '../../store/model/transaction.ts';
 import { ContractLog, contractLogRows } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
+import { named } from '../shared/fields.ts';
 import { PATTERNS, RULES } from '../shared/identifiers.ts';
 import { Hash, Height, words } from '../shared/values.ts';
 
 const ContractStatus = Type.Union(
   [
-    Type.Object(
-      {
-        found: Type.Literal(true),
-        result: Type.Object({
-          status: words(
-            'pending',
-            'success',
-            'abort_by_response',
-            'abort_by_post_condition',
-            'problematic_skipped',
-            'unknown',
-          ),
-          tx_id: Hash,
-          contract_id: Type.String(),
-          block_height: Type.Optional(Height),
-        }),
-      },
-      { $id: 'KnownContractStatus' },
-    ),
-    Type.Object({ found: Type.Literal(false) }, { $id: 'UnknownContractStatus' }),
+    named('KnownContractStatus', {
+      found: Type.Literal(true),
+      result: Type.Object({
+        status: words(
+          'pending',
+          'success',
+          'abort_by_response',
+          'abort_by_post_condition',
+          'problematic_skipped',
+          'unknown',
+        ),
+        tx_id: Hash,
+        contract_id: Type.String(),
+        block_height: Type.Optional(Height),
+      }),
+    }),
+    named('UnknownContractStatus', { found: Type.Literal(false) }),
   ],
   { $id: 'ContractStatus' },
 );

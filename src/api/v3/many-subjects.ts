@@ -4,6 +4,7 @@ import { toHex } from '../../codec/hex.ts';
 import { requireWholeHistory, withUntouched } from '../../http/history.ts';
 import { listOf } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
+import { named } from '../shared/fields.ts';
 import { AssetParameter, TxId } from '../shared/parameters.ts';
 import { listField, MAX_SUBJECTS, ResultsAtTip, readPrincipals, texts, tipOf } from '../shared/subjects.ts';
 import { Decimals, TokenSymbol, unitOf } from '../shared/unit.ts';
@@ -15,18 +16,17 @@ import { FoundTransaction, fullTransaction, includable } from './transaction.ts'
 const tag = 'Stackside';
 const MAX_TOKENS = 20;
 
-const MeasuredFtBalance = Type.Object(
-  { ...FtBalance.properties, symbol: nullable(TokenSymbol), decimals: nullable(Decimals) },
-  { $id: 'MeasuredFtBalance' },
-);
-const PrincipalBalances = Type.Object(
-  { principal: Type.String(), stx: StxBalance, fungible_tokens: Type.Array(MeasuredFtBalance) },
-  { $id: 'PrincipalBalances' },
-);
-const AskedTransaction = Type.Object(
-  { tx_id: Hash, transaction: nullable(FoundTransaction) },
-  { $id: 'AskedTransaction' },
-);
+const MeasuredFtBalance = named('MeasuredFtBalance', {
+  ...FtBalance.properties,
+  symbol: nullable(TokenSymbol),
+  decimals: nullable(Decimals),
+});
+const PrincipalBalances = named('PrincipalBalances', {
+  principal: Type.String(),
+  stx: StxBalance,
+  fungible_tokens: Type.Array(MeasuredFtBalance),
+});
+const AskedTransaction = named('AskedTransaction', { tx_id: Hash, transaction: nullable(FoundTransaction) });
 
 const readTokens = listField('fungible_tokens', AssetParameter);
 const readTxIds = listField('tx_ids', TxId);

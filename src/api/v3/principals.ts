@@ -46,56 +46,47 @@ const [PendingChange, pendingChange] = object<StoredStxBalance>()({
 });
 
 /** A principal's STX balance, in micro-STX. */
-export const [StxBalance, stxBalance] = object<StoredStxBalance>()(
-  {
-    balance: [Amount, ({ balance }) => String(balance)],
-    available: [
-      Type.String({ pattern: '^-?[0-9]+$', description: 'Balance less the locked amount, in micro-STX' }),
-      (of) => String(available(of)),
-    ],
-    locked: [nullable(Lock), ({ locked }) => (locked === null ? null : lock(locked))],
-    mempool: [nullable(PendingChange), (of) => (of.pending.any ? pendingChange(of) : null)],
-  },
-  { $id: 'StxBalance' },
-);
+export const [StxBalance, stxBalance] = object<StoredStxBalance>('StxBalance')({
+  balance: [Amount, ({ balance }) => String(balance)],
+  available: [
+    Type.String({ pattern: '^-?[0-9]+$', description: 'Balance less the locked amount, in micro-STX' }),
+    (of) => String(available(of)),
+  ],
+  locked: [nullable(Lock), ({ locked }) => (locked === null ? null : lock(locked))],
+  mempool: [nullable(PendingChange), (of) => (of.pending.any ? pendingChange(of) : null)],
+});
 
 /** Nonces of an address. A nonce above 2^53 keeps all digits. */
-const [Nonces, nonces] = object<StoredNonces>()(
-  {
-    next_nonce: [Uint64, ({ next }) => exactNumber(next)],
-    last_confirmed_nonce: [nullable(Uint64), ({ lastConfirmed }) => exactOrNull(lastConfirmed)],
-    mempool: object<StoredNonces>()({
-      last_nonce: [
-        Type.Union([Uint64, Type.Null()], {
-          description: 'Greatest nonce of a pending transaction; null if none is pending',
-        }),
-        ({ lastPending }) => exactOrNull(lastPending),
-      ],
-      pending_nonces: [
-        Type.Array(Uint64, {
-          description: `Nonces of pending transactions between \`last_confirmed_nonce\` and \`last_nonce\`, without these two, ascending. At most the lowest ${MAX_NONCES}. Empty if no nonce is confirmed`,
-        }),
-        ({ pending }) => pending.map(exactNumber),
-      ],
-      missing_nonces: [
-        Type.Array(Uint64, {
-          description: `Nonces above \`last_confirmed_nonce\` (from 0 on if none is confirmed) and below \`last_nonce\` that no pending transaction has, descending. At most the lowest ${MAX_NONCES}`,
-        }),
-        ({ missing }) => missing.map(exactNumber),
-      ],
-    }),
-  },
-  { $id: 'Nonces' },
-);
+const [Nonces, nonces] = object<StoredNonces>('Nonces')({
+  next_nonce: [Uint64, ({ next }) => exactNumber(next)],
+  last_confirmed_nonce: [nullable(Uint64), ({ lastConfirmed }) => exactOrNull(lastConfirmed)],
+  mempool: object<StoredNonces>()({
+    last_nonce: [
+      Type.Union([Uint64, Type.Null()], {
+        description: 'Greatest nonce of a pending transaction; null if none is pending',
+      }),
+      ({ lastPending }) => exactOrNull(lastPending),
+    ],
+    pending_nonces: [
+      Type.Array(Uint64, {
+        description: `Nonces of pending transactions between \`last_confirmed_nonce\` and \`last_nonce\`, without these two, ascending. At most the lowest ${MAX_NONCES}. Empty if no nonce is confirmed`,
+      }),
+      ({ pending }) => pending.map(exactNumber),
+    ],
+    missing_nonces: [
+      Type.Array(Uint64, {
+        description: `Nonces above \`last_confirmed_nonce\` (from 0 on if none is confirmed) and below \`last_nonce\` that no pending transaction has, descending. At most the lowest ${MAX_NONCES}`,
+      }),
+      ({ missing }) => missing.map(exactNumber),
+    ],
+  }),
+});
 
-const [AssetChange, assetChange] = object<{ sent: bigint; received: bigint }>()(
-  {
-    sent: [Amount, ({ sent }) => String(sent)],
-    received: [Amount, ({ received }) => String(received)],
-    net: [SignedAmount, ({ sent, received }) => String(received - sent)],
-  },
-  { $id: 'AssetChange' },
-);
+const [AssetChange, assetChange] = object<{ sent: bigint; received: bigint }>('AssetChange')({
+  sent: [Amount, ({ sent }) => String(sent)],
+  received: [Amount, ({ received }) => String(received)],
+  net: [SignedAmount, ({ sent, received }) => String(received - sent)],
+});
 
 /**
  * The change of one asset of a principal by a transaction: STX with the fee in `sent`, base units of a fungible token, or the
@@ -105,28 +96,25 @@ const change = fields<StoredBalanceChange>()({
   asset: [Asset, ({ asset }) => asset],
   balance_change: [AssetChange, assetChange],
 });
-const [BalanceChange, balanceChange] = object<StoredBalanceChange>()(change, { $id: 'BalanceChange' });
+const [BalanceChange, balanceChange] = object<StoredBalanceChange>('BalanceChange')(change);
 
 /** The change of one asset of a principal by a transaction, with the transaction's id. */
-const [TransactionBalanceChange, transactionBalanceChange] = object<StoredBalanceChange>()(
-  { tx_id: [Hash, ({ txId }) => toHex(txId)], ...change },
-  { $id: 'TransactionBalanceChange' },
-);
+const [TransactionBalanceChange, transactionBalanceChange] = object<StoredBalanceChange>('TransactionBalanceChange')({
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  ...change,
+});
 
 /** A transaction with a principal's part in it. */
-const [PrincipalTransaction, principalTransaction] = object<StoredPrincipalTransaction>()(
-  {
-    transaction: [TransactionSummary, ({ transaction }) => transactionSummary(transaction)],
-    involvement: [words('sender', 'sponsor', 'affected'), ({ involvement }) => involvement],
-    balance_changes: object<StoredPrincipalTransaction>()({ stx: [AssetChange, ({ stx }) => assetChange(stx)] }),
-    affected_balances: object<StoredPrincipalTransaction>()({
-      stx: [Type.Boolean(), ({ affected }) => affected.stx],
-      ft: [Type.Boolean(), ({ affected }) => affected.ft],
-      nft: [Type.Boolean(), ({ affected }) => affected.nft],
-    }),
-  },
-  { $id: 'PrincipalTransaction' },
-);
+const [PrincipalTransaction, principalTransaction] = object<StoredPrincipalTransaction>('PrincipalTransaction')({
+  transaction: [TransactionSummary, ({ transaction }) => transactionSummary(transaction)],
+  involvement: [words('sender', 'sponsor', 'affected'), ({ involvement }) => involvement],
+  balance_changes: object<StoredPrincipalTransaction>()({ stx: [AssetChange, ({ stx }) => assetChange(stx)] }),
+  affected_balances: object<StoredPrincipalTransaction>()({
+    stx: [Type.Boolean(), ({ affected }) => affected.stx],
+    ft: [Type.Boolean(), ({ affected }) => affected.ft],
+    nft: [Type.Boolean(), ({ affected }) => affected.nft],
+  }),
+});
 
 /** Serializes the transactions of a principal's list, with a cache of their texts. */
 const involvementRows = serializedRows('involvement', principalTransaction);

@@ -11,18 +11,17 @@ import { nullable } from '../shared/values.ts';
 import { origin } from './transaction.ts';
 
 /** A contract with the transaction that deployed it. The context has the names of large members to return. */
-const [SmartContract, smartContract] = object<StoredSmartContract, [include: readonly 'source_code'[]]>()(
-  {
-    contract_id: [Type.String(), ({ contractId }) => contractId],
-    clarity_version: [nullable(Type.Integer()), ({ clarityVersion }) => clarityVersion],
-    ...origin,
-    source_code: [
-      Type.Optional(Type.String()),
-      ({ raw }, include) => (include.includes('source_code') ? payloadOf(raw, 'smart_contract').source : undefined),
-    ],
-  },
-  { $id: 'SmartContract' },
-);
+const [SmartContract, smartContract] = object<StoredSmartContract, [include: readonly 'source_code'[]]>(
+  'SmartContract',
+)({
+  contract_id: [Type.String(), ({ contractId }) => contractId],
+  clarity_version: [nullable(Type.Integer()), ({ clarityVersion }) => clarityVersion],
+  ...origin,
+  source_code: [
+    Type.Optional(Type.String()),
+    ({ raw }, include) => (include.includes('source_code') ? payloadOf(raw, 'smart_contract').source : undefined),
+  ],
+});
 
 export { smartContract };
 

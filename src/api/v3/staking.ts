@@ -23,7 +23,7 @@ import type {
 } from '../../store/model/staking.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { fields, literal, object, variants } from '../shared/fields.ts';
+import { fields, literal, named, object, variants } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import {
   Hash,
@@ -42,13 +42,13 @@ const MicroStx = Type.String({ $id: 'MicroStx', pattern: '^[0-9]+$', description
 const BasisPoints = Type.Integer({ description: 'Ratio in basis points (hundredths of a percent)' });
 const Percent = Type.Number({ minimum: 0, maximum: 100 });
 
-const balances = Type.Object({ btc: Sats, stx: MicroStx }, { $id: 'StakingBalances' });
+const balances = named('StakingBalances', { btc: Sats, stx: MicroStx });
 const lockedOf = ({ btcLocked, stxLocked }: { btcLocked: string; stxLocked: string }) => ({
   btc: btcLocked,
   stx: stxLocked,
 });
-const moment = Type.Object({ bitcoin_height: Height, pox_cycle: Type.Integer() }, { $id: 'BondMoment' });
-const [MadeByTransaction, madeBy] = object<MadeBy>()(origin, { $id: 'TransactionPosition' });
+const moment = named('BondMoment', { bitcoin_height: Height, pox_cycle: Type.Integer() });
+const [MadeByTransaction, madeBy] = object<MadeBy>('TransactionPosition')(origin);
 
 /** @param burnHeight Bitcoin's, now */
 function bondStatus({ startHeight, unlockHeight }: StoredBond, burnHeight: number) {
@@ -92,18 +92,18 @@ const bondFields = fields<StoredBond, [burnHeight: number]>()({
   }),
 });
 
-const [Bond, bond] = object<StoredBond, [burnHeight: number]>()(bondFields, { $id: 'Bond' });
+const [Bond, bond] = object<StoredBond, [burnHeight: number]>('Bond')(bondFields);
 /** A bond with the transaction that set it up. */
-const [BondDetail, bondDetail] = object<StoredBondDetail, [burnHeight: number]>()(
-  { ...bondFields, transaction: [MadeByTransaction, (of) => madeBy(of.madeBy)] },
-  { $id: 'BondDetail', extends: Bond },
-);
+const [BondDetail, bondDetail] = object<StoredBondDetail, [burnHeight: number]>({ $id: 'BondDetail', extends: Bond })({
+  ...bondFields,
+  transaction: [MadeByTransaction, (of) => madeBy(of.madeBy)],
+});
 
 /** Maximum amount in satoshis that a staker may register for a bond. */
-const [BondAllowance, bondAllowance] = object<StoredBondAllowance>()(
-  { staker: [Principal, ({ staker }) => staker], max_sats: [Sats, ({ sats }) => sats] },
-  { $id: 'BondAllowance' },
-);
+const [BondAllowance, bondAllowance] = object<StoredBondAllowance>('BondAllowance')({
+  staker: [Principal, ({ staker }) => staker],
+  max_sats: [Sats, ({ sats }) => sats],
+});
 
 const registration = fields<StoredBondRegistration>()({
   signer: [Principal, ({ signer }) => signer],
@@ -113,10 +113,10 @@ const registration = fields<StoredBondRegistration>()({
 const lockType = ({ outputs }: StoredBondRegistration) => (outputs === null ? 'l2' : 'l1');
 
 /** A staker's registration for a bond. */
-const [BondRegistration, bondRegistration] = object<StoredBondRegistration>()(
-  { ...registration, type: [words('l1', 'l2'), lockType] },
-  { $id: 'BondRegistration' },
-);
+const [BondRegistration, bondRegistration] = object<StoredBondRegistration>('BondRegistration')({
+  ...registration,
+  type: [words('l1', 'l2'), lockType],
+});
 
 const LockOutput = Type.Object({ tx_id: Hash, output_index: Type.Integer() });
 
@@ -124,79 +124,61 @@ const LockOutput = Type.Object({ tx_id: Hash, output_index: Type.Integer() });
 const [BondRegistrationDetail, bondRegistrationDetail] = variants<
   StoredBondRegistration,
   Record<'l1' | 'l2', StoredBondRegistration>
->()(
-  ['type', lockType],
-  registration,
-  {
-    l1: {
-      l1_lockup: object<StoredBondRegistration>()(
-        {
-          transactions: [
-            Type.Array(LockOutput, { description: 'Bitcoin outputs that hold the locked BTC' }),
-            ({ outputs }) => (outputs ?? []).map(({ txId, index }) => ({ tx_id: toHex(txId), output_index: index })),
-          ],
-        },
-        { description: 'The BTC are locked on Bitcoin' },
-      ),
-    },
-    l2: {
-      l2_lockup: object<StoredBondRegistration>()(
-        { tx_id: [Hash, ({ txId }) => toHex(txId)] },
-        { description: 'The BTC are locked as sBTC' },
-      ),
-    },
-  },
-  { $id: 'BondRegistrationDetail' },
-);
-
-const [Rewards, rewards] = object<StoredRewards>()(
-  {
-    btc: object<StoredRewards>()({
-      accrued: [Sats, ({ accrued }) => accrued.toString()],
-      claimed: [Sats, ({ claimed }) => claimed.toString()],
-      claimable: [
-        Type.String({ pattern: '^-?[0-9]+$', description: 'Amount in satoshis' }),
-        ({ accrued, claimed }) => (accrued - claimed).toString(),
+>('BondRegistrationDetail')(['type', lockType], registration, {
+  l1: {
+    l1_lockup: object<StoredBondRegistration>({ description: 'The BTC are locked on Bitcoin' })({
+      transactions: [
+        Type.Array(LockOutput, { description: 'Bitcoin outputs that hold the locked BTC' }),
+        ({ outputs }) => (outputs ?? []).map(({ txId, index }) => ({ tx_id: toHex(txId), output_index: index })),
       ],
     }),
   },
-  { $id: 'StakingRewards' },
-);
+  l2: {
+    l2_lockup: object<StoredBondRegistration>({ description: 'The BTC are locked as sBTC' })({
+      tx_id: [Hash, ({ txId }) => toHex(txId)],
+    }),
+  },
+});
+
+const [Rewards, rewards] = object<StoredRewards>('StakingRewards')({
+  btc: object<StoredRewards>()({
+    accrued: [Sats, ({ accrued }) => accrued.toString()],
+    claimed: [Sats, ({ claimed }) => claimed.toString()],
+    claimable: [
+      Type.String({ pattern: '^-?[0-9]+$', description: 'Amount in satoshis' }),
+      ({ accrued, claimed }) => (accrued - claimed).toString(),
+    ],
+  }),
+});
 
 /** A principal's stake in STX and bonds. */
-const [PrincipalStaking, principalStaking] = object<StakingSummary>()(
-  {
-    stx: object<StakingSummary>()({
-      locked: [MicroStx, ({ stx }) => stx.locked.toString()],
-      rewards: [Rewards, ({ stx }) => rewards(stx.rewards)],
-    }),
-    bonds: object<StakingSummary>()({
-      count: [Type.Integer(), ({ bonds }) => bonds.count],
-      locked: [balances, ({ bonds }) => ({ btc: bonds.btcLocked.toString(), stx: bonds.stxLocked.toString() })],
-      rewards: [Rewards, ({ bonds }) => rewards(bonds.rewards)],
-    }),
-  },
-  { $id: 'PrincipalStaking' },
-);
+const [PrincipalStaking, principalStaking] = object<StakingSummary>('PrincipalStaking')({
+  stx: object<StakingSummary>()({
+    locked: [MicroStx, ({ stx }) => stx.locked.toString()],
+    rewards: [Rewards, ({ stx }) => rewards(stx.rewards)],
+  }),
+  bonds: object<StakingSummary>()({
+    count: [Type.Integer(), ({ bonds }) => bonds.count],
+    locked: [balances, ({ bonds }) => ({ btc: bonds.btcLocked.toString(), stx: bonds.stxLocked.toString() })],
+    rewards: [Rewards, ({ bonds }) => rewards(bonds.rewards)],
+  }),
+});
 
 /** A principal's position in a bond. */
-const [BondPosition, bondPosition] = object<StoredBondPosition>()(
-  {
-    bond_index: [Type.Integer(), ({ bond }) => bond],
-    status: [
-      words('enrolled', 'running', 'early_exit', 'unlocked'),
-      ({ earlyExit }) => (earlyExit ? 'early_exit' : 'enrolled'),
-    ],
-    active: [Type.Boolean(), ({ active }) => active],
-    enrollment: object<StoredBondPosition>()({
-      tx_id: [Hash, ({ enrolledBy }) => toHex(enrolledBy)],
-      btc_lockup: object<StoredBondPosition>()({ amount: [Sats, ({ btcLocked }) => btcLocked] }),
-    }),
-    locked: [balances, lockedOf],
-    rewards: [Rewards, (of) => rewards(of.rewards)],
-  },
-  { $id: 'BondPosition' },
-);
+const [BondPosition, bondPosition] = object<StoredBondPosition>('BondPosition')({
+  bond_index: [Type.Integer(), ({ bond }) => bond],
+  status: [
+    words('enrolled', 'running', 'early_exit', 'unlocked'),
+    ({ earlyExit }) => (earlyExit ? 'early_exit' : 'enrolled'),
+  ],
+  active: [Type.Boolean(), ({ active }) => active],
+  enrollment: object<StoredBondPosition>()({
+    tx_id: [Hash, ({ enrolledBy }) => toHex(enrolledBy)],
+    btc_lockup: object<StoredBondPosition>()({ amount: [Sats, ({ btcLocked }) => btcLocked] }),
+  }),
+  locked: [balances, lockedOf],
+  rewards: [Rewards, (of) => rewards(of.rewards)],
+});
 
 const [GrantedKey, grantedKey] = object<SignerManager['grants'][number]>()({
   signer_key: [Hex, ({ key }) => toHex(key)],
@@ -226,21 +208,18 @@ const [Manager, manager] = object<SignerManager, [of: ManagedSigner]>()({
 });
 
 /** A signer of a cycle, with its share in percent and the managers of its key. */
-const [CycleSigner, cycleSigner] = object<ManagedSigner>()(
-  {
-    signing_key: [Hex, ({ signer }) => toHex(signer.key)],
-    weight: object<ManagedSigner>()({
-      amount: [Type.Integer(), ({ signer }) => signer.weight],
-      percent: [Percent, weightPercent],
-    }),
-    staked_stx: object<ManagedSigner>()({
-      amount: [MicroStx, ({ signer }) => signer.stacked.toString()],
-      percent: [Percent, stackedPercent],
-    }),
-    signer_managers: [Type.Array(Manager), (of) => of.managers.map((one) => manager(one, of))],
-  },
-  { $id: 'CycleSigner' },
-);
+const [CycleSigner, cycleSigner] = object<ManagedSigner>('CycleSigner')({
+  signing_key: [Hex, ({ signer }) => toHex(signer.key)],
+  weight: object<ManagedSigner>()({
+    amount: [Type.Integer(), ({ signer }) => signer.weight],
+    percent: [Percent, weightPercent],
+  }),
+  staked_stx: object<ManagedSigner>()({
+    amount: [MicroStx, ({ signer }) => signer.stacked.toString()],
+    percent: [Percent, stackedPercent],
+  }),
+  signer_managers: [Type.Array(Manager), (of) => of.managers.map((one) => manager(one, of))],
+});
 
 const signerFields = fields<StoredStakingSigner>()({
   signer: [Principal, ({ signer }) => signer],
@@ -248,24 +227,21 @@ const signerFields = fields<StoredStakingSigner>()({
 });
 
 /** A staking signer with its key. */
-const [StakingSigner, stakingSigner] = object<StoredStakingSigner>()(signerFields, { $id: 'StakingSigner' });
+const [StakingSigner, stakingSigner] = object<StoredStakingSigner>('StakingSigner')(signerFields);
 /** A staking signer with the transaction that registered its key. */
-const [StakingSignerDetail, stakingSignerDetail] = object<StoredStakingSignerDetail>()(
-  { ...signerFields, transaction: [MadeByTransaction, (of) => madeBy(of.madeBy)] },
-  { $id: 'StakingSignerDetail', extends: StakingSigner },
-);
+const [StakingSignerDetail, stakingSignerDetail] = object<StoredStakingSignerDetail>({
+  $id: 'StakingSignerDetail',
+  extends: StakingSigner,
+})({ ...signerFields, transaction: [MadeByTransaction, (of) => madeBy(of.madeBy)] });
 
 /** A principal that stakes with a signer, and its stake: STX, BTC or both. */
-const [SignerStaker, signerStaker] = object<StoredSignerStaker>()(
-  {
-    staker: [Principal, ({ staker }) => staker],
-    types: [
-      Type.Array(words('stx', 'btc'), { description: '`stx` is a stake outside of bonds, `btc` one in bonds' }),
-      ({ stx, btc }) => [...(stx ? ['stx' as const] : []), ...(btc ? ['btc' as const] : [])],
-    ],
-  },
-  { $id: 'SignerStaker' },
-);
+const [SignerStaker, signerStaker] = object<StoredSignerStaker>('SignerStaker')({
+  staker: [Principal, ({ staker }) => staker],
+  types: [
+    Type.Array(words('stx', 'btc'), { description: '`stx` is a stake outside of bonds, `btc` one in bonds' }),
+    ({ stx, btc }) => [...(stx ? ['stx' as const] : []), ...(btc ? ['btc' as const] : [])],
+  ],
+});
 
 const tag = 'Staking';
 
@@ -274,57 +250,54 @@ const bitcoinHeight = (heightOf: (of: StakingCycle) => number) =>
 
 const sum = (...amounts: bigint[]): string => String(amounts.reduce((total, amount) => total + amount, 0n));
 
-const [StakingCycleSchema, stakingCycle] = object<StakingCycle>()(
-  {
-    number: [Type.Integer(), ({ cycle }) => cycle],
-    status: [words('reward_phase', 'prepare_phase', 'finished'), ({ status }) => status],
-    schedule: object<StakingCycle>()({
-      start: bitcoinHeight(({ start }) => start),
-      prepare_phase_start: [
-        Type.Union([Type.Object({ bitcoin_height: Height }), Type.Null()], {
-          description: 'Null outside mainnet, because the length of the prepare phase is unknown',
-        }),
-        ({ prepareStart }) => (prepareStart === null ? null : { bitcoin_height: prepareStart }),
-      ],
-      end: bitcoinHeight(({ end }) => end),
-    }),
-    locked: object<StakingCycle>()({
-      stx: object<StakingCycle>()({
-        stx_only: [MicroStx, ({ stx }) => String(stx.stakes)],
-        bonds: [MicroStx, ({ stx }) => String(stx.bonds)],
-        total: [MicroStx, ({ stx }) => sum(stx.stakes, stx.bonds)],
+const [StakingCycleSchema, stakingCycle] = object<StakingCycle>('StakingCycle')({
+  number: [Type.Integer(), ({ cycle }) => cycle],
+  status: [words('reward_phase', 'prepare_phase', 'finished'), ({ status }) => status],
+  schedule: object<StakingCycle>()({
+    start: bitcoinHeight(({ start }) => start),
+    prepare_phase_start: [
+      Type.Union([Type.Object({ bitcoin_height: Height }), Type.Null()], {
+        description: 'Null outside mainnet, because the length of the prepare phase is unknown',
       }),
-      btc: object<StakingCycle>()({
-        total: [Sats, ({ btc }) => sum(btc.native, btc.sbtc)],
-        native: [Sats, ({ btc }) => String(btc.native)],
-        sbtc: [Sats, ({ btc }) => String(btc.sbtc)],
+      ({ prepareStart }) => (prepareStart === null ? null : { bitcoin_height: prepareStart }),
+    ],
+    end: bitcoinHeight(({ end }) => end),
+  }),
+  locked: object<StakingCycle>()({
+    stx: object<StakingCycle>()({
+      stx_only: [MicroStx, ({ stx }) => String(stx.stakes)],
+      bonds: [MicroStx, ({ stx }) => String(stx.bonds)],
+      total: [MicroStx, ({ stx }) => sum(stx.stakes, stx.bonds)],
+    }),
+    btc: object<StakingCycle>()({
+      total: [Sats, ({ btc }) => sum(btc.native, btc.sbtc)],
+      native: [Sats, ({ btc }) => String(btc.native)],
+      sbtc: [Sats, ({ btc }) => String(btc.sbtc)],
+    }),
+  }),
+  participants: object<StakingCycle>()({
+    stakers: object<StakingCycle>()({
+      stx_only: [Type.Integer(), ({ stakers }) => stakers.stakes],
+      bonds: [Type.Integer(), ({ stakers }) => stakers.bonds],
+    }),
+    signers: [Type.Integer(), ({ signers }) => signers],
+  }),
+  bonds: object<StakingCycle>()({
+    total: [Type.Integer(), ({ bonds }) => bonds.length],
+    indexes: [Type.Array(Type.Integer()), ({ bonds }) => bonds],
+  }),
+  rewards: object<StakingCycle>()({
+    btc: object<StakingCycle>()({
+      total: [Sats, ({ rewards: { bonds, stakes, reserve } }) => sum(bonds, stakes, reserve)],
+      waterfall: object<StakingCycle>()({
+        bonds: [Sats, ({ rewards: of }) => String(of.bonds)],
+        stx_only: [Sats, ({ rewards: of }) => String(of.stakes)],
+        reserve_deposit: [Sats, ({ rewards: of }) => String(of.reserve)],
       }),
+      claimed: [Sats, ({ rewards: of }) => String(of.claimed)],
     }),
-    participants: object<StakingCycle>()({
-      stakers: object<StakingCycle>()({
-        stx_only: [Type.Integer(), ({ stakers }) => stakers.stakes],
-        bonds: [Type.Integer(), ({ stakers }) => stakers.bonds],
-      }),
-      signers: [Type.Integer(), ({ signers }) => signers],
-    }),
-    bonds: object<StakingCycle>()({
-      total: [Type.Integer(), ({ bonds }) => bonds.length],
-      indexes: [Type.Array(Type.Integer()), ({ bonds }) => bonds],
-    }),
-    rewards: object<StakingCycle>()({
-      btc: object<StakingCycle>()({
-        total: [Sats, ({ rewards: { bonds, stakes, reserve } }) => sum(bonds, stakes, reserve)],
-        waterfall: object<StakingCycle>()({
-          bonds: [Sats, ({ rewards: of }) => String(of.bonds)],
-          stx_only: [Sats, ({ rewards: of }) => String(of.stakes)],
-          reserve_deposit: [Sats, ({ rewards: of }) => String(of.reserve)],
-        }),
-        claimed: [Sats, ({ rewards: of }) => String(of.claimed)],
-      }),
-    }),
-  },
-  { $id: 'StakingCycle' },
-);
+  }),
+});
 
 const UNKNOWN_BOND = 'Bond not found';
 const UNKNOWN_ALLOWANCE = 'Bond allowlist entry not found';

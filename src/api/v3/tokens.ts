@@ -9,7 +9,7 @@ import type {
   Holder as StoredHolder,
   NftInstance as StoredNftInstance,
 } from '../../store/model/token.ts';
-import { fields, object } from '../shared/fields.ts';
+import { fields, named, object } from '../shared/fields.ts';
 import { AssetParameter, NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
 import { Amount, ClarityPair, clarity, Principal } from '../shared/values.ts';
 import { NftMove, nftMove } from './transfers.ts';
@@ -17,26 +17,26 @@ import { NftMove, nftMove } from './transfers.ts';
 const asset = fields<{ asset: string }>()({ asset_identifier: [Type.String(), ({ asset }) => asset] });
 
 /** A balance of a fungible token, in base units. */
-export const [FtBalance, ftBalance] = object<StoredFtBalance>()(
-  { ...asset, balance: [Amount, ({ balance }) => balance] },
-  { $id: 'FtBalance' },
-);
+export const [FtBalance, ftBalance] = object<StoredFtBalance>('FtBalance')({
+  ...asset,
+  balance: [Amount, ({ balance }) => balance],
+});
 
 /** An instance of a non-fungible token. */
-export const [NftInstance, nftInstance] = object<StoredNftInstance>()(
-  { ...asset, value: [ClarityPair, ({ value }) => clarity(value)] },
-  { $id: 'NftInstance' },
-);
+export const [NftInstance, nftInstance] = object<StoredNftInstance>('NftInstance')({
+  ...asset,
+  value: [ClarityPair, ({ value }) => clarity(value)],
+});
 
 /** A principal that holds a token, with its balance in base units. */
-const [Holder, holder] = object<StoredHolder>()(
-  { principal: [Principal, ({ principal }) => principal], balance: [Amount, ({ balance }) => balance] },
-  { $id: 'Holder' },
-);
+const [Holder, holder] = object<StoredHolder>('Holder')({
+  principal: [Principal, ({ principal }) => principal],
+  balance: [Amount, ({ balance }) => balance],
+});
 
-const StxSupply = Type.Object({ total: Amount, projected_total_2050: Amount }, { $id: 'StxSupply' });
+const StxSupply = named('StxSupply', { total: Amount, projected_total_2050: Amount });
 
-const FtSupply = Type.Object({ asset_identifier: Type.String(), total: Amount }, { $id: 'FtSupply' });
+const FtSupply = named('FtSupply', { asset_identifier: Type.String(), total: Amount });
 
 const tag = 'Tokens';
 

@@ -49,21 +49,18 @@ import {
   UnixTime,
 } from '../shared/values.ts';
 
-export const [Block, block] = object<Omit<TransactionPosition, 'txId'>>()(
-  {
-    height: [Height, ({ block }) => block.height],
-    hash: [Hash, ({ block }) => toHex(block.hash)],
-    index_hash: [Hash, ({ block }) => toHex(block.indexHash)],
-    time: [UnixTime, ({ block }) => block.time],
-    tx_index: [Type.Integer(), ({ txIndex }) => txIndex],
-  },
-  { $id: 'BlockPosition' },
-);
+export const [Block, block] = object<Omit<TransactionPosition, 'txId'>>('BlockPosition')({
+  height: [Height, ({ block }) => block.height],
+  hash: [Hash, ({ block }) => toHex(block.hash)],
+  index_hash: [Hash, ({ block }) => toHex(block.indexHash)],
+  time: [UnixTime, ({ block }) => block.time],
+  tx_index: [Type.Integer(), ({ txIndex }) => txIndex],
+});
 
-const [BitcoinBlock, bitcoinBlock] = object<{ height: number; time: number }>()(
-  { height: [Height, ({ height }) => height], time: [UnixTime, ({ time }) => time] },
-  { $id: 'BitcoinBlock' },
-);
+const [BitcoinBlock, bitcoinBlock] = object<{ height: number; time: number }>('BitcoinBlock')({
+  height: [Height, ({ height }) => height],
+  time: [UnixTime, ({ time }) => time],
+});
 
 /** The transaction that made something, with its blocks. */
 export const origin = fields<MadeBy>()({
@@ -72,10 +69,10 @@ export const origin = fields<MadeBy>()({
   bitcoin_block: [BitcoinBlock, ({ burnBlock }) => bitcoinBlock(burnBlock)],
 });
 
-const [Account, account] = object<Signer>()(
-  { address: [Principal, ({ address }) => address], nonce: [Uint64, ({ nonce }) => exactNumber(nonce)] },
-  { $id: 'Account' },
-);
+const [Account, account] = object<Signer>('Account')({
+  address: [Principal, ({ address }) => address],
+  nonce: [Uint64, ({ nonce }) => exactNumber(nonce)],
+});
 
 const common = fields<StoredTransactionSummary | PendingTransaction>()({
   tx_id: [Hash, ({ txId }) => toHex(txId)],
@@ -110,17 +107,14 @@ const call = fields<Of<'contract_call'>>()({
 /** Fields of each type in lists. */
 const kinds = {
   token_transfer: {
-    token_transfer: object<Of<'token_transfer'>>()(
-      {
-        recipient: [Principal, ({ payload }) => payload.recipient],
-        amount: [Amount, ({ payload }) => payload.amount],
-        memo: [nullable(Memo), ({ payload }) => memo(payload.memo)],
-      },
-      { $id: 'TokenTransfer' },
-    ),
+    token_transfer: object<Of<'token_transfer'>>('TokenTransfer')({
+      recipient: [Principal, ({ payload }) => payload.recipient],
+      amount: [Amount, ({ payload }) => payload.amount],
+      memo: [nullable(Memo), ({ payload }) => memo(payload.memo)],
+    }),
   },
-  smart_contract: { smart_contract: object<Of<'smart_contract'>>()(contract, { $id: 'ContractDeploymentSummary' }) },
-  contract_call: { contract_call: object<Of<'contract_call'>>()(call, { $id: 'ContractCallSummary' }) },
+  smart_contract: { smart_contract: object<Of<'smart_contract'>>('ContractDeploymentSummary')(contract) },
+  contract_call: { contract_call: object<Of<'contract_call'>>('ContractCallSummary')(call) },
   poison_microblock: {},
   coinbase: {
     coinbase: object<Of<'coinbase'>>()({ alt_recipient: [nullable(Principal), ({ payload }) => payload.altRecipient] }),
@@ -137,18 +131,15 @@ const onlyMined = { coinbase: {}, tenure_change: {} };
 export const [TransactionSummary, transactionSummary] = variants<
   StoredTransactionSummary,
   ByType<StoredTransactionSummary>
->()(typeField('type'), mined, kinds, { $id: 'TransactionSummary' });
+>('TransactionSummary')(typeField('type'), mined, kinds);
 
 /** Serializes the transactions of a list, with a cache of their texts. */
 export const summaryRows = serializedRows('summary', transactionSummary);
 
 /** A pending transaction as lists return it. The receipt time is in Unix seconds. */
-export const [PendingSummary, pendingSummary] = variants<PendingTransaction, ByType<PendingTransaction>>()(
-  typeField('type'),
-  pending,
-  { ...kinds, ...onlyMined },
-  { $id: 'MempoolTransactionSummary' },
-);
+export const [PendingSummary, pendingSummary] = variants<PendingTransaction, ByType<PendingTransaction>>(
+  'MempoolTransactionSummary',
+)(typeField('type'), pending, { ...kinds, ...onlyMined });
 
 /** Serializes the pending transactions of a list, with a cache of their texts. */
 export const pendingRows = serializedRows('pending', pendingSummary);
@@ -161,42 +152,33 @@ type Include = readonly (typeof includable)[number][];
 const wholeKinds = {
   ...kinds,
   smart_contract: {
-    smart_contract: object<Whole<'smart_contract'>, [Include]>()(
-      {
-        ...contract,
-        source_code: [
-          Type.Optional(Type.String()),
-          ({ raw, payload }, include) =>
-            include.includes('source_code') ? payloadOf(raw, payload.type).source : undefined,
-        ],
-      },
-      { $id: 'ContractDeployment' },
-    ),
+    smart_contract: object<Whole<'smart_contract'>, [Include]>('ContractDeployment')({
+      ...contract,
+      source_code: [
+        Type.Optional(Type.String()),
+        ({ raw, payload }, include) =>
+          include.includes('source_code') ? payloadOf(raw, payload.type).source : undefined,
+      ],
+    }),
   },
   contract_call: {
-    contract_call: object<Whole<'contract_call'>, [Include]>()(
-      {
-        ...call,
-        function_args: [
-          Type.Optional(Type.Array(ClarityPair)),
-          (of, include) => (include.includes('function_args') ? argumentsOf(of) : undefined),
-        ],
-      },
-      { $id: 'ContractCall' },
-    ),
+    contract_call: object<Whole<'contract_call'>, [Include]>('ContractCall')({
+      ...call,
+      function_args: [
+        Type.Optional(Type.Array(ClarityPair)),
+        (of, include) => (include.includes('function_args') ? argumentsOf(of) : undefined),
+      ],
+    }),
   },
   poison_microblock: { poison_microblock: poisonMicroblock },
   coinbase: {
     coinbase: fromRaw(
       'coinbase',
-      object<PayloadOf<'coinbase'>>()(
-        {
-          payload: [Hex, ({ data }) => toHex(data)],
-          alt_recipient: [nullable(Principal), ({ altRecipient }) => altRecipient],
-          vrf_proof: [nullable(Hex), ({ vrfProof }) => (vrfProof === null ? null : toHex(vrfProof))],
-        },
-        { $id: 'Coinbase' },
-      ),
+      object<PayloadOf<'coinbase'>>('Coinbase')({
+        payload: [Hex, ({ data }) => toHex(data)],
+        alt_recipient: [nullable(Principal), ({ altRecipient }) => altRecipient],
+        vrf_proof: [nullable(Hex), ({ vrfProof }) => (vrfProof === null ? null : toHex(vrfProof))],
+      }),
     ),
   },
   tenure_change: { tenure_change: tenureChange },
@@ -207,7 +189,7 @@ const [ParentBlock, parentBlock] = object<TransactionDetail['parentBlock']>()({
   index_hash: [Hash, ({ indexHash }) => toHex(indexHash)],
 });
 
-const [FullTransaction, fullMined] = variants<TransactionDetail, ByType<TransactionDetail>, [Include]>()(
+const [FullTransaction, fullMined] = variants<TransactionDetail, ByType<TransactionDetail>, [Include]>('Transaction')(
   typeField('type'),
   {
     ...mined,
@@ -217,7 +199,6 @@ const [FullTransaction, fullMined] = variants<TransactionDetail, ByType<Transact
     vm_error: [nullable(Type.String()), ({ vmError }) => vmError],
   },
   wholeKinds,
-  { $id: 'Transaction' },
   {
     post_conditions: [
       Type.Optional(PostConditions),
@@ -235,7 +216,7 @@ export const [FullPending, fullPending] = variants<
   PendingTransactionDetail,
   ByType<PendingTransactionDetail>,
   [Include]
->()(
+>('MempoolTransaction')(
   typeField('type'),
   {
     ...pending,
@@ -245,7 +226,6 @@ export const [FullPending, fullPending] = variants<
     ],
   },
   { ...wholeKinds, ...onlyMined },
-  { $id: 'MempoolTransaction' },
   {
     post_conditions: [
       Type.Optional(PostConditions),

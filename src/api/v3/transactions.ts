@@ -10,7 +10,7 @@ import { route } from '../../http/route.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
 import { type EventOf, type EventsBy, LoggedValue, loggedValue, unknownEvent } from '../shared/event.ts';
-import { fields, object, variants } from '../shared/fields.ts';
+import { fields, named, object, variants } from '../shared/fields.ts';
 import { TransactionTypes } from '../shared/legacy-parameters.ts';
 import {
   AddressParameter,
@@ -68,7 +68,9 @@ const nft = fields<EventOf<'nft'>>()({
   value: [ClarityPair, ({ value }) => clarity(value)],
 });
 
-const [TransactionEvent, transactionEvent] = variants<StoredTransactionEvent, EventsBy<typeof types>>()(
+const [TransactionEvent, transactionEvent] = variants<StoredTransactionEvent, EventsBy<typeof types>>(
+  'TransactionEvent',
+)(
   ['type', ({ kind }) => types[kind]],
   { event_index: [Type.Integer({ minimum: 0 }), ({ index }) => index] },
   {
@@ -81,7 +83,7 @@ const [TransactionEvent, transactionEvent] = variants<StoredTransactionEvent, Ev
       }),
     },
     stx_asset: {
-      stx_asset: variants<EventOf<'stx'>, ByAction<EventOf<'stx'>>>()(
+      stx_asset: variants<EventOf<'stx'>, ByAction<EventOf<'stx'>>>('StxMovement')(
         actionField,
         {},
         {
@@ -89,28 +91,24 @@ const [TransactionEvent, transactionEvent] = variants<StoredTransactionEvent, Ev
           mint: { ...to, ...stx },
           burn: { ...from, ...stx },
         },
-        { $id: 'StxMovement' },
       ),
     },
     ft_asset: {
-      ft_asset: variants<EventOf<'ft'>, ByAction<EventOf<'ft'>>>()(
+      ft_asset: variants<EventOf<'ft'>, ByAction<EventOf<'ft'>>>('FtMovement')(
         actionField,
         {},
         { transfer: { ...from, ...to, ...ft }, mint: { ...to, ...ft }, burn: { ...from, ...ft } },
-        { $id: 'FtMovement' },
       ),
     },
     unknown: { unknown: unknownEvent },
     nft_asset: {
-      nft_asset: variants<EventOf<'nft'>, ByAction<EventOf<'nft'>>>()(
+      nft_asset: variants<EventOf<'nft'>, ByAction<EventOf<'nft'>>>('NftMovement')(
         actionField,
         {},
         { transfer: { ...from, ...to, ...nft }, mint: { ...to, ...nft }, burn: { ...from, ...nft } },
-        { $id: 'NftMovement' },
       ),
     },
   },
-  { $id: 'TransactionEvent' },
 );
 
 export { transactionEvent };
@@ -357,13 +355,10 @@ export const mempool = [
       }),
     },
     query: { limit: cursorQuery.limit },
-    response: Type.Object(
-      {
-        total: Type.Integer({ description: 'Number of transactions of the block' }),
-        results: Type.Array(PendingSummary),
-      },
-      { $id: 'ProjectedTransactions' },
-    ),
+    response: named('ProjectedTransactions', {
+      total: Type.Integer({ description: 'Number of transactions of the block' }),
+      results: Type.Array(PendingSummary),
+    }),
     etag: mempoolTag,
     history: 'since',
     long: true,

@@ -20,24 +20,22 @@ const sides = fields<Move>()({
 const origin = fields<Move>()({ transaction: [EventPosition, eventPosition], block: [Block, block] });
 
 /** A transfer, mint or burn of STX, in micro-STX. */
-const [StxTransfer, stxTransfer] = object<StoredStxTransfer>()(
-  {
-    ...sides,
-    amount: [Amount, ({ amount }) => amount],
-    memo: [nullable(Memo), (transfer) => memo(transfer.memo)],
-    ...origin,
-  },
-  { $id: 'StxTransfer' },
-);
+const [StxTransfer, stxTransfer] = object<StoredStxTransfer>('StxTransfer')({
+  ...sides,
+  amount: [Amount, ({ amount }) => amount],
+  memo: [nullable(Memo), (transfer) => memo(transfer.memo)],
+  ...origin,
+});
 
 /** A transfer, mint or burn of a fungible token, in base units. */
-const [FtTransfer, ftTransfer] = object<StoredFtTransfer>()(
-  { ...sides, amount: [Amount, ({ amount }) => amount], ...origin },
-  { $id: 'FtTransfer' },
-);
+const [FtTransfer, ftTransfer] = object<StoredFtTransfer>('FtTransfer')({
+  ...sides,
+  amount: [Amount, ({ amount }) => amount],
+  ...origin,
+});
 
 /** A transfer, mint or burn of an instance. */
-export const [NftMove, nftMove] = object<Move>()({ ...sides, ...origin }, { $id: 'NftTransfer' });
+export const [NftMove, nftMove] = object<Move>('NftTransfer')({ ...sides, ...origin });
 
 export { ftTransfer, stxTransfer };
 

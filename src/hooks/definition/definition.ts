@@ -1,5 +1,6 @@
 /** The definition of a chainhook: its schema, its parser, and a stored hook as the engine evaluates it. */
 import { type Static, Type } from '@sinclair/typebox';
+import { named } from '../../api/shared/fields.ts';
 import { isObject } from '../../base/json.ts';
 import type { Network } from '../../chain/network.ts';
 import { ConditionError, literalOf, NOT_128_BITS, serializedForms } from '../../codec/value-condition.ts';
@@ -54,26 +55,23 @@ export type Options = Static<typeof Options>;
 /** Maximum filters of a hook. */
 const MAX_FILTERS = 500;
 
-export const Definition = Type.Object(
-  {
-    name: Type.String(),
-    version: Type.Literal('1'),
-    chain: Type.Literal('stacks'),
-    network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')]),
-    filters: Type.Object({
-      events: Type.Array(Type.Union(Object.values(filterSchemas), { $id: 'ChainhookFilter' }), {
-        maxItems: MAX_FILTERS,
-        description: 'Filters of the chainhook; a block matches if any of them does',
-      }),
+export const Definition = named('ChainhookDefinition', {
+  name: Type.String(),
+  version: Type.Literal('1'),
+  chain: Type.Literal('stacks'),
+  network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')]),
+  filters: Type.Object({
+    events: Type.Array(Type.Union(Object.values(filterSchemas), { $id: 'ChainhookFilter' }), {
+      maxItems: MAX_FILTERS,
+      description: 'Filters of the chainhook; a block matches if any of them does',
     }),
-    options: Type.Optional(Type.Union([Options, Type.Null()])),
-    action: Type.Object({
-      type: Type.Literal('http_post'),
-      url: Type.String(Url),
-    }),
-  },
-  { $id: 'ChainhookDefinition' },
-);
+  }),
+  options: Type.Optional(Type.Union([Options, Type.Null()])),
+  action: Type.Object({
+    type: Type.Literal('http_post'),
+    url: Type.String(Url),
+  }),
+});
 
 /** A hook as its consumer defined it, without unknown keys. */
 export interface HookDefinition {

@@ -2,7 +2,9 @@
  * The changes of the chain as pages, as server-sent events, and for requests that wait. A cursor is a place of the log and
  * doesn't depend on the filters.
  */
+
 import { type Static, type TObject, Type } from '@sinclair/typebox';
+import { named } from '../../api/shared/fields.ts';
 import type { Clock } from '../../base/clock.ts';
 import { parsedJson } from '../../base/json.ts';
 import { atMost, type Turns } from '../../base/turns.ts';
@@ -58,47 +60,38 @@ const included = {
 type Included = keyof typeof included;
 const includable = ['transactions', ...(Object.keys(included) as Included[])] as const;
 
-const Identifier = Type.Object({ index: Type.Integer(), hash: Type.String() }, { $id: 'ChainhookIdentifier' });
+const Identifier = named('ChainhookIdentifier', { index: Type.Integer(), hash: Type.String() });
 const Open = Type.Record(Type.String(), Type.Unknown());
 
-const BlockChange = Type.Object(
-  {
-    change: Type.Union([Type.Literal('apply'), Type.Literal('rollback')], {
-      description:
-        '`apply`: the block became the tip of the chain; `rollback`: the block was the tip, and the chain removed it',
-    }),
-    cursor: Type.String({ description: 'Cursor that points just after this change' }),
-    block: Type.Object(
-      {
-        block_identifier: Identifier,
-        parent_block_identifier: Identifier,
-        timestamp: Type.Integer({ description: 'Time of the block in Unix seconds' }),
-        transactions: Type.Array(
-          Type.Object(
-            {
-              transaction_identifier: Type.Object({ hash: Type.String() }),
-              operations: Type.Array(Open),
-              metadata: Open,
-            },
-            { $id: 'ChainhookTransaction' },
-          ),
-        ),
-        metadata: Type.Optional(Open),
-      },
-      { $id: 'ChainhookBlock', description: 'The block in the format of chainhook deliveries' },
-    ),
-  },
-  { $id: 'BlockChange' },
-);
+const BlockChange = named('BlockChange', {
+  change: Type.Union([Type.Literal('apply'), Type.Literal('rollback')], {
+    description:
+      '`apply`: the block became the tip of the chain; `rollback`: the block was the tip, and the chain removed it',
+  }),
+  cursor: Type.String({ description: 'Cursor that points just after this change' }),
+  block: Type.Object(
+    {
+      block_identifier: Identifier,
+      parent_block_identifier: Identifier,
+      timestamp: Type.Integer({ description: 'Time of the block in Unix seconds' }),
+      transactions: Type.Array(
+        named('ChainhookTransaction', {
+          transaction_identifier: Type.Object({ hash: Type.String() }),
+          operations: Type.Array(Open),
+          metadata: Open,
+        }),
+      ),
+      metadata: Type.Optional(Open),
+    },
+    { $id: 'ChainhookBlock', description: 'The block in the format of chainhook deliveries' },
+  ),
+});
 
-const ChangePage = Type.Object(
-  {
-    results: Type.Array(MaybeSerialized(BlockChange)),
-    next: Type.String({ description: 'Cursor that points just after the page: pass it as `after`' }),
-    has_more: Type.Boolean({ description: 'False if the page reached the newest change' }),
-  },
-  { $id: 'BlockChangePage' },
-);
+const ChangePage = named('BlockChangePage', {
+  results: Type.Array(MaybeSerialized(BlockChange)),
+  next: Type.String({ description: 'Cursor that points just after the page: pass it as `after`' }),
+  has_more: Type.Boolean({ description: 'False if the page reached the newest change' }),
+});
 
 const query = {
   after: Type.Optional(

@@ -1,5 +1,7 @@
 /** The delivery log: deliveries with their results, and redelivery. */
+
 import { Type } from '@sinclair/typebox';
+import { named } from '../../api/shared/fields.ts';
 import { ParameterError } from '../../http/errors.ts';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
@@ -174,7 +176,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
     params: { uuid: Uuid },
     body: RedeliverBody,
     status: 202,
-    response: Type.Object({ queued: Type.Integer() }, { $id: 'QueuedRedeliveries' }),
+    response: named('QueuedRedeliveries', { queued: Type.Integer() }),
     notFound: 'Chainhook not found: this consumer has none with this id',
     handle: async ({ params, body, caller: { consumer, api } }) => ({
       queued: await api.deliveries.redeliverMany(consumer, params.uuid, chosenDeliveries(body)),

@@ -1,5 +1,7 @@
 /** Shared parts of all chainhook routes: access, and the shape of errors. */
+
 import { Type } from '@sinclair/typebox';
+import { named } from '../../api/shared/fields.ts';
 import { type ErrorShape, ParameterError } from '../../http/errors.ts';
 import type { Access as RouteAccess } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
@@ -31,7 +33,7 @@ const isTitled = (status: number): status is keyof typeof titles => Object.hasOw
 
 /** Errors of the chainhook and session routes. */
 export const hookErrors: ErrorShape = {
-  schema: Type.Object({ error: Type.String(), details: Type.String() }, { $id: 'ChainhookProblem' }),
+  schema: named('ChainhookProblem', { error: Type.String(), details: Type.String() }),
   body(error) {
     if (error instanceof HookProblem) return { error: error.title, details: error.message };
     if (error instanceof ParameterError) {

@@ -1,5 +1,7 @@
 /** Registration and management of hooks as the published client uses them, and the list of all chainhook routes. */
+
 import { Type } from '@sinclair/typebox';
+import { named } from '../../api/shared/fields.ts';
 import { toHex } from '../../codec/hex.ts';
 import { TargetRefused, TargetUnresolved } from '../../http/outgoing.ts';
 import { offsetQuery } from '../../http/pagination.ts';
@@ -174,24 +176,18 @@ const pageQuery = {
   }),
 };
 /** Consumers with the numbers of their chainhooks. */
-const Consumers = Type.Object(
-  {
-    results: Type.Array(
-      Type.Object(
-        {
-          consumer: Type.String(),
-          hooks: Type.Integer(),
-          failing: Type.Integer({
-            description:
-              'Chainhooks that were interrupted, whose last attempt failed, or that have a delivery waiting for a retry',
-          }),
-        },
-        { $id: 'Consumer' },
-      ),
-    ),
-  },
-  { $id: 'Consumers' },
-);
+const Consumers = named('Consumers', {
+  results: Type.Array(
+    named('Consumer', {
+      consumer: Type.String(),
+      hooks: Type.Integer(),
+      failing: Type.Integer({
+        description:
+          'Chainhooks that were interrupted, whose last attempt failed, or that have a delivery waiting for a retry',
+      }),
+    }),
+  ),
+});
 
 /** The body of a definition, which is read field by field, so that errors name the field. */
 const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
@@ -242,7 +238,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     summary: 'Enable or disable several chainhooks',
     description: 'Enables or disables all chainhooks that match every one of the filters, and returns their ids.',
     body: BulkBody,
-    response: Type.Object({ updated_uuids: Type.Array(Type.String()) }, { $id: 'UpdatedChainhooks' }),
+    response: named('UpdatedChainhooks', { updated_uuids: Type.Array(Type.String()) }),
     handle: async ({ body, caller: { consumer, api } }) => ({
       updated_uuids: await api.management.setManyEnabled(consumer, body.enabled, body.filters),
     }),
@@ -336,10 +332,7 @@ const status = (at: string, hidden: boolean, version: string): Route =>
     description: 'Returns `ready` and the version of the server. This route works without a key.',
     tag: 'Chainhooks',
     hidden,
-    response: Type.Object(
-      { server_version: Type.String(), status: Type.Literal('ready') },
-      { $id: 'ChainhooksStatus' },
-    ),
+    response: named('ChainhooksStatus', { server_version: Type.String(), status: Type.Literal('ready') }),
     etag: null,
     history: 'none',
     handle: () => ({ server_version: version, status: 'ready' as const }),

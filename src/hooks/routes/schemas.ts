@@ -1,6 +1,6 @@
 /** Schemas and serializers of the chainhook routes: bodies, hooks, deliveries and backfills. Times are Unix seconds. */
 import { Type } from '@sinclair/typebox';
-import { object } from '../../api/shared/fields.ts';
+import { named, object } from '../../api/shared/fields.ts';
 import { RULES } from '../../api/shared/identifiers.ts';
 import { nullable, words } from '../../api/shared/values.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -65,90 +65,83 @@ interface ShownHook {
   interfaceOf: InterfaceOf;
 }
 
-const hookStatus = object<ShownHook>()(
-  {
-    status: [words(...hookStatuses), ({ record }) => record.status],
-    enabled: [Type.Boolean(), ({ record }) => isEnabled(record)],
-    created_at: [UnixTime, ({ record }) => seconds(record.createdAt)],
-    last_evaluated_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastEvaluatedAt)],
-    last_evaluated_block_height: [nullable(Height), ({ record }) => record.lastEvaluatedHeight],
-    last_occurrence_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastOccurrenceAt)],
-    last_occurrence_block_height: [nullable(Height), ({ record }) => record.lastOccurrenceHeight],
-    evaluated_block_count: [Count, ({ record }) => record.evaluated],
-    occurrence_count: [Count, ({ record }) => record.occurrences],
-    pending_deliveries: [
-      Type.Integer({ minimum: 0, description: 'Waiting deliveries, with the one that interrupted the chainhook' }),
-      ({ waiting }) => waiting.count,
-    ],
-    oldest_pending_at: [nullable(UnixTime), ({ waiting }) => maybeSeconds(waiting.oldest)],
-    last_delivery_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastDeliveryAt)],
-    last_delivery_status_code: [nullable(Type.Integer()), ({ record }) => record.lastDeliveryStatus],
-    consecutive_failures: [
-      Type.Integer({ minimum: 0, description: 'Failed attempts since the last success in any queue' }),
-      ({ record }) => record.consecutiveFailures,
-    ],
-    failing_delivery: [
-      Type.Union([Type.String(), Type.Null()], {
-        description:
-          'Id of the failed delivery that holds up its queue, or of the last delivery that was given up; null if the last attempt succeeded and no queue waits for a retry',
-      }),
-      ({ failing }) => failing?.delivery.webhookId ?? null,
-    ],
-    last_error: [
-      Type.Union([Type.String(), Type.Null()], {
-        description:
-          "Why the last attempt of that delivery failed: the receiver's status with the start of its response, or why it couldn't be reached",
-      }),
-      ({ failing }) => (failing?.attempt === undefined ? null : errorOf(failing.attempt)),
-    ],
-    last_failed_at: [
-      nullable(UnixTime),
-      ({ failing }) =>
-        failing?.attempt === undefined ? null : seconds(failing.attempt.at + failing.attempt.durationMs),
-    ],
-    next_attempt_at: [
-      Type.Union([Type.Integer(), Type.Null()], {
-        description: 'Time of its next attempt, in Unix seconds; null if none is planned',
-      }),
-      ({ record, failing, pausedReason }) =>
-        failing === null || pausedReason !== null || !isSendable(record, failing.delivery.queue)
-          ? null
-          : maybeSeconds(failing.delivery.nextAttemptAt),
-    ],
-    interrupted_reason: [nullable(Type.String()), ({ record }) => record.interruptedReason],
-    paused_reason: [
-      Type.Union([words(...pausedReasons), Type.Null()], {
-        description:
-          "Why deliveries wait; null if they are sent. `secret_unreadable`: the server can't read your signing secret; replace or delete the secret to resume them. In a cluster, the host that delivers reports this. `log_restored`: the log was restored to an earlier point; enable the chainhook to continue",
-      }),
-      ({ pausedReason }) => pausedReason,
-    ],
-    lag_blocks: [
-      Type.Integer({
-        minimum: 0,
-        description: 'Number of blocks that the chainhook has not evaluated yet',
-      }),
-      ({ lag }) => lag,
-    ],
-    warnings: [
-      Type.Array(Type.String(), {
-        description:
-          'Parts of the definition that are valid but probably a mistake, such as a filter that can never match. Functions and tokens are looked up in up to 200 contracts.',
-      }),
-      ({ definition, interfaceOf }) => warningsOf(definition, interfaceOf),
-    ],
-  },
-  { $id: 'ChainhookStatus' },
-);
+const hookStatus = object<ShownHook>('ChainhookStatus')({
+  status: [words(...hookStatuses), ({ record }) => record.status],
+  enabled: [Type.Boolean(), ({ record }) => isEnabled(record)],
+  created_at: [UnixTime, ({ record }) => seconds(record.createdAt)],
+  last_evaluated_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastEvaluatedAt)],
+  last_evaluated_block_height: [nullable(Height), ({ record }) => record.lastEvaluatedHeight],
+  last_occurrence_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastOccurrenceAt)],
+  last_occurrence_block_height: [nullable(Height), ({ record }) => record.lastOccurrenceHeight],
+  evaluated_block_count: [Count, ({ record }) => record.evaluated],
+  occurrence_count: [Count, ({ record }) => record.occurrences],
+  pending_deliveries: [
+    Type.Integer({ minimum: 0, description: 'Waiting deliveries, with the one that interrupted the chainhook' }),
+    ({ waiting }) => waiting.count,
+  ],
+  oldest_pending_at: [nullable(UnixTime), ({ waiting }) => maybeSeconds(waiting.oldest)],
+  last_delivery_at: [nullable(UnixTime), ({ record }) => maybeSeconds(record.lastDeliveryAt)],
+  last_delivery_status_code: [nullable(Type.Integer()), ({ record }) => record.lastDeliveryStatus],
+  consecutive_failures: [
+    Type.Integer({ minimum: 0, description: 'Failed attempts since the last success in any queue' }),
+    ({ record }) => record.consecutiveFailures,
+  ],
+  failing_delivery: [
+    Type.Union([Type.String(), Type.Null()], {
+      description:
+        'Id of the failed delivery that holds up its queue, or of the last delivery that was given up; null if the last attempt succeeded and no queue waits for a retry',
+    }),
+    ({ failing }) => failing?.delivery.webhookId ?? null,
+  ],
+  last_error: [
+    Type.Union([Type.String(), Type.Null()], {
+      description:
+        "Why the last attempt of that delivery failed: the receiver's status with the start of its response, or why it couldn't be reached",
+    }),
+    ({ failing }) => (failing?.attempt === undefined ? null : errorOf(failing.attempt)),
+  ],
+  last_failed_at: [
+    nullable(UnixTime),
+    ({ failing }) => (failing?.attempt === undefined ? null : seconds(failing.attempt.at + failing.attempt.durationMs)),
+  ],
+  next_attempt_at: [
+    Type.Union([Type.Integer(), Type.Null()], {
+      description: 'Time of its next attempt, in Unix seconds; null if none is planned',
+    }),
+    ({ record, failing, pausedReason }) =>
+      failing === null || pausedReason !== null || !isSendable(record, failing.delivery.queue)
+        ? null
+        : maybeSeconds(failing.delivery.nextAttemptAt),
+  ],
+  interrupted_reason: [nullable(Type.String()), ({ record }) => record.interruptedReason],
+  paused_reason: [
+    Type.Union([words(...pausedReasons), Type.Null()], {
+      description:
+        "Why deliveries wait; null if they are sent. `secret_unreadable`: the server can't read your signing secret; replace or delete the secret to resume them. In a cluster, the host that delivers reports this. `log_restored`: the log was restored to an earlier point; enable the chainhook to continue",
+    }),
+    ({ pausedReason }) => pausedReason,
+  ],
+  lag_blocks: [
+    Type.Integer({
+      minimum: 0,
+      description: 'Number of blocks that the chainhook has not evaluated yet',
+    }),
+    ({ lag }) => lag,
+  ],
+  warnings: [
+    Type.Array(Type.String(), {
+      description:
+        'Parts of the definition that are valid but probably a mistake, such as a filter that can never match. Functions and tokens are looked up in up to 200 contracts.',
+    }),
+    ({ definition, interfaceOf }) => warningsOf(definition, interfaceOf),
+  ],
+});
 
-const [HookResponse, hookResponse] = object<ShownHook>()(
-  {
-    uuid: [Uuid, ({ record }) => record.uuid],
-    definition: [Type.Unsafe<object>(Definition), ({ definition }) => definition],
-    status: hookStatus,
-  },
-  { $id: 'Chainhook' },
-);
+const [HookResponse, hookResponse] = object<ShownHook>('Chainhook')({
+  uuid: [Uuid, ({ record }) => record.uuid],
+  definition: [Type.Unsafe<object>(Definition), ({ definition }) => definition],
+  status: hookStatus,
+});
 
 export { HookResponse };
 
@@ -162,20 +155,17 @@ export const HookPage = Type.Object(
 );
 
 const NotifiedBlocks = Type.Array(
-  Type.Object({ height: Height, index_block_hash: Type.String(), tx_count: Count }, { $id: 'NotifiedBlock' }),
+  named('NotifiedBlock', { height: Height, index_block_hash: Type.String(), tx_count: Count }),
 );
 
-const [DeliveryAttempt, deliveryAttempt] = object<Attempt>()(
-  {
-    at: [UnixTime, ({ at }) => seconds(at)],
-    duration_ms: [Count, ({ durationMs }) => durationMs],
-    url_host: [Type.String(), ({ urlHost }) => urlHost],
-    status_code: [nullable(Type.Integer()), ({ statusCode }) => statusCode],
-    error: [nullable(Type.String()), ({ error }) => error],
-    response_excerpt: [nullable(Type.String()), ({ excerpt }) => excerpt],
-  },
-  { $id: 'DeliveryAttempt' },
-);
+const [DeliveryAttempt, deliveryAttempt] = object<Attempt>('DeliveryAttempt')({
+  at: [UnixTime, ({ at }) => seconds(at)],
+  duration_ms: [Count, ({ durationMs }) => durationMs],
+  url_host: [Type.String(), ({ urlHost }) => urlHost],
+  status_code: [nullable(Type.Integer()), ({ statusCode }) => statusCode],
+  error: [nullable(Type.String()), ({ error }) => error],
+  response_excerpt: [nullable(Type.String()), ({ excerpt }) => excerpt],
+});
 
 /** Attempts as the delivery log shows them, in the given order. */
 export const serializedAttempts = (attempts: readonly Attempt[]) => attempts.map(deliveryAttempt);
@@ -190,42 +180,39 @@ interface Progress {
 }
 
 /** A delivery without its attempts and body. */
-export const [DeliverySummary, serializedDelivery] = object<Delivery, [Progress]>()(
-  {
-    id: [
-      Type.String({ description: 'Id of the delivery, which is sent as the header `webhook-id`' }),
-      ({ webhookId }) => webhookId,
-    ],
-    sequence: [nullable(Type.Integer()), ({ queue, sequence }) => (queue === 'live' ? sequence : null)],
-    reason: [words(...reasons), ({ reason }) => reason],
-    // The request may still be under way for a moment after its result is written.
-    state: [
-      {
-        ...words(...serializedStates),
-        description:
-          '`failed`: waits for a retry. `dead`: given up; if it interrupted the chainhook, it is sent again once the chainhook is enabled',
-      },
-      (delivery, { underWay }) => (underWay && isOpen(delivery) ? 'in_flight' : delivery.state),
-    ],
-    apply: [NotifiedBlocks, ({ blocks }) => blocks.apply],
-    rollback: [NotifiedBlocks, ({ blocks }) => blocks.rollback],
-    body_bytes: [Count, ({ bodyBytes }) => bodyBytes],
-    body_sha256: [Type.String(), ({ bodySha256 }) => toHex(bodySha256).slice(2)],
-    created_at: [UnixTime, ({ createdAt }) => seconds(createdAt)],
-    next_attempt_at: [nullable(UnixTime), ({ nextAttemptAt }) => maybeSeconds(nextAttemptAt)],
-    delivered_at: [nullable(UnixTime), ({ deliveredAt }) => maybeSeconds(deliveredAt)],
-    attempt_count: [Count, ({ attempts }) => attempts],
-    last_attempt: [
-      nullable(DeliveryAttempt),
-      (_, { lastAttempt }) => (lastAttempt === undefined ? null : deliveryAttempt(lastAttempt)),
-    ],
-    problem: [
-      nullable(Type.String({ description: 'Reason why the body of the delivery is missing' })),
-      ({ problem }) => problem,
-    ],
-  },
-  { $id: 'DeliverySummary' },
-);
+export const [DeliverySummary, serializedDelivery] = object<Delivery, [Progress]>('DeliverySummary')({
+  id: [
+    Type.String({ description: 'Id of the delivery, which is sent as the header `webhook-id`' }),
+    ({ webhookId }) => webhookId,
+  ],
+  sequence: [nullable(Type.Integer()), ({ queue, sequence }) => (queue === 'live' ? sequence : null)],
+  reason: [words(...reasons), ({ reason }) => reason],
+  // The request may still be under way for a moment after its result is written.
+  state: [
+    {
+      ...words(...serializedStates),
+      description:
+        '`failed`: waits for a retry. `dead`: given up; if it interrupted the chainhook, it is sent again once the chainhook is enabled',
+    },
+    (delivery, { underWay }) => (underWay && isOpen(delivery) ? 'in_flight' : delivery.state),
+  ],
+  apply: [NotifiedBlocks, ({ blocks }) => blocks.apply],
+  rollback: [NotifiedBlocks, ({ blocks }) => blocks.rollback],
+  body_bytes: [Count, ({ bodyBytes }) => bodyBytes],
+  body_sha256: [Type.String(), ({ bodySha256 }) => toHex(bodySha256).slice(2)],
+  created_at: [UnixTime, ({ createdAt }) => seconds(createdAt)],
+  next_attempt_at: [nullable(UnixTime), ({ nextAttemptAt }) => maybeSeconds(nextAttemptAt)],
+  delivered_at: [nullable(UnixTime), ({ deliveredAt }) => maybeSeconds(deliveredAt)],
+  attempt_count: [Count, ({ attempts }) => attempts],
+  last_attempt: [
+    nullable(DeliveryAttempt),
+    (_, { lastAttempt }) => (lastAttempt === undefined ? null : deliveryAttempt(lastAttempt)),
+  ],
+  problem: [
+    nullable(Type.String({ description: 'Reason why the body of the delivery is missing' })),
+    ({ problem }) => problem,
+  ],
+});
 export const DeliveryDetail = Type.Object(
   {
     ...DeliverySummary.properties,
@@ -236,80 +223,68 @@ export const DeliveryDetail = Type.Object(
 );
 
 /** A backfill as the API shows it. */
-export const [BackfillResponse, serializedBackfill] = object<Backfill>()(
-  {
-    id: [Uuid, ({ uuid }) => uuid],
-    state: [
-      {
-        ...words(...backfillStates),
-        description:
-          '`completed`: all matches are queued. `deliveries` shows how many were delivered. `cancelled`: somebody cancelled the backfill before they all were.',
-      },
-      ({ state }) => state,
+export const [BackfillResponse, serializedBackfill] = object<Backfill>('Backfill')({
+  id: [Uuid, ({ uuid }) => uuid],
+  state: [
+    {
+      ...words(...backfillStates),
+      description:
+        '`completed`: all matches are queued. `deliveries` shows how many were delivered. `cancelled`: somebody cancelled the backfill before they all were.',
+    },
+    ({ state }) => state,
+  ],
+  dry_run: [Type.Boolean(), ({ dryRun }) => dryRun],
+  from_height: [Height, ({ fromHeight }) => fromHeight],
+  to_height: [Height, ({ toHeight }) => toHeight],
+  next_height: [Height, ({ nextHeight }) => nextHeight],
+  matched_blocks: [Count, ({ matchedBlocks }) => matchedBlocks],
+  matched_transactions: [Count, ({ matchedTransactions }) => matchedTransactions],
+  deliveries: object<Backfill>()({
+    queued: [
+      Type.Integer({ minimum: 0, description: 'All deliveries of the backfill, including delivered ones' }),
+      ({ queued }) => queued,
     ],
-    dry_run: [Type.Boolean(), ({ dryRun }) => dryRun],
-    from_height: [Height, ({ fromHeight }) => fromHeight],
-    to_height: [Height, ({ toHeight }) => toHeight],
-    next_height: [Height, ({ nextHeight }) => nextHeight],
-    matched_blocks: [Count, ({ matchedBlocks }) => matchedBlocks],
-    matched_transactions: [Count, ({ matchedTransactions }) => matchedTransactions],
-    deliveries: object<Backfill>()({
-      queued: [
-        Type.Integer({ minimum: 0, description: 'All deliveries of the backfill, including delivered ones' }),
-        ({ queued }) => queued,
-      ],
-      delivered: [Count, ({ delivered }) => delivered],
-      dead: [
-        Type.Integer({ minimum: 0, description: 'Deliveries that were given up, or whose block left the chain' }),
-        ({ dead }) => dead,
-      ],
+    delivered: [Count, ({ delivered }) => delivered],
+    dead: [
+      Type.Integer({ minimum: 0, description: 'Deliveries that were given up, or whose block left the chain' }),
+      ({ dead }) => dead,
+    ],
+  }),
+  created_at: [UnixTime, ({ createdAt }) => seconds(createdAt)],
+  finished_at: [nullable(UnixTime), ({ finishedAt }) => maybeSeconds(finishedAt)],
+  error: [nullable(Type.String()), ({ error }) => error],
+});
+
+export const PreviewResponse = named('ChainhookPreview', {
+  matched_blocks: Count,
+  matched_transactions: Count,
+  payloads: Type.Array(Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown())), {
+    description: 'Payloads of the first 5 matching blocks',
+  }),
+});
+
+export const TestResponse = named('ChainhookTest', {
+  ok: Type.Boolean(),
+  status_code: nullable(Type.Integer()),
+  duration_ms: Count,
+  error: nullable(Type.String()),
+  response_excerpt: nullable(Type.String()),
+  webhook_id: Type.String(),
+  searched_from_height: nullable(
+    Type.Integer({
+      description:
+        'Lowest block that was searched for a match; pass it as `before_height` to continue below it. Null if no block was searched.',
     }),
-    created_at: [UnixTime, ({ createdAt }) => seconds(createdAt)],
-    finished_at: [nullable(UnixTime), ({ finishedAt }) => maybeSeconds(finishedAt)],
-    error: [nullable(Type.String()), ({ error }) => error],
-  },
-  { $id: 'Backfill' },
-);
+  ),
+  payload: Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown())),
+});
 
-export const PreviewResponse = Type.Object(
-  {
-    matched_blocks: Count,
-    matched_transactions: Count,
-    payloads: Type.Array(Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown())), {
-      description: 'Payloads of the first 5 matching blocks',
-    }),
-  },
-  { $id: 'ChainhookPreview' },
-);
-
-export const TestResponse = Type.Object(
-  {
-    ok: Type.Boolean(),
-    status_code: nullable(Type.Integer()),
-    duration_ms: Count,
-    error: nullable(Type.String()),
-    response_excerpt: nullable(Type.String()),
-    webhook_id: Type.String(),
-    searched_from_height: nullable(
-      Type.Integer({
-        description:
-          'Lowest block that was searched for a match; pass it as `before_height` to continue below it. Null if no block was searched.',
-      }),
-    ),
-    payload: Type.Unsafe<object>(Type.Record(Type.String(), Type.Unknown())),
-  },
-  { $id: 'ChainhookTest' },
-);
-
-export const SecretResponse = Type.Object(
-  {
-    secret: nullable(Type.String()),
-    signing_secret: nullable(
-      Type.String({ description: 'The secret in the format that Standard Webhooks libraries expect' }),
-    ),
-  },
-  { $id: 'ConsumerSecret' },
-);
+export const SecretResponse = named('ConsumerSecret', {
+  secret: nullable(Type.String()),
+  signing_secret: nullable(
+    Type.String({ description: 'The secret in the format that Standard Webhooks libraries expect' }),
+  ),
+});
 
 const closed = { additionalProperties: false };
 
