@@ -41,6 +41,9 @@ export const SignedAmount = Type.String({
 export const Sats = Type.String({ $id: 'Sats', pattern: '^[0-9]+$', description: 'Amount in satoshis' });
 export const Principal = Type.String({ $id: 'Principal', description: 'Standard address or contract identifier' });
 
+/** Supply in the year 2050 by the emission schedule, in micro-STX. */
+export const STX_IN_2050 = '2318000000000000';
+
 /** A value of the schema, or null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 

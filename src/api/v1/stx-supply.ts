@@ -4,8 +4,8 @@ import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { named } from '../shared/fields.ts';
-import { Height } from '../shared/values.ts';
+import { object } from '../shared/fields.ts';
+import { Height, STX_IN_2050 } from '../shared/values.ts';
 
 const Stx = Type.String({
   $id: 'StxText',
@@ -22,32 +22,7 @@ const Percent = Type.String({
   description: 'Always `100.00`, or `0.00` before there are any STX',
 });
 
-const StxSupply = named('StxSupplyV1', {
-  unlocked_percent: Percent,
-  total_stx: Stx,
-  total_stx_year_2050: Stx,
-  unlocked_stx: Stx,
-  block_height: Height,
-});
-
-const PlainStx = Stx;
-
-const LegacyStxSupply = named('LegacyStxSupply', {
-  unlockedPercent: Percent,
-  totalStacks: Stx,
-  totalStacksFormatted: GroupedStx,
-  totalStacksYear2050: Stx,
-  totalStacksYear2050Formatted: GroupedStx,
-  unlockedSupply: Stx,
-  unlockedSupplyFormatted: GroupedStx,
-  blockHeight: Type.String({ pattern: '^[0-9]+$' }),
-});
-
-/** Amounts of STX as text. */
-
 const DECIMALS = 6;
-/** Announced supply in the year 2050, in micro-STX. */
-const YEAR_2050 = '2318000000000000';
 
 /** STX with six decimals. @param microStx decimal */
 export function stxText(microStx: string): string {
@@ -56,37 +31,40 @@ export function stxText(microStx: string): string {
   return `${sign}${padded.slice(0, -DECIMALS)}.${padded.slice(-DECIMALS)}`;
 }
 
+const IN_2050 = stxText(STX_IN_2050);
+
 const grouped = (stx: string): string => stx.replace(/\B(?=(\d{3})+\.)/g, ',');
 
 /** Unlocked share in percent: all STX, since the genesis grants have vested. */
-const unlockedPercent = (microStx: string): string => (microStx === '0' ? '0.00' : '100.00');
+const unlockedPercent = ({ microStx }: Supply): string => (microStx === '0' ? '0.00' : '100.00');
 
-/** The supply in v1's form. @param microStx the supply, decimal @param height of the block after which it is the supply */
-function stxSupply(microStx: string, height: number) {
-  const stx = stxText(microStx);
-  return {
-    unlocked_percent: unlockedPercent(microStx),
-    total_stx: stx,
-    total_stx_year_2050: stxText(YEAR_2050),
-    unlocked_stx: stx,
-    block_height: height,
-  };
+/** A supply, and the height of the block after which it is the supply. */
+interface Supply {
+  microStx: string;
+  stx: string;
+  height: number;
 }
 
-/** The supply with the field names of the first supply services. @param microStx the supply after the block at `height` */
-function legacyStxSupply(microStx: string, height: number) {
-  const [stx, later] = [stxText(microStx), stxText(YEAR_2050)];
-  return {
-    unlockedPercent: unlockedPercent(microStx),
-    totalStacks: stx,
-    totalStacksFormatted: grouped(stx),
-    totalStacksYear2050: later,
-    totalStacksYear2050Formatted: grouped(later),
-    unlockedSupply: stx,
-    unlockedSupplyFormatted: grouped(stx),
-    blockHeight: String(height),
-  };
-}
+/** The supply in v1's form. */
+const [StxSupply, stxSupply] = object<Supply>('StxSupplyV1')({
+  unlocked_percent: [Percent, unlockedPercent],
+  total_stx: [Stx, ({ stx }) => stx],
+  total_stx_year_2050: [Stx, () => IN_2050],
+  unlocked_stx: [Stx, ({ stx }) => stx],
+  block_height: [Height, ({ height }) => height],
+});
+
+/** The supply with the field names of the first supply services. */
+const [LegacyStxSupply, legacyStxSupply] = object<Supply>('LegacyStxSupply')({
+  unlockedPercent: [Percent, unlockedPercent],
+  totalStacks: [Stx, ({ stx }) => stx],
+  totalStacksFormatted: [GroupedStx, ({ stx }) => grouped(stx)],
+  totalStacksYear2050: [Stx, () => IN_2050],
+  totalStacksYear2050Formatted: [GroupedStx, () => grouped(IN_2050)],
+  unlockedSupply: [Stx, ({ stx }) => stx],
+  unlockedSupplyFormatted: [GroupedStx, ({ stx }) => grouped(stx)],
+  blockHeight: [Type.String({ pattern: '^[0-9]+$' }), ({ height }) => String(height)],
+});
 
 const family = {
   tag: 'Tokens',
@@ -110,10 +88,10 @@ const query = {
 };
 
 /** The supply after a block, also after the block that follows the tip. */
-function supplyAt(read: Reader, height: number | undefined, unanchored: boolean) {
-  if (height !== undefined) return { supply: read.tokens.stxSupplyAt(height), height };
-  const tip = read.chain.tip()?.height ?? 0;
-  return { supply: read.tokens.stxSupply(), height: tip + (unanchored ? 1 : 0) };
+function supplyOf(read: Reader, { height, unanchored }: { height?: number; unanchored: boolean }): Supply {
+  const microStx = height === undefined ? read.tokens.stxSupply() : read.tokens.stxSupplyAt(height);
+  const next = (read.chain.tip()?.height ?? 0) + (unanchored ? 1 : 0);
+  return { microStx, stx: stxText(microStx), height: height ?? next };
 }
 
 export const stxSupplies = [
@@ -126,10 +104,7 @@ export const stxSupplies = [
       'Returns the current number of STX, the one projected for the year 2050, and the share that is unlocked. With `height` the supply at that block is returned.',
     query,
     response: StxSupply,
-    handle: ({ query: { height, unanchored }, read }) => {
-      const supply = supplyAt(read, height, unanchored);
-      return stxSupply(supply.supply, supply.height);
-    },
+    handle: ({ query, read }) => stxSupply(supplyOf(read, query)),
   }),
   route({
     ...family,
@@ -137,7 +112,7 @@ export const stxSupplies = [
     operationId: 'getStxSupplyTotalSupplyPlain',
     summary: 'Total STX as plain text',
     description: 'Returns the current number of STX as plain text with six decimals.',
-    response: PlainStx,
+    response: Stx,
     plainText: true,
     handle: ({ read }) => stxText(read.tokens.stxSupply()),
   }),
@@ -148,7 +123,7 @@ export const stxSupplies = [
     summary: 'Circulating STX as plain text',
     description:
       'Returns the number of STX in circulation as plain text with six decimals. All STX are in circulation.',
-    response: PlainStx,
+    response: Stx,
     plainText: true,
     handle: ({ read }) => stxText(read.tokens.stxSupply()),
   }),
@@ -160,9 +135,6 @@ export const stxSupplies = [
     description: 'Returns the STX supply with the field names that the first supply services used.',
     query,
     response: LegacyStxSupply,
-    handle: ({ query: { height, unanchored }, read }) => {
-      const supply = supplyAt(read, height, unanchored);
-      return legacyStxSupply(supply.supply, supply.height);
-    },
+    handle: ({ query, read }) => legacyStxSupply(supplyOf(read, query)),
   }),
 ];

@@ -11,7 +11,7 @@ import type {
 } from '../../store/model/token.ts';
 import { fields, named, object } from '../shared/fields.ts';
 import { AssetParameter, NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
-import { Amount, ClarityPair, clarity, Principal } from '../shared/values.ts';
+import { Amount, ClarityPair, clarity, Principal, STX_IN_2050 } from '../shared/values.ts';
 import { NftMove, nftMove } from './transfers.ts';
 
 const asset = fields<{ asset: string }>()({ asset_identifier: [Type.String(), ({ asset }) => asset] });
@@ -39,9 +39,6 @@ const StxSupply = named('StxSupply', { total: Amount, projected_total_2050: Amou
 const FtSupply = named('FtSupply', { asset_identifier: Type.String(), total: Amount });
 
 const tag = 'Tokens';
-
-/** Supply in the year 2050 by the emission schedule, in micro-STX. */
-const STX_IN_2050 = '2318000000000000';
 
 export const tokens = [
   route({
