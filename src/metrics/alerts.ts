@@ -5,6 +5,7 @@
  */
 import rulesText from '../../packaging/prometheus/alerts.yml' with { type: 'text' };
 import { MAX_TIP_AGE_SECONDS } from '../api/server-state.ts';
+import type { AlertsState } from '../api/stackside/system.ts';
 import type { Clock } from '../base/clock.ts';
 import { bytes, count, duration, percent, plural } from '../base/format.ts';
 import { type Service, startLoop } from '../base/service.ts';
@@ -266,27 +267,7 @@ const general = (text: string): string =>
 const MAX_VALUES = 5;
 
 /** An alert, and its current state. */
-export interface Alert {
-  name: string;
-  severity: 'critical' | 'warning';
-  /** `pending`: the condition is true, but not for long enough. `elsewhere`: only Prometheus can evaluate it. */
-  state: 'firing' | 'pending' | 'quiet' | 'elsewhere';
-  /** Start of the time for which the condition has been true, in Unix seconds; null if it is false. */
-  since: number | null;
-  /** The problem of each series; empty if there is no problem. */
-  summaries: string[];
-  /** Instructions for the operator. */
-  description: string;
-  /** The summary of any series, with `…` for values. */
-  meaning: string;
-  /** The measure in PromQL, and its threshold in words; null if only Prometheus can evaluate the condition. */
-  measure: string | null;
-  threshold: string | null;
-  /** Seconds for which the condition must hold before the alert fires. */
-  for_seconds: number;
-  /** Present values of the measure, largest first, also as texts with their unit. */
-  values: (LabeledValue & { text: string })[];
-}
+export type Alert = AlertsState['alerts'][number];
 
 /** Seconds for which readings are stored: the longest range of the conditions. */
 const KEPT_SECONDS = 3_600;
