@@ -5,7 +5,7 @@ import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { strictText, utf8Bytes } from '../codec/utf8.ts';
-import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
+import { infoOrNull, type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
 import type { TokenFacts, TokenJobItem } from '../store/model/token.ts';
 
 /** Maximum bytes of an answer. The longest stored text takes some thousands. */
@@ -74,12 +74,8 @@ async function post({ node, signal, tip }: NodeCalls, contract: string, name: st
 
 /** Reports whether the node's height is below the block of the call. */
 async function isBehind({ node, tip }: NodeCalls): Promise<boolean> {
-  try {
-    return (await node.info()).height < tip.height;
-  } catch (error) {
-    if (error instanceof NodeUnreachableError) return false;
-    throw error;
-  }
+  const info = await infoOrNull(node);
+  return info !== null && info.height < tip.height;
 }
 
 /** Returns the value in an answer, without the `ok` and `some` around it. */
