@@ -6,7 +6,7 @@
 import { type Clock, pause, type RandomSource } from '../../base/clock.ts';
 import { unavailable } from '../../base/store-failure.ts';
 import { LogUnavailableError } from '../../cluster/shared-log.ts';
-import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
+import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { DeliveryResult, DeliveryResults } from '../commands/deliveries.ts';
 import type { HookCounters } from '../counters.ts';
 import type { HookLog } from '../log-event.ts';
@@ -141,14 +141,7 @@ interface ResultOptions {
 /** Status of a receiver that will never accept the delivery. */
 const GONE = 410;
 
-const attemptOf = ({ at, durationMs, urlHost, statusCode, error, excerpt }: AttemptResult) => ({
-  at,
-  durationMs,
-  urlHost,
-  statusCode,
-  error,
-  excerpt,
-});
+const attemptOf = ({ retryAfterMs: _, blocked: __, ...attempt }: AttemptResult): Attempt => attempt;
 
 const subjectOf = ({ id, webhookId, attempts }: Delivery) => ({ delivery: id, webhookId, attempts });
 

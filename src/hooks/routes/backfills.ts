@@ -7,7 +7,7 @@ import { foundBackfill } from '../commands/backfills.ts';
 import { ownHook } from '../commands/hooks.ts';
 import { invalidField } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
-import type { HookFamily, HookReader, ReadHooks } from './family.ts';
+import { type HookFamily, type HookReader, NO_HOOK, type ReadHooks } from './family.ts';
 import { BackfillBody, BackfillResponse, serializedBackfill, Uuid } from './schemas.ts';
 
 /** Maximum unfinished backfills of a hook. */
@@ -63,7 +63,6 @@ export function hookBackfills({ commands, random }: Pick<Chainhooks, 'commands' 
 
 const uuid = { uuid: Uuid };
 const job = { uuid: Uuid, job: Uuid };
-const NO_HOOK = 'Chainhook not found: this consumer has none with this id';
 const NO_JOB = 'Backfill not found: the chainhook has none with this id';
 
 /** The routes of backfills. */
@@ -90,7 +89,6 @@ export const backfillRoutes = ({ at, reads, commands }: HookFamily<{ backfills: 
   }),
   route({
     ...reads,
-    method: 'GET',
     path: `${at}/me/{uuid}/backfills`,
     operationId: 'getBackfills',
     summary: 'Backfills',
@@ -106,7 +104,6 @@ export const backfillRoutes = ({ at, reads, commands }: HookFamily<{ backfills: 
   }),
   route({
     ...reads,
-    method: 'GET',
     path: `${at}/me/{uuid}/backfills/{job}`,
     operationId: 'getBackfill',
     summary: 'One backfill',

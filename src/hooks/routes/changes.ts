@@ -2,7 +2,6 @@
  * The changes of the chain as pages, as server-sent events, and for requests that wait. A cursor is a place of the log and
  * doesn't depend on the filters.
  */
-
 import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { named } from '../../api/shared/fields.ts';
 import type { Clock } from '../../base/clock.ts';

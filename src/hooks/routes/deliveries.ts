@@ -1,7 +1,7 @@
 /** The delivery log: deliveries with their results, and redelivery. */
-
 import { Type } from '@sinclair/typebox';
 import { named } from '../../api/shared/fields.ts';
+import { words } from '../../api/shared/values.ts';
 import { ParameterError } from '../../http/errors.ts';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
@@ -13,7 +13,7 @@ import { deliveryOf } from '../commands/deliveries.ts';
 import { ownHook } from '../commands/hooks.ts';
 import { invalidField, unknownHook } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
-import type { HookFamily, HookReader, ReadHooks } from './family.ts';
+import { type HookFamily, type HookReader, NO_HOOK, type ReadHooks } from './family.ts';
 import {
   DeliveryDetail,
   DeliverySummary,
@@ -105,17 +105,12 @@ const MILLISECONDS = 1000;
 
 const filterQuery = {
   state: Type.Optional(
-    Type.Array(Type.Union(deliveryStates.map((word) => Type.Literal(word))), {
+    Type.Array(words(...deliveryStates), {
       maxItems: deliveryStates.length,
       description: 'States to return, separated by commas or as repeated keys',
     }),
   ),
-  reason: Type.Optional(
-    Type.Union(
-      reasons.map((word) => Type.Literal(word)),
-      { description: 'Reason of the deliveries to return' },
-    ),
-  ),
+  reason: Type.Optional({ ...words(...reasons), description: 'Reason of the deliveries to return' }),
   from_height: Type.Optional(height('Height of the lowest block with returned deliveries')),
   to_height: Type.Optional(height('Height of the highest block with returned deliveries')),
 };
@@ -144,7 +139,6 @@ function chosenDeliveries(body: (typeof RedeliverBody)['static']): Partial<Deliv
 export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries: DeliveryLog }>): Route[] => [
   route({
     ...reads,
-    method: 'GET',
     path: `${at}/me/{uuid}/deliveries`,
     operationId: 'getDeliveries',
     summary: 'Delivery log',
@@ -153,7 +147,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
     params: { uuid: Uuid },
     query: { ...cursorQuery, ...filterQuery },
     response: CursorPage(DeliverySummary),
-    notFound: 'Chainhook not found: this consumer has none with this id',
+    notFound: NO_HOOK,
     handle: ({ read, params, query, caller: { consumer, api } }) => {
       const list = cursorList(`deliveries ${params.uuid.toLowerCase()}`, query);
       const filter: DeliveryFilter = {
@@ -177,14 +171,13 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
     body: RedeliverBody,
     status: 202,
     response: named('QueuedRedeliveries', { queued: Type.Integer() }),
-    notFound: 'Chainhook not found: this consumer has none with this id',
+    notFound: NO_HOOK,
     handle: async ({ params, body, caller: { consumer, api } }) => ({
       queued: await api.deliveries.redeliverMany(consumer, params.uuid, chosenDeliveries(body)),
     }),
   }),
   route({
     ...reads,
-    method: 'GET',
     path: `${at}/me/{uuid}/deliveries/{id}`,
     operationId: 'getDelivery',
     summary: 'One delivery',

@@ -1,5 +1,4 @@
 /** Shared parts of all chainhook routes: access, and the shape of errors. */
-
 import { Type } from '@sinclair/typebox';
 import { named } from '../../api/shared/fields.ts';
 import { type ErrorShape, ParameterError } from '../../http/errors.ts';
@@ -92,6 +91,9 @@ export const operatorAccess =
 
 /** Every route is served under both prefixes; the OpenAPI document has only the first. */
 export const PREFIXES = ['/chainhooks', '/chainhooks/v1'] as const;
+
+/** Description of the 404 of a chainhook. */
+export const NO_HOOK = 'Chainhook not found: this consumer has none with this id';
 
 const refusals = {
   403: 'The key may not do this, or a web page of another origin sent the request',

@@ -1,5 +1,4 @@
 /** Registration and management of hooks as the published client uses them, and the list of all chainhook routes. */
-
 import { Type } from '@sinclair/typebox';
 import { named } from '../../api/shared/fields.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -24,7 +23,15 @@ import { invalidField } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
 import { type Backfills, backfillRoutes } from './backfills.ts';
 import { type DeliveryLog, deliveryRoutes } from './deliveries.ts';
-import { type HookCallers, type HookFamily, type HookReader, hookFamily, PREFIXES, type ReadHooks } from './family.ts';
+import {
+  type HookCallers,
+  type HookFamily,
+  type HookReader,
+  hookFamily,
+  NO_HOOK,
+  PREFIXES,
+  type ReadHooks,
+} from './family.ts';
 import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookResponse, serializedHook, Uuid } from './schemas.ts';
 import { type ConsumerSecrets, secretRoutes } from './secret.ts';
 import { type Trials, trialRoutes } from './trials.ts';
@@ -164,7 +171,6 @@ export function management(
 }
 
 const uuid = { uuid: Uuid };
-const NO_HOOK = 'Chainhook not found: this consumer has none with this id';
 const limits = { maximum: 60, default: 20 };
 const pageQuery = {
   ...offsetQuery(limits),
@@ -196,7 +202,6 @@ const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
 const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ management: Management }>): Route[] => [
   route({
     ...operatorReads,
-    method: 'GET',
     path: `${at}/consumers`,
     operationId: 'getChainhookConsumers',
     summary: 'Consumers',
@@ -207,7 +212,6 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
   }),
   route({
     ...reads,
-    method: 'GET',
     path: `${at}/me`,
     operationId: 'getChainhooks',
     summary: 'Your chainhooks',
@@ -245,7 +249,6 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
   }),
   route({
     ...reads,
-    method: 'GET',
     path: `${at}/me/{uuid}`,
     operationId: 'getChainhook',
     summary: 'One chainhook',

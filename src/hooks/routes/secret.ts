@@ -39,7 +39,6 @@ export function consumerSecrets(
 export const secretRoutes = ({ at, reads, commands }: HookFamily<{ secrets: ConsumerSecrets }>): Route[] => [
   route({
     ...reads,
-    method: 'GET',
     path: `${at}/me/secret`,
     operationId: 'getConsumerSecret',
     summary: 'Signing secret',
