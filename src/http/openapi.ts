@@ -11,35 +11,52 @@ const KEY_SCHEME = 'key';
 /** Descriptions of error statuses of a route, except 400, 401, 404 and 410. */
 export type Refusals = Readonly<Partial<Record<ErrorStatus, string>>>;
 
-interface Described {
+/** The part of a route's declaration that the document shows. */
+export interface DescribedRoute {
+  /** The path as OpenAPI writes it: `/extended/v3/transactions/{tx_id}`; `*` at its end matches any path. */
   path: string;
   operationId: string;
+  /** A few words, for a table of contents. */
   summary: string;
+  /** Sentences about the result, its order and its peculiarities. Required unless the route is hidden. */
   description?: string;
   tag: string;
+  /** Omitted from the OpenAPI document. */
+  hidden?: boolean;
   params?: TProperties;
   query?: TProperties;
+  /** Schema of the JSON body; a route without one ignores the body of a request. */
   body?: TSchema;
+  /** A missing body is `{}`. */
   optionalBody?: boolean;
+  /** Parameters and body that the handler itself parses and checks, for the OpenAPI document. */
+  described?: { query?: TProperties; body?: TSchema };
   response: TSchema;
+  /** Default: 200. A 204 is sent without a body. */
+  status?: 202 | 204;
+  /** The response is a text, sent as `text/plain` instead of JSON. */
   plainText?: boolean;
+  /** Descriptions of the body by content type, for the other types that a request can accept. For the OpenAPI document. */
   otherTypes?: Readonly<Record<string, string>>;
+  /** Description of the 404, if the route has one. */
   notFound?: string;
+  /** Schema of the 404's body, if it differs from other errors. */
   notFoundBody?: TSchema;
+  /** Descriptions of other error statuses. */
   refusals?: Refusals;
+  /** Form of errors (default: {@link problems}). */
+  errors?: ErrorShape;
+  /** Description of the 302, if the handler redirects. */
   redirects?: string;
   deprecated?: unknown;
   access?: unknown;
+  /** Whether `access` allows requests without a key. */
   keyless?: boolean;
-  hidden?: boolean;
   etag: unknown;
+  /** The part of the chain that the answers need; `none` for a route that doesn't read the index. */
   history: HistoryRequirement;
-  /** Whether the route reads the index (default: true). */
+  /** False if the route doesn't read the index. */
   snapshot?: boolean;
-  /** Status of a successful response (default: 200). */
-  status?: number;
-  described?: { query?: TProperties; body?: TSchema };
-  errors?: ErrorShape;
 }
 
 /** A body of a request or a response. */
@@ -60,7 +77,7 @@ const unavailable = ({ schema, unavailableSchema }: ErrorShape): Body =>
  * Makes the operation of a route: Elysia's `detail`. Its parts are made when they are read, since most servers never show the
  * document.
  */
-export function operation(route: Described) {
+export function operation(route: DescribedRoute) {
   const { operationId, summary, description, tag, hidden = false, deprecated, optionalBody = false } = route;
   const body = bodyOf(route);
   return {
@@ -83,10 +100,10 @@ export function operation(route: Described) {
   };
 }
 
-const needsKey = ({ access, keyless = false }: Described): boolean => access !== undefined && !keyless;
-const bodyOf = ({ body, described }: Described): TSchema | undefined => described?.body ?? body;
+const needsKey = ({ access, keyless = false }: DescribedRoute): boolean => access !== undefined && !keyless;
+const bodyOf = ({ body, described }: DescribedRoute): TSchema | undefined => described?.body ?? body;
 
-function parametersOf({ params = {}, query = {}, described, snapshot = true }: Described) {
+function parametersOf({ params = {}, query = {}, described, snapshot = true }: DescribedRoute) {
   return [
     ...Object.entries(params).map(([name, schema]) => parameter('path', name, schema)),
     ...Object.entries(described?.query ?? query).map(([name, schema]) => parameter('query', name, schema)),
@@ -94,7 +111,7 @@ function parametersOf({ params = {}, query = {}, described, snapshot = true }: D
   ];
 }
 
-function responsesOf(route: Described): Record<string, Body> {
+function responsesOf(route: DescribedRoute): Record<string, Body> {
   const { path, response, status = 200, plainText = false, otherTypes = {}, redirects, etag, snapshot = true } = route;
   const { errors = problems, notFound, notFoundBody = errors.schema, refusals = {}, deprecated, history } = route;
   const problem = errors.schema;

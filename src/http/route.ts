@@ -8,13 +8,13 @@ import type { Snapshots } from '../store/read/snapshots.ts';
 import { checkedBody, checkedError } from './checker.ts';
 import { codingFor, MIN_PACKED, packed } from './content-coding.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute, type QueryOf } from './deprecation.ts';
-import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './errors.ts';
+import { ApiError, type Failure, UnknownRouteError } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
 import { type Heights, minimumHeight, ResponseHeight } from './heights.ts';
 import { type AskAccount, errorSince, type HistoryRequirement, requireHistory } from './history.ts';
 import { jsonParts } from './json.ts';
-import { operation, type Refusals } from './openapi.ts';
+import { type DescribedRoute, operation } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { bodyReader } from './request-body.ts';
@@ -80,57 +80,22 @@ interface Declaration<
   Snapshot extends boolean,
   Need extends HistoryRequirement,
   Long extends boolean,
-> {
+> extends DescribedRoute {
   /** Default: GET. Responses to other methods are never tagged or stored. */
   method?: Method;
-  /** The path as OpenAPI writes it: `/extended/v3/transactions/{tx_id}`; `*` at its end matches any path. */
-  path: string;
-  operationId: string;
-  /** A few words, for a table of contents. */
-  summary: string;
-  /** Sentences about the result, its order and its peculiarities. Required unless the route is hidden. */
-  description?: string;
-  tag: string;
-  /** Omitted from the OpenAPI document. */
-  hidden?: boolean;
   params?: P;
   query?: Q;
-  /** Schema of the JSON body; a route without one ignores the body of a request. */
   body?: Sent;
-  /** A missing body is `{}`. */
-  optionalBody?: boolean;
-  /** Parameters and body that the handler itself parses and checks, for the OpenAPI document. */
-  described?: { query?: TProperties; body?: TSchema };
   response: B;
-  /** Default: 200. A 204 is sent without a body. */
-  status?: 202 | 204;
-  /** The response is a text, sent as `text/plain` instead of JSON. */
-  plainText?: boolean;
-  /** Descriptions of the body by content type, for the other types that a request can accept. For the OpenAPI document. */
-  otherTypes?: Readonly<Record<string, string>>;
-  /** Description of the 404, if the route has one. */
-  notFound?: string;
-  /** Schema of the 404's body, if it differs from other errors. */
-  notFoundBody?: TSchema;
-  /** Descriptions of other error statuses. */
-  refusals?: Refusals;
-  /** Form of errors (default: {@link problems}). */
-  errors?: ErrorShape;
-  /** Description of the 302, if the handler returns {@link Redirect}. */
-  redirects?: string;
   /** The replacement of a deprecated route. */
   deprecated?: Deprecation;
   /** The location for a request that has its id in an old form; null for other requests. */
   moved?: (url: string) => string | null;
   /** Null for answers that must not be stored. */
   etag: ETagKind<Values<P>> | null;
-  /** The part of the chain that the answers need; `none` for a route that doesn't read the index. */
   history: Need;
   /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
   access?: Access<Values<P>, Caller>;
-  /** Whether `access` allows requests without a key. */
-  keyless?: boolean;
-  /** False if the route doesn't read the index. */
   snapshot?: Snapshot;
   /** Reading may take several turns. Few such requests run at a time, since each holds a snapshot. */
   long?: Long;
