@@ -1,18 +1,10 @@
 /** Health, readiness and metrics, for operators and their tools. */
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Responder } from '../http/respond.ts';
-import type { ServerState } from './server-state.ts';
+import type { ServerStatus } from './server-state.ts';
 
 /** Whether answers are up to date. Heights are Stacks block heights. */
-export interface Readiness {
-  ready: boolean;
-  state: ServerState;
-  /** The state in sentences; null if the server is live. */
-  reason: string | null;
-  /** The operator's next step, in sentences. */
-  next: string;
-  /** The section that the node's configuration needs, as TOML; null unless the next step is to add it. */
-  observer: string | null;
+export interface Readiness extends Omit<ServerStatus, 'secondsLeft'> {
   /** Null before the first block. */
   height: number | null;
   /** Null if the node can't be reached. */

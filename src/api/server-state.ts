@@ -142,15 +142,12 @@ const sentence = (text: string): string => {
   return /[.!?]$/.test(first) ? first : `${first}.`;
 };
 
-const standing = (
-  state: ServerState,
-  reason: string | null,
-  next: string,
-  more: Partial<Pick<ServerStatus, 'ready' | 'secondsLeft' | 'observer'>> = {},
-): ServerStatus => ({
-  state,
-  ready: state === 'live',
-  reason: reason === null ? null : sentence(reason),
+/** The standing of a state, without the state. */
+type Standing = Omit<ServerStatus, 'state'>;
+
+const standing = (reason: string, next: string, more: Partial<Standing> = {}): Standing => ({
+  ready: false,
+  reason: sentence(reason),
   next: sentence(next),
   secondsLeft: null,
   observer: null,
@@ -162,15 +159,14 @@ const standing = (
  * @param next the step if the section may be missing @param ifRight the step if the section is there
  */
 function waiting(
-  state: ServerState,
   { endpoint, config }: Extract<EventSource, { kind: 'port' }>,
   reason: string,
   next: string,
   ifRight: string,
-): ServerStatus {
-  if (config === 'unknown') return standing(state, reason, next, { observer: observerToml(endpoint) });
-  if (config === 'right') return standing(state, reason, ifRight);
-  return standing(state, `${reason}. ${config.problem}`, config.remedy, { observer: config.section });
+): Standing {
+  if (config === 'unknown') return standing(reason, next, { observer: observerToml(endpoint) });
+  if (config === 'right') return standing(reason, ifRight);
+  return standing(`${reason}. ${config.problem}`, config.remedy, { observer: config.section });
 }
 
 const lagOf = ({ height, nodeHeight }: StateReadings): number =>
@@ -202,36 +198,34 @@ const isEmpty = ({ height, secondsSinceEvent, log }: StateReadings): boolean =>
  * Returns the standing of a server that has all blocks of its node, but no new ones. It is ready, because its node would
  * give the same answers.
  */
-function oldTip({ tipAge, source, nodeHeight }: StateReadings): ServerStatus | null {
+function oldTip({ tipAge, source, nodeHeight }: StateReadings): Standing | null {
   if (tipAge === null || tipAge <= MAX_TIP_AGE_SECONDS) return null;
   const next =
     source === null ? CHECK_WRITER : nodeHeight === null ? START_NODE : 'Check that the node is synced and has peers.';
-  return standing('stale', `The newest block is ${durationInWords(tipAge)} old`, next, { ready: true });
+  return standing(`The newest block is ${durationInWords(tipAge)} old`, next, { ready: true });
 }
 
 /** Returns the standing of a server without a block if its first blocks can't be filled. */
-const failedStart = (state: ServerState, filling: StateReadings['filling']): ServerStatus | null =>
+const failedStart = (filling: StateReadings['filling']): Standing | null =>
   filling === null || filling.failure === null
     ? null
     : standing(
-        state,
         `The first blocks can't be filled: ${filling.failure}`,
         "Check --node-rpc and the node's auth token, or the archive of --from. Stackside retries until it has a block.",
       );
 
 /** Makes the standing of one state if its condition holds. */
-type Rule = (readings: StateReadings) => ServerStatus | null;
+type Rule = (readings: StateReadings) => Standing | null;
 
 /** The rules by state, in the order in which they apply: the order of {@link serverStates}. */
 const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   cannot_write({ writeFailure, log }) {
     if (log?.isReachable === false) {
       const next = "Check that the cluster's PostgreSQL runs and can be reached. Stackside continues by itself.";
-      return standing('cannot_write', log.reason, next);
+      return standing(log.reason, next);
     }
     if (writeFailure === null) return null;
     return standing(
-      'cannot_write',
       `Nothing can be written: ${writeFailure}`,
       'Free space on the disk, or repair it. Stackside continues by itself, and the node sends its events again.',
     );
@@ -240,16 +234,14 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   cannot_read: ({ readFailure }) =>
     readFailure === null
       ? null
-      : standing('cannot_read', readFailure, 'Check that --data names the right directory and that its disk works.'),
+      : standing(readFailure, 'Check that --data names the right directory and that its disk works.'),
 
-  wrong_chain: ({ wrongChain }) =>
-    wrongChain === null ? null : standing('wrong_chain', wrongChain.problem, wrongChain.remedy),
+  wrong_chain: ({ wrongChain }) => (wrongChain === null ? null : standing(wrongChain.problem, wrongChain.remedy)),
 
   waiting_for_the_node(readings) {
     const { source, nodeHeight, nodeRpc } = readings;
     if (!isEmpty(readings) || source?.kind !== 'port' || nodeHeight !== null) return null;
     return waiting(
-      'waiting_for_the_node',
       source,
       `No event has arrived, and no node answers at ${nodeRpc}`,
       "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.",
@@ -260,30 +252,27 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   waiting_for_the_first_event(readings) {
     const { source, nodeHeight, secondsSinceStart, nodeBlocksSinceStart, filling } = readings;
     if (!isEmpty(readings)) return null;
-    const failed = failedStart('waiting_for_the_first_event', filling);
+    const failed = failedStart(filling);
     if (failed !== null) return failed;
     if (source === null) {
-      return standing('waiting_for_the_first_event', 'No block is indexed yet', CHECK_WRITER);
+      return standing('No block is indexed yet', CHECK_WRITER);
     }
     if (source.kind === 'stream') {
       return source.failure === null
         ? standing(
-            'waiting_for_the_first_event',
             'No message has arrived from stacks-node-publisher yet',
             'Check that stacks-node-publisher receives events from its node.',
           )
-        : standing('waiting_for_the_first_event', `No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
+        : standing(`No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
     }
     return nodeBlocksSinceStart >= SILENT_BLOCKS || secondsSinceStart >= SILENT_SECONDS
       ? waiting(
-          'waiting_for_the_first_event',
           source,
           `The node is at block ${count(nodeHeight ?? 0)} but sends nothing`,
           'Is this section in its configuration, and was the node restarted since?',
           `Its configuration has the section. Was the node restarted since, and does the endpoint in it lead to ${source.endpoint}?`,
         )
       : waiting(
-          'waiting_for_the_first_event',
           source,
           `The node is at block ${count(nodeHeight ?? 0)}, and no event has arrived yet`,
           "Add this section to the node's configuration, and restart the node.",
@@ -293,14 +282,13 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
 
   starting(readings) {
     const { height, nodeHeight, historyStart, refusal, log, preparation, filling } = readings;
-    if (preparation !== null) return standing('starting', preparation.problem, preparation.remedy);
+    if (preparation !== null) return standing(preparation.problem, preparation.remedy);
     if (isStuck(readings) || log !== null) return null;
     if (height === null) {
-      const failed = failedStart('starting', filling);
+      const failed = failedStart(filling);
       if (failed !== null) return failed;
       const at = historyStart ?? (nodeHeight === null ? null : nodeHeight + 1);
       return standing(
-        'starting',
         at === null ? "Starting at the node's next block" : `Starting at block ${count(at)}`,
         'Wait for the first block.',
       );
@@ -308,7 +296,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     if (historyStart === null || height - historyStart >= STARTING_BLOCKS) return null;
     if (lagOf(readings) <= BLOCKS_BEHIND || !isMoving(readings)) return null;
     const reason = `Starting at block ${count(historyStart)}. ${positions(readings)}`;
-    return standing('starting', reason, WAIT, { ready: refusal === null, secondsLeft: leftOf(readings) });
+    return standing(reason, WAIT, { ready: refusal === null, secondsLeft: leftOf(readings) });
   },
 
   stuck(readings) {
@@ -316,9 +304,8 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     if (refusal === null || !isStuck(readings)) return null;
     const failure = filling?.failure ?? null;
     return failure === null
-      ? standing('stuck', refusal.problem, refusal.remedy)
+      ? standing(refusal.problem, refusal.remedy)
       : standing(
-          'stuck',
           `${sentence(refusal.problem)} They can't be filled: ${failure}`,
           "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from. Stackside retries automatically.",
         );
@@ -326,25 +313,24 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
 
   catching_up(readings) {
     const { refusal, log } = readings;
-    if (log !== null) return standing('catching_up', log.reason, WAIT);
+    if (log !== null) return standing(log.reason, WAIT);
     const isBehind = lagOf(readings) > BLOCKS_BEHIND && isMoving(readings);
     if (!isBehind && refusal === null) return null;
     const gap = refusal === null ? '' : `. ${sentence(refusal.problem)} Stackside fills them`;
     const secondsLeft = leftOf(readings);
     const remaining = secondsLeft === null ? '' : `, ${durationInWords(secondsLeft)} left`;
-    return standing('catching_up', `${positions(readings)}${remaining}${gap}`, WAIT, { secondsLeft });
+    return standing(`${positions(readings)}${remaining}${gap}`, WAIT, { secondsLeft });
   },
 
   stale(readings) {
     const { source, nodeHeight, secondsBehind, secondsSinceMove, secondsSinceEvent, secondsSinceStart } = readings;
     if (source?.kind === 'stream' && source.failure !== null) {
-      return standing('stale', `No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
+      return standing(`No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
     }
     if (nodeHeight === null) {
       const silence = secondsSinceEvent ?? secondsSinceStart;
       if (silence < SILENT_STALE_SECONDS) return oldTip(readings);
       return standing(
-        'stale',
         `No event has arrived for ${durationInWords(silence)}, and no node answers at ${readings.nodeRpc}`,
         START_NODE,
       );
@@ -354,7 +340,6 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     if (!isFarBehind && (secondsBehind ?? 0) < STALE_SECONDS) return oldTip(readings);
     const since = Math.floor(isFarBehind ? secondsSinceMove : (secondsBehind ?? 0));
     return standing(
-      'stale',
       `${positions(readings)}. No block has arrived for ${durationInWords(since)}`,
       source === null
         ? CHECK_WRITER
@@ -372,9 +357,9 @@ function leftOf(readings: StateReadings): number | null {
 
 /** Decides the state of a server: the first state with a condition that holds. */
 export function findServerStatus(readings: StateReadings): ServerStatus {
-  for (const rule of Object.values(rules)) {
-    const serverStatus = rule(readings);
-    if (serverStatus !== null) return serverStatus;
+  for (const [state, rule] of Object.entries(rules)) {
+    const found = rule(readings);
+    if (found !== null) return { state: state as ServerState, ...found };
   }
-  return standing('live', null, 'Nothing to do.');
+  return { state: 'live', ready: true, reason: null, next: 'Nothing to do.', secondsLeft: null, observer: null };
 }
