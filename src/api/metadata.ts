@@ -74,7 +74,6 @@ const withoutNulls = <T extends object>(members: T) =>
     [K in keyof T]?: NonNullable<T[K]>;
   };
 
-/** A token that has an answer. */
 interface TokenMetadata {
   contract: TokenContractDetail;
   token: TokenDetail;

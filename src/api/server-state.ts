@@ -83,7 +83,6 @@ export interface StateReadings {
   blocksPerSecond: number | null;
 }
 
-/** A state with its texts. */
 export interface ServerStatus {
   state: ServerState;
   /** Whether answers are up to date. */

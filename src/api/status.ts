@@ -53,7 +53,6 @@ function chainTip({ height, blockHash, indexBlockHash, burnBlockHeight }: ChainT
   };
 }
 
-/** Redirects from former paths of the status. */
 export const statusRedirects = [
   route({
     path: '/extended/v1/status',

@@ -4,7 +4,6 @@ export const newCounters = () => ({
   evaluatedBlocks: 0,
   /** Blocks that matched, counted once per hook. */
   matches: 0,
-  /** Queued deliveries. */
   queued: 0,
   /** Queued deliveries that roll back blocks. */
   rollbacks: 0,
@@ -12,7 +11,6 @@ export const newCounters = () => ({
   delivered: 0,
   /** Attempts without a 2xx response. */
   failed: 0,
-  /** Interruptions of hooks. */
   interrupted: 0,
   /** Attempts that were refused because the target is not allowed. */
   blockedTargets: 0,
@@ -27,5 +25,4 @@ export interface HookTimers {
   attempted(milliseconds: number): void;
 }
 
-/** Measures nothing. */
 export const untimedHooks: HookTimers = { evaluated() {}, attempted() {} };

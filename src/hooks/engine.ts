@@ -94,7 +94,6 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     return this.network() ?? networkOf(TESTNET_CHAIN_ID);
   }
 
-  /** Replaces the listeners. */
   listen(one: EngineListeners): void {
     this.#listeners = one;
   }

@@ -16,7 +16,6 @@ export type HookEvent =
   | { event: 'hook_keys_refused'; count: number; address: string }
   | UnexpectedEvent;
 
-/** Logs an event of chainhooks. */
 export type HookLog = (event: HookEvent) => void;
 
 /** Logs a failure of a task that is tried again, except an unavailable store or log, which log that themselves. */

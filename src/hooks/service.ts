@@ -141,7 +141,6 @@ export function startChainhooks(options: HookOptions) {
     random,
     network: (): Network | null => ingest.network(),
     upkeep,
-    /** A copy of the counters. */
     counters: (): HookCounters => ({ ...counters }),
     gauges(): HookGauges {
       const { count, oldest } = store.deliveries.waitingOfAll();

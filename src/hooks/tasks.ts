@@ -17,7 +17,6 @@ const MAX_BACKFILLED = 100;
 /** Milliseconds until a task is tried again after the database was unavailable. */
 const RETRY_MS = 1_000;
 
-/** Options of {@link hookTasks}. */
 interface TaskOptions {
   store: HookReads;
   commands: CommandsOf<HookCommands>;

@@ -46,7 +46,6 @@ const NO_HEADERS = Object.freeze({});
  */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError';
-  /** Additional headers of the response. */
   readonly headers: Readonly<Record<string, string>>;
   constructor(
     readonly status: ErrorStatus,
@@ -129,7 +128,6 @@ export function requireFound<T>(value: T | undefined, message: string): T {
 export const badPath = (url: string): ApiError =>
   new ApiError(400, `'${pathAndQuery(url)}' is not a valid url component`, 'BAD_URL');
 
-/** The log events of the API. */
 export type ApiEvent = UnexpectedEvent | { event: 'store_unavailable'; method: string; path: string; cause: unknown };
 
 export type Log = (event: ApiEvent) => void;
@@ -144,7 +142,6 @@ export interface ErrorShape {
   unavailable: object;
   /** Schema of `unavailable`, if it isn't `schema`. */
   unavailableSchema?: TSchema;
-  /** The body of a 500. */
   failed: object;
 }
 

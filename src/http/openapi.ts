@@ -59,7 +59,6 @@ export interface DescribedRoute {
   snapshot?: boolean;
 }
 
-/** A body of a request or a response. */
 interface Body {
   description: string;
   headers?: Record<string, { $ref: string }>;
@@ -149,7 +148,6 @@ const MIN_HEIGHT = {
   description: `Minimum height of the chain for the response. The request waits for it, ${MAX_WAIT_MS / 1000} second at most.`,
 };
 
-/** The response header with the height. */
 const HEIGHT = {
   description: 'Height of the chain when the response was made; 0 before the first block',
   schema: Height,
@@ -229,7 +227,6 @@ export const documentationOf = (version: string, { title, description, tags }: A
   tags,
 });
 
-/** Operations by path and method. */
 type Paths = Record<string, Record<string, Operation>>;
 
 /** The document that `@elysiajs/swagger` makes. */

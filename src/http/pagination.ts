@@ -75,7 +75,6 @@ function parseKey(json: string): CursorKey | null {
   return key.every((part) => typeof part === 'string' || Number.isSafeInteger(part)) ? key : null;
 }
 
-/** The characters of a cursor. */
 const CURSOR_TEXT = '[A-Za-z0-9_-]+';
 const MAX_CURSOR = 1024;
 
@@ -262,9 +261,7 @@ export const flatCursor = ({ pattern, description }: ItemName<unknown>) =>
   );
 
 interface FlatQuery {
-  /** Largest `limit`. */
   maximum: number;
-  /** Maximum `offset`. */
   reach: number;
   item: ItemName<unknown>;
 }

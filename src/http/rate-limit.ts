@@ -9,13 +9,11 @@ import { ApiError } from './errors.ts';
 
 export interface ReadKey {
   name: string;
-  /** SHA-256 of the key. */
   digest: Uint8Array;
   /** Requests a minute; null for the default limit. */
   perMinute: number | null;
 }
 
-/** Maximum requests a minute. */
 export const MAX_PER_MINUTE = 100_000;
 const KEY_FORMAT = 'a name, a key, and optionally the requests per minute of this key';
 
@@ -44,7 +42,6 @@ interface Client {
   perMinute: number | null;
 }
 
-/** A client with a limit. */
 type Counted = Pick<Client, 'id' | 'network'> & { perMinute: number };
 
 /** A client's quota after a request. */

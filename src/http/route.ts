@@ -32,17 +32,14 @@ export interface RequestMetrics {
   route(method: string, pattern: string): (status: number, milliseconds: number) => void;
 }
 
-/** Counts nothing. */
 export const uncounted: RequestMetrics = { route: () => () => {} };
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
 
-/** A request, parsed and checked. */
 interface RouteRequest<P extends TProperties, Q extends TProperties, Sent extends TSchema, Caller> {
   params: Values<P>;
   query: Values<Q>;
   body: Static<Sent>;
-  /** The result of `access`. */
   caller: Caller;
   /** Path and query of the request. */
   target: string;
@@ -87,7 +84,6 @@ interface Declaration<
   query?: Q;
   body?: Sent;
   response: B;
-  /** The replacement of a deprecated route. */
   deprecated?: Deprecation;
   /** The location for a request that has its id in an old form; null for other requests. */
   moved?: (url: string) => string | null;
@@ -162,7 +158,6 @@ export interface RouteContext {
   metrics: RequestMetrics;
   /** Finds the query parameters of a route that replaces a deprecated one. */
   successorQuery: QueryOf;
-  /** The client's address. */
   clientAddress: (request: Request) => string;
   /** Counts the requests of clients; null if they are unlimited. */
   limiter: Pick<RateLimiter, 'clientOf' | 'charge'> | null;

@@ -15,7 +15,6 @@ export interface ApiServer {
 
 /** The realtime interfaces. @template Data the data of a WebSocket connection */
 export interface RealtimeServer<Data> {
-  /** Handlers by path. */
   routes: Record<string, Handler<Data>>;
   websocket: Bun.WebSocketHandler<Data>;
   /** Closes the connections, and stops the feed. */

@@ -66,7 +66,6 @@ const sizeOf = (message: Received): number =>
 export class Inboxes<Connection extends object> {
   readonly #turns: Turns;
   readonly #handle: (connection: Connection, message: Received) => void;
-  /** Waiting messages by connection. */
   readonly #waiting = new Map<Connection, Waiting>();
 
   /** @param handle handles one message of a connection; must not throw */

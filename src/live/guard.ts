@@ -51,7 +51,6 @@ export function connectionGuard(
 /** Realtime protocols, as metrics and log events name them. */
 export type Protocol = 'websocket' | 'socket_io';
 
-/** Metrics of the connections of one protocol. */
 export interface ConnectionMetrics {
   connected(): void;
   disconnected(): void;

@@ -52,7 +52,6 @@ type SocketData = RpcConnection | IoSocketData;
 type Socket = Bun.ServerWebSocket<SocketData>;
 type Handler = Realtime['routes'][string];
 
-/** Paths of the realtime endpoints. */
 export const REALTIME_PATHS = ['/extended/v1/ws', '/socket.io'] as const;
 const [WEBSOCKET, ENGINE] = REALTIME_PATHS;
 

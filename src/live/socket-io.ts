@@ -311,7 +311,6 @@ export class IoConnection implements Subscriber {
     this.#waiting = 0;
   }
 
-  /** Closes the connection. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -369,7 +368,6 @@ function topicNames(argument: unknown): string[] | null {
 /** The namespace that every client joins; there is no other. */
 const NAMESPACE = '/';
 
-/** A packet of a client. */
 type IoPacket =
   | { type: 'connect'; namespace: string }
   | { type: 'disconnect'; namespace: string }

@@ -12,7 +12,6 @@ export interface Subscriber {
   deliver(message: Message, spelled: string): void;
 }
 
-/** Maximum subscriptions of a connection. */
 export const MAX_SUBSCRIPTIONS = 10_000;
 /** The error text for exceeding the limit. */
 const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MAX_SUBSCRIPTIONS} subscriptions`;
@@ -41,7 +40,6 @@ function withoutTopic(own: Own, topic: Topic): Own | undefined {
 /** An empty set of subscriptions. */
 export function subscriptions() {
   const byKey = new Map<string, Subscribed>();
-  /** Number of subscribers with topics. */
   let subscribers = 0;
   let first = () => {};
   const refusals = new Map<TopicKind, string>();
@@ -136,7 +134,6 @@ export function subscriptions() {
 }
 export type Subscriptions = ReturnType<typeof subscriptions>;
 
-/** JSON-RPC methods of notifications. */
 const rpcMethods: Readonly<Record<TopicKind, string>> = {
   block: 'block',
   microblock: 'microblock',
@@ -159,7 +156,6 @@ interface MessageContent {
   leading?: readonly string[];
 }
 
-/** A message for the subscribers of one topic. */
 export class Message {
   readonly topic: Topic;
   readonly #content: MessageContent;
@@ -171,7 +167,6 @@ export class Message {
     this.#content = content;
   }
 
-  /** A JSON-RPC notification. */
   rpc(): string {
     if (this.#rpc !== null) return this.#rpc;
     const { topic, text, members } = this.#content;

@@ -147,7 +147,6 @@ interface Subscription {
 /** Subscribes or unsubscribes. @returns null, or the reason of the failure */
 export type Perform = (method: 'subscribe' | 'unsubscribe', subscription: Subscription) => string | null;
 
-/** Maximum requests in a message. */
 const MAX_REQUESTS = 1_000;
 /** Maximum characters of an id, since responses repeat it. */
 const MAX_ID = 128;

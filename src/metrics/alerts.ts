@@ -45,9 +45,7 @@ interface Sample {
   series: readonly Series[];
 }
 
-/** A part of a condition. */
 interface Measure {
-  /** The same measure in PromQL. */
   promql: string;
   /** @param readings the stored readings, oldest first */
   values(readings: readonly Sample[]): LabeledValue[];
@@ -266,7 +264,6 @@ const general = (text: string): string =>
 /** Maximum number of present values in an alert. */
 const MAX_VALUES = 5;
 
-/** An alert, and its current state. */
 export type Alert = AlertsState['alerts'][number];
 
 /** Seconds for which readings are stored: the longest range of the conditions. */

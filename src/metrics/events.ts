@@ -5,7 +5,6 @@ import type { EventMetrics, EventOutcome } from '../node/event-intake.ts';
 import type { SnpSubscriber } from '../node/snp/subscriber.ts';
 import { collected } from './collected.ts';
 
-/** Counts of the events of one path. */
 interface PathSeries {
   event: string;
   /** Number of events by outcome. Outcomes that never occurred are missing. */

@@ -20,7 +20,6 @@ interface Sample {
   cpuShare: number;
 }
 
-/** The sources of a sample. */
 interface SampledProcess {
   clock: Clock;
   requests: RequestCounts;
@@ -152,7 +151,6 @@ export class LastHour {
   }
 }
 
-/** Indexes of the counts. */
 const REQUESTS = 0;
 const MILLISECONDS = 1;
 /** Microseconds beyond whole milliseconds. Counted only in microseconds, the sum of long requests would overflow. */

@@ -18,7 +18,6 @@ export interface ServerState {
   burnBlockHeight: number;
   /** Height of the node; null if its RPC interface can't be reached. */
   nodeHeight: number | null;
-  /** Pending transactions by type. */
   pending: ReadonlyMap<string, number>;
   /** Bytes of each file in the data directory, by name. */
   files: ReadonlyMap<string, number>;

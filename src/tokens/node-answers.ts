@@ -39,7 +39,6 @@ export class AnswerError extends Error {
 export interface NodeCalls {
   node: NodeRpc;
   signal: AbortSignal;
-  /** Block of the calls. */
   tip: { height: number; indexBlockHash: Uint8Array };
 }
 

@@ -295,7 +295,6 @@ export const namesOfAddress = [
   }),
 ];
 
-/** Namespaces, and prices of namespaces and names. */
 export const namespaces = [
   route({
     ...family,

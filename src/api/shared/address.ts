@@ -56,7 +56,6 @@ const stx = fields<StxHistory, [withPending: boolean]>()({
   burnchain_unlock_height: [Height, ({ locked }) => locked?.unlockHeight ?? 0],
 });
 
-/** An address's STX balance, in micro-STX. */
 export const [StxBalance, stxBalance] = object<StxHistory, [withPending: boolean]>('AddressStxBalance')(stx);
 
 /** An address's STX balance and the totals it sent, received and paid as fees, in micro-STX. */
@@ -104,7 +103,6 @@ export const [Nonces, nonces] = object<StoredNonces>('AddressNonces')({
 
 const transferTypes = { transaction: 'stx-transfer', event: 'stx-transfer-memo', print: 'bulk-send' } as const;
 
-/** A transfer of STX to an address, in micro-STX. */
 export const [InboundTransfer, inboundTransfer] = object<ReceivedStx>('InboundTransfer')({
   sender: [Principal, ({ sender }) => sender],
   amount: [SignedAmount, ({ amount }) => amount],
@@ -139,7 +137,6 @@ const stxTransfers = fields<StoredAddressTransaction, [Declarations]>()({
   ],
 });
 
-/** A transaction with the STX it moved for an address, and the transfers of STX. */
 export const [TransactionWithStxTransfers, withStxTransfers] = object<StoredAddressTransaction, [Declarations]>(
   'TransactionWithStxTransfers',
 )(stxTransfers);
@@ -172,7 +169,6 @@ interface AskedOf {
 /** This list has always returned calls without the contracts' declarations. */
 const declarations: Declarations = new Map();
 
-/** A transaction with a principal's part in it. */
 export const [AddressTransaction, addressTransaction] = object<StoredAddressTransaction, [AskedOf]>(
   'AddressTransaction',
 )({
@@ -197,7 +193,6 @@ const parties = fields<AssetEvent>()({
 });
 const event_index = fields<AssetEvent>()({ event_index: [Type.Integer(), ({ index }) => index] });
 
-/** An event of a transaction that concerns an address. */
 export const [AddressTransactionEvent, addressTransactionEvent] = variants<
   AssetEvent,
   { [K in AssetEvent['kind']]: EventOf<K> }

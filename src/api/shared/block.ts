@@ -89,7 +89,6 @@ export const [Block, block] = object<WholeBlock, [microblocks: 'ascending' | 'de
 });
 export type Block = Static<typeof Block>;
 
-/** A microblock as v1 lists it. */
 export const [Microblock, microblock] = object<ChainMicroblock>('Microblock')({
   canonical: literal(true),
   microblock_canonical: literal(true),

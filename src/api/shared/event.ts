@@ -7,7 +7,6 @@ import type { TransactionEvent as StoredTransactionEvent } from '../../store/mod
 import { fields, literal, object, variants } from './fields.ts';
 import { Amount, ClarityPair, clarity, Hash, Height, Hex, words } from './values.ts';
 
-/** A printed value. */
 export const [LoggedValue, loggedValue] = object<Pick<StoredContractLog, 'contractId' | 'topic' | 'value'>>(
   'LoggedValue',
 )({
@@ -36,7 +35,6 @@ export type EventOf<K> = Extract<StoredTransactionEvent, { kind: K }>;
 /** An event of each type, by the types of an API's version. */
 export type EventsBy<Types extends Record<Kind, string>> = { [K in Kind as Types[K]]: EventOf<K> };
 
-/** Types of events in v1 and v2. */
 export const eventTypes = {
   contract_log: 'smart_contract_log',
   stx_lock: 'stx_lock',

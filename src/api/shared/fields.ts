@@ -35,7 +35,6 @@ export type Field<T extends TSchema, Source, C extends Context = []> = readonly 
 /** Fields by name, in the order of the answer. */
 type Fields<P extends TProperties, Source, C extends Context> = { readonly [N in keyof P]: Field<P[N], Source, C> };
 
-/** Fields without their types. */
 type AnyFields = Readonly<Record<string, readonly [schema: TSchema, value: unknown]>>;
 
 const schemasOf = (table: AnyFields): TProperties =>

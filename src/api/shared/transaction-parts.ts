@@ -33,7 +33,6 @@ export const waitingStatuses = {
 
 export const tenureChangeCause = { ...words(...tenureChangeCauses), $id: 'TenureChangeCause' };
 
-/** A transaction of one type. */
 export interface Of<Type> {
   payload: Extract<SummaryPayload, { type: Type }>;
 }

@@ -54,7 +54,6 @@ import {
 
 interface TransactionContext {
   declarations: Declarations;
-  /** Omits the arguments of calls. */
   withoutArguments?: boolean;
   /** Events of the transaction, in order; undefined in lists. */
   events?: readonly StoredTransactionEvent[];

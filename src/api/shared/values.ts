@@ -58,7 +58,6 @@ export const [ClarityPair, clarity] = object<Uint8Array>('ClarityValue')(
 );
 export const Memo = named('Memo', { hex: Hex, repr: Type.String({ description: 'Readable text of the memo' }) });
 
-/** An asset: STX or a token. */
 export const Asset = Type.Union(
   [
     Type.Object({ type: Type.Literal('stx') }),
@@ -67,13 +66,11 @@ export const Asset = Type.Union(
   { $id: 'Asset' },
 );
 
-/** Identifies an event by transaction and index. */
 export const [EventPosition, eventPosition] = object<{ txId: Uint8Array; eventIndex: number }>('EventPosition')({
   tx_id: [Hash, ({ txId }) => toHex(txId)],
   event_index: [Type.Integer({ minimum: 0 }), ({ eventIndex }) => eventIndex],
 });
 
-/** The cost of a transaction or a block. */
 export const [CostObject, executionCost] = object<ExecutionCost>()({
   read_count: [Uint64, ({ readCount }) => exactNumber(readCount)],
   read_length: [Uint64, ({ readLength }) => exactNumber(readLength)],
@@ -110,7 +107,6 @@ export const bitcoinAddress = ({ poxAddress, network }: StackingPrint): string |
 export const weightPercent = ({ signer, cycle }: CycleShare): number =>
   cycle.weight === 0 ? 0 : (signer.weight / cycle.weight) * 100;
 
-/** Decimal places of a quotient. */
 const PLACES = 20n;
 
 /** A signer's share of the stacked STX in percent: the quotient with 20 decimals, rounded half up, times 100, as a double. */

@@ -55,7 +55,6 @@ const Day = Type.Transform(
   })
   .Encode(dayText);
 
-/** The query parameter `order`. */
 const orderOf = <const W extends readonly string[]>(description: string, ...list: W) =>
   Type.Unsafe<W[number]>({ ...words(...list), default: list[0], description });
 
@@ -144,7 +143,6 @@ function numberOf(value: Uint8Array): bigint | null {
   return decoded.ok && decoded.value.type === 'uint' ? decoded.value.value : null;
 }
 
-/** The routes of directories. */
 export const directories: readonly Route[] = [
   route({
     path: '/stackside/v1/contracts',

@@ -77,7 +77,6 @@ const bound = (decode: (text: string) => Bound, description: string) =>
       .Encode((end) => String('height' in end ? end.height : end.time)),
   );
 
-/** Query parameters of a period. */
 const periodQuery = {
   from: bound(
     fromOf,
@@ -101,7 +100,6 @@ function periodOf({ from, to }: { from?: Bound; to?: Bound }): Period {
 const isBefore = (a: Bound, b: Bound): boolean =>
   'height' in a ? 'height' in b && a.height < b.height : 'time' in b && a.time < b.time;
 
-/** A movement with the unit of its amount. */
 interface Measured extends StoredMovement {
   unit: Unit;
 }

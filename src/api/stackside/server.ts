@@ -104,7 +104,6 @@ export const HostsState = named('HostsState', {
   log: nullable(ClusterLog),
   problem: text('Reason why the log can’t be reached; null if it can'),
 });
-/** The hosts of a cluster. */
 export type HostsState = Static<typeof HostsState>;
 
 /** The route of the cluster's hosts. @param hosts reads the shared log */
@@ -227,7 +226,6 @@ export const ServerStatus = named('ServerStatus', {
   simulated_node: Type.Boolean({ description: 'Whether the node is a simulated one, which the API steers' }),
 });
 
-/** The status of a server. */
 export type ServerStatus = Static<typeof ServerStatus>;
 
 /** The route of the server's status. @param status reads it; null in tests of single routes */
@@ -269,7 +267,6 @@ export const ServerHistory = named('ServerHistory', {
   cpu_share: values('Processor time of all threads as a share of one processor'),
 });
 
-/** The last hour of a server. */
 export type ServerHistory = Static<typeof ServerHistory>;
 
 /** The route of the last hour. @param history reads the recorded values; null if nothing records (in tests of single routes) */

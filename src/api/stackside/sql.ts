@@ -6,7 +6,6 @@ import { named } from '../shared/fields.ts';
 import { words } from '../shared/values.ts';
 import type { OperatorFamily } from './server.ts';
 
-/** Limits of a query. */
 export const SQL_LIMITS = {
   /** Maximum queries that run at the same time, each in a separate process. */
   atOnce: 2,
@@ -76,7 +75,6 @@ const SqlViews = named('SqlViews', {
 });
 type SqlViews = Static<typeof SqlViews>;
 
-/** A query with its limits. */
 export interface AskedQuery {
   query: string;
   parameters: readonly Static<typeof Value>[];
@@ -86,7 +84,6 @@ export interface AskedQuery {
   timeout: number;
 }
 
-/** The queries of a process. */
 export interface Queries {
   /**
    * Runs a query to its end.

@@ -184,7 +184,6 @@ export const AlertsState = named('AlertsState', {
     { description: 'Firing alerts first; empty before the first evaluation' },
   ),
 });
-/** The alerts of a server. */
 export type AlertsState = Static<typeof AlertsState>;
 
 export const SystemLog = named('SystemLog', {

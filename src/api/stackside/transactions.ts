@@ -82,7 +82,6 @@ const Position = named('MempoolPosition', {
   }),
 });
 
-/** Projected blocks of an answer. */
 const MAX_BLOCKS = 8;
 
 const limits = [
@@ -239,7 +238,6 @@ export const mempoolState = [
 
 const UNKNOWN = 'Transaction not found';
 
-/** The bytes of a transaction. */
 export const rawTransactions = [
   route({
     path: '/stackside/v1/transactions/{tx_id}/raw',

@@ -196,7 +196,6 @@ const UNKNOWN = 'No matching transaction found';
 const page = legacyOffsetQuery({ maximum: 50, default: 20 });
 const { unanchored } = untilQuery;
 
-/** Transactions of an address. */
 export const addressTransactions = [
   route({
     path: '/extended/v1/address/{principal}/transactions',

@@ -28,7 +28,6 @@ const UNKNOWN = {
   burnHash: 'cannot find block by burn block hash',
 };
 
-/** Single blocks, and lists of blocks. */
 export const blocks = [
   route({
     path: '/extended/v1/block',

@@ -90,7 +90,6 @@ function bitcoinSize(query: URLSearchParams): BitcoinSize {
   return large ? 'large' : xlarge ? 'xlarge' : 'usual';
 }
 
-/** Form of the faucets' errors. */
 const faucetErrors: ErrorShape = {
   ...bareErrors,
   schema: named('FaucetProblem', {

@@ -129,7 +129,6 @@ export const mempool = [
 /** micro-STX per byte: the constant that v1 has always returned. */
 const FEE_RATE = 400;
 
-/** The fee that v1 estimates. */
 export const feeRate = [
   route({
     method: 'POST',

@@ -45,7 +45,6 @@ interface Supply {
   height: number;
 }
 
-/** The supply in v1's form. */
 const [StxSupply, stxSupply] = object<Supply>('StxSupplyV1')({
   unlocked_percent: [Percent, unlockedPercent],
   total_stx: [Stx, ({ stx }) => stx],

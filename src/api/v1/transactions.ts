@@ -224,7 +224,6 @@ const everyKind = Object.keys(eventTypes) as Event['kind'][];
 /** Event types that a client can request. */
 const types = Object.values(eventTypes).filter((type) => type !== 'unknown');
 
-/** Events of v1: of a transaction, or of an address. */
 export const transactionEvents = [
   route({
     path: '/extended/v1/tx/events',

@@ -39,7 +39,6 @@ const balancesOfV3 = '/extended/v3/principals/{principal}/balances';
 /** Greater than any height: the tip. */
 const TIP = Number.MAX_SAFE_INTEGER;
 
-/** Balances of an address. */
 export const addressBalancesV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/balances/stx',

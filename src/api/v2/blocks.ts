@@ -34,7 +34,6 @@ const [AverageTimes, averageTimes] = object<readonly number[]>('AverageBlockTime
   last_30d: [seconds, ([, , , month = 0]) => hundredths(month)],
 });
 
-/** A Bitcoin block with the Stacks blocks anchored in it. */
 const [BurnBlock, burnBlock] = object<AnchorBurnBlock>('BurnBlock')({
   burn_block_time: [UnixTime, ({ time }) => time],
   burn_block_time_iso: [IsoTime, ({ time }) => isoTime(time)],
@@ -187,7 +186,6 @@ const UNKNOWN_BURN_BLOCK = 'Burn block not found';
 
 const burnBlocksQuery = offsetQuery({ maximum: 30, default: 20 });
 
-/** Bitcoin blocks. */
 export const burnBlocks = [
   route({
     path: '/extended/v2/burn-blocks',

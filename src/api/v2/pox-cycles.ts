@@ -41,7 +41,6 @@ const [PoxCycle, poxCycle] = object<RewardCycle>('PoxCycle')({
 
 const StackerCount = Type.Integer({ description: 'Number of such stackers in pox-4; 0 in cycles of other versions' });
 
-/** A signer of a reward cycle, with its share in percent. */
 const [PoxSigner, poxSigner] = object<StackingSigner, [cycle: RewardCycle]>('PoxSigner')({
   signing_key: [Hex, ({ key }) => toHex(key)],
   signer_address: [

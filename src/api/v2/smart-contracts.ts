@@ -35,12 +35,10 @@ const ContractStatus = Type.Union(
   { $id: 'ContractStatus' },
 );
 
-/** Deployment statuses by contract identifier. */
 const ContractStatuses = Type.Unsafe<Record<string, Static<typeof ContractStatus>>>(
   Type.Object({}, { $id: 'ContractStatuses', additionalProperties: ContractStatus }),
 );
 
-/** The status of a contract's deployment. */
 function contractStatus(
   contractId: string,
   deployment: Deployment | undefined,

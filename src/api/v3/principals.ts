@@ -104,7 +104,6 @@ const [TransactionBalanceChange, transactionBalanceChange] = object<StoredBalanc
   ...change,
 });
 
-/** A transaction with a principal's part in it. */
 const [PrincipalTransaction, principalTransaction] = object<StoredPrincipalTransaction>('PrincipalTransaction')({
   transaction: [TransactionSummary, ({ transaction }) => transactionSummary(transaction)],
   involvement: [words('sender', 'sponsor', 'affected'), ({ involvement }) => involvement],
@@ -123,7 +122,6 @@ export { balanceChange, nonces, principalTransaction, transactionBalanceChange }
 
 const tag = 'Principals';
 
-/** Transactions and nonces of a principal. */
 export const principals = [
   route({
     path: '/extended/v3/principals/{principal}/transactions',
@@ -177,7 +175,6 @@ export const principals = [
   }),
 ];
 
-/** Balances of a principal. */
 export const balances = [
   route({
     path: '/extended/v3/principals/{principal}/balances/stx',

@@ -112,7 +112,6 @@ const registration = fields<StoredBondRegistration>()({
 });
 const lockType = ({ outputs }: StoredBondRegistration) => (outputs === null ? 'l2' : 'l1');
 
-/** A staker's registration for a bond. */
 const [BondRegistration, bondRegistration] = object<StoredBondRegistration>('BondRegistration')({
   ...registration,
   type: [words('l1', 'l2'), lockType],
@@ -164,7 +163,6 @@ const [PrincipalStaking, principalStaking] = object<StakingSummary>('PrincipalSt
   }),
 });
 
-/** A principal's position in a bond. */
 const [BondPosition, bondPosition] = object<StoredBondPosition>('BondPosition')({
   bond_index: [Type.Integer(), ({ bond }) => bond],
   status: [
@@ -226,7 +224,6 @@ const signerFields = fields<StoredStakingSigner>()({
   signer_key: [Hex, ({ key }) => toHex(key)],
 });
 
-/** A staking signer with its key. */
 const [StakingSigner, stakingSigner] = object<StoredStakingSigner>('StakingSigner')(signerFields);
 /** A staking signer with the transaction that registered its key. */
 const [StakingSignerDetail, stakingSignerDetail] = object<StoredStakingSignerDetail>({

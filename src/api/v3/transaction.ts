@@ -234,7 +234,6 @@ export const [FullPending, fullPending] = variants<
   },
 );
 
-/** A single transaction. */
 export const FoundTransaction = Type.Union([FullTransaction, FullPending], { $id: 'FoundTransaction' });
 
 /** A transaction with all its members. @param include names of large members to return */

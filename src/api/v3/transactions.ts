@@ -179,7 +179,6 @@ const UNKNOWN_BLOCK = 'Block not found';
 const listOf = (id: BlockId) =>
   `block-transactions ${id === 'latest' ? id : 'height' in id ? id.height : toHex(id.hash)}`;
 
-/** Transactions of a block. */
 export const blocks = [
   route({
     path: '/extended/v3/blocks/{height_or_hash}/transactions',
@@ -281,7 +280,6 @@ export const search = [
 ];
 
 const LIST = 'mempool-transactions';
-/** Pending transactions. */
 export const mempool = [
   route({
     path: '/extended/v3/mempool/transactions',

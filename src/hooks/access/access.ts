@@ -13,7 +13,6 @@ export const CONSUMER_HEADER = 'x-chainhook-consumer';
 /** Minimum characters of a key that can't be guessed. Such keys are checked even while wrong keys are slowed down. */
 const UNGUESSABLE = 32;
 
-/** The settings of access. */
 interface AccessRules {
   /** Null with open access. */
   keys: { consumers: readonly Key[]; admin: string } | null;

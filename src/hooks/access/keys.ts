@@ -14,7 +14,6 @@ import { digestOfKey, keyLines } from '../../base/key-file.ts';
 import { addressGroup } from '../../http/client-address.ts';
 import type { HookLog } from '../log-event.ts';
 
-/** The caller of a request. */
 export interface Caller {
   consumer: string;
   /** The operator acts for every consumer. */

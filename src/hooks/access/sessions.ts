@@ -37,14 +37,12 @@ const MAX_LINKS = 100;
 const MAX_SESSIONS = 1_000;
 const SECRET_BYTES = 32;
 
-/** A browser's session. */
 export interface Session {
   caller: Caller;
   /** Unix milliseconds. */
   expiresAt: number;
 }
 
-/** A new secret, and when it expires. */
 interface NewSecret {
   secret: string;
   /** Unix milliseconds. */

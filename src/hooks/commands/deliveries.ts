@@ -47,7 +47,6 @@ interface Evaluation extends OwnHook {
 
 /** The result of an attempt, and its consequence for the delivery. */
 export type DeliveryResult = {
-  /** Row id of the delivery. */
   delivery: number;
   webhookId: string;
   /** Number of the delivery's attempts before this one, so that a result written twice counts once. */

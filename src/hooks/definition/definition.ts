@@ -20,7 +20,6 @@ const limit = (counted: string) =>
     }),
   );
 
-/** Maximum characters of a URL. */
 const MAX_URL = 2048;
 
 const Url = {
@@ -52,7 +51,6 @@ export const Options = Type.Object(
 );
 export type Options = Static<typeof Options>;
 
-/** Maximum filters of a hook. */
 const MAX_FILTERS = 500;
 
 export const Definition = named('ChainhookDefinition', {

@@ -95,7 +95,6 @@ const filter = <const T extends string, P extends TProperties>(type: T, paramete
     { additionalProperties: false, ...(matches === undefined ? {} : { description: matches }) },
   );
 
-/** The schema of each filter by its `type`. */
 export const filterSchemas = {
   balance_change: filter(
     'balance_change',

@@ -17,7 +17,6 @@ const ATTEMPTS = 3;
 /** Maximum waiting alerts of a queue; more are dropped, so that an unreachable receiver can't fill the memory. */
 const MAX_WAITING = 1_000;
 
-/** An alert that waits. */
 interface Waiting {
   url: string;
   stop: HookStopped;
@@ -26,7 +25,6 @@ interface Waiting {
 /** The queue of the operator; other queues are named by their consumer. */
 const OPERATOR = Symbol('operator');
 
-/** Options of {@link alerts}. */
 interface AlertOptions extends Outgoing {
   /** URL of the operator; null for alerts to the owners of hooks only. */
   url: string | null;
@@ -111,7 +109,6 @@ export function alerts(options: AlertOptions) {
     start(): void {
       stopping = new AbortController();
     },
-    /** Queues an alert. */
     hookStopped(stop: HookStopped): void {
       if (stopping.signal.aborted) return;
       if (operatorUrl !== null) add(OPERATOR, { url: operatorUrl, stop });

@@ -60,7 +60,6 @@ const MAX_READ = 4096;
 /** Maximum wait for the rest of a response after its status, in milliseconds. */
 export const ANSWER_MS = 1_000;
 
-/** The result of an attempt. */
 export interface AttemptResult extends Attempt {
   /** The Retry-After of the receiver in milliseconds; null without one. */
   retryAfterMs: number | null;
@@ -68,7 +67,6 @@ export interface AttemptResult extends Attempt {
   blocked: boolean;
 }
 
-/** The request of an attempt. */
 interface Sending {
   url: string;
   headers: Record<string, string>;

@@ -22,7 +22,6 @@ import {
 } from './attempt.ts';
 import type { Results } from './results.ts';
 
-/** Options of {@link dispatcher}. */
 interface DispatcherOptions {
   store: HookReads;
   rules: DeliveryRules;
@@ -203,7 +202,6 @@ export function dispatcher(options: DispatcherOptions) {
     /** Whether requests are under way, and results will follow. */
     hasRequests: (): boolean => requests.size > 0,
 
-    /** Begins to send. */
     start(): void {
       stopping = new AbortController();
       running = true;
@@ -223,7 +221,6 @@ export function dispatcher(options: DispatcherOptions) {
   };
 }
 
-/** A queue of a hook, and its phase. */
 interface QueueState {
   readonly hookId: number;
   readonly queue: QueueName;

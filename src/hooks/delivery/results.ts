@@ -12,7 +12,6 @@ import type { HookCounters } from '../counters.ts';
 import type { HookLog } from '../log-event.ts';
 import { type AttemptResult, type DeliveryRules, failureOf, isSuccess, retryWait } from './attempt.ts';
 
-/** Maximum results in one command. */
 const MAX_RESULTS_PER_COMMAND = 200;
 /** Maximum wait of a result for others, in milliseconds. */
 const MAX_BATCH_MS = 20;

@@ -19,7 +19,6 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
 
-/** Seals and opens secrets. */
 export interface Sealing {
   /** @throws HookProblem 409 without a key */
   seal(consumer: string, secret: Uint8Array): Uint8Array;

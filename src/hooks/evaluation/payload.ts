@@ -19,7 +19,6 @@ export interface MatchedBlock {
   findFunction: FindFunction;
 }
 
-/** The hook's part of a payload. */
 export interface PayloadHook {
   uuid: string;
   name: string;
@@ -105,7 +104,6 @@ function blockMetadata(block: Block, options: Options, canonical: boolean) {
   };
 }
 
-/** The matching blocks of a delivery. */
 interface MatchedBlocks {
   /** Ascending. */
   apply: readonly MatchedBlock[];

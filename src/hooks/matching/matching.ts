@@ -166,7 +166,6 @@ export class Matcher {
   readonly #shapes = new Map<FilterType, Shape[]>();
   readonly #hooks = new Map<number, readonly Condition[]>();
 
-  /** Number of hooks in the index. */
   get hooks(): number {
     return this.#hooks.size;
   }

@@ -18,7 +18,6 @@ import { type Condition, indexKeyOf, Matcher } from './matching.ts';
 /** Id of the matcher's only hook. */
 const SELF = 0;
 
-/** A block that was scanned. */
 export interface Scanned {
   height: number;
   /** Null if the block doesn't match after all. */

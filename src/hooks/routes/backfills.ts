@@ -13,7 +13,6 @@ import { BackfillBody, BackfillResponse, serializedBackfill, Uuid } from './sche
 /** Maximum unfinished backfills of a hook. */
 const MAX_BACKFILLS = 100;
 
-/** The blocks of a backfill. */
 interface BackfillRange {
   from: number;
   /** The tip if undefined. */
@@ -65,7 +64,6 @@ const uuid = { uuid: Uuid };
 const job = { uuid: Uuid, job: Uuid };
 const NO_JOB = 'Backfill not found: the chainhook has none with this id';
 
-/** The routes of backfills. */
 export const backfillRoutes = ({ at, reads, commands }: HookFamily<{ backfills: Backfills }>): Route[] => [
   route({
     ...commands,

@@ -8,7 +8,6 @@ import type { ReadNow } from '../../store/read/snapshots.ts';
 import type { Access } from '../access/access.ts';
 import { HookProblem, titles } from '../problem.ts';
 
-/** Access of callers to hooks. */
 export interface HookCallers {
   access: Access;
   /** The consumer that owns a hook; undefined for an unknown one. */

@@ -181,7 +181,6 @@ const pageQuery = {
       'Whether to return only chainhooks that were interrupted, whose last attempt failed, or that have a delivery waiting for a retry',
   }),
 };
-/** Consumers with the numbers of their chainhooks. */
 const Consumers = named('Consumers', {
   results: Type.Array(
     named('Consumer', {

@@ -31,7 +31,6 @@ const seconds = (milliseconds: number): number => Math.floor(milliseconds / MILL
 const maybeSeconds = (milliseconds: number | null): number | null =>
   milliseconds === null ? null : seconds(milliseconds);
 
-/** Waiting deliveries of a hook. */
 interface Waiting {
   count: number;
   oldest: number | null;
@@ -145,7 +144,6 @@ const [HookResponse, hookResponse] = object<ShownHook>('Chainhook')({
 
 export { HookResponse };
 
-/** A chainhook with its status. */
 export const serializedHook = (shown: Omit<ShownHook, 'definition'>) =>
   hookResponse({ ...shown, definition: definitionOf(shown.record) });
 
@@ -175,7 +173,6 @@ const serializedStates = [...deliveryStates, 'in_flight'] as const;
 /** The state of a delivery's attempts. */
 interface Progress {
   lastAttempt: Attempt | undefined;
-  /** Whether its request is under way. */
   underWay: boolean;
 }
 
@@ -222,7 +219,6 @@ export const DeliveryDetail = Type.Object(
   { $id: 'Delivery', extends: DeliverySummary },
 );
 
-/** A backfill as the API shows it. */
 export const [BackfillResponse, serializedBackfill] = object<Backfill>('Backfill')({
   id: [Uuid, ({ uuid }) => uuid],
   state: [

@@ -14,7 +14,6 @@ const SIGN_IN = `${PATH}/sign-in`;
 /** The page that a link opens. */
 const CONSOLE = '/';
 
-/** The session of a browser. */
 const SessionResponse = Type.Object({
   access: Type.Union([Type.Literal('key'), Type.Literal('open'), Type.Literal('none')], {
     description: 'Whether managing chainhooks needs a key, is open to everybody, or is not served by this process',
@@ -26,7 +25,6 @@ const SessionResponse = Type.Object({
 });
 type SessionResponse = Static<typeof SessionResponse>;
 
-/** A new link. */
 export const LinkResponse = Type.Object({
   path: Type.String({ description: 'Path and query of the link' }),
   expires_at: Type.Union([Type.Integer(), Type.Null()], { description: 'End of the link in Unix seconds' }),

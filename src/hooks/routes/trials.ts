@@ -17,7 +17,6 @@ import { PreviewBody, PreviewResponse, TestBody, TestResponse, Uuid } from './sc
 /** Dependencies of trials: the committed chain, and requests to receivers. */
 type Tried = Pick<Chainhooks, 'store' | 'history' | 'request' | 'network' | 'clock' | 'random'>;
 
-/** Maximum payloads of a preview. */
 const MAX_PAYLOADS = 5;
 
 /** The uuid in payloads of an unregistered definition. */
