@@ -1,5 +1,5 @@
 /** Common schemas of bodies, and serializers of their values. */
-import { type TSchema, Type } from '@sinclair/typebox';
+import { type SchemaOptions, type TSchema, Type } from '@sinclair/typebox';
 import { exactNumber, type RawNumber } from '../../base/json.ts';
 import type { ExecutionCost } from '../../chain/block.ts';
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
@@ -45,7 +45,8 @@ export const Principal = Type.String({ $id: 'Principal', description: 'Standard 
 export const STX_IN_2050 = '2318000000000000';
 
 /** A value of the schema, or null. */
-export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+export const nullable = <T extends TSchema>(schema: T, options: SchemaOptions = {}) =>
+  Type.Union([schema, Type.Null()], options);
 
 /** Schema of an enumeration of strings. */
 export const words = <const W extends readonly string[]>(...list: W) =>

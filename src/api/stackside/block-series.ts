@@ -19,7 +19,7 @@ const PicturedBlock = named('PicturedBlock', {
   tenure_height: nullable(Type.Integer({ description: 'Null if the node did not report it' })),
   transactions: Type.Integer(),
   size: Type.Integer({ description: 'Bytes of the transactions' }),
-  median_fee: Type.Union([Amount, Type.Null()], {
+  median_fee: nullable(Amount, {
     description: 'Median fee of up to 15 transactions that are spread evenly over the block; null if none pays one',
   }),
 });

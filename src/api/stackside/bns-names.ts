@@ -12,7 +12,7 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import { named, object } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import { MAX_SUBJECTS, ResultsAtTip, readPrincipals, texts, tipOf } from '../shared/subjects.ts';
-import { Hash, Principal, UnixTime, words } from '../shared/values.ts';
+import { Hash, nullable, Principal, UnixTime, words } from '../shared/values.ts';
 
 const tag = 'Stackside';
 
@@ -20,7 +20,7 @@ const [Name, name] = object<BnsName>('BnsName')({
   name: [Type.String(), ({ name }) => name],
   token_id: [Type.Integer({ minimum: 0, description: 'Number of the NFT' }), ({ id }) => id],
   owner: [
-    Type.Union([Principal, Type.Null()], { description: 'Owner of the NFT; null if the contract did not mint it' }),
+    nullable(Principal, { description: 'Owner of the NFT; null if the contract did not mint it' }),
     ({ owner }) => owner,
   ],
   is_primary: [
@@ -37,17 +37,14 @@ const [Name, name] = object<BnsName>('BnsName')({
   tx_id: [Hash, ({ txId }) => toHex(txId)],
   block_time: [UnixTime, ({ time }) => time],
   renewal: [
-    Type.Union(
-      [
-        Type.Object({
-          burn_block_height: Type.Integer({ minimum: 0, description: 'Bitcoin height at which the lease ends' }),
-          has_ended: Type.Boolean({
-            description: 'The owner can renew for 5,000 more Bitcoin blocks before others can take the name',
-          }),
-          expected_time: Type.Integer({ description: 'Unix seconds, at ten minutes for each Bitcoin block' }),
+    nullable(
+      Type.Object({
+        burn_block_height: Type.Integer({ minimum: 0, description: 'Bitcoin height at which the lease ends' }),
+        has_ended: Type.Boolean({
+          description: 'The owner can renew for 5,000 more Bitcoin blocks before others can take the name',
         }),
-        Type.Null(),
-      ],
+        expected_time: Type.Integer({ description: 'Unix seconds, at ten minutes for each Bitcoin block' }),
+      }),
       { description: 'Null for a name that does not expire, or if its namespace is not launched' },
     ),
     ({ renewal: of }) =>
@@ -59,7 +56,7 @@ const [Name, name] = object<BnsName>('BnsName')({
 
 const PrimaryName = named('PrimaryName', {
   principal: Type.String(),
-  name: Type.Union([Type.String(), Type.Null()], { description: 'Null if the principal has no primary name' }),
+  name: nullable(Type.String(), { description: 'Null if the principal has no primary name' }),
 });
 
 const NO_NAME = 'Name not found';

@@ -65,14 +65,14 @@ const trait = words('sip-009', 'sip-010', 'sip-013');
 const [Contract, contract] = object<ListedContract, [isWhole: boolean]>('ListedContract')({
   contract_id: [Type.String(), ({ contractId }) => contractId],
   deployment: [
-    Type.Union([Type.Object({ block_height: Height, time: IsoTime, tx_id: Hash }), Type.Null()], {
+    nullable(Type.Object({ block_height: Height, time: IsoTime, tx_id: Hash }), {
       description: 'Null if no transaction in this index deployed the contract',
     }),
     ({ deployment: of }) =>
       of === null ? null : { block_height: of.height, time: isoTime(of.time), tx_id: toHex(of.txId) },
   ],
   calls: [
-    Type.Union([count, Type.Null()], { description: 'Null if the server does not have the whole chain' }),
+    nullable(count, { description: 'Null if the server does not have the whole chain' }),
     ({ calls }, isWhole) => (isWhole ? calls : null),
   ],
   calls_of_day: [count, ({ callsOfDay }) => callsOfDay],
@@ -102,7 +102,7 @@ const [Nft, nft] = object<NftListing>('ListedCollection')({
 
 const Instance = named('OwnedNft', {
   value: ClarityPair,
-  owner: Type.Union([Principal, Type.Null()], { description: 'Null for a token that was burnt' }),
+  owner: nullable(Principal, { description: 'Null for a token that was burnt' }),
   token_uri: nullable(Type.String()),
 });
 
@@ -110,20 +110,14 @@ const [Name, name] = object<ListedName>('ListedName')({
   name: [Type.String(), ({ name }) => name],
   owner: [Principal, ({ owner }) => owner],
   status: [Type.String({ description: 'The last operation, such as `name-register`' }), ({ operation }) => operation],
-  tx_id: [
-    Type.Union([Hash, Type.Null()], { description: 'Of the last operation' }),
-    ({ txId }) => (txId === null ? null : toHex(txId)),
-  ],
+  tx_id: [nullable(Hash, { description: 'Of the last operation' }), ({ txId }) => (txId === null ? null : toHex(txId))],
   lease: [
-    Type.Union(
-      [
-        Type.Object({
-          tenure_height: Type.Integer({ minimum: 0, description: 'Last tenure of the lease' }),
-          has_ended: Type.Boolean(),
-          expected_time: UnixTime,
-        }),
-        Type.Null(),
-      ],
+    nullable(
+      Type.Object({
+        tenure_height: Type.Integer({ minimum: 0, description: 'Last tenure of the lease' }),
+        has_ended: Type.Boolean(),
+        expected_time: UnixTime,
+      }),
       {
         description:
           'Null for a name that does not expire, or if its namespace is not open. The contract counts tenures; the time assumes ten minutes for each',

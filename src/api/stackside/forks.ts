@@ -8,9 +8,9 @@ import { route } from '../../http/route.ts';
 import type { Fork as StoredFork, ForkBlock as StoredForkBlock } from '../../store/model/block.ts';
 import { named } from '../shared/fields.ts';
 import { HexHash } from '../shared/legacy-parameters.ts';
-import { describedHex, Hash, Height, UnixTime, words } from '../shared/values.ts';
+import { describedHex, Hash, Height, nullable, UnixTime, words } from '../shared/values.ts';
 
-const wasCanonical = Type.Union([Type.Boolean(), Type.Null()], {
+const wasCanonical = nullable(Type.Boolean(), {
   description: 'Whether it was on the canonical chain at some time; null if unknown',
 });
 
@@ -21,7 +21,7 @@ const fork = {
   top_height: Type.Integer({ minimum: 1, description: 'Height of its highest block' }),
   blocks: Type.Integer({ description: 'Number of its blocks, counted up to 100' }),
   was_canonical: wasCanonical,
-  time: Type.Union([UnixTime, Type.Null()], {
+  time: nullable(UnixTime, {
     description: 'Time of the canonical block in the place of the first one, in Unix seconds',
   }),
 };
@@ -49,8 +49,8 @@ const ForkDetail = named('ForkDetail', {
         description:
           'Present state: in a canonical block, in the mempool again, dropped from the mempool, or in neither, such as the transactions that miners create for a block',
       },
-      block_height: Type.Union([Height, Type.Null()], { description: 'Height of the canonical block that has it' }),
-      status: Type.Union([Type.String(), Type.Null()], { description: 'Status in the mempool' }),
+      block_height: nullable(Height, { description: 'Height of the canonical block that has it' }),
+      status: nullable(Type.String(), { description: 'Status in the mempool' }),
     }),
     { description: 'The transactions of the orphaned blocks, 500 at most' },
   ),

@@ -6,7 +6,7 @@ import { assetNameOf, contractNameOf } from '../../codec/identifiers.ts';
 import { type Route, route } from '../../http/route.ts';
 import { foundKinds, matches, type SearchResult } from '../../store/model/search.ts';
 import { named } from '../shared/fields.ts';
-import { Height, words } from '../shared/values.ts';
+import { Height, nullable, words } from '../shared/values.ts';
 import { bnsContractOf } from './bns-names.ts';
 
 const Item = named('FoundItem', {
@@ -17,10 +17,10 @@ const Item = named('FoundItem', {
       'Identifier for other routes: an index block hash, the hash of a Bitcoin block, a transaction id, an address, an asset identifier, a contract identifier, or a name',
   }),
   label: Type.String({ description: 'Name of the result' }),
-  detail: Type.Union([Type.String(), Type.Null()], {
+  detail: nullable(Type.String(), {
     description: 'Text that distinguishes it from others with this label',
   }),
-  block_height: Type.Union([Height, Type.Null()], {
+  block_height: nullable(Height, {
     description: 'Height of the block, of the Bitcoin block, or of the block of the transaction',
   }),
 });

@@ -21,13 +21,13 @@ export interface OperatorFamily {
   mainThread: true;
 }
 
-const text = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+const text = (description: string) => nullable(Type.String(), { description });
 
 /** Schema of a host's state in its cluster. */
 const HostState = named('HostState', {
   name: Type.String(),
   entry: Type.Integer({ description: 'Last entry of the log that this host has applied' }),
-  head: Type.Union([Type.Integer(), Type.Null()], {
+  head: nullable(Type.Integer(), {
     description: 'Newest entry of the log that this host has seen; null until it reaches the log',
   }),
   lag_seconds: Type.Number({
@@ -40,24 +40,21 @@ const HostState = named('HostState', {
   healed: Type.Integer({
     description: 'Entries that the log lost and this host restored, since its start',
   }),
-  deliveries: Type.Union(
-    [
-      Type.Object({
-        held: Type.Boolean({ description: 'Whether this host delivers chainhooks' }),
-        holder: text('Name of the host that delivers, when this host last checked; null before the first check'),
-        epoch: Type.Union([Type.Integer(), Type.Null()], {
-          description: 'Increases each time a host starts to deliver; null before the first check',
-        }),
+  deliveries: nullable(
+    Type.Object({
+      held: Type.Boolean({ description: 'Whether this host delivers chainhooks' }),
+      holder: text('Name of the host that delivers, when this host last checked; null before the first check'),
+      epoch: nullable(Type.Integer(), {
+        description: 'Increases each time a host starts to deliver; null before the first check',
       }),
-      Type.Null(),
-    ],
+    }),
     { description: 'The host that delivers chainhooks; null on a host that only reads' },
   ),
 });
 
 /** Schema of a shared log with its hosts, which `stackside cluster status` prints. */
 export const ClusterLog = named('ClusterLog', {
-  chain_id: Type.Union([Type.Integer(), Type.Null()], { description: 'Null until a host reports it' }),
+  chain_id: nullable(Type.Integer(), { description: 'Null until a host reports it' }),
   head: Type.Object({ entry: Type.Integer(), chain: Hash }),
   log_bytes: Type.Integer({ description: 'Size of the log on the disk of PostgreSQL' }),
   hosts: Type.Array(
@@ -100,7 +97,7 @@ export const ClusterLog = named('ClusterLog', {
 export type ClusterLog = Static<typeof ClusterLog>;
 
 export const HostsState = named('HostsState', {
-  host: Type.Union([HostState, Type.Null()], { description: 'Null if this server is not part of a cluster' }),
+  host: nullable(HostState, { description: 'Null if this server is not part of a cluster' }),
   log: nullable(ClusterLog),
   problem: text('Reason why the log can’t be reached; null if it can'),
 });
@@ -120,7 +117,7 @@ export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsSta
   });
 
 const orNull = <K extends 'Integer' | 'String'>(type: K, description: string) =>
-  Type.Union([Type[type]() as ReturnType<(typeof Type)[K]>, Type.Null()], { description });
+  nullable(Type[type]() as ReturnType<(typeof Type)[K]>, { description });
 
 /** The bases of an archive. A restore can start from a base without a replay. */
 export const ArchiveBase = named('ArchiveBase', {
@@ -165,30 +162,27 @@ export const ServerStatus = named('ServerStatus', {
     height: orNull('Integer', 'Height of the newest block of the node; null if the node doesn’t answer'),
     chain_id: orNull('Integer', 'Chain id of the node; null if the node doesn’t answer'),
   }),
-  events: Type.Union(
-    [
-      Type.Object({
-        endpoint: Type.String({
-          description: 'Address that the node posts its events to, as its configuration names it',
-        }),
-        per_second: Type.Number({ description: 'Events per second over the last minute' }),
-        latency: nullable(
-          Type.Object(
-            {
-              events: Type.Integer({ description: 'Number of timed events: the newest ones, at most 1,000' }),
-              median_ms: Type.Number(),
-              p99_ms: Type.Number({ description: "Time that 99 % of the events didn't exceed" }),
-            },
-            { description: 'Time until an event was on the disk' },
-          ),
-        ),
-        last_received_at: orNull('Integer', 'Unix time of the last event since the start; null before the first one'),
+  events: nullable(
+    Type.Object({
+      endpoint: Type.String({
+        description: 'Address that the node posts its events to, as its configuration names it',
       }),
-      Type.Null(),
-    ],
+      per_second: Type.Number({ description: 'Events per second over the last minute' }),
+      latency: nullable(
+        Type.Object(
+          {
+            events: Type.Integer({ description: 'Number of timed events: the newest ones, at most 1,000' }),
+            median_ms: Type.Number(),
+            p99_ms: Type.Number({ description: "Time that 99 % of the events didn't exceed" }),
+          },
+          { description: 'Time until an event was on the disk' },
+        ),
+      ),
+      last_received_at: orNull('Integer', 'Unix time of the last event since the start; null before the first one'),
+    }),
     { description: "Events from the node; null if this process doesn't receive events" },
   ),
-  cluster: Type.Union([HostState, Type.Null()], {
+  cluster: nullable(HostState, {
     description: 'State of this host in its cluster; null in a server that shares no log',
   }),
   archive: nullable(
@@ -251,7 +245,7 @@ export const serverStatus = (status: (() => Promise<ServerStatus>) | null) => [
 ];
 
 const values = (description: string) => Type.Array(Type.Number(), { description });
-const gaps = (description: string) => Type.Array(Type.Union([Type.Number(), Type.Null()]), { description });
+const gaps = (description: string) => Type.Array(nullable(Type.Number()), { description });
 
 export const ServerHistory = named('ServerHistory', {
   interval_seconds: Type.Integer({ description: 'Seconds that each value covers' }),

@@ -23,7 +23,7 @@ const common = {
       detail: Type.String({ description: 'Progress in words; empty if it is unknown' }),
     }),
   ),
-  problem: Type.Union([Type.String(), Type.Null()], {
+  problem: nullable(Type.String(), {
     description: 'Reason why the inspection failed; null if it did not',
   }),
 };
@@ -106,7 +106,7 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
 const Setting = named('EffectiveSetting', {
   group: Type.String({ description: 'Heading of the setting in the help' }),
   name: Type.String(),
-  value: Type.Union([Type.String(), Type.Null()], {
+  value: nullable(Type.String(), {
     description: 'Value in words, `<set>` for a secret; null if there is none',
   }),
   help: Type.String(),
@@ -114,7 +114,7 @@ const Setting = named('EffectiveSetting', {
     ['default', 'flag', 'variable', 'program'].map((word) => Type.Literal(word as Source)),
     { description: 'Source of the value; `program` if the program itself sets it, as a devnet does' },
   ),
-  source_name: Type.Union([Type.String(), Type.Null()], {
+  source_name: nullable(Type.String(), {
     description: 'Name of the flag or variable; null for other sources',
   }),
 });
@@ -123,8 +123,8 @@ type Source = 'default' | 'flag' | 'variable' | 'program';
 
 const Journal = named('JournalState', {
   entries: Type.Integer(),
-  oldest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the first entry' }),
-  newest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last entry' }),
+  oldest_at: nullable(Type.Integer(), { description: 'Unix time of the first entry' }),
+  newest_at: nullable(Type.Integer(), { description: 'Unix time of the last entry' }),
 });
 
 export const SystemState = named('SystemState', {
@@ -144,7 +144,7 @@ export const SystemState = named('SystemState', {
     Type.Object({
       of: Type.Union([Type.Literal('logs'), Type.Literal('calls')]),
       contract_id: Type.String(),
-      field: Type.Union([Type.String(), Type.Null()], {
+      field: nullable(Type.String(), {
         description: 'Field of the logs, or function of the calls; null for all',
       }),
       state: Type.Union(['complete', 'making', 'removing'].map((word) => Type.Literal(word as IndexState))),
@@ -194,7 +194,7 @@ export const SystemLog = named('SystemLog', {
       count: Type.Integer({
         description: 'Number of occurrences since the start, including those below the printed level',
       }),
-      last_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last one' }),
+      last_at: nullable(Type.Integer(), { description: 'Unix time of the last one' }),
     }),
     { description: 'All kinds of log events' },
   ),

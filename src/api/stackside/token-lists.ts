@@ -34,18 +34,15 @@ import { heightsQuery, inOrder, orderQuery, timesQuery, windowOf } from '../shar
 
 const [Mint, mint] = object<StoredMint>('NftMint')({
   value: [ClarityPair, ({ event }) => clarity(event.value)],
-  recipient: [
-    Type.Union([Type.String(), Type.Null()], { description: 'Recipient of the mint' }),
-    ({ event }) => event.recipient,
-  ],
+  recipient: [nullable(Type.String(), { description: 'Recipient of the mint' }), ({ event }) => event.recipient],
   owner: [
-    Type.Union([Type.String(), Type.Null()], { description: 'Present owner; null for a token that was burnt' }),
+    nullable(Type.String(), { description: 'Present owner; null for a token that was burnt' }),
     ({ owner }) => owner,
   ],
   transaction: [EventPosition, ({ txId, event }) => eventPosition({ txId, eventIndex: event.index })],
 });
 
-const end = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+const end = (description: string) => nullable(Type.String(), { description });
 
 const [Transfer, transfer] = object<FtTransfer, [Unit]>('FoundFtTransfer')({
   block_height: [Height, ({ block }) => block.height],

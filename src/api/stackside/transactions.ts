@@ -28,7 +28,7 @@ const Spread = named('MempoolSpread', {
       ranges: Type.Array(
         Type.Object({
           from: Type.Integer({ description: 'Minimum fee of the range, in micro-STX' }),
-          to: Type.Union([Type.Integer(), Type.Null()], {
+          to: nullable(Type.Integer(), {
             description: 'Minimum fee of the next range; null for the last range',
           }),
           transactions: Type.Integer(),
@@ -40,7 +40,7 @@ const Spread = named('MempoolSpread', {
 });
 
 const place = (among: string) =>
-  Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+  nullable(Type.Integer({ minimum: 1 }), {
     description: `Place among ${among}; null if more than 10,000 of them offer a higher fee`,
   });
 
@@ -48,12 +48,9 @@ const Position = named('MempoolPosition', {
   tx_id: Hash,
   status: waitingStatuses,
   replaced_by_tx_id: nullable(Hash),
-  position_by_fee: Type.Union(
-    [Type.Object({ all: place('all pending transactions'), type: place('those of its type') }), Type.Null()],
-    {
-      description: 'Places by fee, from 1 for the highest; equal fees share a place. Null for a dropped transaction',
-    },
-  ),
+  position_by_fee: nullable(Type.Object({ all: place('all pending transactions'), type: place('those of its type') }), {
+    description: 'Places by fee, from 1 for the highest; equal fees share a place. Null for a dropped transaction',
+  }),
   projected: nullable(
     Type.Object(
       { block: Type.Integer({ minimum: 1 }), place: Type.Integer({ minimum: 1 }) },
@@ -66,7 +63,7 @@ const Position = named('MempoolPosition', {
         for: Type.Literal('nonce'),
         principal: Principal,
         nonce: Type.Integer({ minimum: 0 }),
-        tx_id: Type.Union([Hash, Type.Null()], {
+        tx_id: nullable(Hash, {
           description: 'The pending transaction with the nonce; null if the nonce is missing',
         }),
       }),
@@ -77,7 +74,7 @@ const Position = named('MempoolPosition', {
         'Reasons why it waits: nonces that its sender or sponsor must use before, and STX that an account lacks for its fee or amount',
     },
   ),
-  fee_for_next_block: Type.Union([Amount, Type.Null()], {
+  fee_for_next_block: nullable(Amount, {
     description: 'Minimum fee in micro-STX for a place in the first projected block; null if no fee is high enough',
   }),
 });

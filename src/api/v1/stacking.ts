@@ -40,8 +40,8 @@ const BurnHeight = Type.String({
 });
 
 const cycles = {
-  start_cycle_id: Type.Union([Integer, Type.Null()], { $id: 'StartCycle' }),
-  end_cycle_id: Type.Union([Integer, Type.Null()], {
+  start_cycle_id: nullable(Integer, { $id: 'StartCycle' }),
+  end_cycle_id: nullable(Integer, {
     $id: 'EndCycle',
     description: 'First reward cycle that is no longer covered',
   }),
@@ -59,7 +59,7 @@ const increase = { increase_by: Amount, total_locked: Amount, ...cycles };
 const extension = { extend_count: Integer, unlock_burn_height: BurnHeight, ...cycles };
 const aggregation = { reward_cycle: Integer, amount_ustx: Amount, ...cycles };
 
-const BitcoinAddress = Type.Union([Type.String(), Type.Null()], { description: 'Bitcoin address' });
+const BitcoinAddress = nullable(Type.String(), { description: 'Bitcoin address' });
 
 const event = <const N extends string, P extends TProperties>(name: N, data: P) =>
   Type.Object({

@@ -28,7 +28,7 @@ import {
   transaction,
   transactionRows,
 } from '../shared/transaction.ts';
-import { Hash, Hex, words } from '../shared/values.ts';
+import { Hash, Hex, nullable, words } from '../shared/values.ts';
 
 const tag = 'Transactions (v1)';
 const UNKNOWN = 'could not find transaction by ID';
@@ -246,7 +246,7 @@ export const transactionEvents = [
       limit: Type.Integer(),
       offset: Type.Integer(),
       total: Type.Optional(
-        Type.Union([Type.Integer(), Type.Null()], {
+        nullable(Type.Integer(), {
           description:
             'Number of events of the whole list, if `include_total` asks for it. Null if it takes too long to count: for some types of an address, and for a transaction with more than 10,000 events',
         }),

@@ -62,7 +62,7 @@ const [Nonces, nonces] = object<StoredNonces>('Nonces')({
   last_confirmed_nonce: [nullable(Uint64), ({ lastConfirmed }) => exactOrNull(lastConfirmed)],
   mempool: object<StoredNonces>()({
     last_nonce: [
-      Type.Union([Uint64, Type.Null()], {
+      nullable(Uint64, {
         description: 'Greatest nonce of a pending transaction; null if none is pending',
       }),
       ({ lastPending }) => exactOrNull(lastPending),

@@ -253,7 +253,7 @@ const [StakingCycleSchema, stakingCycle] = object<StakingCycle>('StakingCycle')(
   schedule: object<StakingCycle>()({
     start: bitcoinHeight(({ start }) => start),
     prepare_phase_start: [
-      Type.Union([Type.Object({ bitcoin_height: Height }), Type.Null()], {
+      nullable(Type.Object({ bitcoin_height: Height }), {
         description: 'Null outside mainnet, because the length of the prepare phase is unknown',
       }),
       ({ prepareStart }) => (prepareStart === null ? null : { bitcoin_height: prepareStart }),

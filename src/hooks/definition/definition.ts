@@ -1,6 +1,7 @@
 /** The definition of a chainhook: its schema, its parser, and a stored hook as the engine evaluates it. */
 import { type Static, Type } from '@sinclair/typebox';
 import { named } from '../../api/shared/fields.ts';
+import { nullable } from '../../api/shared/values.ts';
 import { isObject } from '../../base/json.ts';
 import type { Network } from '../../chain/network.ts';
 import { ConditionError, literalOf, NOT_128_BITS, serializedForms } from '../../codec/value-condition.ts';
@@ -10,12 +11,10 @@ import { type Condition, conditionsOf } from '../matching/matching.ts';
 import { HookProblem, invalidField } from '../problem.ts';
 import { type Filter, filterSchemas, formerFilters, isFilterType } from './filter-schemas.ts';
 
-const flag = Type.Optional(
-  Type.Union([Type.Boolean(), Type.Null()], { $id: 'Flag', description: 'Off if false, null or missing' }),
-);
+const flag = Type.Optional(nullable(Type.Boolean(), { $id: 'Flag', description: 'Off if false, null or missing' }));
 const limit = (counted: string) =>
   Type.Optional(
-    Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
+    nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
       description: `Number of ${counted} blocks after which the chainhook expires; 0 and null mean no limit`,
     }),
   );
@@ -41,7 +40,7 @@ export const Options = Type.Object(
     expire_after_evaluations: limit('evaluated'),
     expire_after_occurrences: limit('matching'),
     alert_url: Type.Optional(
-      Type.Union([Type.String(Url), Type.Null()], {
+      nullable(Type.String(Url), {
         rule: `${Url.rule}, with at most ${MAX_URL} characters, or null`,
         description: 'URL that receives a POST when the chainhook is interrupted or expires',
       }),
@@ -64,7 +63,7 @@ export const Definition = named('ChainhookDefinition', {
       description: 'Filters of the chainhook; a block matches if any of them does',
     }),
   }),
-  options: Type.Optional(Type.Union([Options, Type.Null()])),
+  options: Type.Optional(nullable(Options)),
   action: Type.Object({
     type: Type.Literal('http_post'),
     url: Type.String(Url),

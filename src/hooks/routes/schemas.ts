@@ -86,14 +86,14 @@ const hookStatus = object<ShownHook>('ChainhookStatus')({
     ({ record }) => record.consecutiveFailures,
   ],
   failing_delivery: [
-    Type.Union([Type.String(), Type.Null()], {
+    nullable(Type.String(), {
       description:
         'Id of the failed delivery that holds up its queue, or of the last delivery that was given up; null if the last attempt succeeded and no queue waits for a retry',
     }),
     ({ failing }) => failing?.delivery.webhookId ?? null,
   ],
   last_error: [
-    Type.Union([Type.String(), Type.Null()], {
+    nullable(Type.String(), {
       description:
         "Why the last attempt of that delivery failed: the receiver's status with the start of its response, or why it couldn't be reached",
     }),
@@ -104,7 +104,7 @@ const hookStatus = object<ShownHook>('ChainhookStatus')({
     ({ failing }) => (failing?.attempt === undefined ? null : seconds(failing.attempt.at + failing.attempt.durationMs)),
   ],
   next_attempt_at: [
-    Type.Union([Type.Integer(), Type.Null()], {
+    nullable(Type.Integer(), {
       description: 'Time of its next attempt, in Unix seconds; null if none is planned',
     }),
     ({ record, failing, pausedReason }) =>
@@ -114,7 +114,7 @@ const hookStatus = object<ShownHook>('ChainhookStatus')({
   ],
   interrupted_reason: [nullable(Type.String()), ({ record }) => record.interruptedReason],
   paused_reason: [
-    Type.Union([words(...pausedReasons), Type.Null()], {
+    nullable(words(...pausedReasons), {
       description:
         "Why deliveries wait; null if they are sent. `secret_unreadable`: the server can't read your signing secret; replace or delete the secret to resume them. In a cluster, the host that delivers reports this. `log_restored`: the log was restored to an earlier point; enable the chainhook to continue",
     }),

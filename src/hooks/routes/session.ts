@@ -1,5 +1,6 @@
 /** Routes that sign a browser in and out; {@link ../access/sessions.ts} has their contract. */
 import { type Static, Type } from '@sinclair/typebox';
+import { nullable } from '../../api/shared/values.ts';
 import { Redirect, type Route, type Access as RouteAccess, route } from '../../http/route.ts';
 import type { Access } from '../access/access.ts';
 import type { Caller } from '../access/keys.ts';
@@ -20,14 +21,14 @@ const SessionResponse = Type.Object({
   }),
   signed_in: Type.Boolean({ description: 'Whether this browser may manage chainhooks' }),
   operator: Type.Boolean({ description: 'Whether it acts for every consumer' }),
-  consumer: Type.Union([Type.String(), Type.Null()]),
-  expires_at: Type.Union([Type.Integer(), Type.Null()], { description: 'End of the session in Unix seconds' }),
+  consumer: nullable(Type.String()),
+  expires_at: nullable(Type.Integer(), { description: 'End of the session in Unix seconds' }),
 });
 type SessionResponse = Static<typeof SessionResponse>;
 
 export const LinkResponse = Type.Object({
   path: Type.String({ description: 'Path and query of the link' }),
-  expires_at: Type.Union([Type.Integer(), Type.Null()], { description: 'End of the link in Unix seconds' }),
+  expires_at: nullable(Type.Integer(), { description: 'End of the link in Unix seconds' }),
 });
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
