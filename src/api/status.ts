@@ -1,18 +1,18 @@
 /** Version of the server, and tip of its index. */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { toHex } from '../codec/hex.ts';
 import { chainAndBurnTip } from '../http/etag.ts';
 import { HistoryFrom } from '../http/history.ts';
 import { Redirect, route } from '../http/route.ts';
 import type { ChainTip } from '../store/model/block.ts';
-import { named } from './shared/fields.ts';
+import { named, object } from './shared/fields.ts';
 import { Hash, Height } from './shared/values.ts';
 
-const Tip = named('ChainTip', {
-  block_height: Height,
-  block_hash: Hash,
-  index_block_hash: Hash,
-  burn_block_height: Height,
+const [Tip, tip] = object<ChainTip>('ChainTip')({
+  block_height: [Height, ({ height }) => height],
+  block_hash: [Hash, ({ blockHash }) => toHex(blockHash)],
+  index_block_hash: [Hash, ({ indexBlockHash }) => toHex(indexBlockHash)],
+  burn_block_height: [Height, ({ burnBlockHeight }) => burnBlockHeight],
 });
 
 /** The route of the server's status, and redirects that lead to it. @param version as `versionText` makes it */
@@ -33,25 +33,16 @@ export const status = (version: string) => [
     etag: chainAndBurnTip,
     history: 'none',
     handle: ({ read }) => {
-      const [tip, from] = [read.chain.tip(), read.chain.historyFrom()];
+      const [newest, from] = [read.chain.tip(), read.chain.historyFrom()];
       return {
         server_version: version,
         status: 'ready' as const,
-        ...(tip === null ? {} : { chain_tip: chainTip(tip) }),
+        ...(newest === null ? {} : { chain_tip: tip(newest) }),
         ...(from === null ? {} : { history_from: from }),
       };
     },
   }),
 ];
-
-function chainTip({ height, blockHash, indexBlockHash, burnBlockHeight }: ChainTip): Static<typeof Tip> {
-  return {
-    block_height: height,
-    block_hash: toHex(blockHash),
-    index_block_hash: toHex(indexBlockHash),
-    burn_block_height: burnBlockHeight,
-  };
-}
 
 export const statusRedirects = [
   route({

@@ -3,29 +3,50 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { anyFork, chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
-import { named } from '../shared/fields.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
+import { named, object } from '../shared/fields.ts';
 import { Amount, Hash, Height, nullable, UnixTime } from '../shared/values.ts';
 
 /** The spans that blocks are counted by: their seconds, and how many a response has. */
 const SPANS = { hour: { seconds: 3_600, count: 24 }, day: { seconds: 86_400, count: 30 } } as const;
 const [MAX_NEWEST, DEFAULT_NEWEST] = [50, 20];
 
-const PicturedBlock = named('PicturedBlock', {
-  height: Height,
-  hash: Hash,
-  index_block_hash: Hash,
-  time: UnixTime,
-  burn_block_height: Height,
-  tenure_height: nullable(Type.Integer({ description: 'Null if the node did not report it' })),
-  transactions: Type.Integer(),
-  size: Type.Integer({ description: 'Bytes of the transactions' }),
-  median_fee: nullable(Amount, {
-    description: 'Median fee of up to 15 transactions that are spread evenly over the block; null if none pays one',
-  }),
-});
+type Newest = ReturnType<Reader['blockSeries']['newest']>;
 
 /** @param fees in ascending order */
 const medianOf = (fees: readonly number[]) => (fees.length === 0 ? null : String(fees[fees.length >> 1]));
+
+const [PicturedBlock, picturedBlock] = object<Newest['blocks'][number]>('PicturedBlock')({
+  height: [Height, ({ height }) => height],
+  hash: [Hash, ({ hash }) => toHex(hash)],
+  index_block_hash: [Hash, ({ indexHash }) => toHex(indexHash)],
+  time: [UnixTime, ({ time }) => time],
+  burn_block_height: [Height, ({ burnHeight }) => burnHeight],
+  tenure_height: [
+    nullable(Type.Integer({ description: 'Null if the node did not report it' })),
+    ({ tenure }) => tenure,
+  ],
+  transactions: [Type.Integer(), ({ transactions }) => transactions],
+  size: [Type.Integer({ description: 'Bytes of the transactions' }), ({ size }) => size],
+  median_fee: [
+    nullable(Amount, {
+      description: 'Median fee of up to 15 transactions that are spread evenly over the block; null if none pays one',
+    }),
+    ({ fees }) => medianOf(fees),
+  ],
+});
+
+const [PicturedOrphan, picturedOrphan] = object<Newest['orphans'][number]>()({
+  height: [Height, ({ height }) => height],
+  index_block_hash: [Hash, ({ indexHash }) => toHex(indexHash)],
+  parent_index_block_hash: [Hash, ({ parentIndexHash }) => toHex(parentIndexHash)],
+  burn_block_height: [Height, ({ burnHeight }) => burnHeight],
+});
+
+const [NewestBlocks, newestBlocks] = object<Newest>('NewestBlocks')({
+  blocks: [Type.Array(PicturedBlock), ({ blocks }) => blocks.map(picturedBlock)],
+  orphans: [Type.Array(PicturedOrphan), ({ orphans }) => orphans.map(picturedOrphan)],
+});
 
 export const blockSeries = [
   route({
@@ -43,41 +64,10 @@ export const blockSeries = [
         description: 'Maximum number of blocks, and of orphaned blocks',
       }),
     },
-    response: named('NewestBlocks', {
-      blocks: Type.Array(PicturedBlock),
-      orphans: Type.Array(
-        Type.Object({
-          height: Height,
-          index_block_hash: Hash,
-          parent_index_block_hash: Hash,
-          burn_block_height: Height,
-        }),
-      ),
-    }),
+    response: NewestBlocks,
     etag: anyFork,
     history: 'since',
-    handle({ query: { limit }, read }) {
-      const { blocks, orphans } = read.blockSeries.newest(limit);
-      return {
-        blocks: blocks.map((block) => ({
-          height: block.height,
-          hash: toHex(block.hash),
-          index_block_hash: toHex(block.indexHash),
-          time: block.time,
-          burn_block_height: block.burnHeight,
-          tenure_height: block.tenure,
-          transactions: block.transactions,
-          size: block.size,
-          median_fee: medianOf(block.fees),
-        })),
-        orphans: orphans.map((orphan) => ({
-          height: orphan.height,
-          index_block_hash: toHex(orphan.indexHash),
-          parent_index_block_hash: toHex(orphan.parentIndexHash),
-          burn_block_height: orphan.burnHeight,
-        })),
-      };
-    },
+    handle: ({ query: { limit }, read }) => newestBlocks(read.blockSeries.newest(limit)),
   }),
   route({
     path: '/stackside/v1/blocks/counts',

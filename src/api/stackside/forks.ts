@@ -5,74 +5,89 @@ import { requireFound } from '../../http/errors.ts';
 import { anyFork, mempoolAndAnyFork } from '../../http/etag.ts';
 import { cursorList, cursorQuery, UncountedCursorPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import type { Fork as StoredFork, ForkBlock as StoredForkBlock } from '../../store/model/block.ts';
-import { named } from '../shared/fields.ts';
+import type {
+  Fork as StoredFork,
+  ForkBlock as StoredForkBlock,
+  ForkDetail as StoredForkDetail,
+} from '../../store/model/block.ts';
+import { fields, object } from '../shared/fields.ts';
 import { HexHash } from '../shared/legacy-parameters.ts';
 import { describedHex, Hash, Height, nullable, UnixTime, words } from '../shared/values.ts';
 
-const wasCanonical = nullable(Type.Boolean(), {
+const WasCanonical = nullable(Type.Boolean(), {
   description: 'Whether it was on the canonical chain at some time; null if unknown',
 });
 
-const fork = {
-  index_block_hash: describedHex('Index block hash of the first block of the fork'),
-  height: Type.Integer({ minimum: 1, description: 'Height of its first block' }),
-  parent_index_block_hash: describedHex('Index block hash of the newest block on both branches'),
-  top_height: Type.Integer({ minimum: 1, description: 'Height of its highest block' }),
-  blocks: Type.Integer({ description: 'Number of its blocks, counted up to 100' }),
-  was_canonical: wasCanonical,
-  time: nullable(UnixTime, {
-    description: 'Time of the canonical block in the place of the first one, in Unix seconds',
-  }),
-};
-const Fork = named('Fork', fork);
-
-const ForkBlock = named('ForkBlock', {
-  height: Height,
-  index_block_hash: Hash,
-  hash: Hash,
-  burn_block_height: Height,
-  was_canonical: wasCanonical,
-});
-
-const ForkDetail = named('ForkDetail', {
-  ...fork,
-  orphaned: Type.Array(ForkBlock, { description: 'The blocks of the fork by height, 100 at most' }),
-  canonical: Type.Array(ForkBlock, { description: 'The canonical blocks at the same heights, and the next one' }),
-  transactions: Type.Array(
-    Type.Object({
-      tx_id: Hash,
-      type: Type.String(),
-      orphaned_in: Type.Object({ height: Height, index_block_hash: Hash }),
-      fate: {
-        ...words('mined', 'pending', 'dropped', 'lost'),
-        description:
-          'Present state: in a canonical block, in the mempool again, dropped from the mempool, or in neither, such as the transactions that miners create for a block',
-      },
-      block_height: nullable(Height, { description: 'Height of the canonical block that has it' }),
-      status: nullable(Type.String(), { description: 'Status in the mempool' }),
+const fork = fields<StoredFork>()({
+  index_block_hash: [
+    describedHex('Index block hash of the first block of the fork'),
+    ({ indexHash }) => toHex(indexHash),
+  ],
+  height: [Type.Integer({ minimum: 1, description: 'Height of its first block' }), ({ height }) => height],
+  parent_index_block_hash: [
+    describedHex('Index block hash of the newest block on both branches'),
+    ({ parentIndexHash }) => toHex(parentIndexHash),
+  ],
+  top_height: [Type.Integer({ minimum: 1, description: 'Height of its highest block' }), ({ topHeight }) => topHeight],
+  blocks: [Type.Integer({ description: 'Number of its blocks, counted up to 100' }), ({ blocks }) => blocks],
+  was_canonical: [WasCanonical, ({ wasCanonical }) => wasCanonical],
+  time: [
+    nullable(UnixTime, {
+      description: 'Time of the canonical block in the place of the first one, in Unix seconds',
     }),
-    { description: 'The transactions of the orphaned blocks, 500 at most' },
-  ),
-  is_whole: Type.Boolean({ description: 'Whether all blocks and transactions of the fork are returned' }),
+    ({ time }) => time,
+  ],
+});
+const [Fork, forkOf] = object<StoredFork>('Fork')(fork);
+
+const [ForkBlock, forkBlock] = object<StoredForkBlock>('ForkBlock')({
+  height: [Height, ({ height }) => height],
+  index_block_hash: [Hash, ({ indexHash }) => toHex(indexHash)],
+  hash: [Hash, ({ hash }) => toHex(hash)],
+  burn_block_height: [Height, ({ burnHeight }) => burnHeight],
+  was_canonical: [WasCanonical, ({ wasCanonical }) => wasCanonical],
 });
 
-const forkOf = (of: StoredFork) => ({
-  index_block_hash: toHex(of.indexHash),
-  height: of.height,
-  parent_index_block_hash: toHex(of.parentIndexHash),
-  top_height: of.topHeight,
-  blocks: of.blocks,
-  was_canonical: of.wasCanonical,
-  time: of.time,
+const [OrphanedTransaction, orphanedTransaction] = object<StoredForkDetail['transactions'][number]>()({
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  type: [Type.String(), ({ type }) => type],
+  orphaned_in: [
+    Type.Object({ height: Height, index_block_hash: Hash }),
+    ({ orphan }) => ({ height: orphan.height, index_block_hash: toHex(orphan.indexHash) }),
+  ],
+  fate: [
+    {
+      ...words('mined', 'pending', 'dropped', 'lost'),
+      description:
+        'Present state: in a canonical block, in the mempool again, dropped from the mempool, or in neither, such as the transactions that miners create for a block',
+    },
+    ({ fate }) => fate,
+  ],
+  block_height: [
+    nullable(Height, { description: 'Height of the canonical block that has it' }),
+    ({ height }) => height,
+  ],
+  status: [nullable(Type.String(), { description: 'Status in the mempool' }), ({ status }) => status],
 });
 
-const blockOf = (of: StoredForkBlock) => ({
-  height: of.height,
-  index_block_hash: toHex(of.indexHash),
-  hash: toHex(of.hash),
-  burn_block_height: of.burnHeight,
-  was_canonical: of.wasCanonical,
+const [ForkDetail, forkDetail] = object<StoredForkDetail>('ForkDetail')({
+  ...fork,
+  orphaned: [
+    Type.Array(ForkBlock, { description: 'The blocks of the fork by height, 100 at most' }),
+    ({ orphans }) => orphans.map(forkBlock),
+  ],
+  canonical: [
+    Type.Array(ForkBlock, { description: 'The canonical blocks at the same heights, and the next one' }),
+    ({ canonical }) => canonical.map(forkBlock),
+  ],
+  transactions: [
+    Type.Array(OrphanedTransaction, { description: 'The transactions of the orphaned blocks, 500 at most' }),
+    ({ transactions }) => transactions.map(orphanedTransaction),
+  ],
+  is_whole: [
+    Type.Boolean({ description: 'Whether all blocks and transactions of the fork are returned' }),
+    ({ isWhole }) => isWhole,
+  ],
 });
 
 const NO_FORK = 'Fork not found: no orphaned block has this hash';
@@ -117,22 +132,6 @@ export const forks = [
     notFound: NO_FORK,
     etag: mempoolAndAnyFork,
     history: 'thing',
-    handle: ({ params: { hash }, read }) => {
-      const found = requireFound(read.forks.find(hash), NO_FORK);
-      return {
-        ...forkOf(found),
-        orphaned: found.orphans.map(blockOf),
-        canonical: found.canonical.map(blockOf),
-        transactions: found.transactions.map((one) => ({
-          tx_id: toHex(one.txId),
-          type: one.type,
-          orphaned_in: { height: one.orphan.height, index_block_hash: toHex(one.orphan.indexHash) },
-          fate: one.fate,
-          block_height: one.height,
-          status: one.status,
-        })),
-        is_whole: found.isWhole,
-      };
-    },
+    handle: ({ params: { hash }, read }) => forkDetail(requireFound(read.forks.find(hash), NO_FORK)),
   }),
 ];

@@ -1,84 +1,77 @@
 /** Rewards of principals and of a signer's stakers by reward cycle. Only Stackside has these routes. */
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { chainAndBurnBlock, chainAndBurnTip } from '../../http/etag.ts';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { StackedCycle, StakerShare } from '../../store/model/staking.ts';
-import { named } from '../shared/fields.ts';
+import { object } from '../shared/fields.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
 import { Amount, nullable, Principal, Sats, words } from '../shared/values.ts';
 
-const CycleRewards = named('CycleRewards', {
-  cycle: Type.Integer({ description: 'Number of the reward cycle' }),
-  pox_version: words('pox1', 'pox2', 'pox3', 'pox4', 'pox5'),
-  type: {
-    ...words('solo', 'pooled', 'stake', 'bond'),
-    description: 'STX stacked directly or through a pool (pox to pox-4); a stake without a bond, or in a bond (pox-5)',
-  },
-  bond_index: nullable(Type.Integer()),
-  pool: nullable(Principal),
-  locked: Type.Object(
-    { btc: Sats, stx: Amount },
-    { description: 'Locked amounts. For a bond, `btc` is the number of satoshis that earn rewards' },
-  ),
-  bitcoin_address: nullable(
-    Type.String({ description: 'Bitcoin address that receives the rewards (pox to pox-4); null if it is unknown' }),
-  ),
-  rewards: nullable(
-    Type.Object(
-      {
-        btc: Sats,
-        claimed_btc: nullable(Sats),
-        claimable_btc: nullable(Sats),
-      },
-      {
-        description:
-          'Rewards so far: the payments of the cycle’s Bitcoin blocks to the address, including those for others who share it; for pox-5 the sBTC that the principal accrued, claimed or not. Null if unknown. `claimed_btc` and `claimable_btc` are null for pox to pox-4, which pay to Bitcoin addresses.',
-      },
-    ),
-  ),
-});
-
-const cycleRewards = (of: StackedCycle): Static<typeof CycleRewards> => ({
-  cycle: of.cycle,
-  pox_version: `pox${of.poxVersion}` as Static<typeof CycleRewards>['pox_version'],
-  type: of.kind,
-  bond_index: of.bond,
-  pool: of.pool,
-  locked: { btc: String(of.sats), stx: String(of.stx) },
-  bitcoin_address: of.bitcoinAddress,
-  rewards:
-    of.earned === null
-      ? null
-      : {
-          btc: String(of.earned),
-          claimed_btc: of.claimed === null ? null : String(of.claimed),
-          claimable_btc: of.claimed === null ? null : String(claimable(of.earned, of.claimed)),
-        },
-});
-
 /** Rewards that no calculation names a cycle for are in no cycle, so a cycle may have more claimed than accrued. */
-const claimable = (earned: bigint, claimed: bigint): bigint => (earned > claimed ? earned - claimed : 0n);
+const claimable = (earned: bigint, claimed: bigint): string => String(earned > claimed ? earned - claimed : 0n);
 
-const StakerCycle = named('StakerCycle', {
-  staker: Principal,
-  type: { ...words('stake', 'bond'), description: 'A stake of STX without a bond, or a position in a bond' },
-  bond_index: nullable(Type.Integer()),
-  locked: Type.Object(
-    { btc: Sats, stx: Amount },
-    { description: 'Amounts in the cycle; `btc` is the number of satoshis of a bond that earn rewards' },
-  ),
-  rewards: Type.Object({ btc: Type.Object({ accrued: Sats, claimed: Sats, claimable: Sats }) }),
+const lockedOf = ({ sats, stx }: { sats: bigint; stx: bigint }) => ({ btc: String(sats), stx: String(stx) });
+const locked = (description: string) => Type.Object({ btc: Sats, stx: Amount }, { description });
+
+const VERSIONS = ['pox1', 'pox2', 'pox3', 'pox4', 'pox5'] as const;
+
+const [CycleRewards, cycleRewards] = object<StackedCycle>('CycleRewards')({
+  cycle: [Type.Integer({ description: 'Number of the reward cycle' }), ({ cycle }) => cycle],
+  pox_version: [words(...VERSIONS), ({ poxVersion }) => VERSIONS[poxVersion - 1]!],
+  type: [
+    {
+      ...words('solo', 'pooled', 'stake', 'bond'),
+      description:
+        'STX stacked directly or through a pool (pox to pox-4); a stake without a bond, or in a bond (pox-5)',
+    },
+    ({ kind }) => kind,
+  ],
+  bond_index: [nullable(Type.Integer()), ({ bond }) => bond],
+  pool: [nullable(Principal), ({ pool }) => pool],
+  locked: [locked('Locked amounts. For a bond, `btc` is the number of satoshis that earn rewards'), lockedOf],
+  bitcoin_address: [
+    nullable(
+      Type.String({ description: 'Bitcoin address that receives the rewards (pox to pox-4); null if it is unknown' }),
+    ),
+    ({ bitcoinAddress }) => bitcoinAddress,
+  ],
+  rewards: [
+    nullable(
+      Type.Object(
+        { btc: Sats, claimed_btc: nullable(Sats), claimable_btc: nullable(Sats) },
+        {
+          description:
+            'Rewards so far: the payments of the cycle’s Bitcoin blocks to the address, including those for others who share it; for pox-5 the sBTC that the principal accrued, claimed or not. Null if unknown. `claimed_btc` and `claimable_btc` are null for pox to pox-4, which pay to Bitcoin addresses.',
+        },
+      ),
+    ),
+    ({ earned, claimed }) =>
+      earned === null
+        ? null
+        : {
+            btc: String(earned),
+            claimed_btc: claimed === null ? null : String(claimed),
+            claimable_btc: claimed === null ? null : claimable(earned, claimed),
+          },
+  ],
 });
 
-const stakerCycle = ({ staker, bond, stx, sats, earned, claimed }: StakerShare): Static<typeof StakerCycle> => ({
-  staker,
-  type: bond === null ? 'stake' : 'bond',
-  bond_index: bond,
-  locked: { btc: String(sats), stx: String(stx) },
-  rewards: {
-    btc: { accrued: String(earned), claimed: String(claimed), claimable: String(claimable(earned, claimed)) },
-  },
+const [StakerCycle, stakerCycle] = object<StakerShare>('StakerCycle')({
+  staker: [Principal, ({ staker }) => staker],
+  type: [
+    { ...words('stake', 'bond'), description: 'A stake of STX without a bond, or a position in a bond' },
+    ({ bond }) => (bond === null ? 'stake' : 'bond'),
+  ],
+  bond_index: [nullable(Type.Integer()), ({ bond }) => bond],
+  locked: [locked('Amounts in the cycle; `btc` is the number of satoshis of a bond that earn rewards'), lockedOf],
+  rewards: object<StakerShare>()({
+    btc: object<StakerShare>()({
+      accrued: [Sats, ({ earned }) => String(earned)],
+      claimed: [Sats, ({ claimed }) => String(claimed)],
+      claimable: [Sats, ({ earned, claimed }) => claimable(earned, claimed)],
+    }),
+  }),
 });
 
 export const stakingRewards = [

@@ -1,5 +1,5 @@
 /** Tokens of v1: holders, and the history of non-fungible tokens. */
-import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { chainTip } from '../../http/etag.ts';
@@ -10,7 +10,7 @@ import type { HolderPage, NftEvent, NftHolding as StoredNftHolding } from '../..
 import type { TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { named } from '../shared/fields.ts';
+import { type Field, fields, named, object } from '../shared/fields.ts';
 import { RULES } from '../shared/identifiers.ts';
 import { Principal as PrincipalParameter } from '../shared/legacy-parameters.ts';
 import { NftAssetParameter } from '../shared/parameters.ts';
@@ -25,69 +25,57 @@ const Holders = named('HolderListV1', {
   ...OffsetPage(Holder).properties,
 });
 
-/** Schema of an item with its transaction's id, or, on request, its transaction. */
-const ofTransaction = <P extends TProperties>($id: string, item: P) =>
-  Type.Union(
-    [named(`${$id}WithTxId`, { ...item, tx_id: Hash }), named(`${$id}WithTransaction`, { ...item, tx: Transaction })],
-    { $id },
-  );
+/** An item with the transaction that moved it, if it was read, else with the transaction's id. */
+function ofTransaction<
+  Source extends { txId: Uint8Array; transaction: TransactionDetail | null },
+  P extends TProperties,
+>($id: string, [schema, serialize]: Field<TObject<P>, Source>) {
+  const { properties } = schema;
+  const schemas = [
+    named(`${$id}WithTxId`, { ...properties, tx_id: Hash }),
+    named(`${$id}WithTransaction`, { ...properties, tx: Transaction }),
+  ];
+  const one = (of: Source, declarations: Declarations) => ({
+    ...serialize(of),
+    ...(of.transaction === null ? { tx_id: toHex(of.txId) } : { tx: transaction(of.transaction, { declarations }) }),
+  });
+  return [Type.Union(schemas, { $id }), one] as const;
+}
 
-const NftHolding = ofTransaction('NftHolding', {
-  asset_identifier: Type.String(),
-  value: ClarityPair,
-  block_height: Height,
+/** An instance that a principal holds. */
+const [NftHolding, nftHolding] = ofTransaction(
+  'NftHolding',
+  object<StoredNftHolding>()({
+    asset_identifier: [Type.String(), ({ asset }) => asset],
+    value: [ClarityPair, ({ value }) => clarity(value)],
+    block_height: [Height, ({ blockHeight }) => blockHeight],
+  }),
+);
+
+const recipient = fields<NftEvent>()({
+  recipient: [Type.Optional(Principal), ({ event }) => event.recipient ?? undefined],
+  event_index: [Type.Integer(), ({ event }) => event.index],
 });
 
-const NftHistoryEvent = ofTransaction('NftHistoryEvent', {
-  sender: nullable(Principal),
-  recipient: Type.Optional(Principal),
-  event_index: Type.Integer(),
-  asset_event_type: words('transfer', 'mint', 'burn'),
-});
+/** A mint, transfer or burn of an instance. */
+const [NftHistoryEvent, nftHistoryEvent] = ofTransaction(
+  'NftHistoryEvent',
+  object<NftEvent>()({
+    sender: [nullable(Principal), ({ event }) => event.sender],
+    ...recipient,
+    asset_event_type: [words('transfer', 'mint', 'burn'), ({ event }) => event.action],
+  }),
+);
 
-const NftMint = ofTransaction('NftMintV1', {
-  recipient: Type.Optional(Principal),
-  event_index: Type.Integer(),
-  value: ClarityPair,
-});
+const [NftMint, nftMint] = ofTransaction(
+  'NftMintV1',
+  object<NftEvent>()({ ...recipient, value: [ClarityPair, ({ event }) => clarity(event.value)] }),
+);
 
 /** A page of a token's holders with the supply, in base units. */
 const holders = (query: { limit: number; offset: number }, page: HolderPage): Static<typeof Holders> => ({
   total_supply: page.supply,
   ...offsetPage(query, page, ({ principal, balance }) => ({ address: principal, balance })),
-});
-
-/** The transaction if it was read, else its id. */
-const transactionOf = (
-  { txId, transaction: of }: { txId: Uint8Array; transaction: TransactionDetail | null },
-  declarations: Declarations,
-) => (of === null ? { tx_id: toHex(txId) } : { tx: transaction(of, { declarations }) });
-
-/** Serializes an instance that a principal holds, with the transaction that moved it to the principal, or with its id. */
-const nftHolding = (of: StoredNftHolding, declarations: Declarations): Static<typeof NftHolding> => ({
-  asset_identifier: of.asset,
-  value: clarity(of.value),
-  block_height: of.blockHeight,
-  ...transactionOf(of, declarations),
-});
-
-const recipientOf = ({ recipient }: NftEvent['event']) => (recipient === null ? {} : { recipient });
-
-/** A mint, transfer or burn of an instance, with its transaction or its id. */
-const nftHistoryEvent = (of: NftEvent, declarations: Declarations): Static<typeof NftHistoryEvent> => ({
-  sender: of.event.sender,
-  ...recipientOf(of.event),
-  event_index: of.event.index,
-  asset_event_type: of.event.action,
-  ...transactionOf(of, declarations),
-});
-
-/** The mint of an instance, with its transaction or its id. */
-const nftMint = (of: NftEvent, declarations: Declarations): Static<typeof NftMint> => ({
-  ...recipientOf(of.event),
-  event_index: of.event.index,
-  value: clarity(of.event.value),
-  ...transactionOf(of, declarations),
 });
 
 const tag = 'Tokens';
