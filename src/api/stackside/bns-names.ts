@@ -59,6 +59,8 @@ const PrimaryName = named('PrimaryName', {
   name: nullable(Type.String(), { description: 'Null if the principal has no primary name' }),
 });
 
+const family = { tag, etag: chainTip, history: 'whole' } as const;
+
 const NO_NAME = 'Name not found';
 
 /** Names have lower case only. */
@@ -77,20 +79,18 @@ export function bnsNames(chosen: string | null): readonly Route[] {
   const contractOf = (read: Reader): string => bnsContractOf(chosen, read);
   return [
     route({
+      ...family,
       path: '/stackside/v1/names/bns-v2',
       operationId: 'getBnsNames',
       summary: 'Directory of BNS-V2 names',
       description:
         'Returns the names of BNS-V2 that are not burnt, sorted by name: all names, those of a namespace, or those with a prefix.',
-      tag,
       query: {
         namespace: Type.Optional(Lower('Namespace, such as `btc`', 20, ['btc'])),
         prefix: Type.Optional(Lower('Prefix of the names, in lower case', 69, ['ali'])),
         ...cursorQuery,
       },
       response: UncountedCursorPage(Name),
-      etag: chainTip,
-      history: 'whole',
       handle: ({ query, read }) => {
         const { namespace = null, prefix = '' } = query;
         const list = cursorList(`bns ${namespace ?? ''} ${prefix}`, query);
@@ -98,29 +98,25 @@ export function bnsNames(chosen: string | null): readonly Route[] {
       },
     }),
     route({
+      ...family,
       path: '/stackside/v1/names/bns-v2/{name}',
       operationId: 'getBnsName',
       summary: 'Owner and renewal of a BNS-V2 name',
       description: 'Returns the owner of a name of BNS-V2, the number of its NFT, and when it must be renewed.',
-      tag,
       params: { name: Type.String({ description: 'Name with its namespace', examples: ['alice.btc'] }) },
       response: Name,
       notFound: NO_NAME,
-      etag: chainTip,
-      history: 'whole',
       handle: ({ params, read }) => name(requireFound(read.bnsNames.find(contractOf(read), params.name), NO_NAME)),
     }),
     route({
+      ...family,
       path: '/stackside/v1/names/bns-v2/owners/{principal}',
       operationId: 'getBnsNamesOfPrincipal',
       summary: 'BNS-V2 names of a principal',
       description: 'Returns the names of BNS-V2 that a principal owns, oldest NFT first.',
-      tag,
       params: { principal: PrincipalParameter },
       query: cursorQuery,
       response: CursorPage(Name),
-      etag: chainTip,
-      history: 'whole',
       handle: ({ params: { principal }, query, read }) => {
         const list = cursorList(`bns owner ${principal}`, query);
         return list.page(read.bnsNames.ofOwner(contractOf(read), principal, ...list.start), name);

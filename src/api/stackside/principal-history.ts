@@ -289,16 +289,17 @@ const counted = ({ transfers, most }: Counterparties): Static<typeof Counted> =>
 const seen = (one: SeenTransaction | null): Static<typeof Seen> | null =>
   one === null ? null : { tx_id: toHex(one.txId), block_height: one.height, time: one.time };
 
+const family = { tag: 'Stackside', params: { principal: PrincipalParameter }, history: 'whole' } as const;
+
 /** A summary of a principal's activity. */
 const activity = [
   route({
+    ...family,
     path: '/stackside/v1/principals/{principal}/activity',
     operationId: 'getPrincipalActivity',
     summary: 'Summary of the activity of a principal',
     description:
       'Returns the first and the last transaction of a principal, and the principals that it exchanged the most STX with in its newest 1,000 transfers of each direction.',
-    tag: 'Stackside',
-    params: { principal: PrincipalParameter },
     response: named('PrincipalActivity', {
       first: nullable(Seen),
       last: nullable(Seen),
@@ -306,7 +307,6 @@ const activity = [
       sent: Counted,
     }),
     etag: principalTag,
-    history: 'whole',
     long: true,
     cost: 1,
     handle: async ({ params: { principal }, read }) => {
@@ -315,20 +315,18 @@ const activity = [
     },
   }),
   route({
+    ...family,
     path: '/stackside/v1/principals/{principal}/balance-history',
     operationId: 'getPrincipalBalanceHistory',
     summary: 'Balance of a principal over time',
     description:
       'Returns the balance of STX, or of a fungible token, after blocks, oldest first: after each block that changed it if the principal has few transactions, else after 100 blocks that are evenly distributed since its first.',
-    tag: 'Stackside',
-    params: { principal: PrincipalParameter },
     query: { asset_identifier: Type.Optional(AssetParameter) },
     response: named('PrincipalBalanceHistory', {
       complete: Type.Boolean({ description: 'Whether the response contains each block that changed the balance' }),
       points: Type.Array(named('BalancePoint', { block_height: Height, time: UnixTime, balance: SignedAmount })),
     }),
     etag: chainTip,
-    history: 'whole',
     long: true,
     cost: 1,
     handle: async ({ params: { principal }, query: { asset_identifier: asset = null }, read }) => {
@@ -344,13 +342,12 @@ const activity = [
 export const principalHistory = [
   ...activity,
   route({
+    ...family,
     path: '/stackside/v1/principals/{principal}/history',
     operationId: 'getPrincipalHistory',
     summary: 'Account history of a principal',
     description:
       'Returns every movement of STX, fungible and non-fungible tokens, every fee and every mining reward of a principal, oldest first, with the balance of the asset after it. The response has no length limit and is streamed. It covers one chain: if a fork or a rebuild replaces a block that it covers, it ends early, with `complete: false` and the reason in JSON, and with a last record that begins with `INCOMPLETE` in CSV. Locked STX are part of the balance. Rewards that Bitcoin pays to stackers are not part of an account.',
-    tag: 'Stackside',
-    params: { principal: PrincipalParameter },
     query: {
       ...periodQuery,
       format: Type.Union([Type.Literal('json'), Type.Literal('csv')], {
@@ -363,7 +360,6 @@ export const principalHistory = [
       'text/csv': `Records with the columns ${COLUMNS.join(', ')}. A text that a spreadsheet would take for a formula begins with an apostrophe.`,
     },
     etag: null,
-    history: 'whole',
     handle: ({ params: { principal }, query: { format, ...period }, read }) => {
       const walk = begun(read, principal, period);
       return format === 'csv' ? csv(principal, walk) : json(principal, walk);

@@ -41,6 +41,8 @@ const tag = 'Addresses';
 const params = { principal: Principal };
 const v3 = '/extended/v3/principals/{principal}';
 
+const family = { tag, params, notFound: NO_BLOCK } as const;
+
 /** The 404 of the nonces, with the block of the request. */
 const noBlock = (requested: { height: number } | { hash: string }) =>
   notFound(`No block found for ${JSON.stringify(requested)}`);
@@ -56,16 +58,14 @@ const atBlock = (lastNonce: bigint | null): NonceState => ({
 /** Balances and nonces of an address, now or after a block. */
 export const addressBalances = [
   route({
+    ...family,
     path: '/extended/v1/address/{principal}/stx',
     operationId: 'getAccountStxBalance',
     summary: 'STX balance of an address',
     description:
       'Returns the STX an address holds, how much of it is locked, and how much it has sent and received so far.',
-    tag,
-    params,
     query: untilQuery,
     response: StxBalanceWithTotals,
-    notFound: NO_BLOCK,
     deprecated: { replacement: `${v3}/balances/stx` },
     etag: principalAndMempool,
     history: 'whole',
@@ -75,16 +75,14 @@ export const addressBalances = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v1/address/{principal}/balances',
     operationId: 'getAccountBalance',
     summary: 'All balances of an address',
     description:
       'Returns the STX and tokens an address holds, and how much it has sent and received of each. Every token that the address ever moved is listed, zero balances included.',
-    tag,
-    params,
     query: untilQuery,
     response: Balances,
-    notFound: NO_BLOCK,
     deprecated: { replacement: [`${v3}/balances/stx`, `${v3}/balances/ft`, `${v3}/balances/nft`] },
     etag: principalAndMempool,
     history: 'whole',
@@ -149,16 +147,14 @@ export const addressBalances = [
 /** Asset events and received STX of an address. */
 export const addressTransfers = [
   route({
+    ...family,
     path: '/extended/v1/address/{principal}/assets',
     operationId: 'getAccountAssets',
     summary: 'Asset events of an address',
     description:
       'Returns the events that moved assets of an address or locked its STX, newest first. A lock event has the amount and height 1 here; the events of its transaction state the real ones.',
-    tag,
-    params,
     query: { ...legacyOffsetQuery({ maximum: 100, default: 20 }), ...untilQuery },
     response: OffsetPage(TransactionEvent),
-    notFound: NO_BLOCK,
     deprecated: { replacement: null },
     etag: principalTag,
     history: 'since',
@@ -170,16 +166,14 @@ export const addressTransfers = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v1/address/{principal}/stx_inbound',
     operationId: 'getAccountInbound',
     summary: 'STX received by an address',
     description:
       'Returns the STX transfers to an address with their memos, newest first. The list contains transfer transactions, failed ones included, and transfers with a memo made by contracts.',
-    tag,
-    params,
     query: { ...legacyOffsetQuery({ maximum: 50, default: 20 }), ...heightQuery },
     response: OffsetPage(InboundTransfer),
-    notFound: NO_BLOCK,
     deprecated: { replacement: '/extended/v3/principals/{principal}/transfers/stx/inbound' },
     etag: principalTag,
     history: 'since',
@@ -198,15 +192,13 @@ const { unanchored } = untilQuery;
 
 export const addressTransactions = [
   route({
+    ...family,
     path: '/extended/v1/address/{principal}/transactions',
     operationId: 'getAccountTransactions',
     summary: 'Transactions of an address',
     description: 'Returns the transactions of the canonical chain that involve an address, newest first.',
-    tag,
-    params,
     query: { ...page, ...heightQuery, exclude_function_args: excludeFunctionArgs },
     response: OffsetPage(Transaction),
-    notFound: NO_BLOCK,
     deprecated: { replacement: `${v3}/transactions` },
     etag: principalTag,
     history: 'since',
@@ -218,16 +210,14 @@ export const addressTransactions = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v1/address/{principal}/transactions_with_transfers',
     operationId: 'getAccountTransactionsWithTransfers',
     summary: 'Transactions of an address with transfers',
     description:
       'Returns the transactions of an address together with the assets each one moved, newest first. Transactions that the address only sponsored are left out. With `height` all transactions of that block are returned on one page.',
-    tag,
-    params,
     query: { ...page, ...heightQuery },
     response: OffsetPage(TransactionWithTransfers),
-    notFound: NO_BLOCK,
     deprecated: { replacement: `${v3}/transactions` },
     etag: principalTag,
     history: 'since',

@@ -68,62 +68,52 @@ const stacksPrincipal = {
   principal: (sent: SentText) => spelledAddress(sent('address')?.trim() ?? ''),
 };
 
+const family = { tag, query, etag: null, history: 'payouts' } as const;
+
 export const burnRewards = [
   route({
+    ...family,
     path: '/extended/v1/burnchain/reward_slot_holders',
     operationId: 'getRewardSlotHolders',
     summary: 'Reward slot holders',
     description: 'Returns the addresses that Bitcoin blocks had to pay rewards to, newest block first.',
-    tag,
-    query,
     response: OffsetPage(RewardSlot),
     deprecated: { replacement: null },
-    etag: null,
-    history: 'payouts',
     handle: ({ query, read }) => offsetPage(query, read.burnRewards.slots(null, query.limit, query.offset), rewardSlot),
   }),
   route({
+    ...family,
     path: '/extended/v1/burnchain/reward_slot_holders/{address}',
     operationId: 'getRewardSlotsOfAddress',
     summary: 'Reward slots of an address',
     description: 'Returns the Bitcoin blocks that had to pay rewards to an address, newest first.',
-    tag,
     params: { address },
-    query,
     response: OffsetPage(RewardSlot),
     deprecated: { replacement: null },
-    etag: null,
-    history: 'payouts',
     handle: ({ params: { address }, query, read }) =>
       offsetPage(query, read.burnRewards.slots(address, query.limit, query.offset), rewardSlot),
   }),
   route({
+    ...family,
     path: '/extended/v1/burnchain/rewards',
     operationId: 'getBurnRewards',
     summary: 'Bitcoin rewards',
     description: 'Returns the rewards that Bitcoin blocks paid, newest block first.',
-    tag,
-    query,
     response: UncountedPage(BurnReward),
     deprecated: { replacement: null, related: '/extended/v3/staking/bonds' },
-    etag: null,
-    history: 'payouts',
     handle: ({ query, read }) =>
       uncountedPage(query, read.burnRewards.rewards(null, query.limit, query.offset), burnReward),
   }),
   route({
+    ...family,
     path: '/extended/v1/burnchain/rewards/{address}',
     operationId: 'getBurnRewardsOfAddress',
     summary: 'Bitcoin rewards of an address',
     description:
       'Returns the rewards that Bitcoin blocks paid to an address, newest block first. Bonds pay to Stacks principals: see `/extended/v3/principals/{principal}/staking/bonds`.',
-    tag,
     params: { address },
-    query,
     response: UncountedPage(BurnReward),
     deprecated: { replacement: '/extended/v3/principals/{principal}/staking/bonds', parts: stacksPrincipal },
-    etag: null,
-    history: 'payouts',
     handle: ({ params: { address }, query, read }) =>
       uncountedPage(query, read.burnRewards.rewards(address, query.limit, query.offset), burnReward),
   }),

@@ -177,33 +177,31 @@ const UNKNOWN_TRANSACTION = 'could not find transaction by ID';
 /** A list without pages. */
 const StackingEvents = listOf(named('Results', {}), StackingEvent);
 
+const family = { tag, moved: ofContract, etag: chainTip } as const;
+
 export const stacking = [
   route({
+    ...family,
     path: '/extended/v1/{pox}/events',
     operationId: 'getPoxEvents',
     summary: 'Events of a stacking contract',
     description: 'Returns the events that a stacking contract printed, newest first.',
-    tag,
     params: { pox },
     query: legacyOffsetQuery(EVENTS),
     response: UncountedPage(StackingEvent),
-    moved: ofContract,
-    etag: chainTip,
     history: 'since',
     handle: ({ params: { pox }, query, read }) =>
       uncountedPage(query, read.stacking.events(pox, query.limit, query.offset), stackingEvent),
   }),
   route({
+    ...family,
     path: '/extended/v1/{pox}/tx/{tx_id}',
     operationId: 'getPoxEventsOfTransaction',
     summary: 'Stacking events of a transaction',
     description: 'Returns the events that a stacking contract printed in one transaction, last one first.',
-    tag,
     params: { pox, tx_id: HexHash },
     response: StackingEvents,
     notFound: 'Transaction not found',
-    moved: ofContract,
-    etag: chainTip,
     history: 'thing',
     handle: ({ params: { pox, tx_id }, read }) => {
       const events = requireFound(read.stacking.ofTransaction(pox, tx_id), UNKNOWN_TRANSACTION);
@@ -211,28 +209,26 @@ export const stacking = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v1/{pox}/stacker/{principal}',
     operationId: 'getPoxEventsOfStacker',
     summary: 'Stacking events of a stacker',
     description:
       'Returns all events that a stacking contract printed about a stacker, newest first. For a pool these are its aggregation commits.',
-    tag,
     params: { pox, principal: PrincipalParameter },
     response: StackingEvents,
-    moved: ofContract,
-    etag: chainTip,
     history: 'since',
     handle: ({ params: { pox, principal }, read }) => ({
       results: serializedLazily(read.stacking.ofStacker(pox, principal), stackingEvent),
     }),
   }),
   route({
+    ...family,
     path: '/extended/v1/{pox}/{pool_principal}/delegations',
     operationId: 'getPoolDelegations',
     summary: 'Delegations to a pool',
     description:
       'Returns the delegations to a pool that are in force at a block, one for each stacker, newest first. With `unanchored` and without `height`, the request is for the next block, which is not found until it has arrived.',
-    tag,
     params: { pox, pool_principal: PrincipalParameter },
     query: {
       ...legacyOffsetQuery(DELEGATIONS),
@@ -242,8 +238,6 @@ export const stacking = [
     },
     response: OffsetPage(Delegation),
     notFound: 'Block not found at this height',
-    moved: ofContract,
-    etag: chainTip,
     history: 'whole',
     handle: ({ params: { pox, pool_principal }, query, read }) => {
       const tip = read.chain.tip()?.height ?? 0;

@@ -114,43 +114,41 @@ const declarations = (read: Reader, items: readonly { transaction: TransactionDe
     items.flatMap(({ transaction }) => transaction ?? []),
   );
 
+const family = { tag, etag: chainTip, history: 'whole' } as const;
+
 export const tokensV1 = [
   route({
+    ...family,
     path: '/extended/v1/tokens/ft/stx/holders',
     operationId: 'getStxTokenHolders',
     summary: 'STX holders (v1)',
     description: 'Returns every principal that ever held STX, largest balance first. Locked STX are included.',
-    tag,
     query: holderQuery,
     response: Holders,
     deprecated: { replacement: '/extended/v3/tokens/stx/holders' },
-    etag: chainTip,
-    history: 'whole',
     handle: ({ query, read }) => holders(query, read.tokenLists.stxHolders(query.limit, query.offset)),
   }),
   route({
+    ...family,
     path: '/extended/v1/tokens/ft/{token}/holders',
     operationId: 'getFtTokenHolders',
     summary: 'Holders of a fungible token (v1)',
     description:
       'Returns every principal that ever held a fungible token, largest balance first. Unknown tokens return an empty list.',
-    tag,
     params: { token: Type.String({ description: 'Asset identifier', examples: example('ft') }) },
     query: holderQuery,
     response: Holders,
     deprecated: { replacement: '/extended/v3/tokens/ft/{token}/holders' },
-    etag: chainTip,
-    history: 'whole',
     handle: ({ params: { token }, query, read }) =>
       holders(query, read.tokenLists.ftHolders(token, query.limit, query.offset)),
   }),
   route({
+    ...family,
     path: '/extended/v1/tokens/nft/holdings',
     operationId: 'getNonFungibleTokenHoldings',
     summary: 'Non-fungible tokens of a principal (v1)',
     description:
       'Returns the instances of non-fungible tokens that a principal owns, starting with the one received last.',
-    tag,
     query: {
       principal: PrincipalParameter,
       asset_identifiers: Type.Optional(
@@ -164,8 +162,6 @@ export const tokensV1 = [
     deprecated: {
       replacement: '/extended/v3/principals/{principal}/balances/nft?asset_identifier={asset_identifiers}',
     },
-    etag: chainTip,
-    history: 'whole',
     handle: ({ query, read }) => {
       const { principal, asset_identifiers: assets = null, limit, offset, tx_metadata } = query;
       const page = read.tokenLists.nftHoldings(principal, assets, limit, offset, tx_metadata);

@@ -99,6 +99,8 @@ function knownCycle(read: Reader, cycle: number): RewardCycle {
   return rewardCycle;
 }
 
+const family = { tag, etag: chainTip, history: 'whole' } as const;
+
 /** Reward cycles with their signers and stackers. */
 export const poxCycles = [
   route({
@@ -128,17 +130,15 @@ export const poxCycles = [
       poxCycle(requireFound(read.rewardCycles.find(cycle_number), UNKNOWN)),
   }),
   route({
+    ...family,
     path: '/extended/v2/pox/cycles/{cycle_number}/signers',
     operationId: 'getPoxCycleSigners',
     summary: 'Signers of a reward cycle (v2)',
     description: 'Returns the signers of a reward cycle, largest weight first.',
-    tag,
     params: { cycle_number },
     query: legacyOffsetQuery(SIGNERS),
     response: OffsetPage(PoxSigner),
     notFound: UNKNOWN_CYCLE,
-    etag: chainTip,
-    history: 'whole',
     handle: ({ params: { cycle_number }, query, read }) => {
       const cycle = knownCycle(read, cycle_number);
       const page = read.rewardCycles.signers(cycle_number, query.limit, query.offset);
@@ -146,16 +146,14 @@ export const poxCycles = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}',
     operationId: 'getPoxCycleSigner',
     summary: 'One signer of a reward cycle',
     description: 'Returns one signer of a reward cycle by its public key.',
-    tag,
     params: { cycle_number, signer_key },
     response: PoxSigner,
     notFound: 'Signer not found in this PoX cycle',
-    etag: chainTip,
-    history: 'whole',
     handle: ({ params: { cycle_number, signer_key }, read }) => {
       const cycle = knownCycle(read, cycle_number);
       const signer = requireFound(read.rewardCycles.signer(cycle_number, signer_key), UNKNOWN);
@@ -163,18 +161,16 @@ export const poxCycles = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v2/pox/cycles/{cycle_number}/signers/{signer_key}/stackers',
     operationId: 'getPoxCycleSignerStackers',
     summary: 'Stackers of a signer',
     description:
       'Returns the stackers that a signer represents in a reward cycle of pox-4, largest locked amount first.',
-    tag,
     params: { cycle_number, signer_key },
     query: legacyOffsetQuery(STACKERS),
     response: OffsetPage(PoxStacker),
     notFound: UNKNOWN_SIGNER,
-    etag: chainTip,
-    history: 'whole',
     handle: ({ params: { cycle_number, signer_key }, query, read }) => {
       knownCycle(read, cycle_number);
       requireFound(read.rewardCycles.signer(cycle_number, signer_key), UNKNOWN_SIGNER);

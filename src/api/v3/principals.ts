@@ -122,18 +122,18 @@ export { balanceChange, nonces, principalTransaction, transactionBalanceChange }
 
 const tag = 'Principals';
 
+const family = { tag, params: { principal: PrincipalParameter }, etag: principalTag } as const;
+
 export const principals = [
   route({
+    ...family,
     path: '/extended/v3/principals/{principal}/transactions',
     operationId: 'getPrincipalTransactions',
     summary: 'Transactions of a principal',
     description:
       'Returns the transactions that involve a principal, newest first. Each item states how much STX the principal sent and received in it.',
-    tag,
-    params: { principal: PrincipalParameter },
     query: cursorQuery,
     response: CursorPage(PrincipalTransaction),
-    etag: principalTag,
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
       const list = cursorList(`principal-transactions ${principal}`, query);
@@ -193,15 +193,13 @@ export const balances = [
       ),
   }),
   route({
+    ...family,
     path: '/extended/v3/principals/{principal}/balances/ft',
     operationId: 'getPrincipalFtBalances',
     summary: 'Fungible token balances of a principal',
     description: 'Returns the fungible tokens a principal holds, largest balance first.',
-    tag,
-    params: { principal: PrincipalParameter },
     query: cursorQuery,
     response: CursorPage(FtBalance),
-    etag: principalTag,
     history: 'whole',
     handle: ({ params: { principal }, query, read }) => {
       const list = cursorList(`principal-ft-balances ${principal}`, query);
@@ -222,16 +220,14 @@ export const balances = [
       ftBalance({ asset, balance: read.principals.ftBalance(principal, asset) }),
   }),
   route({
+    ...family,
     path: '/extended/v3/principals/{principal}/balances/nft',
     operationId: 'getPrincipalNftBalances',
     summary: 'Non-fungible tokens of a principal',
     description:
       'Returns the instances of non-fungible tokens that a principal owns, ordered by asset identifier, then by value.',
-    tag,
-    params: { principal: PrincipalParameter },
     query: { asset_identifier: Type.Optional(NftAssetParameter), ...cursorQuery },
     response: CursorPage(NftInstance),
-    etag: principalTag,
     history: 'whole',
     handle: ({ params: { principal }, query, read }) => {
       const asset = query.asset_identifier ?? null;
@@ -265,13 +261,12 @@ export const balanceChanges = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v3/principals/{principal}/balance-changes',
     operationId: 'getPrincipalBalanceChanges',
     summary: 'Balance changes of a principal in several transactions',
     description:
       'Returns how each of the given transactions changed the balance of each asset of a principal, newest transaction first.',
-    tag,
-    params: { principal: PrincipalParameter },
     query: {
       tx_id: Type.Array(TxId, {
         minItems: 1,
@@ -281,7 +276,6 @@ export const balanceChanges = [
       ...cursorQuery,
     },
     response: CursorPage(TransactionBalanceChange),
-    etag: principalTag,
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
       const list = cursorList(listOf(principal, query.tx_id), query);

@@ -334,6 +334,8 @@ const staking_cycle = Type.Transform(
 
 const burnHeight = (read: Reader): number => read.chain.tip()?.burnBlockHeight ?? 0;
 
+const family = { tag, etag: chainAndBurnTip, history: 'whole' } as const;
+
 export const staking = [
   route({
     path: '/extended/v3/principals/{principal}/staking',
@@ -365,15 +367,13 @@ export const staking = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v3/staking/bonds',
     operationId: 'getStakingBonds',
     summary: 'Bonds',
     description: 'Returns the bonds, newest first.',
-    tag,
     query: cursorQuery,
     response: CursorPage(Bond),
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ query, read }) => {
       const height = burnHeight(read);
       const list = cursorList('staking-bonds', query);
@@ -381,92 +381,80 @@ export const staking = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v3/staking/bonds/{bond_index}',
     operationId: 'getStakingBond',
     summary: 'One bond',
     description: 'Returns one bond, with the transaction that created it.',
-    tag,
     params: { bond_index },
     response: BondDetail,
     notFound: UNKNOWN_BOND,
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ params: { bond_index }, read }) =>
       bondDetail(requireFound(read.staking.bond(bond_index), UNKNOWN_BOND), burnHeight(read)),
   }),
   route({
+    ...family,
     path: '/extended/v3/staking/bonds/{bond_index}/allowlist',
     operationId: 'getStakingBondAllowlist',
     summary: 'Allowlist of a bond',
     description: 'Returns the principals that may register for a bond, each with the maximum amount it may register.',
-    tag,
     params: { bond_index },
     query: cursorQuery,
     response: CursorPage(BondAllowance),
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ params: { bond_index }, query, read }) => {
       const list = cursorList(`staking-bond-allowlist ${bond_index}`, query);
       return list.page(read.staking.allowances(bond_index, ...list.start), bondAllowance);
     },
   }),
   route({
+    ...family,
     path: '/extended/v3/staking/bonds/{bond_index}/allowlist/{principal}',
     operationId: 'getStakingBondAllowlistEntry',
     summary: 'Allowlist entry of a principal',
     description: 'Returns the maximum amount that a principal may register for a bond.',
-    tag,
     params: { bond_index, principal },
     response: BondAllowance,
     notFound: UNKNOWN_ALLOWANCE,
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ params: { bond_index, principal }, read }) =>
       bondAllowance(requireFound(read.staking.allowance(bond_index, principal), UNKNOWN_ALLOWANCE)),
   }),
   route({
+    ...family,
     path: '/extended/v3/staking/bonds/{bond_index}/registrations',
     operationId: 'getStakingBondRegistrations',
     summary: 'Registrations for a bond',
     description: 'Returns the registrations for a bond, newest first.',
-    tag,
     params: { bond_index },
     query: cursorQuery,
     response: CursorPage(BondRegistration),
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ params: { bond_index }, query, read }) => {
       const list = cursorList(`staking-bond-registrations ${bond_index}`, query);
       return list.page(read.staking.registrations(bond_index, ...list.start), bondRegistration);
     },
   }),
   route({
+    ...family,
     path: '/extended/v3/staking/bonds/{bond_index}/registrations/{principal}',
     operationId: 'getStakingBondRegistration',
     summary: 'Registration of a principal for a bond',
     description:
       'Returns the registration of one principal for a bond, with the collateral it locked and the transaction that registered it.',
-    tag,
     params: { bond_index, principal },
     response: BondRegistrationDetail,
     notFound: UNKNOWN_REGISTRATION,
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ params: { bond_index, principal }, read }) =>
       bondRegistrationDetail(requireFound(read.staking.registration(bond_index, principal), UNKNOWN_REGISTRATION)),
   }),
   route({
+    ...family,
     path: '/extended/v3/staking/cycles/{cycle_number}',
     operationId: 'getStakingCycle',
     summary: 'Reward cycle of pox-5',
     description:
       'Returns the stakes in a reward cycle that has begun, and its rewards in sBTC. Stakes and changes made during a cycle count from the next one.',
-    tag,
     params: { cycle_number: staking_cycle },
     response: StakingCycleSchema,
     notFound: UNKNOWN_CYCLE,
-    etag: chainAndBurnTip,
-    history: 'whole',
     long: true,
     handle: async ({ params: { cycle_number }, read }) => {
       const cycle = await read.staking.cycle(cycle_number);
@@ -475,18 +463,16 @@ export const staking = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v3/staking/cycles/{cycle_number}/signers',
     operationId: 'getStakingCycleSigners',
     summary: 'Signers of a reward cycle',
     description:
       'Returns the signers of a reward cycle, largest weight first, each with the contract that registered its key.',
-    tag,
     params: { cycle_number },
     query: cursorQuery,
     response: CursorPage(CycleSigner),
     notFound: UNKNOWN_CYCLE,
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ params: { cycle_number }, query, read }) => {
       const list = cursorList(`staking-cycle-signers ${cycle_number}`, query);
       const page = read.staking.cycleSigners(cycle_number, ...list.start);
@@ -495,46 +481,40 @@ export const staking = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v3/staking/signers',
     operationId: 'getStakingSigners',
     summary: 'Staking signers',
     description:
       'Returns every contract that ever registered a signer key, ordered by address, each with its latest key.',
-    tag,
     query: cursorQuery,
     response: CursorPage(StakingSigner),
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ query, read }) => {
       const list = cursorList('staking-signers', query);
       return list.page(read.staking.signers(...list.start), stakingSigner);
     },
   }),
   route({
+    ...family,
     path: '/extended/v3/staking/signers/{principal}',
     operationId: 'getStakingSigner',
     summary: 'One staking signer',
     description: 'Returns one staking signer, with the transaction that registered its key.',
-    tag,
     params: { principal },
     response: StakingSignerDetail,
     notFound: UNKNOWN_SIGNER,
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ params: { principal }, read }) =>
       stakingSignerDetail(requireFound(read.staking.signer(principal), UNKNOWN_SIGNER)),
   }),
   route({
+    ...family,
     path: '/extended/v3/staking/signers/{principal}/stakers',
     operationId: 'getStakingSignerStakers',
     summary: 'Stakers of a signer',
     description: 'Returns the principals that currently stake through a signer, ordered by address.',
-    tag,
     params: { principal },
     query: cursorQuery,
     response: CursorPage(SignerStaker),
-    etag: chainAndBurnTip,
-    history: 'whole',
     handle: ({ params: { principal }, query, read }) => {
       const list = cursorList(`staking-signer-stakers ${principal}`, query);
       return list.page(read.staking.stakers(principal, ...list.start), signerStaker);

@@ -40,61 +40,55 @@ const FtSupply = named('FtSupply', { asset_identifier: Type.String(), total: Amo
 
 const tag = 'Tokens';
 
+const family = { tag, etag: chainTip, history: 'whole' } as const;
+
 export const tokens = [
   route({
+    ...family,
     path: '/extended/v3/tokens/stx/supply',
     operationId: 'getStxSupply',
     summary: 'STX supply',
     description: 'Returns the current supply in micro-STX and the one projected for the year 2050.',
-    tag,
     response: StxSupply,
-    etag: chainTip,
-    history: 'whole',
     handle: ({ read }) => ({ total: read.tokens.stxSupply(), projected_total_2050: STX_IN_2050 }),
   }),
   route({
+    ...family,
     path: '/extended/v3/tokens/stx/holders',
     operationId: 'getStxHolders',
     summary: 'STX holders',
     description: 'Returns the principals that hold STX, largest balance first. Locked STX are included.',
-    tag,
     query: cursorQuery,
     response: CursorPage(Holder),
-    etag: chainTip,
-    history: 'whole',
     handle: ({ query, read }) => {
       const list = cursorList('stx-holders', query);
       return list.page(read.tokens.stxHolders(...list.start), holder);
     },
   }),
   route({
+    ...family,
     path: '/extended/v3/tokens/ft/{asset_identifier}/supply',
     operationId: 'getFtSupply',
     summary: 'Supply of a fungible token',
     description:
       'Returns the supply of a fungible token: the amount minted less the amount burned. Unknown tokens have a supply of zero.',
-    tag,
     params: { asset_identifier: AssetParameter },
     response: FtSupply,
-    etag: chainTip,
-    history: 'whole',
     handle: ({ params: { asset_identifier }, read }) => ({
       asset_identifier,
       total: read.tokens.ftSupply(asset_identifier),
     }),
   }),
   route({
+    ...family,
     path: '/extended/v3/tokens/ft/{asset_identifier}/holders',
     operationId: 'getFtHolders',
     summary: 'Holders of a fungible token',
     description:
       'Returns the principals that hold a fungible token, largest balance first. Unknown tokens return an empty list.',
-    tag,
     params: { asset_identifier: AssetParameter },
     query: cursorQuery,
     response: CursorPage(Holder),
-    etag: chainTip,
-    history: 'whole',
     handle: ({ params: { asset_identifier: asset }, query, read }) => {
       const list = cursorList(`ft-holders ${asset}`, query);
       return list.page(read.tokens.ftHolders(asset, ...list.start), holder);
